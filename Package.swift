@@ -1,0 +1,80 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .strictMemorySafety(), .treatAllWarnings(as: .error)]
+
+/// A header and a module map over a C library that pkg-config finds.
+func system(_ name: String, pkgConfig: String, apt: String...) -> Target {
+    .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt(apt)])
+}
+
+func core(_ name: String, _ dependencies: String...) -> Target {
+    .target(
+        name: name, dependencies: dependencies.map { .init(stringLiteral: $0) }, swiftSettings: strict)
+}
+
+func program(_ name: String, path: String? = nil, _ dependencies: String...) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies.map { .init(stringLiteral: $0) }, path: path, swiftSettings: strict)
+}
+
+func tests(_ name: String, _ dependencies: String...) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies.map { .init(stringLiteral: $0) }, swiftSettings: strict)
+}
+
+let package = Package(
+    name: "livegate",
+    products: [
+        .executable(name: "livegate", targets: ["livegate"]),
+        .executable(name: "livecat", targets: ["livecat"]),
+        .executable(name: "livebench", targets: ["livebench"]),
+        .library(name: "LiveClient", targets: ["LiveClient"]),
+    ],
+    targets: [
+        // C: headers, module maps, thin shims.
+        .target(name: "CLinux"),
+        system("COpenSSL", pkgConfig: "libssl", apt: "libssl-dev"),
+        system("CRdKafka", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
+        system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
+        system("CJOSE", pkgConfig: "cjose", apt: "libcjose-dev", "libjansson-dev"),
+        system("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
+        system("SystemSimdJSON", pkgConfig: "simdjson", apt: "libsimdjson-dev"),
+        .target(name: "CSimdJSON", dependencies: ["SystemSimdJSON"]),
+
+        // Protocol cores: no I/O.
+        core("HTTP"),
+        core("WebSocket", "CZlib"),
+        core("LiveUpdates", "CSimdJSON"),
+
+        // The machine: sockets, TLS, Kafka, logs, command lines.
+        core("Reactor", "CLinux"),
+        core("TLS", "COpenSSL"),
+        core("Transport", "Reactor", "TLS"),
+        core("Kafka", "CRdKafka"),
+        core("Logging", "CLinux"),
+        core("Options", "CLinux"),
+
+        // Where the worlds meet.
+        core(
+            "Gateway", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "CJOSE",
+            "CYAML", "CLinux"),
+        core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
+
+        program("livegate", "Gateway", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
+        program("livecat", "LiveClient", "Options", "CLinux"),
+        program("livebench", "Gateway", "LiveClient", "Kafka", "Options", "CLinux"),
+
+        tests("HTTPTests", "HTTP"),
+        tests("WebSocketTests", "WebSocket"),
+        tests("LiveUpdatesTests", "LiveUpdates"),
+        tests("ReactorTests", "Reactor", "CLinux"),
+        tests("TLSTests", "TLS", "Transport", "Reactor"),
+        tests("KafkaTests", "Kafka"),
+        tests("LoggingTests", "Logging"),
+        tests("OptionsTests", "Options"),
+        tests("GatewayTests", "Gateway"),
+        tests("LiveClientTests", "LiveClient"),
+    ],
+    cxxLanguageStandard: .cxx17
+)

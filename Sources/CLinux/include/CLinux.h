@@ -1,0 +1,7 @@
+#ifndef LIVEGATE_CLINUX_H
+#define LIVEGATE_CLINUX_H
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#endif
