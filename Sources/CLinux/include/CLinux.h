@@ -4,4 +4,6 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "GetOption.h"
+
 #endif

@@ -1,0 +1,49 @@
+import Glibc
+
+extension Command {
+    /// Reads the process's own command line. Prints help, version and the like and ends with status 0; ends with one
+    /// line and status 64 where it is wrong. Secrets are wiped from the process title.
+    package func parseOrExit() -> Arguments {
+        StandardOutput.ignoreBrokenPipes()
+        do throws(CommandLineProblem) {
+            switch try parse(Array(CommandLine.arguments.dropFirst())) {
+            case .run(let arguments):
+                ProcessTitle.wipe(arguments.secrets)
+                return arguments
+            case .print(let text):
+                StandardOutput.write(text)
+                exit(ExitStatus.success.code)
+            }
+        } catch {
+            StandardError.line("\(error)")
+            exit(ExitStatus.wrongUse.code)
+        }
+    }
+
+    /// Ends the program with the line and the status of a wrong command line, for what its table cannot see.
+    package func exitWrongUse(_ text: String) -> Never {
+        StandardError.line("\(CommandLineProblem(program: name, wrongUse: .other(text)))")
+        exit(ExitStatus.wrongUse.code)
+    }
+}
+
+/// The words of the command line as `ps` shows them.
+enum ProcessTitle {
+    /// Overwrites the words that are, or end with, one of the secrets, for everybody may read them.
+    static func wipe(_ secrets: [String]) {
+        let secrets = secrets.filter { !$0.isEmpty }.map { Array($0.utf8) }
+        guard !secrets.isEmpty else { return }
+        for index in 1..<max(1, Int(CommandLine.argc)) {
+            guard let word = unsafe CommandLine.unsafeArgv[index] else { continue }
+            let length = unsafe strlen(word)
+            for secret in secrets where secret.count <= length {
+                let start = length - secret.count
+                let isSecret = (0..<secret.count).allSatisfy {
+                    unsafe UInt8(bitPattern: word[start + $0]) == secret[$0]
+                }
+                guard isSecret else { continue }
+                for position in start..<length { unsafe word[position] = CChar(UInt8(ascii: "x")) }
+            }
+        }
+    }
+}

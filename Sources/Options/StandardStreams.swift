@@ -1,0 +1,56 @@
+import Glibc
+
+/// Standard output: what was asked for, byte by byte.
+package enum StandardOutput {
+    /// Writes all of it, at once. A pipe whose reader has gone ends the program quietly with status 0, since nobody
+    /// wants the rest; any other error ends it with a line and status 74.
+    package static func write(_ text: String) {
+        write(Array(text.utf8))
+    }
+
+    package static func write(_ bytes: [UInt8]) {
+        let failure = WholeWrite.write(bytes, to: STDOUT_FILENO)
+        if failure == EPIPE { exit(ExitStatus.success.code) }
+        guard failure != 0 else { return }
+        StandardError.line("cannot write to standard output: \(WholeWrite.reason(failure))")
+        exit(ExitStatus.output.code)
+    }
+
+    /// Makes a closed pipe an error that `write` sees, instead of a signal. Called once, first of all.
+    package static func ignoreBrokenPipes() {
+        signal(SIGPIPE, SIG_IGN)
+    }
+}
+
+/// Standard error: notices, a line each.
+package enum StandardError {
+    /// Writes a line. Failing is ignored: there is nobody left to tell.
+    package static func line(_ text: String) {
+        _ = WholeWrite.write(Array((text + "\n").utf8), to: STDERR_FILENO)
+    }
+}
+
+private enum WholeWrite {
+    /// Writes until nothing is left; waits where the descriptor is non-blocking (a terminal shared with a program that
+    /// made it so). Returns 0 or the error number.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let failure = errno
+            if written >= 0 {
+                rest = rest.dropFirst(written)
+            } else if failure == EAGAIN {
+                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = unsafe poll(&wait, 1, -1)
+            } else if failure != EINTR {
+                return failure
+            }
+        }
+        return 0
+    }
+
+    static func reason(_ number: Int32) -> String {
+        unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+    }
+}
