@@ -21,7 +21,7 @@ extension Command {
         let start = "complete -c \(program)" + (condition.map { " -n \($0.fishQuoted)" } ?? "")
         var lines = rows.map { row in
             var line = start + (row.short.map { " -s \($0)" } ?? "") + " -l \(row.name)"
-            if case .required = row.value { line += " -x" }
+            if case .required = row.value { line += row.completion == .files ? " -r" : " -x" }
             line += row.completion.fishArguments
             return line + " -d \(row.help.fishQuoted)"
         }
@@ -36,7 +36,7 @@ extension ValueCompletion {
     fileprivate var fishArguments: String {
         switch self {
         case .nothing: ""
-        // -F after -x: fish then offers files in spite of the program-wide -f.
+        // -F offers files in spite of the program-wide -f.
         case .files: " -F"
         case .words(let words): " -a \(words.joined(separator: " ").fishQuoted)"
         }

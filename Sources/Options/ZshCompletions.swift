@@ -20,7 +20,17 @@ extension Command {
             }
             text += "        esac\n        ;;\n    esac\n"
         }
-        return text + "}\n\ncompdef \(completionFunction) \(name)\n"
+        // The file is either sourced, or found by zsh in its `fpath` and then run as the function itself.
+        return text + """
+            }
+
+            if [[ $funcstack[1] == \(completionFunction) ]]; then
+                \(completionFunction) "$@"
+            else
+                compdef \(completionFunction) \(name)
+            fi
+
+            """
     }
 
     private func zshArguments(indent: String) -> String {
