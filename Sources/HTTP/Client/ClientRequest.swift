@@ -1,0 +1,121 @@
+/// What may not be sent, because it would make another request of ours.
+package enum RequestFault: Error, Equatable, Sendable {
+    case targetNotVisibleASCII
+    case headerNameNotToken(String)
+    /// The value holds a control byte: CR and LF would begin a field of their own.
+    case headerValueHasControlByte(name: String)
+}
+
+/// The head of a request as a client sends it.
+package enum ClientRequest {
+    /// The bytes of a request without a body; every part that a caller may have from elsewhere is checked.
+    package static func serialized(
+        method: String, target: String, headers: [(name: String, value: String)]
+    ) throws(RequestFault) -> [UInt8] {
+        guard !target.isEmpty, target.utf8.allSatisfy({ $0 > ASCII.space && $0 < ASCII.delete }) else {
+            throw .targetNotVisibleASCII
+        }
+        var bytes = Array("\(method) \(target) HTTP/1.1\r\n".utf8)
+        for (name, value) in headers {
+            try check(name: name, value: value)
+            bytes.append(contentsOf: "\(name): ".utf8)
+            bytes.append(contentsOf: value.utf8)
+            bytes.append(contentsOf: "\r\n".utf8)
+        }
+        bytes.append(contentsOf: "\r\n".utf8)
+        return bytes
+    }
+
+    /// Whether a field may be sent as it is.
+    package static func check(name: String, value: String) throws(RequestFault) {
+        guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { throw .headerNameNotToken(name) }
+        guard value.utf8.allSatisfy({ !$0.isControl || $0 == ASCII.horizontalTab }) else {
+            throw .headerValueHasControlByte(name: name)
+        }
+    }
+}
+
+/// A client's opening handshake (RFC 6455 §4.1).
+package struct UpgradeOffer: Sendable {
+    /// Path and query.
+    package var target: String
+    /// The value of `Host`.
+    package var host: String
+    /// 24 bytes: base64 of 16 random ones.
+    package var key: String
+    /// The value of `Sec-WebSocket-Version`; servers of today know 13 alone.
+    package var version = 13
+    package var protocols: [String] = []
+    /// The value of `Sec-WebSocket-Extensions`, or nil to offer none.
+    package var extensions: String?
+    /// Sent behind ours. Those that the handshake itself needs are not taken from here.
+    package var headers: [(name: String, value: String)] = []
+
+    /// Fields that only the handshake writes: a second one would make it another.
+    private static let reserved = [
+        "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-extensions",
+        "sec-websocket-protocol", "content-length", "transfer-encoding",
+    ]
+
+    package init(target: String, host: String, key: String) {
+        self.target = target
+        self.host = host
+        self.key = key
+    }
+
+    package func serialized() throws(RequestFault) -> [UInt8] {
+        var fields = [
+            (name: "Host", value: host), ("Upgrade", "websocket"), ("Connection", "Upgrade"),
+            ("Sec-WebSocket-Key", key), ("Sec-WebSocket-Version", String(version)),
+        ]
+        if !protocols.isEmpty { fields.append(("Sec-WebSocket-Protocol", protocols.joined(separator: ", "))) }
+        if let extensions { fields.append(("Sec-WebSocket-Extensions", extensions)) }
+        fields += headers.filter { header in
+            !Self.reserved.contains { Array(header.name.utf8)[...].equalsIgnoringCase($0) }
+        }
+        return try ClientRequest.serialized(method: "GET", target: target, headers: fields)
+    }
+}
+
+/// Why a 101 is not the answer to our handshake (RFC 6455 §4.1, the list at its end).
+package enum UpgradeFault: Error, Equatable, Sendable {
+    case upgradeMissing
+    case connectionMissing
+    case acceptMissing
+    case acceptWrong
+    case subprotocolNotOffered(String)
+    case extensionsNotOffered
+}
+
+/// What a 101 has agreed to.
+package struct UpgradeAgreement: Sendable, Equatable {
+    package let subprotocol: String?
+    /// The values of `Sec-WebSocket-Extensions`, joined; nil when the server chose none.
+    package let extensions: String?
+}
+
+extension UpgradeOffer {
+    /// Checks the head of a 101 against what was offered.
+    ///
+    /// - Parameter accept: base64 of the SHA-1 of ``WebSocketKey/acceptInput(_:)``.
+    package func agreement(in head: ResponseHead, accept: String) throws(UpgradeFault) -> UpgradeAgreement {
+        let headers = head.headers
+        guard let upgrade = headers.only("upgrade"), upgrade.equalsIgnoringCase("websocket") else {
+            throw .upgradeMissing
+        }
+        guard headers.containsToken("upgrade", in: "connection") else { throw .connectionMissing }
+        guard let answer = headers.only("sec-websocket-accept") else { throw .acceptMissing }
+        guard answer.equals(accept) else { throw .acceptWrong }
+        let chosen = headers.all("sec-websocket-protocol")
+        if let subprotocol = chosen.first {
+            guard chosen.count == 1, protocols.contains(where: subprotocol.equals) else {
+                throw .subprotocolNotOffered(String(decoding: subprotocol, as: UTF8.self))
+            }
+        }
+        let extensions = headers.list("sec-websocket-extensions").map { String(decoding: $0, as: UTF8.self) }
+        guard extensions.isEmpty || self.extensions != nil else { throw .extensionsNotOffered }
+        return UpgradeAgreement(
+            subprotocol: chosen.first.map { String(decoding: $0, as: UTF8.self) },
+            extensions: extensions.isEmpty ? nil : extensions.joined(separator: ", "))
+    }
+}

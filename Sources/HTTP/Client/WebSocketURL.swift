@@ -1,0 +1,154 @@
+/// What is wrong with an address.
+package enum URLFault: Error, Equatable, Sendable {
+    case empty
+    case unknownScheme(String)
+    case noHost
+    case badHost(String)
+    case badPort(String)
+    /// RFC 6455 §3: a WebSocket address has no fragment.
+    case fragment
+    case controlByte
+}
+
+/// Where a client connects: `ws`, `wss`, `http`, `https` (which mean ws and wss), and `ws+unix:PATH:/target`; without a
+/// scheme ws.
+package struct WebSocketURL: Sendable, Equatable {
+    package enum Place: Sendable, Equatable {
+        /// A name or an address, an IPv6 address without its brackets.
+        case host(String, port: Int)
+        case unix(path: String)
+    }
+
+    package let isSecure: Bool
+    package let place: Place
+    /// Path and query as they are sent: begins with `/`, visible ASCII.
+    package let target: String
+    /// What stands before `@`, percent-decoded.
+    package let userInformation: [UInt8]?
+
+    init(isSecure: Bool, place: Place, target: String, userInformation: [UInt8]?) {
+        self.isSecure = isSecure
+        self.place = place
+        self.target = target
+        self.userInformation = userInformation
+    }
+
+    private static let defaultPorts = (plain: 80, secure: 443)
+
+    /// The value of `Host`: without the port where it is the scheme's own.
+    package var host: String {
+        switch place {
+        case .unix: "localhost"
+        case .host(let name, let port):
+            (name.utf8.contains(ASCII.colon) ? "[\(name.prefix { $0 != "%" })]" : name)
+                + (port == (isSecure ? Self.defaultPorts.secure : Self.defaultPorts.plain) ? "" : ":\(port)")
+        }
+    }
+
+    /// Whether credentials for one may be shown to the other: same scheme, host and port.
+    package func hasSameOrigin(as other: WebSocketURL) -> Bool {
+        isSecure == other.isSecure && place == other.place
+    }
+
+    /// The address without user information, for messages to people.
+    package var description: String {
+        switch place {
+        case .unix(let path): "ws+unix:\(path):\(target)"
+        case .host: (isSecure ? "wss://" : "ws://") + host + target
+        }
+    }
+}
+
+extension WebSocketURL {
+    package init(_ text: String) throws(URLFault) {
+        let bytes = Array(text.utf8)
+        guard !bytes.isEmpty else { throw .empty }
+        guard !bytes.contains(where: \.isControl) else { throw .controlByte }
+        guard let (scheme, rest) = Self.scheme(bytes[...]) else {
+            try self.init(authorityAndTarget: bytes[...], isSecure: false)
+            return
+        }
+        if scheme == "ws+unix" {
+            try self.init(unix: rest)
+            return
+        }
+        guard let isSecure = Self.isSecure(scheme) else { throw .unknownScheme(scheme) }
+        guard rest.starts(with: [ASCII.slash, ASCII.slash]) else { throw .noHost }
+        try self.init(authorityAndTarget: rest.dropFirst(2), isSecure: isSecure)
+    }
+
+    /// The address that a redirect's `Location` names (RFC 3986 §5.2), seen from this one.
+    package func resolving(_ location: [UInt8]) throws(URLFault) -> WebSocketURL {
+        guard !location.contains(where: \.isControl) else { throw .controlByte }
+        // RFC 9110 §10.2.2: a fragment is for whoever shows the answer. Nobody does here.
+        let reference = location.prefix { $0 != ASCII.hash }
+        if let (scheme, rest) = Self.scheme(reference) {
+            guard let isSecure = Self.isSecure(scheme) else { throw .unknownScheme(scheme) }
+            guard rest.starts(with: [ASCII.slash, ASCII.slash]) else { throw .noHost }
+            return try WebSocketURL(authorityAndTarget: rest.dropFirst(2), isSecure: isSecure)
+        }
+        if reference.starts(with: [ASCII.slash, ASCII.slash]) {
+            return try WebSocketURL(authorityAndTarget: reference.dropFirst(2), isSecure: isSecure)
+        }
+        return WebSocketURL(
+            isSecure: isSecure, place: place, target: URLPath.resolve(reference, against: target),
+            userInformation: userInformation)
+    }
+
+    private static func isSecure(_ scheme: String) -> Bool? {
+        switch scheme {
+        case "ws", "http": false
+        case "wss", "https": true
+        default: nil
+        }
+    }
+
+    /// What stands before the first `:`, if that is a scheme and not the host of `host:port` (RFC 3986 §3.1).
+    private static func scheme(_ text: ArraySlice<UInt8>) -> (scheme: String, rest: ArraySlice<UInt8>)? {
+        guard let colon = text.firstIndex(of: ASCII.colon), let first = text.first, first.isLetter else { return nil }
+        let scheme = text[..<colon]
+        guard scheme.allSatisfy({ $0.isLetter || $0.isDigit || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E }) else {
+            return nil
+        }
+        let rest = text[(colon + 1)...]
+        let name = String(decoding: scheme.map(\.lowercased), as: UTF8.self)
+        // `localhost:8080/live` has no scheme: digits follow, as they do after no scheme that has an authority.
+        if name != "ws+unix", let next = rest.first, next.isDigit { return nil }
+        return (name, rest)
+    }
+
+    private init(unix rest: ArraySlice<UInt8>) throws(URLFault) {
+        // `ws+unix://PATH` is what some write; the path is absolute all the same.
+        var text = rest
+        if text.starts(with: [ASCII.slash, ASCII.slash]) { text = text.dropFirst(2) }
+        guard !text.contains(ASCII.hash) else { throw .fragment }
+        var path = text
+        var target: ArraySlice<UInt8> = []
+        for index in text.indices where text[index] == ASCII.colon && text[(index + 1)...].first == ASCII.slash {
+            path = text[..<index]
+            target = text[(index + 1)...]
+            break
+        }
+        if path.last == ASCII.colon { path = path.dropLast() }
+        guard !path.isEmpty else { throw .noHost }
+        self.init(
+            isSecure: false, place: .unix(path: String(decoding: path, as: UTF8.self)),
+            target: URLPath.sendable(target), userInformation: nil)
+    }
+
+    private init(authorityAndTarget text: ArraySlice<UInt8>, isSecure: Bool) throws(URLFault) {
+        guard !text.contains(ASCII.hash) else { throw .fragment }
+        let end = text.firstIndex { $0 == ASCII.slash || $0 == ASCII.questionMark } ?? text.endIndex
+        var authority = text[..<end]
+        var userInformation: [UInt8]?
+        if let at = authority.lastIndex(of: ASCII.at) {
+            let before = authority[..<at]
+            userInformation = PercentEncoding.decoded(before) ?? Array(before)
+            authority = authority[(at + 1)...]
+        }
+        let port = isSecure ? Self.defaultPorts.secure : Self.defaultPorts.plain
+        self.init(
+            isSecure: isSecure, place: try HostAndPort.parse(authority, defaultPort: port),
+            target: URLPath.sendable(text[end...]), userInformation: userInformation)
+    }
+}

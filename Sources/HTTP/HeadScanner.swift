@@ -1,0 +1,80 @@
+/// What one look for the next line found.
+enum LineProgress {
+    case needMore
+    /// A whole line; the range, without its CRLF, is into the scanner's bytes.
+    case line(Range<Int>)
+    case fault(LineFault)
+}
+
+/// What is wrong with a line as a line, before its meaning is looked at.
+package enum LineFault: Error, Equatable, Sendable {
+    case bareLineFeed
+    case bareCarriageReturn
+    case controlByte(UInt8)
+    case nonASCII(UInt8)
+    case tooLong
+}
+
+/// Cuts the bytes of a head into lines that end with CRLF, and keeps them.
+///
+/// Every byte is looked at once however the input is cut: a line that is not whole yet is remembered, not scanned
+/// again. A line longer than allowed is refused at the first byte too many, before it is stored.
+struct HeadScanner {
+    /// Which bytes a line may hold besides visible ASCII and SP.
+    enum Alphabet {
+        /// Request lines: nothing else.
+        case visible
+        /// Fields and status lines: HTAB and bytes from 0x80 on too (RFC 9110 §5.5, obs-text).
+        case text
+    }
+
+    /// The bytes of all lines so far, without their line ends.
+    private(set) var bytes: [UInt8] = []
+    /// How many bytes were looked at, for the test that says that work is linear.
+    private(set) var examinedBytes = 0
+    private var lineStart = 0
+    private var sawCarriageReturn = false
+
+    /// Reads on from `position` until a line is whole.
+    ///
+    /// - Parameters:
+    ///   - position: where to go on in `input`; afterwards behind the last byte used.
+    ///   - maximumBytes: the longest line allowed, without its CRLF.
+    mutating func nextLine(
+        in input: Span<UInt8>, from position: inout Int, alphabet: Alphabet, maximumBytes: Int
+    ) -> LineProgress {
+        let start = position
+        defer { examinedBytes += position - start }
+        while position < input.count {
+            let byte = input[position]
+            position += 1
+            if sawCarriageReturn {
+                guard byte == ASCII.lineFeed else { return .fault(.bareCarriageReturn) }
+                sawCarriageReturn = false
+                let line = lineStart..<bytes.count
+                lineStart = bytes.count
+                return .line(line)
+            }
+            if byte == ASCII.carriageReturn {
+                sawCarriageReturn = true
+                continue
+            }
+            if let fault = Self.fault(byte, alphabet) { return .fault(fault) }
+            guard bytes.count - lineStart < maximumBytes else { return .fault(.tooLong) }
+            bytes.append(byte)
+        }
+        return .needMore
+    }
+
+    mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
+
+    /// RFC 9112 §2.2: a bare LF may be taken for a line end, and that difference between two parsers is what request
+    /// smuggling lives on; RFC 9110 §5.5: CR, LF and NUL in a field are dangerous. So none of them is let through.
+    private static func fault(_ byte: UInt8, _ alphabet: Alphabet) -> LineFault? {
+        if byte >= ASCII.space && byte < ASCII.delete { return nil }
+        if byte == ASCII.lineFeed { return .bareLineFeed }
+        if byte >= 0x80 { return alphabet == .text ? nil : .nonASCII(byte) }
+        if byte == ASCII.horizontalTab && alphabet == .text { return nil }
+        return .controlByte(byte)
+    }
+}

@@ -1,0 +1,94 @@
+/// The header fields of a message, in the order in which they came, their bytes as they were.
+///
+/// Names are compared without regard to the case of ASCII letters. Values are without the blanks around them and may
+/// hold any byte but control bytes other than HTAB; nothing here assumes that they are UTF-8. One array of bytes is
+/// shared by all fields, so that a head costs two allocations however many fields it has.
+package struct HeaderFields: Sendable {
+    struct Field: Sendable {
+        let name: Range<Int32>
+        let value: Range<Int32>
+    }
+
+    private var bytes: [UInt8]
+    private var fields: [Field]
+
+    package init() {
+        bytes = []
+        fields = []
+    }
+
+    /// Takes over the bytes of a parsed head; `fields` point into them.
+    init(bytes: [UInt8], fields: [Field]) {
+        self.bytes = bytes
+        self.fields = fields
+    }
+
+    package var count: Int { fields.count }
+
+    package var isEmpty: Bool { fields.isEmpty }
+
+    /// Name and value at a position, in the order of arrival.
+    package subscript(position: Int) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
+        let field = fields[position]
+        return (slice(field.name), slice(field.value))
+    }
+
+    /// The value of the first field of this name, or nil.
+    package func first(_ name: String) -> ArraySlice<UInt8>? {
+        for field in fields where slice(field.name).equalsIgnoringCase(name) { return slice(field.value) }
+        return nil
+    }
+
+    /// The values of all fields of this name, in their order.
+    package func all(_ name: String) -> [ArraySlice<UInt8>] {
+        fields.filter { slice($0.name).equalsIgnoringCase(name) }.map { slice($0.value) }
+    }
+
+    /// The value of the only field of this name: nil when there is none or more than one.
+    package func only(_ name: String) -> ArraySlice<UInt8>? {
+        let values = all(name)
+        return values.count == 1 ? values[0] : nil
+    }
+
+    /// The first value of this name as text; nil when it is absent or not UTF-8.
+    package func text(_ name: String) -> String? {
+        first(name).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    package func contains(_ name: String) -> Bool { first(name) != nil }
+
+    /// Whether the comma-separated lists of all fields of this name hold the token, in any case (RFC 9110 §5.6.1).
+    package func containsToken(_ token: String, in name: String) -> Bool {
+        list(name).contains { $0.equalsIgnoringCase(token) }
+    }
+
+    /// The members of the comma-separated lists of all fields of this name; empty members are left out.
+    package func list(_ name: String) -> [ArraySlice<UInt8>] {
+        all(name).flatMap { value in
+            value.split(separator: ASCII.comma).map(\.trimmed).filter { !$0.isEmpty }
+        }
+    }
+
+    /// Adds a field at the end. The bytes are taken as they are: whoever sends them to a peer checks them first.
+    package mutating func append(_ name: String, _ value: String) {
+        fields.append(Field(name: store(name), value: store(value)))
+    }
+
+    private mutating func store(_ text: String) -> Range<Int32> {
+        let start = Int32(bytes.count)
+        bytes.append(contentsOf: text.utf8)
+        return start..<Int32(bytes.count)
+    }
+
+    private func slice(_ range: Range<Int32>) -> ArraySlice<UInt8> {
+        bytes[Int(range.lowerBound)..<Int(range.upperBound)]
+    }
+}
+
+extension HeaderFields: Equatable {
+    /// Equal when names and values are the same bytes in the same order.
+    package static func == (left: HeaderFields, right: HeaderFields) -> Bool {
+        left.count == right.count
+            && (0..<left.count).allSatisfy { left[$0].name == right[$0].name && left[$0].value == right[$0].value }
+    }
+}

@@ -1,0 +1,101 @@
+/// A refusal before the stream: `application/problem+json` (RFC 9457) with a stable `code`.
+///
+/// ``serialized(date:withoutBody:)`` gives head and body as one array below ``maximumBytes``, to be written at once:
+/// of a refused handshake some clients show only what came in the same read as the head, others 1,024 bytes.
+package struct Refusal: Error, Sendable, Equatable {
+    /// Head and body together.
+    package static let maximumBytes = 1023
+    /// `detail` in the body, escaped.
+    static let maximumDetailBytes = 320
+    /// `error_description` in `WWW-Authenticate`.
+    static let maximumDescriptionBytes = 120
+
+    package let code: RefusalCode
+    /// What is wrong, for an honest developer; goes to the peer. Cut where it is too long.
+    package let detail: String
+    /// `Retry-After`, in seconds.
+    package let retryAfterSeconds: Int?
+    /// `Allow`, of 405.
+    package let allow: String?
+    /// Members of the body besides the five that all have, between `code` and `detail`; both parts are ours, short and
+    /// without anything to escape.
+    package let members: [Member]
+
+    package struct Member: Sendable, Equatable {
+        package let name: String
+        package let value: String
+
+        package init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package init(
+        _ code: RefusalCode, _ detail: String? = nil, retryAfterSeconds: Int? = nil, allow: String? = nil,
+        members: [Member] = []
+    ) {
+        self.code = code
+        self.detail = detail ?? code.defaultDetail
+        self.retryAfterSeconds = retryAfterSeconds
+        self.allow = allow
+        self.members = members
+    }
+
+    package var status: Int { code.status }
+
+    package var title: String { StatusTitle.of(code.status) }
+
+    /// The whole response.
+    ///
+    /// - Parameters:
+    ///   - date: the value of `Date` (``HTTPDate``); RFC 9110 §6.6.1 asks for it from whoever has a clock.
+    ///   - withoutBody: for an answer to `HEAD`, whose length is told and whose body is not sent.
+    package func serialized(date: String?, withoutBody: Bool = false) -> [UInt8] {
+        var fields: [(String, String)] = []
+        if code == .invalidToken {
+            fields.append(("WWW-Authenticate", "Bearer error=\"invalid_token\", error_description=\"\(description)\""))
+        }
+        if code == .upgradeRequired {
+            fields.append(("Sec-WebSocket-Version", "13"))
+            // RFC 9110 §15.5.22: a 426 names the protocol to upgrade to.
+            fields.append(("Upgrade", "websocket"))
+        }
+        if let retryAfterSeconds { fields.append(("Retry-After", String(retryAfterSeconds))) }
+        if let allow { fields.append(("Allow", allow)) }
+        let response = Response(
+            status: code.status, contentType: "application/problem+json", fields: fields, body: body,
+            keepsConnection: code.keepsConnection)
+        return response.serialized(date: date, withoutBody: withoutBody)
+    }
+
+    private var body: [UInt8] {
+        var body = Array("{\"type\":\"about:blank\",\"title\":\"\(title)\",\"status\":\(status),".utf8)
+        body.append(contentsOf: "\"code\":\"\(code.rawValue)\",".utf8)
+        for member in members { body.append(contentsOf: "\"\(member.name)\":\"\(member.value)\",".utf8) }
+        body.append(contentsOf: "\"detail\":\"".utf8)
+        JSONText.append(detail, to: &body, maximumBytes: Self.maximumDetailBytes)
+        body.append(contentsOf: "\"}".utf8)
+        return body
+    }
+
+    /// RFC 6750 §3: visible ASCII and SP without `"` and `\`.
+    private var description: String {
+        String(
+            decoding: detail.utf8.prefix(Self.maximumDescriptionBytes).map { byte in
+                byte < 0x20 || byte > 0x7E || byte == 0x22 || byte == 0x5C ? 0x3F : byte
+            }, as: UTF8.self)
+    }
+}
+
+extension Refusal {
+    /// 400 to a `GET /live/v1` that wants neither WebSocket nor an event stream: people open the address in a browser,
+    /// and this is the sentence they know.
+    package static func plainGet(date: String?, withoutBody: Bool = false) -> [UInt8] {
+        Response(
+            status: 400, contentType: "text/plain; charset=utf-8",
+            body: Array("Client did not request a WebSocket.".utf8),
+            keepsConnection: false
+        ).serialized(date: date, withoutBody: withoutBody)
+    }
+}
