@@ -1,0 +1,175 @@
+#include "tape.h"
+
+#include <cstring>
+
+using namespace livegate;
+
+namespace livegate {
+
+const uint8_t *unescape(const uint8_t *from, uint8_t out[4], size_t &written) noexcept {
+    written = 1;
+    if (*from != '\\') {
+        out[0] = *from;
+        return from + 1;
+    }
+    switch (from[1]) {
+    case 'b': out[0] = '\b'; return from + 2;
+    case 'f': out[0] = '\f'; return from + 2;
+    case 'n': out[0] = '\n'; return from + 2;
+    case 'r': out[0] = '\r'; return from + 2;
+    case 't': out[0] = '\t'; return from + 2;
+    case 'u': break;
+    default: out[0] = from[1]; return from + 2;
+    }
+    int32_t point = hexadecimal(from + 2);
+    from += 6;
+    if ((point & 0xF800) == 0xD800) {
+        int32_t low = from[0] == '\\' && from[1] == 'u' ? hexadecimal(from + 2) : -1;
+        if (is_high_surrogate(point) && is_low_surrogate(low)) {
+            point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
+            from += 6;
+        } else {
+            point = 0xFFFD;
+        }
+    }
+    if (point < 0x80) {
+        out[0] = uint8_t(point);
+    } else if (point < 0x800) {
+        out[0] = uint8_t(0xC0 | point >> 6);
+        out[1] = uint8_t(0x80 | (point & 0x3F));
+        written = 2;
+    } else if (point < 0x10000) {
+        out[0] = uint8_t(0xE0 | point >> 12);
+        out[1] = uint8_t(0x80 | (point >> 6 & 0x3F));
+        out[2] = uint8_t(0x80 | (point & 0x3F));
+        written = 3;
+    } else {
+        out[0] = uint8_t(0xF0 | point >> 18);
+        out[1] = uint8_t(0x80 | (point >> 12 & 0x3F));
+        out[2] = uint8_t(0x80 | (point >> 6 & 0x3F));
+        out[3] = uint8_t(0x80 | (point & 0x3F));
+        written = 4;
+    }
+    return from;
+}
+
+}  // namespace livegate
+
+namespace {
+
+/// Whether the name at `node` is these bytes, however it is spelt: "\u0069d" is "id".
+bool is_named(const lg_json_parser &parser, const lg_json_node &node, const uint8_t *name, size_t length) noexcept {
+    const uint8_t *from = parser.bytes.get() + node.start;
+    const uint8_t *stop = parser.bytes.get() + node.end;
+    if (!(node.flags & LG_JSON_ESCAPED)) {
+        return size_t(stop - from) == length && std::memcmp(from, name, length) == 0;
+    }
+    // No name that anybody asks for has half a pair in it.
+    if (node.flags & LG_JSON_LONE_SURROGATE) return false;
+    size_t matched = 0;
+    while (from < stop) {
+        uint8_t character[4];
+        size_t size;
+        from = unescape(from, character, size);
+        if (length - matched < size || std::memcmp(name + matched, character, size) != 0) return false;
+        matched += size;
+    }
+    return matched == length;
+}
+
+/// RFC 6901 §4: digits without a leading zero.
+int element(const lg_json_parser &parser, uint32_t array, const uint8_t *digits, size_t length, uint32_t *value) {
+    if (length == 0 || length > 9 || (digits[0] == '0' && length > 1)) return LG_JSON_ABSENT;
+    uint32_t place = 0;
+    for (size_t digit = 0; digit < length; digit++) {
+        if (digits[digit] < '0' || digits[digit] > '9') return LG_JSON_ABSENT;
+        place = place * 10 + (digits[digit] - '0');
+    }
+    uint32_t stop = parser.tape[array].next;
+    uint32_t node = array + 1;
+    for (; place > 0 && node < stop; place--) node = parser.tape[node].next;
+    if (node >= stop) return LG_JSON_ABSENT;
+    *value = node;
+    return LG_JSON_FOUND;
+}
+
+}  // namespace
+
+extern "C" {
+
+lg_json_node lg_json_node_at(const lg_json_parser *parser, uint32_t node) { return parser->tape.at(node); }
+
+int lg_json_member(
+    const lg_json_parser *parser, uint32_t object, const uint8_t *name, size_t length, uint32_t *value) {
+    uint32_t stop = parser->tape.at(object).next;
+    int found = LG_JSON_ABSENT;
+    for (uint32_t node = object + 1; node < stop; node = parser->tape[node + 1].next) {
+        if (!is_named(*parser, parser->tape[node], name, length)) continue;
+        if (found == LG_JSON_FOUND) return LG_JSON_TWICE;
+        *value = node + 1;
+        found = LG_JSON_FOUND;
+    }
+    return found;
+}
+
+int lg_json_resolve(
+    const lg_json_parser *parser, uint32_t node, const uint8_t *path, size_t length, uint32_t *value) {
+    const uint8_t *stop = path + length;
+    while (path < stop) {
+        size_t size = path[0] | size_t(path[1]) << 8;
+        const uint8_t *token = path + 2;
+        path = token + size;
+        int found = LG_JSON_ABSENT;
+        switch (parser->tape.at(node).kind) {
+        case LG_JSON_OBJECT: found = lg_json_member(parser, node, token, size, &node); break;
+        case LG_JSON_ARRAY: found = element(*parser, node, token, size, &node); break;
+        }
+        if (found != LG_JSON_FOUND) return found;
+    }
+    *value = node;
+    return LG_JSON_FOUND;
+}
+
+size_t lg_json_text(const lg_json_parser *parser, uint32_t place, uint8_t *out) {
+    const lg_json_node &node = parser->tape.at(place);
+    const uint8_t *from = parser->bytes.get() + node.start;
+    const uint8_t *stop = parser->bytes.get() + node.end;
+    if (node.kind != LG_JSON_STRING || !(node.flags & LG_JSON_ESCAPED)) {
+        std::memcpy(out, from, size_t(stop - from));
+        return size_t(stop - from);
+    }
+    uint8_t *to = out;
+    while (from < stop) {
+        uint8_t character[4];
+        size_t size;
+        from = unescape(from, character, size);
+        // Escapes are never shorter than what they stand for, so this stays behind `stop - start`.
+        std::memcpy(to, character, size);
+        to += size;
+    }
+    return size_t(to - out);
+}
+
+size_t lg_json_source(const lg_json_parser *parser, uint32_t place, uint8_t *out) {
+    const lg_json_node &node = parser->tape.at(place);
+    std::memcpy(out, parser->bytes.get() + node.start, node.end - node.start);
+    return node.end - node.start;
+}
+
+bool lg_json_integer(const lg_json_parser *parser, uint32_t place, uint64_t *bits, bool *negative) {
+    const lg_json_node &node = parser->tape.at(place);
+    if (node.kind != LG_JSON_NUMBER_VALUE || !(node.flags & LG_JSON_INTEGRAL)) return false;
+    const uint8_t *from = parser->bytes.get() + node.start;
+    const uint8_t *stop = parser->bytes.get() + node.end;
+    bool below = *from == '-';
+    uint64_t value = 0;
+    for (from += below ? 1 : 0; from < stop; from++) {
+        if (__builtin_mul_overflow(value, uint64_t(10), &value)) return false;
+        if (__builtin_add_overflow(value, uint64_t(*from - '0'), &value)) return false;
+    }
+    if (below && value > uint64_t(1) << 63) return false;
+    *negative = below && value != 0;
+    *bits = *negative ? uint64_t(0) - value : value;
+    return true;
+}
+}

@@ -1,0 +1,163 @@
+import CSimdJSON
+
+/// A reusable strict JSON reader: one document at a time, its values by node.
+///
+/// It keeps its own copy of the document, so nodes stay good until the next `read`, whatever becomes of the bytes that
+/// were given. Confined to one thread at a time. Reading is linear in the bytes and its stack does not grow with them.
+@safe package final class JSONReader {
+    /// A value of the document that was read last.
+    package struct Node: Equatable, Sendable {
+        let index: UInt32
+        /// The document itself.
+        package static let root = Node(index: 0)
+    }
+
+    package enum Found: Equatable, Sendable {
+        case value(Node)
+        case absent
+        /// A member on the way stands more than once.
+        case ambiguous
+    }
+
+    /// What a document may leave behind in memory: Kafka's own default limit for a record, so that ordinary records
+    /// never allocate. The index of a document of this size takes four times as much again.
+    package static let retainedBytes = 1 << 20
+
+    // The library's parser, owned: made in init, freed in deinit, never handed out.
+    private let parser: OpaquePointer
+
+    package init() {
+        guard let made = unsafe lg_json_create() else { preconditionFailure("no memory for a JSON reader") }
+        unsafe parser = made
+    }
+
+    deinit {
+        unsafe lg_json_destroy(parser)
+    }
+
+    /// Reads a document; its values are within reach down to `tapedDepth` (the root is 0), below that only checked.
+    package func read(
+        _ bytes: [UInt8], limits: JSONLimits = .record, tapedDepth: Int = JSONLimits.deepest
+    ) throws(JSONError) {
+        guard bytes.count <= limits.maximumBytes else {
+            throw .tooLarge(bytes: bytes.count, limit: limits.maximumBytes)
+        }
+        var offset = 0
+        let fault = unsafe bytes.withUnsafeBufferPointer { buffer in
+            unsafe lg_json_parse(
+                parser, buffer.baseAddress, buffer.count, UInt32(limits.maximumDepth), UInt32(tapedDepth), &offset)
+        }
+        switch Int(fault) {
+        case LG_JSON_FINE: return
+        case LG_JSON_EMPTY: throw .empty
+        case LG_JSON_NUMBER: throw .badNumber(offset: offset)
+        case LG_JSON_ESCAPE: throw .badEscape(offset: offset)
+        case LG_JSON_CONTROL: throw .controlCharacter
+        case LG_JSON_UNCLOSED: throw .unclosed
+        case LG_JSON_UTF8: throw .invalidUTF8
+        case LG_JSON_DEPTH: throw .tooDeep(limit: limits.maximumDepth)
+        case LG_JSON_TOO_LARGE: throw .tooLarge(bytes: bytes.count, limit: JSONLimits.record.maximumBytes)
+        case LG_JSON_MEMORY: throw .noMemory
+        default: throw .syntax(offset: offset)
+        }
+    }
+
+    /// Gives back memory beyond `retainedBytes`; what was read is gone then.
+    package func trim() {
+        unsafe lg_json_trim(parser, Self.retainedBytes)
+    }
+
+    package var heldBytes: Int { unsafe lg_json_held_bytes(parser) }
+
+    package func kind(of node: Node) -> JSONKind {
+        JSONKind(rawValue: record(of: node).kind) ?? .null
+    }
+
+    /// Follows a compiled pointer from `node`.
+    package func resolve(_ pointer: JSONPointer, from node: Node = .root) -> Found {
+        found { value in
+            unsafe pointer.path.withUnsafeBufferPointer { path in
+                unsafe lg_json_resolve(parser, node.index, path.baseAddress, path.count, &value)
+            }
+        }
+    }
+
+    /// The member of an object by the bytes of its name; anything else has no members.
+    package func member(_ name: [UInt8], of node: Node) -> Found {
+        guard kind(of: node) == .object else { return .absent }
+        return found { value in
+            unsafe name.withUnsafeBufferPointer { bytes in
+                unsafe lg_json_member(parser, node.index, bytes.baseAddress, bytes.count, &value)
+            }
+        }
+    }
+
+    /// The nodes right inside a container; of an object each name and then its value.
+    package func children(of node: Node) -> [Node] {
+        let container = record(of: node)
+        var nodes: [Node] = []
+        var index = node.index + 1
+        while index < container.next {
+            nodes.append(Node(index: index))
+            index = record(of: Node(index: index)).next
+        }
+        return nodes
+    }
+
+    /// The text of a string; nil for other kinds, and for a string with half a surrogate pair, which UTF-8 has no
+    /// bytes for.
+    package func string(of node: Node) -> String? {
+        let value = record(of: node)
+        guard Int(value.kind) == LG_JSON_STRING, !isHalfPair(value) else { return nil }
+        return characters(of: node, value)
+    }
+
+    /// Whether a string has half a surrogate pair in it.
+    package func hasLoneSurrogate(_ node: Node) -> Bool {
+        isHalfPair(record(of: node))
+    }
+
+    /// The JSON of a value, byte by byte as it stands in the document.
+    package func source(of node: Node) -> String {
+        let value = record(of: node)
+        let text = characters(of: node, value, raw: true)
+        return Int(value.kind) == LG_JSON_STRING ? "\"" + text + "\"" : text
+    }
+
+    /// A number without fraction and exponent that fits 64 bits, signed or not; its decimal text is canonical
+    /// (`-0` is `0`).
+    package func integer(of node: Node) -> JSONInteger? {
+        var bits: UInt64 = 0
+        var negative = false
+        guard unsafe lg_json_integer(parser, node.index, &bits, &negative) else { return nil }
+        return negative ? .negative(Int64(bitPattern: bits)) : .positive(bits)
+    }
+
+    private func isHalfPair(_ value: lg_json_node) -> Bool {
+        Int(value.flags) & LG_JSON_LONE_SURROGATE != 0
+    }
+
+    private func record(of node: Node) -> lg_json_node {
+        unsafe lg_json_node_at(parser, node.index)
+    }
+
+    private func characters(of node: Node, _ value: lg_json_node, raw: Bool = false) -> String {
+        unsafe String(unsafeUninitializedCapacity: Int(value.end - value.start)) { buffer in
+            guard let out = buffer.baseAddress else { return 0 }
+            return unsafe raw
+                ? lg_json_source(parser, node.index, out) : lg_json_text(parser, node.index, out)
+        }
+    }
+
+    private func found(_ lookUp: (inout UInt32) -> Int32) -> Found {
+        var value: UInt32 = 0
+        return switch Int(lookUp(&value)) {
+        case LG_JSON_FOUND: .value(Node(index: value))
+        case LG_JSON_TWICE: .ambiguous
+        default: .absent
+        }
+    }
+}
+
+@available(*, unavailable)
+extension JSONReader: Sendable {}
