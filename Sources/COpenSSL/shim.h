@@ -1,5 +1,60 @@
+// What OpenSSL offers as macros, as functions that Swift can call. Nothing else.
 #pragma once
-#include <openssl/ssl.h>
+#include <openssl/asn1.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+static inline void livegate_ctx_forbid_renegotiation_and_compression(SSL_CTX *ctx) {
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+}
+
+static inline long livegate_ctx_set_mode(SSL_CTX *ctx, long mode) { return SSL_CTX_set_mode(ctx, mode); }
+
+static inline long livegate_ctx_set_session_cache_mode(SSL_CTX *ctx, long mode) {
+    return SSL_CTX_set_session_cache_mode(ctx, mode);
+}
+
+static inline int livegate_ctx_set_versions(SSL_CTX *ctx, int lowest, int highest) {
+    return SSL_CTX_set_min_proto_version(ctx, lowest) == 1 && SSL_CTX_set_max_proto_version(ctx, highest) == 1;
+}
+
+static inline long livegate_ctx_set_groups(SSL_CTX *ctx, const char *list) {
+    return SSL_CTX_set1_groups_list(ctx, list);
+}
+
+static inline long livegate_ctx_add_chain_certificate(SSL_CTX *ctx, X509 *certificate) {
+    return SSL_CTX_add1_chain_cert(ctx, certificate);
+}
+
+static inline long livegate_set_server_name(SSL *ssl, const char *name) {
+    return SSL_set_tlsext_host_name(ssl, name);
+}
+
+static inline X509 *livegate_read_certificate(BIO *bio) { return PEM_read_bio_X509(bio, NULL, NULL, ""); }
+
+// A passphrase is never asked for on the terminal: the word given, or the empty one.
+static inline EVP_PKEY *livegate_read_private_key(BIO *bio, const char *passphrase) {
+    return PEM_read_bio_PrivateKey(bio, NULL, NULL, (void *)passphrase);
+}
+
+static inline void livegate_bio_ask_again(BIO *bio) {
+    BIO_clear_retry_flags(bio);
+    BIO_set_retry_read(bio);
+}
+
+static inline void livegate_bio_settle(BIO *bio) { BIO_clear_retry_flags(bio); }
+
+static inline int livegate_alert_of_reason(int reason) {
+    return reason > SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256 ? reason - SSL_AD_REASON_OFFSET : -1;
+}
+
+static inline int livegate_copy_common_name(X509 *certificate, char *buffer, int size) {
+    return X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, buffer, size);
+}

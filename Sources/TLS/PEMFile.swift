@@ -1,0 +1,107 @@
+import COpenSSL
+import Glibc
+
+/// Certificates and keys out of PEM files, with errors that name the file.
+@safe struct PEMFile: ~Copyable {
+    /// 1 MiB: a chain is some 10 KiB, all of Debian's authorities together are 220 KiB. Keeps a path that names a
+    /// device or a log file from being read for ever.
+    static let maximumBytes = 1 << 20
+
+    let path: String
+    private let bio: OpaquePointer
+    private let isEncrypted: Bool
+
+    init(path: String) throws(TLSError) {
+        let content = try PEMFile.read(path)
+        let bio = unsafe try PEMFile.buffer(content)
+        self.path = path
+        unsafe self.bio = bio
+        isEncrypted = PEMFile.mentionsEncryption(content)
+    }
+
+    deinit { unsafe BIO_free_all(bio) }
+
+    /// The next certificate, nil after the last. What stands between certificates (text, keys) is skipped.
+    func nextCertificate() throws(TLSError) -> Certificate? {
+        ErrorQueue.clear()
+        if let certificate = unsafe livegate_read_certificate(bio) { return unsafe Certificate(owning: certificate) }
+        let error = ErrorQueue.drain()
+        if error.library == ERR_LIB_PEM && error.reason == PEM_R_NO_START_LINE { return nil }
+        throw .malformed(path: path, cause: error.text)
+    }
+
+    /// The first private key. The passphrase opens an encrypted one and is ignored for others.
+    func privateKey(passphrase: String?) throws(TLSError) -> PrivateKey {
+        ErrorQueue.clear()
+        if isEncrypted && passphrase == nil { throw .passphraseNeeded(path: path) }
+        let key = unsafe (passphrase ?? "").withCString { unsafe livegate_read_private_key(bio, $0) }
+        let error = ErrorQueue.drain()
+        if let key = unsafe key { return unsafe PrivateKey(owning: key) }
+        if isEncrypted { throw .passphraseWrong(path: path) }
+        if error.library == ERR_LIB_PEM && error.reason == PEM_R_NO_START_LINE { throw .noPrivateKey(path: path) }
+        // OpenSSL 3 reports a file without any key as one that no decoder knows.
+        if error.library == ERR_LIB_OSSL_DECODER { throw .noPrivateKey(path: path) }
+        throw .malformed(path: path, cause: error.text)
+    }
+
+    private static func read(_ path: String) throws(TLSError) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .unreadable(path: path, cause: unsafe String(cString: strerror(errno))) }
+        defer { close(descriptor) }
+        var content = [UInt8](repeating: 0, count: maximumBytes + 1)
+        var filled = 0
+        while filled < content.count {
+            let count = unsafe content.withUnsafeMutableBytes {
+                unsafe Glibc.read(descriptor, $0.baseAddress! + filled, $0.count - filled)
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count >= 0 else { throw .unreadable(path: path, cause: unsafe String(cString: strerror(errno))) }
+            if count == 0 { break }
+            filled += count
+        }
+        guard filled <= maximumBytes else { throw .tooLong(path: path, limit: maximumBytes) }
+        content.removeLast(content.count - filled)
+        return content
+    }
+
+    /// A memory BIO with its own copy of the content.
+    private static func buffer(_ content: [UInt8]) throws(TLSError) -> OpaquePointer {
+        ErrorQueue.clear()
+        guard let bio = unsafe BIO_new(BIO_s_mem()) else {
+            throw .openSSL(call: "BIO_new", cause: ErrorQueue.drain().text)
+        }
+        let written = unsafe content.withUnsafeBytes { unsafe BIO_write(bio, $0.baseAddress, Int32($0.count)) }
+        guard content.isEmpty || written == Int32(content.count) else {
+            unsafe BIO_free_all(bio)
+            throw .openSSL(call: "BIO_write", cause: ErrorQueue.drain().text)
+        }
+        return unsafe bio
+    }
+
+    /// PKCS #8 says `BEGIN ENCRYPTED PRIVATE KEY`, the older form `Proc-Type: 4,ENCRYPTED`.
+    private static func mentionsEncryption(_ content: [UInt8]) -> Bool {
+        let word = Array("ENCRYPTED".utf8)
+        guard content.count >= word.count else { return false }
+        return (0...(content.count - word.count)).contains { start in
+            content[start] == word[0] && content[start..<(start + word.count)].elementsEqual(word)
+        }
+    }
+}
+
+/// The owner of an `X509 *`.
+@safe struct Certificate: ~Copyable {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe X509_free(pointer) }
+}
+
+/// The owner of an `EVP_PKEY *`.
+@safe struct PrivateKey: ~Copyable {
+    let pointer: OpaquePointer
+
+    init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe EVP_PKEY_free(pointer) }
+}

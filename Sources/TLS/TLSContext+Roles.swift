@@ -1,0 +1,92 @@
+import COpenSSL
+
+/// How a client decides whom it talks to, and what it shows of itself.
+package struct TLSClientSettings: Sendable {
+    /// Path of a PEM file with the authorities to trust instead of the system's.
+    package var authorities: String?
+    /// False accepts any certificate, whoever it names and however old it is.
+    package var verifies = true
+    /// Paths of our own certificate (chain) and key, for servers that ask for one; the key may stand in the first.
+    package var certificate: String?
+    package var key: String?
+    /// Opens the key if it is encrypted.
+    package var passphrase: String?
+
+    package init(
+        authorities: String? = nil, verifies: Bool = true, certificate: String? = nil, key: String? = nil,
+        passphrase: String? = nil
+    ) {
+        self.authorities = authorities
+        self.verifies = verifies
+        self.certificate = certificate
+        self.key = key
+        self.passphrase = passphrase
+    }
+}
+
+extension TLSContext {
+    /// One ticket a handshake: a client resumes one connection at a time, uses each ticket once (RFC 8446 §C.4), and
+    /// gets the next when it resumes. OpenSSL's default of two costs another 250 bytes in each handshake.
+    private static let tickets = 1
+
+    /// Two hours, OpenSSL's own default: with TLS 1.2 the key that seals tickets opens the sessions they belong to,
+    /// so they should not live long.
+    private static let ticketLifetimeSeconds = 7200
+
+    func setServerOptions() throws(TLSError) {
+        unsafe SSL_CTX_set_num_tickets(pointer, TLSContext.tickets)
+        unsafe SSL_CTX_set_timeout(pointer, TLSContext.ticketLifetimeSeconds)
+        unsafe SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, nil)
+    }
+
+    func setClientOptions(_ settings: TLSClientSettings) throws(TLSError) {
+        ErrorQueue.clear()
+        unsafe SSL_CTX_set_verify(pointer, settings.verifies ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nil)
+        let offer: [UInt8] = [8] + Array("http/1.1".utf8)
+        // Zero is success here, unlike in the rest of the API.
+        guard unsafe SSL_CTX_set_alpn_protos(pointer, offer, UInt32(offer.count)) == 0 else {
+            throw .openSSL(call: "SSL_CTX_set_alpn_protos", cause: ErrorQueue.drain().text)
+        }
+        guard settings.verifies else { return }
+        guard let path = settings.authorities else {
+            guard unsafe SSL_CTX_set_default_verify_paths(pointer) == 1 else {
+                throw .openSSL(call: "SSL_CTX_set_default_verify_paths", cause: ErrorQueue.drain().text)
+            }
+            return
+        }
+        // Read once more by our own reader first: its errors tell a missing file from an empty one.
+        guard try PEMFile(path: path).nextCertificate() != nil else { throw .noCertificate(path: path) }
+        guard unsafe SSL_CTX_load_verify_file(pointer, path) == 1 else {
+            throw .malformed(path: path, cause: ErrorQueue.drain().text)
+        }
+    }
+}
+
+/// Chooses `http/1.1` out of a client's ALPN list, or ends the handshake.
+///
+/// A client that sends no list is served. One that offers only others (`h2`) cannot talk to us: RFC 7301 §3.2 asks for
+/// the alert `no_application_protocol`, and nginx and Go's server send it. Going on without a choice, as some do,
+/// opens the way for attacks across protocols (ALPACA) and makes the client find out later, with a worse error.
+private func selectProtocol(
+    _: OpaquePointer?, chosen: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
+    chosenLength: UnsafeMutablePointer<UInt8>?, offered: UnsafePointer<UInt8>?, offeredLength: UInt32,
+    _: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let offered = unsafe offered, let chosen = unsafe chosen, let chosenLength = unsafe chosenLength else {
+        return SSL_TLSEXT_ERR_ALERT_FATAL
+    }
+    let list = unsafe UnsafeBufferPointer(start: offered, count: Int(offeredLength))
+    var position = 0
+    while position < list.count {
+        let length = unsafe Int(list[position])
+        guard position + 1 + length <= list.count else { break }
+        let name = unsafe list[(position + 1)..<(position + 1 + length)]
+        if unsafe name.elementsEqual("http/1.1".utf8) {
+            unsafe chosen.pointee = offered + position + 1
+            unsafe chosenLength.pointee = UInt8(length)
+            return SSL_TLSEXT_ERR_OK
+        }
+        position += 1 + length
+    }
+    return SSL_TLSEXT_ERR_ALERT_FATAL
+}

@@ -1,0 +1,113 @@
+import COpenSSL
+
+/// The buffers that all TLS sessions of one loop share, and the BIO through which OpenSSL reaches them.
+///
+/// A session is a pure transform: during a call the ciphertext given to it is the input, and what it has to send
+/// gathers in the output, which the caller takes right after the call. So no connection owns a buffer, and an idle
+/// one costs OpenSSL's own objects and nothing more. Confined to the loop whose sessions use it.
+@safe package final class TLSExchange {
+    /// RFC 8446 §5.1: a record carries at most 2^14 bytes of plaintext.
+    package static let maximumRecordBytes = 1 << 14
+
+    /// At most so much plaintext may be encrypted before the output is taken.
+    package static let maximumPlaintextBytes = 8 * maximumRecordBytes
+
+    /// 256 KiB: eight full records with their overhead fill half of it, the longest flight of a handshake (ten
+    /// certificates) a fraction. The pages are resident only where they were once written.
+    fileprivate static let outputCapacity = 256 << 10
+
+    /// What the BIO's callbacks see.
+    @unsafe struct Wire {
+        var input: UnsafePointer<UInt8>?
+        var inputCount: Int
+        var output: UnsafeMutablePointer<UInt8>
+        var outputCount: Int
+    }
+
+    let wire: UnsafeMutablePointer<Wire>
+    let plain: UnsafeMutableBufferPointer<UInt8>
+    let method: OpaquePointer
+    /// The session whose output is in the buffer; no other may be called before it was taken.
+    private var writer: ObjectIdentifier?
+
+    package init() {
+        unsafe wire = .allocate(capacity: 1)
+        let output = UnsafeMutablePointer<UInt8>.allocate(capacity: TLSExchange.outputCapacity)
+        unsafe wire.initialize(to: Wire(input: nil, inputCount: 0, output: output, outputCount: 0))
+        unsafe plain = .allocate(capacity: TLSExchange.maximumRecordBytes)
+        guard let method = unsafe BIO_meth_new(BIO_TYPE_SOURCE_SINK | BIO_get_new_index(), "livegate loop") else {
+            preconditionFailure("BIO_meth_new found no memory")
+        }
+        unsafe BIO_meth_set_create(method) { bio in
+            unsafe BIO_set_init(bio, 1)
+            return 1
+        }
+        unsafe BIO_meth_set_read(method, readWire)
+        unsafe BIO_meth_set_write(method, writeWire)
+        unsafe BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
+        unsafe self.method = method
+    }
+
+    deinit {
+        unsafe wire.pointee.output.deallocate()
+        unsafe wire.deallocate()
+        unsafe plain.deallocate()
+        unsafe BIO_meth_free(method)
+    }
+
+    /// Bytes waiting to be taken.
+    package var outputCount: Int { unsafe wire.pointee.outputCount }
+
+    /// Hands out what the last session called has to send, if anything, and empties the buffer.
+    /// The span is valid during `body` only.
+    package func takeOutput(_ body: (Span<UInt8>) -> Void) {
+        let count = outputCount
+        guard count > 0 else { return }
+        // Held until `body` is done: a session called in between would write over the bytes.
+        body(unsafe UnsafeBufferPointer(start: wire.pointee.output, count: count).span)
+        unsafe wire.pointee.outputCount = 0
+    }
+
+    /// A session that goes without its output being taken takes it along.
+    func forget(_ session: TLSSession) {
+        guard writer == ObjectIdentifier(session) else { return }
+        unsafe wire.pointee.outputCount = 0
+        writer = nil
+    }
+
+    /// Claims the buffers for a session's call.
+    func begin(_ session: TLSSession) {
+        let id = ObjectIdentifier(session)
+        precondition(outputCount == 0 || writer == id, "the output of another session was not taken")
+        writer = id
+    }
+}
+
+@available(*, unavailable) extension TLSExchange: Sendable {}
+
+private func readWire(_ bio: OpaquePointer?, _ target: UnsafeMutablePointer<CChar>?, _ wanted: Int32) -> Int32 {
+    guard let target = unsafe target, let data = unsafe BIO_get_data(bio), wanted > 0 else { return 0 }
+    let wire = unsafe data.assumingMemoryBound(to: TLSExchange.Wire.self)
+    let count = unsafe min(Int(wanted), wire.pointee.inputCount)
+    guard count > 0, let input = unsafe wire.pointee.input else {
+        unsafe livegate_bio_ask_again(bio)
+        return -1
+    }
+    unsafe livegate_bio_settle(bio)
+    unsafe UnsafeMutableRawPointer(target).copyMemory(from: input, byteCount: count)
+    unsafe wire.pointee.input = input + count
+    unsafe wire.pointee.inputCount -= count
+    return Int32(count)
+}
+
+private func writeWire(_ bio: OpaquePointer?, _ source: UnsafePointer<CChar>?, _ count: Int32) -> Int32 {
+    guard let source = unsafe source, let data = unsafe BIO_get_data(bio), count > 0 else { return 0 }
+    let wire = unsafe data.assumingMemoryBound(to: TLSExchange.Wire.self)
+    unsafe livegate_bio_settle(bio)
+    // A flight that does not fit fails the session: no flow of ours comes near the capacity.
+    guard unsafe wire.pointee.outputCount + Int(count) <= TLSExchange.outputCapacity else { return -1 }
+    let end = unsafe wire.pointee.output + wire.pointee.outputCount
+    unsafe UnsafeMutableRawPointer(end).copyMemory(from: source, byteCount: Int(count))
+    unsafe wire.pointee.outputCount += Int(count)
+    return count
+}

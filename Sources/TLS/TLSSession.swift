@@ -1,0 +1,203 @@
+import COpenSSL
+
+/// How far a session is.
+package enum TLSState: Equatable, Sendable {
+    case handshaking
+    /// Plaintext may flow both ways.
+    case open
+    /// The peer sent `close_notify`: nothing more comes from it.
+    case closedByPeer
+    /// Nothing more may flow. The alert that the standard asks for is in the output.
+    case failed(TLSFailure)
+}
+
+/// One TLS connection without its socket: ciphertext in, plaintext out, and the other way round. The owner of an
+/// `SSL *`.
+///
+/// Whatever the session has to send gathers in its loop's `TLSExchange`; the caller takes it after each call, also
+/// after one that failed (an alert) and also when nothing was to be expected (TLS 1.3 answers key updates).
+/// Confined to the loop of its exchange.
+@safe package final class TLSSession {
+    package private(set) var state = TLSState.handshaking
+    package let role: TLSRole
+    private var closeIsSent = false
+    private var hasBegun = false
+    private let ssl: OpaquePointer
+    // Holds the buffers and the BIO's method, to which the BIO points without owning them.
+    private let exchange: TLSExchange
+
+    /// A session for an accepted connection.
+    package init(server context: TLSContext, exchange: TLSExchange) throws(TLSError) {
+        precondition(context.role == .server, "a server's session needs a server's context")
+        unsafe ssl = try TLSSession.make(context, exchange)
+        self.exchange = exchange
+        role = .server
+        unsafe SSL_set_accept_state(ssl)
+    }
+
+    /// A session for an outgoing connection; `start` makes its first flight.
+    ///
+    /// - Parameter name: the DNS name or IP address that the certificate must name. A DNS name is also sent (SNI).
+    package init(client context: TLSContext, exchange: TLSExchange, name: String) throws(TLSError) {
+        precondition(context.role == .client, "a client's session needs a client's context")
+        unsafe ssl = try TLSSession.make(context, exchange)
+        self.exchange = exchange
+        role = .client
+        unsafe SSL_set_connect_state(ssl)
+        guard unsafe PeerName(name).apply(to: ssl) else { throw .badName(name) }
+    }
+
+    private static func make(_ context: TLSContext, _ exchange: TLSExchange) throws(TLSError) -> OpaquePointer {
+        ErrorQueue.clear()
+        guard let ssl = unsafe SSL_new(context.pointer) else {
+            throw .openSSL(call: "SSL_new", cause: ErrorQueue.drain().text)
+        }
+        guard let bio = unsafe BIO_new(exchange.method) else {
+            unsafe SSL_free(ssl)
+            throw .openSSL(call: "BIO_new", cause: ErrorQueue.drain().text)
+        }
+        unsafe BIO_set_data(bio, exchange.wire)
+        // One BIO for both ways; the session owns it from here on.
+        unsafe SSL_set_bio(ssl, bio, bio)
+        return unsafe ssl
+    }
+
+    deinit {
+        unsafe SSL_free(ssl)
+        exchange.forget(self)
+    }
+
+    /// A client's first flight. Later calls do nothing.
+    package func start() {
+        guard role == .client, state == .handshaking, !hasBegun else { return }
+        hasBegun = true
+        exchange.begin(self)
+        advanceHandshake()
+    }
+
+    /// Takes what the socket gave, all of it, and hands out the plaintext.
+    ///
+    /// - Parameter deliver: called once a record, with a span of the loop's buffer that is valid during the call.
+    ///   It may not call the session. False: the connection is wanted no more, and the rest is dropped.
+    package func receive(_ ciphertext: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) {
+        guard state == .handshaking || state == .open, !ciphertext.isEmpty else { return }
+        exchange.begin(self)
+        if role == .server && !hasBegun {
+            hasBegun = true
+            if let failure = FirstByte.refusal(ciphertext[0]) {
+                state = .failed(failure)
+                return
+            }
+        }
+        unsafe ciphertext.withUnsafeBufferPointer { bytes in
+            unsafe exchange.wire.pointee.input = bytes.baseAddress
+            unsafe exchange.wire.pointee.inputCount = bytes.count
+            if state == .handshaking { advanceHandshake() }
+            if state == .open { readRecords(deliver) }
+            unsafe exchange.wire.pointee.input = nil
+            unsafe exchange.wire.pointee.inputCount = 0
+        }
+    }
+
+    private func advanceHandshake() {
+        ErrorQueue.clear()
+        let result = unsafe SSL_do_handshake(ssl)
+        if result == 1 {
+            ErrorQueue.clear()
+            state = .open
+        } else {
+            settle(result, error: unsafe SSL_get_error(ssl, result), queue: ErrorQueue.drain())
+        }
+    }
+
+    /// Ends because each turn takes a record's bytes from the input, and OpenSSL refuses rows of empty records.
+    private func readRecords(_ deliver: (Span<UInt8>) -> Bool) {
+        let plain = unsafe exchange.plain
+        while true {
+            ErrorQueue.clear()
+            let count = unsafe SSL_read(ssl, plain.baseAddress, Int32(plain.count))
+            if count <= 0 {
+                settle(count, error: unsafe SSL_get_error(ssl, count), queue: ErrorQueue.drain())
+                return
+            }
+            let record = unsafe UnsafeBufferPointer(start: plain.baseAddress, count: Int(count))
+            guard deliver(unsafe record.span) else { return }
+        }
+    }
+
+    /// Turns the result of a call that did not succeed into the session's state.
+    private func settle(_ result: Int32, error: Int32, queue: ErrorQueue) {
+        switch error {
+        case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return
+        case SSL_ERROR_ZERO_RETURN: state = .closedByPeer
+        case SSL_ERROR_SSL: state = .failed(failure(queue))
+        default: state = .failed(TLSFailure(.failed, "OpenSSL stopped with error \(error): \(queue.text)"))
+        }
+    }
+
+    private func failure(_ queue: ErrorQueue) -> TLSFailure {
+        guard queue.library == ERR_LIB_SSL else {
+            // Out of the decoders of keys, points and certificates: what the peer sent was no such thing.
+            return TLSFailure(.malformed, queue.text)
+        }
+        if queue.reason == SSL_R_CERTIFICATE_VERIFY_FAILED {
+            let code = unsafe SSL_get_verify_result(ssl)
+            let words = unsafe String(cString: X509_verify_cert_error_string(code))
+            return TLSFailure(TLSReason(verifyResult: code), "the peer's certificate was refused: \(words)")
+        }
+        return TLSFailure(TLSReason(openSSLReason: queue.reason), queue.text)
+    }
+
+    /// Encrypts, in records as full as they can be.
+    ///
+    /// - Parameter plaintext: at most `TLSExchange.maximumPlaintextBytes` since the output was last taken.
+    /// - Returns: false if nothing can be sent any more: the session failed, or was closed by us.
+    package func send(_ plaintext: Span<UInt8>) -> Bool {
+        guard state == .open || state == .closedByPeer, !closeIsSent else { return false }
+        guard !plaintext.isEmpty else { return true }
+        precondition(
+            plaintext.count <= TLSExchange.maximumPlaintextBytes, "more plaintext than the output has room for")
+        exchange.begin(self)
+        return unsafe plaintext.withUnsafeBufferPointer { bytes in
+            ErrorQueue.clear()
+            let count = unsafe SSL_write(ssl, bytes.baseAddress, Int32(bytes.count))
+            // The BIO takes everything at once, so that OpenSSL never asks to repeat a write.
+            if count == Int32(bytes.count) { return true }
+            settle(count, error: unsafe SSL_get_error(ssl, count), queue: ErrorQueue.drain())
+            if case .failed = state { return false }
+            state = .failed(TLSFailure(.failed, "SSL_write took \(count) of \(bytes.count) bytes"))
+            return false
+        }
+    }
+
+    /// Says `close_notify`, once, and only where the handshake was completed.
+    package func close() {
+        guard state == .open || state == .closedByPeer, !closeIsSent else { return }
+        closeIsSent = true
+        exchange.begin(self)
+        ErrorQueue.clear()
+        unsafe SSL_shutdown(ssl)
+        ErrorQueue.clear()
+    }
+
+    /// The socket has nothing more to give.
+    ///
+    /// - Returns: what is wrong with that; nil if the peer had said `close_notify` before.
+    package func endOfInput() -> TLSFailure? {
+        switch state {
+        case .handshaking: state = .failed(TLSFailure(.abandoned, "the connection ended during the handshake"))
+        case .open: state = .failed(TLSFailure(.truncated, "the connection ended without close_notify"))
+        case .closedByPeer, .failed: break
+        }
+        if case .failed(let failure) = state { return failure }
+        return nil
+    }
+
+    /// What was agreed upon; nil before the handshake is done.
+    package var agreement: TLSAgreement? {
+        guard state != .handshaking, unsafe SSL_is_init_finished(ssl) == 1 else { return nil }
+        return unsafe TLSAgreement(ssl)
+    }
+}
+
+@available(*, unavailable) extension TLSSession: Sendable {}
