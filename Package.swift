@@ -66,7 +66,7 @@ let package = Package(
         program("livebench", "Gateway", "LiveClient", "Kafka", "Options", "CLinux"),
 
         tests("HTTPTests", "HTTP"),
-        tests("WebSocketTests", "WebSocket"),
+        tests("WebSocketTests", "WebSocket", "CZlib"),
         tests("LiveUpdatesTests", "LiveUpdates"),
         tests("ReactorTests", "Reactor", "CLinux"),
         tests("TLSTests", "TLS", "Transport", "Reactor"),

@@ -1,0 +1,125 @@
+import CZlib
+
+/// Takes what an `Inflater` gives; throwing ends the inflation.
+protocol InflatedByteSink {
+    mutating func append(_ bytes: Span<UInt8>) throws(WebSocketError)
+}
+
+/// Undoes the compression of messages (RFC 7692 §7.2.2).
+///
+/// Memory is bounded by the window, whatever comes: output leaves in chunks of `chunkBytes`, and the sink stops it at
+/// its limit. Owns one `z_stream`, on the heap because zlib keeps the address.
+@safe struct Inflater: ~Copyable {
+    /// Bytes unmasked and bytes inflated at a time: enough that a call into zlib is worth it, small beside a window.
+    private static let chunkBytes = 4096
+
+    /// What a sender takes away from the end of each message (RFC 7692 §7.2.1).
+    static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+
+    private let stream: UnsafeMutablePointer<z_stream>
+    /// Bytes of the current message so far.
+    private var messageBytes = 0
+    /// The last byte taken ended a block that said it was the last one.
+    private var hasJustEnded = false
+    private var isAtBlockEnd = false
+
+    /// - Parameter windowBits: what the sender was told, 8 to 15. zlib's own deflater says 8 and means 9, so 9 is the
+    ///   least that is read with.
+    init(windowBits: Int) throws(WebSocketError) {
+        precondition((8...15).contains(windowBits))
+        let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
+        unsafe stream.initialize(to: z_stream())
+        let status = unsafe zlib_inflate_init_raw(stream, Int32(max(windowBits, 9)))
+        guard status == Z_OK else {
+            unsafe stream.deallocate()
+            throw .zlib(status)
+        }
+        unsafe self.stream = stream
+    }
+
+    deinit {
+        unsafe inflateEnd(stream)
+        unsafe stream.deallocate()
+    }
+
+    /// Inflates more of a message, `mask` laid over `input`.
+    ///
+    /// - Throws: `.invalidDeflate`, or what `sink` throws; the inflater is of no further use then.
+    mutating func inflate(
+        _ input: Span<UInt8>, mask: MaskKey = .zero, into sink: inout some InflatedByteSink
+    ) throws(WebSocketError) {
+        messageBytes += input.count
+        var plain: [UInt8] = []
+        plain.reserveCapacity(min(input.count, Self.chunkBytes))
+        var position = 0
+        while position < input.count {
+            let end = min(position + Self.chunkBytes, input.count)
+            plain.removeAll(keepingCapacity: true)
+            plain.append(input.extracting(position..<end), mask: mask.advanced(by: position))
+            try inflate(plain: plain.span, into: &sink)
+            position = end
+        }
+    }
+
+    /// Ends a message: gives back the tail and tells whether the data was whole.
+    ///
+    /// - Parameter keepsWindow: whether the next message may refer to this one.
+    mutating func finishMessage(
+        keepsWindow: Bool, into sink: inout some InflatedByteSink
+    ) throws(WebSocketError) {
+        // Nothing to inflate is the empty message of some senders; RFC 7692 §7.2.3.6 has them send one byte. And one
+        // whose data ends by a last block has nothing that the tail could belong to (§7.2.3.4 adds a byte for it).
+        if messageBytes > 0 && !hasJustEnded {
+            try inflate(plain: Self.tail.span, into: &sink)
+            guard isAtBlockEnd else { throw .invalidDeflate }
+        }
+        messageBytes = 0
+        hasJustEnded = false
+        if !keepsWindow { unsafe inflateReset(stream) }
+    }
+
+    private mutating func inflate(
+        plain: Span<UInt8>, into sink: inout some InflatedByteSink
+    ) throws(WebSocketError) {
+        var output = [UInt8](repeating: 0, count: Self.chunkBytes)
+        var taken = 0
+        var isFull = false
+        repeat {
+            let step = step(input: plain.extracting(taken..<plain.count), output: &output)
+            // zlib calls it a buffer error when there is nothing left to do: all input is used, all output given.
+            if step.status == Z_BUF_ERROR && step.taken == 0 && step.given == 0 { return }
+            // What came out before broken data counts first, so that the failure does not depend on the cuts.
+            if step.given > 0 { try sink.append(output.span.extracting(0..<step.given)) }
+            guard step.status == Z_OK || step.status == Z_STREAM_END else { throw .invalidDeflate }
+            hasJustEnded = step.status == Z_STREAM_END
+            // RFC 7692 §7.2.3.4: a sender may mark a block as the last of its stream; another stream follows.
+            if hasJustEnded { unsafe inflateReset(stream) }
+            taken += step.taken
+            isFull = step.given == output.count
+        } while taken < plain.count || isFull
+    }
+
+    private struct Step {
+        let status: Int32
+        let taken: Int
+        let given: Int
+    }
+
+    private mutating func step(input: Span<UInt8>, output: inout [UInt8]) -> Step {
+        let room = output.count
+        let status = unsafe input.withUnsafeBufferPointer { source in
+            unsafe output.withUnsafeMutableBufferPointer { target in
+                unsafe stream.pointee.next_in = source.baseAddress
+                unsafe stream.pointee.avail_in = UInt32(source.count)
+                unsafe stream.pointee.next_out = target.baseAddress
+                unsafe stream.pointee.avail_out = UInt32(target.count)
+                return unsafe CZlib.inflate(stream, Z_SYNC_FLUSH)
+            }
+        }
+        // zlib.h: 128 is added when inflate() has stopped right behind a block, before the next one's header.
+        unsafe isAtBlockEnd = stream.pointee.data_type & 128 != 0
+        return unsafe Step(
+            status: status, taken: input.count - Int(stream.pointee.avail_in),
+            given: room - Int(stream.pointee.avail_out))
+    }
+}

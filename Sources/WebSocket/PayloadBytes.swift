@@ -1,0 +1,53 @@
+// Work on payload bytes a word at a time. Beside the calls into zlib, this is the module's only unsafe code: safe
+// subscripts cost a bounds check a byte, and every byte that a client sends passes here.
+
+extension [UInt8] {
+    /// Appends all of `bytes`.
+    mutating func append(_ bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { source in
+            unsafe append(contentsOf: source)
+        }
+    }
+
+    /// Appends `bytes` with `key` laid over them, which masks and unmasks alike (RFC 6455 §5.3).
+    mutating func append(_ bytes: Span<UInt8>, mask key: MaskKey) {
+        let start = count
+        append(bytes)
+        guard key != .zero else { return }
+        unsafe withUnsafeMutableBytes { all in
+            unsafe applyMask(key, to: UnsafeMutableRawBufferPointer(rebasing: all[start...]))
+        }
+    }
+}
+
+/// Lays `key` over `bytes` in place: eight at a time, then the rest.
+func applyMask(_ key: MaskKey, to bytes: UnsafeMutableRawBufferPointer) {
+    guard let base = bytes.baseAddress, key != .zero else { return }
+    let word = key.word
+    var index = 0
+    while index + 8 <= bytes.count {
+        let value = unsafe base.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        unsafe base.storeBytes(of: value ^ word, toByteOffset: index, as: UInt64.self)
+        index += 8
+    }
+    while index < bytes.count {
+        unsafe bytes[index] ^= key.byte(index)
+        index += 1
+    }
+}
+
+/// How many bytes from `start` on are ASCII under `key`, told in whole words: 0 where fewer than eight are.
+///
+/// `key` belongs to the first byte of `bytes`; the test of a word is that none of its eight top bits is set.
+func asciiWords(_ bytes: Span<UInt8>, from start: Int, mask key: MaskKey) -> Int {
+    let word = key.advanced(by: start).word
+    return unsafe bytes.withUnsafeBytes { all in
+        var index = start
+        while index + 8 <= all.count {
+            let value = unsafe all.loadUnaligned(fromByteOffset: index, as: UInt64.self) ^ word
+            if value & 0x8080_8080_8080_8080 != 0 { break }
+            index += 8
+        }
+        return index - start
+    }
+}

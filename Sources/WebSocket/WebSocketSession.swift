@@ -1,0 +1,201 @@
+/// One end of a connection after its handshake: receives, answers pings and closes by itself, and gathers the bytes
+/// to send. It neither knows a socket nor a clock.
+///
+/// The caller hands in what came (`receive`), then sends what `takeOutput` gives, unless bytes taken earlier have not
+/// left yet: then it waits with taking. That is how a peer that pings without reading costs one pending pong.
+package struct WebSocketSession: ~Copyable {
+    /// How far the connection is (RFC 6455 §7).
+    package enum Phase: Sendable {
+        case open
+        /// Our close frame is written, the peer's has not come; the caller sets a deadline for it.
+        case closing
+        /// Both close frames were exchanged, or a rule was broken: nothing more is sent or read.
+        case closed
+    }
+
+    /// What the owner of the transport does about it.
+    package enum TransportAction: Sendable {
+        case keep
+        /// Wait for the peer, with a deadline, then close: for its close frame, or, being the client, for the server
+        /// to close first (RFC 6455 §7.1.1).
+        case awaitPeer
+        /// Send what is left, then close.
+        case closeAfterFlush
+    }
+
+    /// How it ended, as RFC 6455 §7.1.5 and §7.1.6 count it.
+    package struct Ending: Equatable, Sendable {
+        /// The peer's code if it sent one, `.noStatus` or `.abnormal` else; ours after a failure.
+        package let code: CloseCode
+        package let reason: String
+        /// Whether close frames went both ways.
+        package let isClean: Bool
+    }
+
+    package private(set) var phase = Phase.open
+
+    private let role: Role
+    private let compression: DeflateDirection?
+    private let nextMaskKey: (() -> MaskKey)?
+    private var receiver: WebSocketReceiver
+    private var deflater: Deflater?
+    private var output: [UInt8] = []
+    private var pendingPong: [UInt8]?
+    private var peerClose: (code: CloseCode?, reason: String)?
+    private var failure: WebSocketError?
+
+    /// The server's end.
+    package init(
+        server limits: WebSocketLimits, deflate: DeflateParameters? = nil, payloads: PayloadPolicy = .deliver
+    ) {
+        role = .server
+        nextMaskKey = nil
+        compression = deflate?.direction(from: .server)
+        receiver = WebSocketReceiver(role: .server, limits: limits, deflate: deflate, payloads: payloads)
+    }
+
+    /// The client's end. `maskKeys` gives a fresh, unpredictable key for each frame (RFC 6455 §10.3).
+    package init(
+        client limits: WebSocketLimits, deflate: DeflateParameters? = nil, payloads: PayloadPolicy = .deliver,
+        maskKeys: @escaping () -> MaskKey
+    ) {
+        role = .client
+        nextMaskKey = maskKeys
+        compression = deflate?.direction(from: .client)
+        receiver = WebSocketReceiver(role: .client, limits: limits, deflate: deflate, payloads: payloads)
+    }
+
+    // MARK: - Receiving
+
+    /// Takes what came, appends what it meant, and queues the answers that the protocol asks for.
+    ///
+    /// - Parameter now: monotonic, in ms.
+    package mutating func receive(_ bytes: Span<UInt8>, now: UInt64, into events: inout [WebSocketEvent]) {
+        guard phase != .closed else { return }
+        // Output that nobody took means that the transport is full: answers to pings then replace each other.
+        let isBlocked = hasOutput
+        let first = events.count
+        receiver.receive(bytes, now: now, into: &events)
+        for index in first..<events.count {
+            switch events[index] {
+            case .ping(let payload): answer(ping: payload, isBlocked: isBlocked)
+            case .close(let code, let reason): answer(close: code, reason: reason)
+            case .failed(let error): fail(error)
+            case .message, .discarded, .pong: break
+            }
+        }
+    }
+
+    private mutating func answer(ping payload: [UInt8], isBlocked: Bool) {
+        guard phase == .open else { return }
+        if isBlocked {
+            // RFC 6455 §5.5.3: only the most recent ping has to be answered.
+            pendingPong = payload
+        } else {
+            FrameEncoder.append(.pong, payload: payload.span, mask: nextMaskKey?(), to: &output)
+        }
+    }
+
+    /// RFC 6455 §5.5.1: the answer to a close repeats its code.
+    private mutating func answer(close code: CloseCode?, reason: String) {
+        peerClose = (code, reason)
+        if phase == .open { appendClose(code, reason: "") }
+        phase = .closed
+    }
+
+    private mutating func fail(_ error: WebSocketError) {
+        failure = error
+        if phase == .open { appendClose(error.closeCode, reason: error.reason) }
+        phase = .closed
+    }
+
+    // MARK: - Sending
+
+    /// Queues a message. False, and nothing done, once a close was queued (RFC 6455 §5.5.1).
+    ///
+    /// Where compression was agreed it is compressed, unless `isCompressible` says that this would be wasted.
+    @discardableResult
+    package mutating func send(_ kind: MessageKind, _ payload: Span<UInt8>, isCompressible: Bool = true) -> Bool {
+        guard phase == .open else { return false }
+        if isCompressible, let compressed = compress(payload) {
+            FrameEncoder.append(
+                kind.opcode, isCompressed: true, payload: compressed.span, mask: nextMaskKey?(), to: &output)
+        } else {
+            FrameEncoder.append(kind.opcode, payload: payload, mask: nextMaskKey?(), to: &output)
+        }
+        return true
+    }
+
+    /// nil where nothing was agreed, or there is no memory for it: each message may go uncompressed (RFC 7692 §6).
+    private mutating func compress(_ payload: Span<UInt8>) -> [UInt8]? {
+        guard let compression else { return nil }
+        if deflater == nil {
+            deflater = try? Deflater(windowBits: compression.windowBits, contextTakeover: compression.contextTakeover)
+        }
+        guard deflater != nil else { return nil }
+        let compressed = deflater!.message(payload)
+        if !compression.contextTakeover { deflater = nil }
+        return compressed
+    }
+
+    /// Queues a ping. False once a close was queued.
+    ///
+    /// - Precondition: at most 125 bytes.
+    @discardableResult
+    package mutating func ping(_ payload: Span<UInt8>) -> Bool {
+        precondition(payload.count <= 125, "a ping carries at most 125 bytes")
+        guard phase == .open else { return false }
+        FrameEncoder.append(.ping, payload: payload, mask: nextMaskKey?(), to: &output)
+        return true
+    }
+
+    /// Begins to close; does nothing when that has begun already. Without `reason`, the code's own.
+    ///
+    /// - Precondition: the code may be sent, and a reason is at most `CloseCode.maximumReasonBytes` long.
+    package mutating func close(_ code: CloseCode?, reason: String? = nil, retryMilliseconds: Int? = nil) {
+        guard phase == .open else { return }
+        appendClose(code, reason: reason ?? code?.reason(retryMilliseconds: retryMilliseconds) ?? "")
+        phase = .closing
+    }
+
+    private mutating func appendClose(_ code: CloseCode?, reason: String) {
+        // What a pong would still tell, the close frame tells better.
+        pendingPong = nil
+        deflater = nil
+        FrameEncoder.appendClose(code, reason: reason, mask: nextMaskKey?(), to: &output)
+    }
+
+    // MARK: - Output
+
+    package var hasOutput: Bool { !output.isEmpty || pendingPong != nil }
+
+    /// The bytes to send, in order; afterwards there are none.
+    package mutating func takeOutput() -> [UInt8] {
+        if let payload = pendingPong {
+            pendingPong = nil
+            FrameEncoder.append(.pong, payload: payload.span, mask: nextMaskKey?(), to: &output)
+        }
+        let bytes = output
+        output = []
+        return bytes
+    }
+
+    // MARK: - The end
+
+    package var transportAction: TransportAction {
+        switch phase {
+        case .open: .keep
+        case .closing: .awaitPeer
+        case .closed: role == .client && failure == nil ? .awaitPeer : .closeAfterFlush
+        }
+    }
+
+    /// How it ended, asked when the transport has.
+    package var ending: Ending {
+        if let peerClose {
+            return Ending(code: peerClose.code ?? .noStatus, reason: peerClose.reason, isClean: true)
+        }
+        if let failure { return Ending(code: failure.closeCode, reason: failure.reason, isClean: false) }
+        return Ending(code: .abnormal, reason: "", isClean: false)
+    }
+}
