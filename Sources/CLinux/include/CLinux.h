@@ -2,6 +2,7 @@
 #define LIVEGATE_CLINUX_H
 
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include "GetOption.h"

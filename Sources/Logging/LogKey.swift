@@ -1,0 +1,56 @@
+/// The name of a fact. All of them stand here, so that one thing has one name in every line.
+package struct LogKey: Hashable, Sendable {
+    package let name: String
+
+    private init(_ name: String) {
+        self.name = name
+    }
+}
+
+extension LogKey {
+    // Where a line comes from.
+    package static let part = LogKey("part")
+    package static let loop = LogKey("loop")
+    package static let version = LogKey("version")
+
+    // Connections.
+    package static let account = LogKey("account")
+    package static let address = LogKey("address")
+    package static let bytes = LogKey("bytes")
+    package static let code = LogKey("code")
+    package static let connection = LogKey("connection")
+    package static let connections = LogKey("connections")
+    package static let path = LogKey("path")
+    package static let peer = LogKey("peer")
+    package static let status = LogKey("status")
+    package static let subject = LogKey("subject")
+
+    // Kafka.
+    package static let broker = LogKey("broker")
+    package static let facility = LogKey("facility")
+    package static let offset = LogKey("offset")
+    package static let partition = LogKey("partition")
+    package static let partitions = LogKey("partitions")
+    package static let topic = LogKey("topic")
+    package static let topics = LogKey("topics")
+
+    // Settings.
+    package static let file = LogKey("file")
+    package static let key = LogKey("key")
+    package static let line = LogKey("line")
+    package static let setting = LogKey("setting")
+    package static let variable = LogKey("variable")
+
+    // What happened.
+    package static let advice = LogKey("advice")
+    package static let cause = LogKey("cause")
+    package static let count = LogKey("count")
+    package static let dropped = LogKey("dropped")
+    package static let durationMilliseconds = LogKey("duration_ms")
+    package static let error = LogKey("error")
+    package static let limit = LogKey("limit")
+    package static let reason = LogKey("reason")
+    package static let signal = LogKey("signal")
+    package static let suppressed = LogKey("suppressed")
+    package static let text = LogKey("text")
+}

@@ -1,0 +1,19 @@
+/// The levels of swift-log, in rising order.
+///
+/// error: someone must act. warning: something is degraded or rate-limited. notice: start, drain, reload. info: a
+/// connection. Nothing per event stands above debug.
+package enum LogLevel: UInt8, CaseIterable, Comparable, Sendable {
+    case trace, debug, info, notice, warning, error, critical
+
+    /// The name in the settings and in every line.
+    package var name: String { "\(self)" }
+
+    package init?(name: String) {
+        guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
+        self = level
+    }
+
+    package static func < (left: LogLevel, right: LogLevel) -> Bool {
+        left.rawValue < right.rawValue
+    }
+}

@@ -1,0 +1,89 @@
+import Glibc
+
+/// The one thread that writes, and may wait for whoever reads.
+final class LogThread: Sendable {
+    /// Lines leave together, in writes of about so many bytes.
+    private static let writeBytes = 64 * 1_024
+
+    private let queue: LogQueue
+    private let form: LogForm
+    private let descriptor: Int32
+
+    init(queue: LogQueue, form: LogForm, descriptor: Int32) {
+        self.queue = queue
+        self.form = form
+        self.descriptor = descriptor
+    }
+
+    /// The thread takes no signals: they belong to those who watch for them, and a broken pipe is an error here.
+    func start() throws(LoggingError) {
+        var all = sigset_t()
+        var before = sigset_t()
+        unsafe sigfillset(&all)
+        unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+        var thread = pthread_t()
+        let retained = unsafe Unmanaged.passRetained(self)
+        let failure = unsafe pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument = unsafe argument else { return nil }
+                unsafe Unmanaged<LogThread>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, retained.toOpaque())
+        unsafe pthread_sigmask(SIG_SETMASK, &before, nil)
+        guard failure == 0 else {
+            unsafe retained.release()
+            throw .thread(failure)
+        }
+        pthread_detach(thread)
+    }
+
+    private func run() {
+        while true {
+            switch queue.take() {
+            case .none: queue.waitForLines()
+            case .end: return
+            case .lines(let lines, let dropped):
+                write(lines)
+                if dropped > 0 { write([droppedLine(dropped)]) }
+            }
+        }
+    }
+
+    private func droppedLine(_ count: Int) -> [UInt8] {
+        let record = LogRecord(
+            time: form.now(), level: .warning, part: "log", message: "log lines were dropped: nobody read them",
+            facts: [(.dropped, .number(count))])
+        return LogLine(record, format: form.format).bytes
+    }
+
+    private func write(_ lines: [[UInt8]]) {
+        var together: [UInt8] = []
+        var count = 0
+        for (index, line) in lines.enumerated() {
+            together += line
+            count += 1
+            guard together.count >= Self.writeBytes || index == lines.count - 1 else { continue }
+            if !writeAll(together) { queue.countLost(count) }
+            together.removeAll(keepingCapacity: true)
+            count = 0
+        }
+    }
+
+    private func writeAll(_ bytes: [UInt8]) -> Bool {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let failure = errno
+            if written >= 0 {
+                rest = rest.dropFirst(written)
+            } else if failure == EAGAIN {
+                var watch = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = unsafe poll(&watch, 1, -1)
+            } else if failure != EINTR {
+                return false
+            }
+        }
+        return true
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import Logging
+
+/// A pipe whose reading end a test reads when it wants to.
+private final class TestPipe {
+    let reading: Int32
+    let writing: Int32
+
+    init(isNonBlocking: Bool = false) {
+        var ends: [Int32] = [0, 0]
+        precondition(unsafe pipe(&ends) == 0)
+        if isNonBlocking { _ = fcntl(ends[1], F_SETFL, O_NONBLOCK) }
+        reading = ends[0]
+        writing = ends[1]
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    /// Lines as they come, until `enough` says so.
+    func lines(until enough: ([String]) -> Bool) -> [String] {
+        var bytes: [UInt8] = []
+        var lines: [String] = []
+        while !enough(lines) {
+            var watch = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
+            guard unsafe poll(&watch, 1, 20_000) == 1 else { break }
+            var buffer = [UInt8](repeating: 0, count: 65_536)
+            let count = unsafe read(reading, &buffer, buffer.count)
+            guard count > 0 else { break }
+            bytes += buffer[..<count]
+            let end = bytes.lastIndex(of: UInt8(ascii: "\n")) ?? -1
+            lines += String(decoding: bytes[...end], as: UTF8.self).split(separator: "\n").map(String.init)
+            bytes.removeFirst(end + 1)
+        }
+        return lines
+    }
+}
+
+@Suite struct LogWriterTests {
+    static func dropped(in line: String) -> Int? {
+        guard line.contains("log lines were dropped"), let start = line.range(of: "\"dropped\":") else { return nil }
+        return Int(line[start.upperBound...].dropLast())
+    }
+
+    @Test(arguments: [false, true]) func `lines arrive whole and in their order`(isNonBlocking: Bool) throws {
+        let pipe = TestPipe(isNonBlocking: isNonBlocking)
+        let writer = try LogWriter(descriptor: pipe.writing)
+        let logger = Logger("test", to: writer)
+        for number in 0..<5_000 { logger.info("a line", [.count: .number(number)]) }
+        let lines = pipe.lines { $0.count >= 5_000 }
+        for (number, line) in lines.enumerated() { #expect(line.hasSuffix("\"count\":\(number)}")) }
+        #expect(writer.flush(within: .seconds(20)))
+        #expect(writer.dropped == 0)
+    }
+
+    @Test func `a reader that stalls blocks nobody, and the first lines afterwards tell how many were dropped`() throws
+    {
+        let pipe = TestPipe()
+        let writer = try LogWriter(descriptor: pipe.writing)
+        let logger = Logger("test", to: writer)
+        let total = 100_000
+        for number in 0..<total { logger.info("a line that nobody reads", [.count: .number(number)]) }
+        #expect(writer.dropped > 0)
+        #expect(!writer.flush(within: .milliseconds(1)))
+        var toldOf = 0
+        let lines = pipe.lines { lines in
+            toldOf = lines.compactMap(Self.dropped).reduce(0, +)
+            return lines.count { $0.contains("a line that") } + toldOf == total
+        }
+        #expect(toldOf == writer.dropped)
+        let numbers = lines.compactMap { line in
+            line.range(of: "\"count\":").flatMap { Int(line[$0.upperBound...].dropLast()) }
+        }
+        #expect(numbers == numbers.sorted() && numbers.first == 0)
+        #expect(writer.flush(within: .seconds(20)))
+    }
+
+    @Test func `the queue holds exactly as many lines and bytes as its limits say`() throws {
+        let line = [UInt8](repeating: 0x61, count: 10)
+        let byLines = try LogQueue(limits: .init(maximumLines: 3, maximumBytes: 1_000))
+        for _ in 0..<3 { byLines.append(line) }
+        #expect(byLines.droppedTotal == 0)
+        byLines.append(line)
+        #expect(byLines.droppedTotal == 1)
+        let byBytes = try LogQueue(limits: .init(maximumLines: 100, maximumBytes: 30))
+        for _ in 0..<3 { byBytes.append(line) }
+        #expect(byBytes.droppedTotal == 0)
+        byBytes.append([0x61])
+        #expect(byBytes.droppedTotal == 1)
+        guard case .lines(let lines, dropped: 1) = byBytes.take(), lines.count == 3 else {
+            Issue.record("three lines and one drop were expected")
+            return
+        }
+        byBytes.append([0x61])
+        #expect(byBytes.droppedTotal == 1)
+    }
+
+    @Test func `a descriptor that nobody can write to loses lines and nothing else`() throws {
+        let file = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
+        defer { close(file) }
+        let writer = try LogWriter(descriptor: file)
+        for _ in 0..<10 { Logger("test", to: writer).error("nobody reads this") }
+        #expect(writer.flush(within: .seconds(20)))
+        #expect(writer.dropped == 10)
+    }
+
+    @Test func `a broken pipe is no signal`() throws {
+        var ends: [Int32] = [0, 0]
+        #expect(unsafe pipe(&ends) == 0)
+        close(ends[0])
+        let writer = try LogWriter(descriptor: ends[1])
+        Logger("test", to: writer).error("nobody reads this")
+        #expect(writer.flush(within: .seconds(20)))
+        #expect(writer.dropped == 1)
+        close(ends[1])
+    }
+
+    @Test func `level and format change with the next line`() throws {
+        let pipe = TestPipe()
+        let writer = try LogWriter(descriptor: pipe.writing)
+        let logger = Logger("test", to: writer)
+        logger.debug("not told")
+        logger.info("first")
+        writer.configure(format: .text, level: .debug)
+        logger.debug("second")
+        let lines = pipe.lines { $0.count >= 2 }
+        #expect(lines.count == 2 && lines[0].contains("\"message\":\"first\""))
+        #expect(lines[1].hasSuffix(" debug test: second"))
+    }
+
+    @Test func `many threads log at once and no line is lost or torn`() async throws {
+        let pipe = TestPipe()
+        let writer = try LogWriter(
+            descriptor: pipe.writing, format: .json, level: .info,
+            limits: .init(maximumLines: 1 << 20, maximumBytes: 1 << 28),
+            now: { 0 })
+        let logger = Logger("test", to: writer)
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0..<1_000 { logger.info("x", [.loop: .number(task), .count: .number(number)]) }
+                }
+            }
+        }
+        let lines = pipe.lines { $0.count >= 8_000 }
+        #expect(Set(lines).count == 8_000)
+        #expect(lines.allSatisfy { $0.hasPrefix("{\"time\":\"1970-") && $0.hasSuffix("}") })
+    }
+}
