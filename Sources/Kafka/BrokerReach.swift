@@ -1,0 +1,42 @@
+/// Whether Kafka can be reached, and what of its trouble is worth telling. No I/O.
+struct BrokerReach {
+    /// Something came from a broker since the last notices were taken.
+    var heard = false
+    /// When all brokers were first said to be down with nothing heard since.
+    private(set) var downSince: ContinuousClock.Instant?
+    /// Trouble was told and its end was not.
+    private var owesRecovery = false
+    /// Guesses wait until the trouble has lasted.
+    private var guesses: [KafkaNotice] = []
+
+    /// Sorts what librdkafka said into what the operator is told now.
+    mutating func sort(
+        _ notices: [KafkaNotice], allBrokersDown: Bool, at now: ContinuousClock.Instant
+    ) -> [KafkaNotice] {
+        var told = notices.filter { !$0.cause.isGuess }
+        for guess in notices where guess.cause.isGuess {
+            guesses.removeAll { $0.key == guess.key }
+            guesses.append(guess)
+        }
+        let trouble = told.contains { $0.cause.isConnectionTrouble }
+        if trouble || allBrokersDown {
+            if downSince == nil, allBrokersDown { downSince = now }
+            owesRecovery = owesRecovery || trouble
+        } else if heard {
+            downSince = nil
+            guesses = []
+            if owesRecovery {
+                owesRecovery = false
+                told.append(KafkaNotice(.recovered))
+            }
+        }
+        heard = false
+        if let downSince, now - downSince >= Consumer.outageDebounce {
+            told += guesses
+            guesses = []
+            told.append(KafkaNotice(.allBrokersDown))
+            owesRecovery = true
+        }
+        return told
+    }
+}

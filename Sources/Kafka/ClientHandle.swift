@@ -1,0 +1,97 @@
+import CRdKafka
+import Synchronization
+
+/// The owner of one `rd_kafka_t`: made once, destroyed once, when the last user lets go.
+///
+/// SAFETY: librdkafka documents `rd_kafka_t` as completely thread-safe (rdkafka.h, INTRODUCTION.md "Threads and
+/// callbacks"); the pointer never changes, and nothing else is stored here that could.
+@safe
+final class ClientHandle: @unchecked Sendable {
+    let pointer: OpaquePointer
+    let notices: NoticeQueue
+    private let context: CallbackContext
+
+    /// `deliveries` counts the reports of a producer.
+    init(
+        _ type: rd_kafka_type_t, _ properties: [(String, String)], deliveries: DeliveryCounters? = nil
+    ) throws(KafkaError) {
+        let notices = NoticeQueue()
+        let context = CallbackContext(
+            notices: notices, deliveries: deliveries,
+            diagnosis: BrokerErrorDiagnosis(warnsAboutSCRAM: KafkaLibrary.warnsAboutSCRAM(properties)))
+        var configuration = ClientConfiguration()
+        try configuration.set(properties)
+        configuration.send(to: context)
+        if deliveries != nil { configuration.reportDeliveries() }
+        unsafe pointer = try configuration.makeClient(type)
+        self.notices = notices
+        self.context = context
+    }
+
+    deinit {
+        // RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE: there is no group to leave, so nothing to wait for.
+        unsafe rd_kafka_destroy_flags(pointer, 0x8)
+    }
+
+    /// Set when librdkafka has given up for good: the process ends with it.
+    var fatalError: String? {
+        let capacity = 512
+        var text = [CChar](repeating: 0, count: capacity)
+        let code = unsafe rd_kafka_fatal_error(pointer, &text, capacity)
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : "\(string(from: text)) (\(name(of: code)))"
+    }
+}
+
+/// What the C callbacks find behind their opaque pointer. Outlives the client, whose handle owns it.
+final class CallbackContext: Sendable {
+    let notices: NoticeQueue
+    let deliveries: DeliveryCounters?
+    let diagnosis: BrokerErrorDiagnosis
+
+    init(notices: NoticeQueue, deliveries: DeliveryCounters?, diagnosis: BrokerErrorDiagnosis) {
+        self.notices = notices
+        self.deliveries = deliveries
+        self.diagnosis = diagnosis
+    }
+
+    var pointer: UnsafeMutableRawPointer { unsafe Unmanaged.passUnretained(self).toOpaque() }
+
+    static func behind(_ pointer: UnsafeMutableRawPointer?) -> CallbackContext? {
+        guard let pointer = unsafe pointer else { return nil }
+        return unsafe Unmanaged<CallbackContext>.fromOpaque(pointer).takeUnretainedValue()
+    }
+}
+
+/// Called by the thread that drains the queue.
+func errorCallback(
+    _ client: OpaquePointer?, _ code: CInt, _ text: UnsafePointer<CChar>?, _ context: UnsafeMutableRawPointer?
+) {
+    guard let context = unsafe CallbackContext.behind(context) else { return }
+    let code = rd_kafka_resp_err_t(code)
+    guard code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN else { return context.notices.postAllBrokersDown() }
+    let text = unsafe text.map { unsafe String(cString: $0) } ?? ""
+    context.notices.post(context.diagnosis.notice(code: code, text: text))
+}
+
+/// Called by any thread of librdkafka.
+func logCallback(
+    _ client: OpaquePointer?, _ level: CInt, _ facility: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?
+) {
+    guard let context = unsafe CallbackContext.behind(rd_kafka_opaque(client)) else { return }
+    let facts: [(name: KafkaNotice.Fact, value: String)] = [
+        (.facility, unsafe facility.map { unsafe String(cString: $0) } ?? ""),
+        (.reason, unsafe text.map { unsafe String(cString: $0) } ?? ""),
+    ]
+    // syslog's levels: 4 is a warning. What matters comes as an error too, so a line is never more than information.
+    context.notices.post(line: KafkaNotice(.library, facts, level: level <= 4 ? .info : .debug))
+}
+
+/// librdkafka's name of an error, such as `_TIMED_OUT`.
+func name(of code: rd_kafka_resp_err_t) -> String {
+    unsafe String(cString: rd_kafka_err2name(code))
+}
+
+/// librdkafka's sentence for an error.
+func text(of code: rd_kafka_resp_err_t) -> String {
+    unsafe String(cString: rd_kafka_err2str(code))
+}

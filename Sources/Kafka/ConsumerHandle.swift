@@ -1,0 +1,44 @@
+import CRdKafka
+
+/// The client, its queue and a handle for each topic, shared by the consumer and its scout.
+///
+/// SAFETY: immutable after init, and everything behind the pointers belongs to librdkafka, which is thread-safe.
+@safe
+final class ConsumerHandle: @unchecked Sendable {
+    @safe
+    struct Topic {
+        let name: String
+        let pointer: OpaquePointer
+    }
+
+    let client: ClientHandle
+    let queue: OpaquePointer
+    let topics: [Topic]
+    var pointer: OpaquePointer { unsafe client.pointer }
+
+    init(_ settings: ConsumerSettings) throws(KafkaError) {
+        let client = try ClientHandle(RD_KAFKA_CONSUMER, try settings.allProperties())
+        // Everything that librdkafka has to tell arrives in one queue, so one descriptor wakes us for all of it.
+        unsafe rd_kafka_poll_set_consumer(client.pointer)
+        guard let queue = unsafe rd_kafka_queue_get_consumer(client.pointer) else {
+            throw .client(reason: "the consumer has no queue")
+        }
+        var topics: [Topic] = []
+        for name in settings.topics {
+            guard let topic = unsafe rd_kafka_topic_new(client.pointer, name, nil) else {
+                for topic in topics { unsafe rd_kafka_topic_destroy(topic.pointer) }
+                unsafe rd_kafka_queue_destroy(queue)
+                throw .client(reason: "no handle for topic \(name): \(text(of: rd_kafka_last_error()))")
+            }
+            unsafe topics.append(Topic(name: name, pointer: topic))
+        }
+        self.client = client
+        unsafe self.queue = queue
+        self.topics = topics
+    }
+
+    deinit {
+        for topic in topics { unsafe rd_kafka_topic_destroy(topic.pointer) }
+        unsafe rd_kafka_queue_destroy(queue)
+    }
+}

@@ -1,0 +1,52 @@
+/// What a consumer is made of.
+package struct ConsumerSettings: Sendable {
+    /// `host:port`, several by comma.
+    package var brokers: String
+    /// Read whole: every partition of each.
+    package var topics: [String]
+    /// Properties of librdkafka as the operator gave them. Those in `ReservedProperties` are refused.
+    package var properties: [(String, String)]
+
+    package init(brokers: String, topics: [String], properties: [(String, String)] = []) {
+        self.brokers = brokers
+        self.topics = topics
+        self.properties = properties
+    }
+
+    /// Defaults that the operator may change, where librdkafka's own do not suit a gateway.
+    ///
+    /// The limits of the local queue stay as they are: 64 MiB (`queued.max.messages.kbytes`) and one fetch beyond it, for all
+    /// partitions together. Set low, they cost a factor of four in 2.0.2, where a full queue puts a partition off for
+    /// a second.
+    static let defaults: [(String, String)] = [
+        ("client.id", "livegate"),
+        // A broker that says nothing: the default, 60 s, would keep phones in the dark for a minute. An idle fetch is
+        // answered within fetch.wait.max.ms, 0.5 s.
+        ("socket.timeout.ms", "10000"),
+        ("socket.keepalive.enable", "true"),
+        // The default, 10 s, is how long events would wait for us after a broker is back.
+        ("reconnect.backoff.max.ms", "1000"),
+        ("socket.nagle.disable", "true"),
+    ]
+
+    /// What `ReservedProperties` keeps. The group is never joined; librdkafka wants a name before it assigns anything.
+    static let promises: [(String, String)] = [
+        ("group.id", "livegate"),
+        ("enable.auto.commit", "false"),
+        ("enable.auto.offset.store", "false"),
+        ("auto.offset.reset", "error"),
+        ("isolation.level", "read_committed"),
+        ("enable.partition.eof", "true"),
+        ("allow.auto.create.topics", "false"),
+    ]
+
+    /// Everything librdkafka is given, the later ones winning.
+    func allProperties() throws(KafkaError) -> [(String, String)] {
+        for (name, _) in properties {
+            if let reason = ReservedProperties.reason(against: name) {
+                throw .settings(property: name, reason: "cannot be set: \(reason)")
+            }
+        }
+        return Self.defaults + properties + Self.promises + [("bootstrap.servers", brokers)]
+    }
+}

@@ -1,0 +1,94 @@
+/// Everything that the operator may be told about Kafka, with its sentence: one table.
+package enum KafkaCause: String, Sendable, CaseIterable {
+    // The way to a broker.
+    case hostUnknown, connectionRefused, noRoute, connectionLost, requestTimedOut, allBrokersDown, recovered
+    // Who is who.
+    case loginRefused, scramWithOldLibrary, mechanismRefused
+    case certificateUntrusted, certificateName, clientCertificateRefused, tlsFailed, brokerSpeaksNoTLS, brokerSpeaksTLS,
+        brokerWantsSASL
+    // Topics and partitions.
+    case topicMissing, topicForbidden, topicUnreadable, topicGone, topicFound, partitionsAdded, partitionWithoutLeader
+    case positionOutOfRange, topicMadeAnew, partitionTrouble
+    // The library.
+    case fatal, trouble, library, linesDropped
+}
+
+extension KafkaCause {
+    package var sentence: String {
+        switch self {
+        case .hostUnknown: "the name of the Kafka broker is not known; check kafka.brokers and the resolver"
+        case .connectionRefused: "the Kafka broker refuses connections; is it running, and is kafka.brokers right?"
+        case .noRoute: "there is no way to the Kafka broker; check the network, a firewall and kafka.brokers"
+        case .connectionLost: "a connection to the Kafka broker ended; it is opened again"
+        case .requestTimedOut: "the Kafka broker does not answer"
+        case .allBrokersDown: "no Kafka broker can be reached; consumption goes on where it stopped"
+        case .recovered: "Kafka answers again"
+        case .loginRefused: "the Kafka broker refuses the login; check the user and password in kafka.settings"
+        case .scramWithOldLibrary:
+            "the Kafka broker refuses the SCRAM login; Kafka 4 does so with librdkafka before 2.6.1, even when the "
+                + "password is right: run with a newer librdkafka, or use PLAIN over TLS"
+        case .mechanismRefused: "the Kafka broker does not offer this SASL mechanism; check sasl.mechanism"
+        case .certificateUntrusted:
+            "the Kafka broker's certificate is not signed by an authority that is trusted here; check ssl.ca.location"
+        case .certificateName:
+            "the Kafka broker's certificate is for another name; check kafka.brokers and advertised.listeners"
+        case .clientCertificateRefused:
+            "the Kafka broker refuses our client certificate, or asks for one; check ssl.certificate.location and "
+                + "ssl.key.location"
+        case .tlsFailed: "the TLS handshake with the Kafka broker failed; check the ssl settings in kafka.settings"
+        case .brokerSpeaksNoTLS: "the Kafka broker speaks no TLS on this port; check security.protocol and the port"
+        case .brokerSpeaksTLS:
+            "the Kafka broker ends our connections at the first request, as a TLS port does to clients without TLS; "
+                + "check security.protocol and the port"
+        case .brokerWantsSASL:
+            "the Kafka broker ends our connections right after they open, as a SASL port does to clients that do not "
+                + "log in; check security.protocol and sasl.mechanism"
+        case .topicMissing: "the topic does not exist; it is read as soon as somebody makes it"
+        case .topicForbidden: "Kafka does not let us see the topic; grant Describe and Read on it to our user"
+        case .topicUnreadable: "Kafka does not let us read the topic; grant Read on it to our user"
+        case .topicGone: "the topic has gone; it is read from its beginning when it is made again"
+        case .topicFound: "the topic is there now, and is read from its beginning"
+        case .partitionsAdded: "partitions were added to the topic, and are read from their beginning"
+        case .partitionWithoutLeader: "a partition has no leader; nothing comes from it until it has one"
+        case .positionOutOfRange:
+            "the log no longer holds our position; reading goes on at its start, and records in between are lost"
+        case .topicMadeAnew: "the topic was made anew; it is read from its beginning"
+        case .partitionTrouble: "a partition cannot be read for now"
+        case .fatal: "librdkafka reports an error that it cannot survive"
+        case .trouble: "Kafka trouble"
+        case .library: "librdkafka says"
+        case .linesDropped: "lines of librdkafka were dropped"
+        }
+    }
+
+    package var level: KafkaNotice.Level {
+        switch self {
+        case .library: .debug
+        case .connectionLost, .linesDropped: .info
+        case .recovered, .topicFound, .partitionsAdded: .notice
+        case .hostUnknown, .connectionRefused, .noRoute, .requestTimedOut, .allBrokersDown, .partitionWithoutLeader,
+            .positionOutOfRange, .topicMadeAnew, .partitionTrouble, .trouble, .topicGone:
+            .warning
+        case .loginRefused, .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName,
+            .clientCertificateRefused, .tlsFailed, .brokerSpeaksNoTLS, .brokerSpeaksTLS, .brokerWantsSASL,
+            .topicMissing,
+            .topicForbidden, .topicUnreadable, .fatal:
+            .error
+        }
+    }
+
+    /// Whether the cause is about reaching brokers, so that the end of it is worth a line.
+    var isConnectionTrouble: Bool {
+        switch self {
+        case .hostUnknown, .connectionRefused, .noRoute, .requestTimedOut, .allBrokersDown, .loginRefused,
+            .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName,
+            .clientCertificateRefused, .tlsFailed, .brokerSpeaksNoTLS, .brokerSpeaksTLS, .brokerWantsSASL:
+            true
+        default: false
+        }
+    }
+
+    /// Whether librdkafka only guesses: a connection that a broker cut while restarting looks the same.
+    /// Told once the trouble has lasted.
+    var isGuess: Bool { self == .brokerSpeaksTLS || self == .brokerWantsSASL }
+}

@@ -1,0 +1,29 @@
+import CRdKafka
+
+/// The librdkafka that this process runs with, which need not be the one it was built against.
+package enum KafkaLibrary {
+    /// For people: `2.0.2`.
+    package static var version: String {
+        unsafe String(cString: rd_kafka_version_str())
+    }
+
+    /// For comparison: `0xMMmmrrpp`, major, minor, revision and pre-release (`ff` is a release).
+    package static var versionNumber: Int32 { rd_kafka_version() }
+
+    /// The first release whose SCRAM logins Apache Kafka 4 accepts.
+    ///
+    /// Earlier ones repeat the client's nonce, which Kafka 3 let pass (librdkafka pull request 4895).
+    static let firstVersionWithStrictSCRAM: Int32 = 0x0206_01ff
+
+    /// Whether SASL SCRAM with these settings works with Kafka 3 alone: a warning of `check` and of the start.
+    package static func warnsAboutSCRAM(_ properties: [(String, String)]) -> Bool {
+        warnsAboutSCRAM(properties, version: versionNumber)
+    }
+
+    static func warnsAboutSCRAM(_ properties: [(String, String)], version: Int32) -> Bool {
+        guard version < firstVersionWithStrictSCRAM else { return false }
+        return properties.contains { name, value in
+            (name == "sasl.mechanism" || name == "sasl.mechanisms") && value.uppercased().hasPrefix("SCRAM-")
+        }
+    }
+}

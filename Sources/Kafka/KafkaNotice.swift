@@ -1,0 +1,52 @@
+/// One thing that the operator is told: a constant sentence and its facts.
+///
+/// The same cause may come many times a second. The caller shows at most one line in 10 s for each `key`, and needs no
+/// limit for `.debug`.
+package struct KafkaNotice: Sendable, Equatable {
+    package enum Level: Int, Sendable, Comparable {
+        case debug, info, notice, warning, error
+
+        package static func < (a: Level, b: Level) -> Bool { a.rawValue < b.rawValue }
+    }
+
+    /// The names of facts, so that the log's keys are known in advance.
+    package enum Fact: String, Sendable, CaseIterable {
+        case broker, topic, partition, offset, setting, reason, facility, count
+    }
+
+    package var cause: KafkaCause
+    /// In the order in which a line shows them.
+    package var facts: [(name: Fact, value: String)]
+    /// Overrides the level of the cause; only the library's own lines use it.
+    var ownLevel: Level?
+
+    init(_ cause: KafkaCause, _ facts: [(name: Fact, value: String)] = [], level: Level? = nil) {
+        self.cause = cause
+        self.facts = facts
+        self.ownLevel = level
+    }
+
+    package var level: Level { ownLevel ?? cause.level }
+    package var sentence: String { cause.sentence }
+
+    /// What the rate limit counts by: the cause, and the broker or topic that it is about.
+    package var key: String {
+        let subject = facts.first { $0.name == .broker || $0.name == .topic || $0.name == .facility }
+        return subject.map { "kafka.\(cause.rawValue) \($0.value)" } ?? "kafka.\(cause.rawValue)"
+    }
+
+    package subscript(_ name: Fact) -> String? {
+        facts.first { $0.name == name }?.value
+    }
+
+    package static func == (a: KafkaNotice, b: KafkaNotice) -> Bool {
+        a.cause == b.cause && a.level == b.level && a.facts.count == b.facts.count
+            && zip(a.facts, b.facts).allSatisfy { $0.name == $1.name && $0.value == $1.value }
+    }
+}
+
+extension KafkaNotice: CustomStringConvertible {
+    package var description: String {
+        facts.reduce("\(level): \(sentence)") { $0 + " \($1.name.rawValue)=\($1.value)" }
+    }
+}

@@ -1,0 +1,81 @@
+import CRdKafka
+import Synchronization
+
+/// Writes records: for the demo's feed, the bench and tests. The gateway itself never writes.
+///
+/// Confined to one thread or queue at a time.
+package final class Producer {
+    /// What waits for the broker at most; then `produce` says no.
+    package static let maximumQueued = 100_000
+
+    private let client: ClientHandle
+    private let counters: DeliveryCounters
+
+    /// `properties` as librdkafka knows them, over: every record acknowledged by all replicas, sent at once.
+    package init(brokers: String, _ properties: [(String, String)] = []) throws(KafkaError) {
+        let counters = DeliveryCounters()
+        let defaults = [
+            ("client.id", "livegate-producer"), ("enable.idempotence", "true"), ("linger.ms", "0"),
+            ("reconnect.backoff.max.ms", "1000"), ("socket.nagle.disable", "true"),
+            ("queue.buffering.max.messages", String(Self.maximumQueued)),
+        ]
+        client = try ClientHandle(
+            RD_KAFKA_PRODUCER, defaults + properties + [("bootstrap.servers", brokers)], deliveries: counters)
+        self.counters = counters
+    }
+
+    /// Hands a record over; false if `maximumQueued` wait, in which case `poll` and try again.
+    ///
+    /// Without a partition the key decides, without a key chance. A nil value is a tombstone.
+    package func produce(
+        topic: String, partition: Int32? = nil, key: [UInt8]? = nil, value: [UInt8]?,
+        headers: [(name: String, value: [UInt8]?)] = [], timestamp: Int64 = 0
+    ) throws(KafkaError) -> Bool {
+        let list = headers.isEmpty ? nil : unsafe rd_kafka_headers_new(headers.count)
+        for (name, value) in headers {
+            unsafe Self.withBytes(of: value) {
+                _ = unsafe rd_kafka_header_add(list, name, -1, $0, value == nil ? 0 : value!.count)
+            }
+        }
+        let code = unsafe Self.withBytes(of: key) { keyBytes in
+            unsafe Self.withBytes(of: value) { valueBytes in
+                unsafe crdkafka_produce(
+                    client.pointer, topic, partition ?? -1, timestamp, keyBytes, key?.count ?? 0, valueBytes,
+                    value?.count ?? 0, list)
+            }
+        }
+        guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return true }
+        if let list = unsafe list { unsafe rd_kafka_headers_destroy(list) }
+        if code == RD_KAFKA_RESP_ERR__QUEUE_FULL { return false }
+        throw .request(what: "produce to \(topic)", code: name(of: code), reason: text(of: code))
+    }
+
+    /// A pointer to the bytes, nil for nil; empty is not nil.
+    private static func withBytes<R>(of bytes: [UInt8]?, _ body: (UnsafeRawPointer?) -> R) -> R {
+        guard let bytes else { return body(nil) }
+        if bytes.isEmpty { return unsafe [UInt8(0)].withUnsafeBytes { unsafe body($0.baseAddress) } }
+        return unsafe bytes.withUnsafeBytes { unsafe body($0.baseAddress) }
+    }
+
+    /// Takes delivery reports in, waiting for the first at most so long.
+    package func poll(_ milliseconds: Int32 = 0) {
+        _ = unsafe rd_kafka_poll(client.pointer, milliseconds)
+    }
+
+    /// Waits until everything is delivered or has failed; false if the deadline came first.
+    package func flush(within milliseconds: Int32) -> Bool {
+        unsafe rd_kafka_flush(client.pointer, milliseconds) == RD_KAFKA_RESP_ERR_NO_ERROR
+    }
+
+    /// Records acknowledged by the broker.
+    package var delivered: Int { counters.delivered.load(ordering: .relaxed) }
+    /// Records given up.
+    package var failed: Int { counters.failed.load(ordering: .relaxed) }
+    package var lastFailure: String? { counters.lastFailure.withLock { $0 } }
+    /// Records that wait for the broker.
+    package var waiting: Int { unsafe Int(rd_kafka_outq_len(client.pointer)) }
+    package func takeNotices() -> [KafkaNotice] { client.notices.take().notices }
+}
+
+@available(*, unavailable)
+extension Producer: Sendable {}

@@ -1,0 +1,80 @@
+import CRdKafka
+import Kafka
+import Testing
+
+@Suite(.serialized) struct `Consumer with the embedded broker` {
+    let cluster: MockCluster
+    let producer: Producer
+
+    init() throws {
+        cluster = try MockCluster()
+        producer = try Producer(brokers: cluster.bootstrap)
+    }
+
+    @Test func `a consumer is ready when every partition has answered, and reads what comes after that`() throws {
+        try cluster.createTopic("incidents", partitions: 4)
+        try producer.send("incidents", 0, "before")
+        let reading = try Reading(cluster, "incidents")
+        #expect(reading.consumer.readiness.topicsMissing == ["incidents"])
+        try #require(reading.run { $0.isReady })
+        for number in 0..<40 { try producer.send("incidents", Int32(number % 4), "\(number)") }
+        try #require(reading.run { $0.entries.count == 40 })
+        for partition in 0..<4 {
+            let values = reading.entries.filter { $0.partition == partition }.map(\.value)
+            #expect(values == stride(from: partition, to: 40, by: 4).map { "\($0)" })
+        }
+        #expect(!reading.values.contains("before"))
+        #expect(reading.consumer.positions.map(\.next) == [11, 10, 10, 10])
+    }
+
+    @Test func `keys, headers, tombstones and empty values arrive as they are`() throws {
+        try cluster.createTopic("t")
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { $0.isReady })
+        _ = try producer.produce(topic: "t", key: bytes("k"), value: nil)
+        _ = try producer.produce(topic: "t", value: [])
+        let headers: [(String, [UInt8]?)] = [("x", bytes("0")), ("h", bytes("1")), ("h", bytes("2"))]
+        _ = try producer.produce(topic: "t", value: bytes("v"), headers: headers.map { (name: $0, value: $1) })
+        _ = try producer.produce(topic: "t", value: bytes("w"), headers: [(name: "h", value: nil)])
+        #expect(producer.flush(within: 10_000))
+        try #require(reading.run { $0.entries.count == 4 })
+        #expect(reading.values == [nil, "", "v", "w"])
+        #expect(reading.entries.map(\.key) == ["k", nil, nil, nil])
+        #expect(reading.headers == ["1"])
+    }
+
+    @Test func `a topic that is missing is told, and read from its beginning once it is made`() throws {
+        try cluster.createTopic("there")
+        try cluster.createTopic("later", partitions: 2)
+        try producer.send("later", 0, "a")
+        try producer.send("later", 1, "b")
+        // The embedded broker makes topics that are asked for, so this one is only said to be missing.
+        cluster.setError(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, topic: "later")
+        let reading = try Reading(cluster, "there", "later")
+        try #require(reading.run { $0.has(.topicMissing) })
+        #expect(reading.consumer.readiness.topicsMissing == ["later"])
+        #expect(reading.notice(.topicMissing)?[.topic] == "later")
+        cluster.setError(nil, topic: "later")
+        try #require(reading.run { $0.isReady && $0.entries.count == 2 })
+        #expect(reading.has(.topicFound))
+    }
+
+    @Test func `a broker that goes and comes back loses nothing and is told with its end`() throws {
+        try cluster.createTopic("t")
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { $0.isReady })
+        try producer.send("t", 0, "1")
+        try #require(reading.run { $0.entries.count == 1 })
+        try cluster.setDown()
+        try #require(reading.run { $0.has(.allBrokersDown) })
+        #expect(reading.consumer.unreachableSince != nil)
+        let wakes = reading.wakes
+        reading.run(for: .seconds(2))
+        #expect(reading.wakes - wakes < 50)
+        try cluster.setUp()
+        try producer.send("t", 0, "2")
+        try #require(reading.run { $0.entries.count == 2 && $0.has(.recovered) })
+        #expect(reading.values == ["1", "2"])
+        #expect(reading.consumer.unreachableSince == nil)
+    }
+}

@@ -1,0 +1,132 @@
+import Dispatch
+import Glibc
+import Kafka
+import Synchronization
+
+/// A consumer as the gateway runs it: a descriptor that wakes, batches without waiting, a scout on another thread.
+final class Reading {
+    struct Entry: Equatable {
+        var topic: String
+        var partition: Int32
+        var offset: Int64
+        var value: String?
+        var key: String? = nil
+    }
+
+    private final class Box: Sendable {
+        let map = Mutex<PartitionMap?>(nil)
+        let isLooking = Atomic<Bool>(false)
+    }
+
+    let consumer: Consumer
+    private(set) var entries: [Entry] = []
+    private(set) var notices: [KafkaNotice] = []
+    private(set) var wakes = 0
+    /// The first header value of this name of each record, where it has one.
+    var headerName = "h"
+    private(set) var headers: [String] = []
+    private(set) var map: PartitionMap?
+    private let descriptor: Int32
+    private let wakeEnd: Int32
+    private let box = Box()
+    private var nextLook = ContinuousClock.now
+    var lookEvery = Duration.milliseconds(200)
+
+    init(_ settings: ConsumerSettings) throws {
+        consumer = try Consumer(settings)
+        var ends: [Int32] = [-1, -1]
+        precondition(unsafe pipe(&ends) == 0, "no pipe")
+        for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+        (descriptor, wakeEnd) = (ends[0], ends[1])
+        consumer.enableWake(descriptor: wakeEnd)
+    }
+
+    /// Against the embedded broker, which answers an empty fetch only after the whole wait.
+    convenience init(_ cluster: MockCluster, _ topics: String...) throws {
+        try self.init(
+            ConsumerSettings(
+                brokers: cluster.bootstrap, topics: topics, properties: [("fetch.wait.max.ms", "10")]))
+    }
+
+    deinit {
+        consumer.disableWake()
+        close(descriptor)
+        close(wakeEnd)
+    }
+
+    /// Runs until the condition holds; false if it does not within the time.
+    func run(within limit: Duration = .seconds(20), until isDone: (Reading) -> Bool) -> Bool {
+        let end = ContinuousClock.now + limit
+        while !isDone(self) {
+            if ContinuousClock.now > end { return false }
+            turn()
+        }
+        return true
+    }
+
+    /// Runs for a while: what must not come has that long to come.
+    func run(for time: Duration) {
+        _ = run(within: time) { _ in false }
+    }
+
+    private func turn() {
+        var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        if unsafe poll(&watched, 1, 20) == 1 {
+            var written = [UInt8](repeating: 0, count: 4_096)
+            _ = unsafe read(descriptor, &written, written.count)
+            wakes += 1
+            while drain() == Consumer.maximumBatch {}
+        }
+        look()
+        notices += consumer.takeNotices()
+    }
+
+    private func drain() -> Int {
+        var bytes: [UInt8] = []
+        return consumer.drain { record in
+            let value = record.copyValue(into: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
+            let key = record.copyKey(into: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
+            if record.copyHeader(headerName, into: &bytes) { headers.append(String(decoding: bytes, as: UTF8.self)) }
+            entries.append(
+                Entry(topic: record.topic, partition: record.partition, offset: record.offset, value: value, key: key))
+        }
+    }
+
+    private func look() {
+        if let map = box.map.withLock({ map in
+            defer { map = nil }
+            return map
+        }) {
+            self.map = map
+            consumer.adopt(map)
+        }
+        guard ContinuousClock.now >= nextLook, !box.isLooking.exchange(true, ordering: .relaxed) else { return }
+        nextLook = .now + lookEvery
+        let (scout, box) = (consumer.scout, box)
+        DispatchQueue.global().async {
+            let map = scout.look()
+            box.map.withLock { $0 = map }
+            box.isLooking.store(false, ordering: .relaxed)
+        }
+    }
+
+    var values: [String?] { entries.map(\.value) }
+    var isReady: Bool { consumer.readiness.isReady }
+    func has(_ cause: KafkaCause) -> Bool { notices.contains { $0.cause == cause } }
+    func count(_ cause: KafkaCause) -> Int { notices.count { $0.cause == cause } }
+    func notice(_ cause: KafkaCause) -> KafkaNotice? { notices.first { $0.cause == cause } }
+}
+
+struct NotDelivered: Error {
+    var notices: [KafkaNotice]
+}
+
+func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+extension Producer {
+    /// Hands over and waits for the acknowledgement.
+    func send(_ topic: String, _ partition: Int32? = nil, _ values: String...) throws {
+        for value in values { _ = try produce(topic: topic, partition: partition, value: bytes(value)) }
+        guard flush(within: 20_000) else { throw NotDelivered(notices: takeNotices()) }
+    }
+}
