@@ -6,5 +6,8 @@
 #include <sys/socket.h>
 
 #include "GetOption.h"
+#include "Polling.h"
+#include "Process.h"
+#include "Sockets.h"
 
 #endif

@@ -1,0 +1,45 @@
+#define _GNU_SOURCE
+#include "Process.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+int linux_usable_cores(void) {
+    // The kernel refuses a set smaller than its own with EINVAL, so the set grows up to 64 Ki cores.
+    for (int cores = 1024; cores <= 65536; cores *= 2) {
+        cpu_set_t *set = CPU_ALLOC(cores);
+        if (!set) return -ENOMEM;
+        int failed = sched_getaffinity(0, CPU_ALLOC_SIZE(cores), set) < 0 ? errno : 0;
+        int count = failed ? 0 : CPU_COUNT_S(CPU_ALLOC_SIZE(cores), set);
+        CPU_FREE(set);
+        if (!failed) return count;
+        if (failed != EINVAL) return -failed;
+    }
+    return -EINVAL;
+}
+
+int linux_raise_descriptor_limit(uint64_t *soft, uint64_t *hard) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
+    *soft = limit.rlim_cur;
+    *hard = limit.rlim_max;
+    if (limit.rlim_cur == limit.rlim_max) return 0;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
+    *soft = limit.rlim_cur;
+    return 0;
+}
+
+int linux_ignore_signal(int number) {
+    return signal(number, SIG_IGN) == SIG_ERR ? -errno : 0;
+}
+
+void linux_error_text(int code, char *text, uint64_t room) {
+    // The GNU form answers a pointer that may or may not be the room it was given.
+    char scratch[128];
+    snprintf(text, room, "%s", strerror_r(code, scratch, sizeof scratch));
+}

@@ -1,0 +1,257 @@
+import CLinux
+import Glibc
+
+/// A connected stream socket on a loop: bytes in by callback, bytes out by one send a tick.
+///
+/// The stream holds its owner from ``start(_:)`` until it has told the end, so an owner needs nobody else to keep it
+/// alive; the loop holds the stream as long. Reads go into the loop's buffer, one a tick, so that a stream which has
+/// much to say takes its turn like any other; the level-triggered poller tells the rest again. Writes queue slices of
+/// shared arrays and leave at the end of the tick. An idle stream owns no buffer.
+package final class ByteStream<Owner: ByteStreamOwner>: PollTarget {
+    private enum State: UInt8 {
+        /// Made, and not started.
+        case new
+        case open
+        /// Closed by us; the rest is being sent, what comes is thrown away.
+        case flushing
+        /// Everything is sent and our half is shut; waiting for the peer's end.
+        case lingering
+        case ended
+    }
+
+    /// The time from ``close(afterFlush:limitMilliseconds:)`` to the end at the latest: some round trips of a bad
+    /// mobile network. Afterwards the kernel is told to forget the rest.
+    package static var lingerLimitMilliseconds: UInt64 { 3_000 }
+    /// What is read and thrown away after a close, so that the peer finds our last words and no reset: the largest
+    /// request head twice, and what the peer had on its way.
+    package static var maximumDrainedBytes: Int { 256 * 1024 }
+    /// The sends of one tick, of 64 slices each; a queue of more goes on when the poller says so.
+    static var maximumSendsPerTick: Int { 4 }
+
+    private var descriptor: FileDescriptor?
+    private var owner: Owner?
+    private var queue = WriteQueue()
+    private var state = State.new
+    private var isPaused = false
+    private var peerFinished = false
+    /// The kernel's buffer was full at the last send; the poller is asked to tell when it is not.
+    private var isBlocked = false
+    private var wantsFlushCall = false
+    private var end: StreamEnd?
+    private var lingerTimer: Timer?
+    private var drainedBytes = 0
+
+    /// Takes over a connected, non-blocking stream socket.
+    package init(_ descriptor: consuming FileDescriptor, loop: EventLoop) {
+        self.descriptor = consume descriptor
+        super.init(loop: loop)
+    }
+
+    /// Begins to read, and to tell `owner`. Once.
+    ///
+    /// If the poller refuses the descriptor, or the loop has stopped, the end is told with this tick.
+    package func start(_ owner: Owner) {
+        loop.assertOnLoop()
+        precondition(state == .new, "a stream is started once")
+        self.owner = owner
+        guard let descriptor = descriptor.take() else { return }
+        state = .open
+        if loop.isStopped {
+            state = .ended
+            end = .loopStopped
+            return loop.noteRemoved(self)
+        }
+        if let failure = loop.register(self, descriptor, .readable) {
+            state = .ended
+            end = .failed(failure)
+            loop.noteRemoved(self)
+        }
+    }
+
+    // MARK: Writing
+
+    /// What was queued and the kernel has not taken yet, in bytes.
+    package var pendingBytes: Int { queue.count }
+
+    /// True from ``start(_:)`` to the first of: a close by us, the end.
+    package var isOpen: Bool { state == .open }
+
+    /// Queues bytes; the array is shared and not copied. They leave at the end of the tick. After a close nothing is
+    /// queued any more.
+    package func write(_ bytes: [UInt8]) { write(bytes, range: 0..<bytes.count) }
+
+    /// Queues a part of an array; otherwise as ``write(_:)``.
+    package func write(_ bytes: [UInt8], range: Range<Int>) {
+        loop.assertOnLoop()
+        guard state == .open, !range.isEmpty else { return }
+        queue.append(bytes, range)
+        loop.markDirty(self)
+    }
+
+    /// Asks for one call of ``ByteStreamOwner/streamWillFlush()`` at the end of this tick.
+    package func requestFlush() {
+        guard state == .open else { return }
+        wantsFlushCall = true
+        loop.markDirty(self)
+    }
+
+    override func tickEnds() {
+        if wantsFlushCall, state == .open {
+            wantsFlushCall = false
+            owner?.streamWillFlush()
+        }
+        guard state == .open || state == .flushing else { return }
+        if !queue.isEmpty {
+            if !isBlocked { send() }
+            guard state == .open || state == .flushing else { return }
+            if state == .open {
+                if queue.isEmpty { owner?.streamDrained() } else { owner?.streamBlocked() }
+            }
+        }
+        if state == .flushing, queue.isEmpty { finishWriting() }
+    }
+
+    private func send() {
+        for _ in 0..<Self.maximumSendsPerTick {
+            let sent = queue.send(to: raw, loop.syscalls)
+            if sent == Int(-EAGAIN) { break }
+            guard sent >= 0 else { return finish(.failed(SystemFailure(.send, Int32(-sent)))) }
+            if queue.isEmpty { return }
+        }
+        isBlocked = true
+        updateInterest()
+    }
+
+    // MARK: Reading
+
+    /// Stops reading: the peer's bytes stay in the kernel, which slows it down.
+    package func pauseReading() {
+        isPaused = true
+        updateInterest()
+    }
+
+    /// Goes on reading.
+    package func resumeReading() {
+        isPaused = false
+        updateInterest()
+    }
+
+    override func ready(_ events: PollEvents) {
+        if events.contains(.readable) { receive() }
+        if events.contains(.writable), isBlocked {
+            isBlocked = false
+            updateInterest()
+            loop.markDirty(self)
+        }
+    }
+
+    private func receive() {
+        let count = unsafe loop.syscalls.receive(raw, into: loop.receiveBuffer)
+        if count > 0 {
+            if state == .open {
+                let bytes = unsafe UnsafeRawBufferPointer(rebasing: loop.receiveBuffer[..<count])
+                unsafe owner?.streamReceived(bytes.assumingMemoryBound(to: UInt8.self).span)
+            } else {
+                drain(count)
+            }
+        } else if count == 0 {
+            receiveEnd()
+        } else if count != Int(-EAGAIN) {
+            finish(.failed(SystemFailure(.receive, Int32(-count))))
+        }
+    }
+
+    private func receiveEnd() {
+        peerFinished = true
+        switch state {
+        case .lingering: finish(end ?? .closed)
+        case .open:
+            // The end of the stream would be told again and again.
+            updateInterest()
+            if owner?.streamPeerFinished() == true || state != .open { return }
+            end = .peerClosed
+            close(afterFlush: true)
+        case .new, .flushing, .ended: updateInterest()
+        }
+    }
+
+    /// Throws away what comes after a close, up to a bound.
+    private func drain(_ count: Int) {
+        drainedBytes += count
+        guard drainedBytes > Self.maximumDrainedBytes else { return }
+        if state == .lingering { finish(end ?? .closed) } else { updateInterest() }
+    }
+
+    private func updateInterest() {
+        guard isRegistered else { return }
+        var interest: PollEvents = []
+        let reads =
+            switch state {
+            case .open: !isPaused
+            case .flushing, .lingering: drainedBytes <= Self.maximumDrainedBytes
+            case .new, .ended: false
+            }
+        if reads && !peerFinished { interest.insert(.readable) }
+        if isBlocked { interest.insert(.writable) }
+        if let failure = loop.setInterest(self, interest) { finish(.failed(failure)) }
+    }
+
+    // MARK: Closing
+
+    /// Closes the stream.
+    ///
+    /// With `afterFlush` what is queued is sent first, then our half is shut, and the peer's last bytes are read and
+    /// thrown away until it finishes too: a socket that is closed with unread input answers with a reset, and a reset
+    /// destroys what the peer has not read yet (RFC 9112 §9.6). All of it is bounded: in time by `limitMilliseconds`
+    /// from this call, so that a peer that does not read cannot hold the stream, and in bytes by
+    /// ``maximumDrainedBytes``. Without `afterFlush` the descriptor is closed at once. Either way nothing is received
+    /// any more, and ``ByteStreamOwner/streamEnded(_:)`` follows in its own time. A second call can only shorten it.
+    package func close(afterFlush: Bool, limitMilliseconds: UInt64 = ByteStream.lingerLimitMilliseconds) {
+        loop.assertOnLoop()
+        guard state != .ended else { return }
+        guard afterFlush, state != .new else { return finish(.aborted(unsentBytes: queue.count)) }
+        guard state == .open else { return }
+        state = .flushing
+        // Not weakly: the timer goes with the end.
+        lingerTimer = loop.schedule(afterMilliseconds: limitMilliseconds) { self.lingerLimitPassed() }
+        updateInterest()
+        loop.markDirty(self)
+    }
+
+    /// Everything queued has been taken by the kernel.
+    private func finishWriting() {
+        // A peer that finished before has seen our end by reading it; nothing unread is left here.
+        if peerFinished { return finish(end ?? .closed) }
+        let answer = loop.syscalls.shutdownWriting(raw)
+        guard answer >= 0 else { return finish(.failed(SystemFailure(.shutdown, -answer))) }
+        guard drainedBytes <= Self.maximumDrainedBytes else { return finish(end ?? .closed) }
+        state = .lingering
+        updateInterest()
+    }
+
+    private func lingerLimitPassed() {
+        lingerTimer = nil
+        // Otherwise the kernel would go on offering the rest to a peer that does not read, for minutes.
+        if !queue.isEmpty { _ = linux_reset_on_close(raw) }
+        finish(.lingerExpired(unsentBytes: queue.count))
+    }
+
+    override func loopStops() { finish(.loopStopped) }
+
+    /// Gives the descriptor back. The owner is told at the end of the tick, never from here.
+    private func finish(_ reason: StreamEnd) {
+        guard state != .ended else { return }
+        let wasStarted = state != .new
+        state = .ended
+        end = reason
+        queue.removeAll()
+        if let timer = lingerTimer.take() { loop.cancel(timer) }
+        descriptor = nil
+        if isRegistered { loop.unregister(self) } else if wasStarted { loop.noteRemoved(self) }
+    }
+
+    override func wasRemoved() {
+        guard let owner = owner.take() else { return }
+        owner.streamEnded(end ?? .closed)
+    }
+}

@@ -1,0 +1,230 @@
+import CLinux
+import Dispatch
+
+/// One serial queue with its own poller, timers and buffers; everything that lives on a loop is touched there alone.
+///
+/// There are three ways in: ``execute(_:)`` for the rare, a ``Mailbox`` for what comes often, and the poller. Each of
+/// them runs as a tick:
+///
+///     what came (events, messages, work) → flush: every stream written to makes one send → timers that are due → flush
+///
+/// so that whatever gathers for a stream within a tick leaves in one system call, and nothing waits when there is
+/// little to do. A loop lives until ``stop()``: the poller's source holds it.
+// SAFETY: everything but the lets is read and written on `queue` alone, and the queue is serial. `execute`, `stop` and
+// what Mailbox calls from other threads touch only lets; every other entry point asserts that it runs on the queue.
+@safe package final class EventLoop: @unchecked Sendable {
+    /// What a stream reads into: one read takes as much as the kernel usually has, and it stays in the second-level
+    /// cache. One per loop, so that an idle stream owns no buffer.
+    package static let receiveBufferBytes = 64 * 1024
+    /// How often a flush may make new work for itself (a stream that drained writes more) before the tick ends and
+    /// others get their turn; what is left goes on in the next tick.
+    static let maximumFlushRounds = 4
+
+    package let label: String
+    package let syscalls: Syscalls
+    let queue: DispatchQueue
+    let poller: Poller
+    let timerSource: DispatchSourceTimer
+
+    /// Monotonic time in milliseconds, read once at the start of a tick.
+    package private(set) var now: UInt64
+    /// Counts the ticks: whoever may do only so much in a tick remembers the number.
+    package private(set) var tickNumber: UInt64 = 0
+    package private(set) var isStopped = false
+
+    /// Valid within one callback: the next read of any stream overwrites it.
+    let receiveBuffer: UnsafeMutableRawBufferPointer
+    /// As large as the receive buffer and free for whoever runs on the loop, within one call: transforms put their
+    /// result here.
+    package let scratchBuffer: UnsafeMutableRawBufferPointer
+
+    var registrations = Registrations()
+    private var dirty: [PollTarget] = []
+    private var flushing: [PollTarget] = []
+    private var removed: [PollTarget] = []
+    private var graveyard: [PollTarget] = []
+    private var deferred: [() -> Void] = []
+
+    private var wheel: TimerWheel<() -> Void>
+    private var armedFor: UInt64?
+    private var isFiring = false
+
+    /// Makes a loop and starts it.
+    ///
+    /// - Throws: ``ReactorError/system(_:)`` if there is no descriptor left for the poller.
+    package init(
+        label: String, poller form: PollerForm = .platformDefault, syscalls: Syscalls = .real
+    ) throws(ReactorError) {
+        self.label = label
+        self.syscalls = syscalls
+        queue = DispatchQueue(label: "livegate.loop.\(label)")
+        switch form {
+        case .epoll: poller = try EpollPoller(syscalls)
+        case .dispatchSources: poller = SourcePoller()
+        }
+        timerSource = DispatchSource.makeTimerSource(queue: queue)
+        now = linux_monotonic_milliseconds()
+        wheel = TimerWheel(now: now)
+        unsafe receiveBuffer = .allocate(byteCount: Self.receiveBufferBytes, alignment: 64)
+        unsafe scratchBuffer = .allocate(byteCount: Self.receiveBufferBytes, alignment: 64)
+        timerSource.setEventHandler { [unowned self] in
+            self.armedFor = nil
+            self.tick {}
+        }
+        timerSource.activate()
+        try poller.start(self)
+    }
+
+    deinit {
+        unsafe receiveBuffer.deallocate()
+        unsafe scratchBuffer.deallocate()
+    }
+
+    // MARK: Ways in
+
+    /// Runs work on the loop, as a tick of its own, after what is queued already. From any thread; it allocates, so it
+    /// is for the rare. After ``stop()`` it still runs, so that what is owed can be released.
+    package func execute(_ work: sending @escaping () -> Void) {
+        let parcel = Parcel(work)
+        queue.async { self.tick(parcel.work) }
+    }
+
+    /// Runs work in the next tick: for what lives on the loop and wants to go on after others had their turn.
+    package func executeNextTick(_ work: @escaping () -> Void) {
+        assertOnLoop()
+        deferred.append(work)
+        if deferred.count == 1 { wakeAgain() }
+    }
+
+    /// Stops the program, in every build, unless it runs on this loop.
+    package func preconditionOnLoop() { dispatchPrecondition(condition: .onQueue(queue)) }
+
+    /// As ``preconditionOnLoop()``, in debug builds only: for the data path.
+    @inline(__always)
+    package func assertOnLoop() {
+        assert(
+            {
+                dispatchPrecondition(condition: .onQueue(queue))
+                return true
+            }())
+    }
+
+    // MARK: Timers
+
+    /// Calls `action` once, on the loop, when ``now`` has reached `deadline`; not within the tick that asks.
+    ///
+    /// The action is held, with what it captures, until it has run or was cancelled. O(1).
+    @discardableResult
+    package func schedule(at deadline: UInt64, _ action: @escaping () -> Void) -> Timer {
+        assertOnLoop()
+        // A timer that asks for another one already due would keep the tick from ending.
+        return wheel.schedule(at: isFiring ? max(deadline, now + 1) : deadline, action)
+    }
+
+    /// Calls `action` once, so many milliseconds after this tick began.
+    @discardableResult
+    package func schedule(afterMilliseconds delay: UInt64, _ action: @escaping () -> Void) -> Timer {
+        let (deadline, overflow) = now.addingReportingOverflow(delay)
+        return schedule(at: overflow ? .max : deadline, action)
+    }
+
+    /// Takes a timer back. Nothing happens if it has fired or was cancelled before. O(1).
+    package func cancel(_ timer: Timer) {
+        assertOnLoop()
+        wheel.cancel(timer)
+    }
+
+    // MARK: The tick
+
+    /// Everything that happens on a loop happens inside this.
+    func tick(_ body: () -> Void) {
+        now = linux_monotonic_milliseconds()
+        tickNumber &+= 1
+        body()
+        if !deferred.isEmpty {
+            let work = deferred
+            deferred.removeAll()
+            for item in work { item() }
+        }
+        flush()
+        if let wake = wheel.nextWake, wake <= now {
+            isFiring = true
+            while let action = wheel.popDue(now: now) { action() }
+            isFiring = false
+            flush()
+        }
+        armTimer()
+        // Only now: a callback further up the stack may still run on one of them.
+        graveyard.removeAll(keepingCapacity: true)
+    }
+
+    /// Puts a target on the list of those that get ``PollTarget/tickEnds()`` at the end of this tick.
+    @inline(__always)
+    func markDirty(_ target: PollTarget) {
+        assertOnLoop()
+        guard !target.isDirty else { return }
+        target.isDirty = true
+        dirty.append(target)
+    }
+
+    func noteRemoved(_ target: PollTarget) {
+        removed.append(target)
+        graveyard.append(target)
+    }
+
+    private func flush() {
+        var rounds = 0
+        while !dirty.isEmpty || !removed.isEmpty {
+            if rounds == Self.maximumFlushRounds { return wakeAgain() }
+            rounds += 1
+            swap(&dirty, &flushing)
+            for target in flushing {
+                target.isDirty = false
+                target.tickEnds()
+            }
+            flushing.removeAll(keepingCapacity: true)
+            let gone = removed
+            removed.removeAll(keepingCapacity: true)
+            for target in gone { target.wasRemoved() }
+        }
+    }
+
+    /// Asks for another tick, behind what is queued already.
+    private func wakeAgain() { queue.async { self.tick {} } }
+
+    private func armTimer() {
+        guard let wake = wheel.nextWake else { return }
+        // A timer that was armed for earlier is left alone: it fires for nothing at most once, and costs less than
+        // setting it anew for each timer that is cancelled.
+        if let armedFor, armedFor <= wake { return }
+        armedFor = wake
+        timerSource.schedule(
+            deadline: .now() + .milliseconds(Int(min(wake - min(now, wake), 1 << 40))), leeway: .nanoseconds(0))
+    }
+
+    // MARK: The end
+
+    /// Ends the loop: streams, listeners and watches on it are closed, timers dropped, and the poller let go.
+    ///
+    /// From any thread; it happens behind what is queued already. Streams end with ``StreamEnd/loopStopped``.
+    package func stop() {
+        queue.async {
+            guard !self.isStopped else { return }
+            self.tick {
+                self.isStopped = true
+                for target in self.registrations.targets { target.loopStops() }
+            }
+            self.wheel = TimerWheel(now: self.now)
+            self.poller.stop()
+            self.timerSource.cancel()
+        }
+    }
+}
+
+/// Carries work to a loop.
+// SAFETY: what is inside was `sending`: its maker has given up every access to it, and one queue alone unpacks it.
+private struct Parcel: @unchecked Sendable {
+    let work: () -> Void
+
+    init(_ work: @escaping () -> Void) { self.work = work }
+}

@@ -1,0 +1,52 @@
+import Synchronization
+
+/// Lets a test make system calls fail, and remembers which descriptors came out of them.
+///
+/// A plan fails the n-th call of the kinds it names, for n = 1, 2, 3 … until a scenario no longer makes an n-th call.
+package final class FaultPlan: Sendable {
+    private struct State {
+        var countdown: Int
+        var repeats: Int
+        var made: [SystemCall: Int] = [:]
+        var struck = false
+        var descriptors: [Int32] = []
+    }
+
+    private let kinds: Set<SystemCall>
+    private let code: Int32
+    private let state: Mutex<State>
+
+    /// Fails the calls from the `nth` (counted from 1) of `kinds` on, `repeats` of them, with errno `code`. With
+    /// `nth` 0 nothing fails, and calls are only counted.
+    package init(failing kinds: Set<SystemCall> = [], nth: Int = 0, code: Int32 = 0, repeats: Int = 1) {
+        self.kinds = kinds
+        self.code = code
+        self.state = Mutex(State(countdown: nth, repeats: repeats))
+    }
+
+    /// Did a call fail because of this plan?
+    package var hasStruck: Bool { state.withLock { $0.struck } }
+
+    /// How many calls of a kind were made, the failed ones included.
+    package func count(of call: SystemCall) -> Int { state.withLock { $0.made[call] ?? 0 } }
+
+    /// The descriptors that calls under this plan have opened.
+    package var openedDescriptors: [Int32] { state.withLock { $0.descriptors } }
+
+    func noteOpened(_ descriptor: Int32) { state.withLock { $0.descriptors.append(descriptor) } }
+
+    /// Nil lets the call through; otherwise the errno it fails with.
+    func next(_ call: SystemCall) -> Int32? {
+        state.withLock { state in
+            state.made[call, default: 0] += 1
+            guard kinds.contains(call), state.countdown > 0, state.repeats > 0 else { return nil }
+            if state.countdown > 1 {
+                state.countdown -= 1
+                return nil
+            }
+            state.repeats -= 1
+            state.struck = true
+            return code
+        }
+    }
+}

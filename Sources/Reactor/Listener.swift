@@ -1,0 +1,182 @@
+import CLinux
+import Glibc
+
+/// What went wrong with accepting; told at most once in ``Listener/troubleIntervalMilliseconds``.
+package struct AcceptTrouble: Equatable, Sendable {
+    package let address: SocketAddress
+    /// `EMFILE`: this process has no descriptor left (`ulimit -n`); `ENFILE`: the machine; `ENOBUFS`, `ENOMEM`: the
+    /// kernel is out of memory.
+    package let failure: SystemFailure
+    /// Connections accepted with the spare descriptor and refused, since the last report.
+    package let refusedConnections: Int
+}
+
+/// Accepts connections on a loop. Confined to it.
+package final class Listener: PollTarget {
+    /// The accepts of one tick: at 5 to 10 µs each, and as much again for what is made of a connection, well below a
+    /// millisecond, after which those who are connected have their turn.
+    package static let maximumAcceptsPerTick = 32
+    /// How long accepting rests when not even the spare descriptor helps. Meanwhile the kernel keeps connections.
+    static let pauseMilliseconds: UInt64 = 100
+    package static let troubleIntervalMilliseconds: UInt64 = 10_000
+
+    /// A connection and where it comes from. Non-blocking, closed on exec, TCP_NODELAY set.
+    package typealias Accept = (consuming FileDescriptor, SocketAddress) -> Void
+
+    package let address: SocketAddress
+    /// For Unix sockets: goes, and removes the file, when the listener closes.
+    private var file: UnixSocketFile?
+    private let handout: DescriptorHandout?
+    private let seat: Int
+    private let accept: Accept
+    private let overflow: Accept
+    private let trouble: (AcceptTrouble) -> Void
+    private var spare: FileDescriptor?
+    private var box: Mailbox<DescriptorHandout.Parcel>?
+    private var refused = 0
+    private var mayReportAt: UInt64 = 0
+
+    /// Begins to accept. Only on the loop.
+    ///
+    /// - Parameters:
+    ///   - accept: gets each connection.
+    ///   - overflow: gets a connection for which there is no descriptor but the spare one: to answer with one send and
+    ///     close before it returns, for the spare is needed again. By default it is only closed.
+    ///   - trouble: is told, seldom, that connections are being refused.
+    /// - Throws: ``ReactorError/system(_:)`` if the poller refuses, or there is no descriptor left.
+    package init(
+        _ socket: ListeningSocket, loop: EventLoop, accept: @escaping Accept,
+        overflow: @escaping Accept = { _, _ in }, trouble: @escaping (AcceptTrouble) -> Void = { _ in }
+    ) throws(ReactorError) {
+        loop.assertOnLoop()
+        address = socket.address
+        self.accept = accept
+        self.overflow = overflow
+        self.trouble = trouble
+        handout = socket.handout
+        seat = socket.seat
+        super.init(loop: loop)
+        if let descriptor = socket.takeDescriptor() {
+            file = socket.file
+            if let failure = loop.register(self, descriptor, .readable) { throw .system(failure) }
+            takeSpare()
+        } else if let handout, seat > 0 {
+            // The listener is held by its mailbox and holds it, until it closes: a connection on its way here is
+            // accepted or closed, never forgotten.
+            let box = Mailbox<DescriptorHandout.Parcel>(loop: loop) { parcels in
+                for parcel in parcels { self.accept(FileDescriptor(owning: parcel.raw), parcel.peer) }
+            }
+            self.box = box
+            handout.join(seat, box)
+        }
+    }
+
+    /// Listens on one address with one loop: ``ListeningSocket/open(_:count:settings:syscalls:)`` and
+    /// ``init(_:loop:accept:overflow:trouble:)`` in one. Only on the loop.
+    package convenience init(
+        address: SocketAddress, loop: EventLoop, settings: ListenerSettings = ListenerSettings(),
+        accept: @escaping Accept, overflow: @escaping Accept = { _, _ in },
+        trouble: @escaping (AcceptTrouble) -> Void = { _ in }
+    ) throws(ReactorError) {
+        let sockets = try ListeningSocket.open(address, settings: settings, syscalls: loop.syscalls)
+        try self.init(sockets[0], loop: loop, accept: accept, overflow: overflow, trouble: trouble)
+    }
+
+    override func ready(_ events: PollEvents) {
+        for _ in 0..<Self.maximumAcceptsPerTick {
+            var peer = linux_address()
+            let accepted = loop.syscalls.accept(raw, peer: &peer)
+            if accepted >= 0 {
+                pass(FileDescriptor(owning: accepted), SocketAddress(peer))
+            } else if accepted == -EAGAIN {
+                return
+            } else if !carryOn(after: SystemFailure(.accept, -accepted)) {
+                return
+            }
+            // The callback may have closed the listener.
+            guard isRegistered else { return }
+        }
+    }
+
+    private func pass(_ descriptor: consuming FileDescriptor, _ peer: SocketAddress) {
+        guard let box = handout?.nextBox() else { return accept(descriptor, peer) }
+        let raw = descriptor.release()
+        if !box.deliver(DescriptorHandout.Parcel(raw: raw, peer: peer)) { accept(FileDescriptor(owning: raw), peer) }
+    }
+
+    // MARK: Trouble
+
+    /// Deals with an accept that failed; false when accepting must rest.
+    private func carryOn(after failure: SystemFailure) -> Bool {
+        switch failure.code {
+        case EMFILE, ENFILE:
+            if refuseOne(failure) { return true }
+        case ENOBUFS, ENOMEM:
+            report(failure)
+        default:
+            // accept(2): errors of a connection that broke before it was accepted come here too. The next one is fine.
+            return true
+        }
+        pause()
+        return false
+    }
+
+    /// Gives up the spare descriptor for one connection, which would otherwise stand in the queue and make the listener
+    /// ready for ever. False if there is none, or another thread was faster.
+    private func refuseOne(_ failure: SystemFailure) -> Bool {
+        spare = nil
+        var peer = linux_address()
+        let accepted = loop.syscalls.accept(raw, peer: &peer)
+        if accepted >= 0 {
+            refused += 1
+            overflow(FileDescriptor(owning: accepted), SocketAddress(peer))
+        }
+        takeSpare()
+        report(failure)
+        return spare != nil && accepted != -EMFILE && accepted != -ENFILE
+    }
+
+    private func takeSpare() {
+        let raw = loop.syscalls.openSpare()
+        if raw >= 0 { spare = FileDescriptor(owning: raw) }
+    }
+
+    private func report(_ failure: SystemFailure) {
+        guard loop.now >= mayReportAt else { return }
+        mayReportAt = loop.now + Self.troubleIntervalMilliseconds
+        let count = refused
+        refused = 0
+        trouble(AcceptTrouble(address: address, failure: failure, refusedConnections: count))
+    }
+
+    /// Leaves connections to the kernel for a while: the poller would tell of them again at once, and nothing could be
+    /// done about it.
+    private func pause() {
+        guard isRegistered else { return }
+        _ = loop.setInterest(self, [])
+        loop.schedule(afterMilliseconds: Self.pauseMilliseconds) { self.resume() }
+    }
+
+    private func resume() {
+        guard isRegistered else { return }
+        if spare == nil { takeSpare() }
+        if let failure = loop.setInterest(self, .readable) {
+            report(failure)
+            loop.schedule(afterMilliseconds: Self.pauseMilliseconds) { self.resume() }
+        }
+    }
+
+    // MARK: The end
+
+    /// Stops accepting; what the kernel keeps ready is reset. The file of a Unix socket is removed.
+    package func close() {
+        loop.assertOnLoop()
+        handout?.leave(seat)
+        for parcel in box.take()?.close() ?? [] { _ = FileDescriptor(owning: parcel.raw) }
+        spare = nil
+        file = nil
+        loop.unregister(self)
+    }
+
+    override func loopStops() { close() }
+}

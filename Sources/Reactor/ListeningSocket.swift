@@ -1,0 +1,188 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// What a listener wants of its socket.
+package struct ListenerSettings: Sendable {
+    /// Connections that the kernel keeps ready for accept. A storm after a deploy comes faster than a loop with TLS
+    /// takes it; the kernel cuts this to `net.core.somaxconn`, which is 4096 too.
+    package var backlog: Int32 = 4096
+    /// Idle time after which the kernel asks whether the peer is still there (three more times, 30 s apart), so that
+    /// peers that vanished are not kept for ever. Seldom enough for a phone's battery. Nil asks never.
+    package var keepAliveIdleSeconds: Int32? = 300
+
+    package init() {}
+}
+
+/// A socket that listens, made before there is a loop to accept on it: so that a program can say what is wrong with an
+/// address before it does anything else. A ``Listener`` accepts on it.
+package final class ListeningSocket: Sendable {
+    /// Where it listens; with the port that the kernel chose for port 0.
+    package let address: SocketAddress
+    private let held: Mutex<FileDescriptor?>
+    /// For Unix sockets over several loops, which share one socket.
+    let handout: DescriptorHandout?
+    /// What this is in the handout: 0 accepts.
+    let seat: Int
+    let file: UnixSocketFile?
+
+    private init(
+        _ address: SocketAddress, _ descriptor: consuming FileDescriptor?, file: UnixSocketFile? = nil,
+        handout: DescriptorHandout? = nil, seat: Int = 0
+    ) {
+        self.address = address
+        held = Mutex(descriptor)
+        self.file = file
+        self.handout = handout
+        self.seat = seat
+    }
+
+    /// Gives the descriptor to the listener, which closes it. Nil for the further seats of a Unix socket, and the second
+    /// time.
+    func takeDescriptor() -> FileDescriptor? { held.withLock { $0.take() } }
+
+    /// Listens on an address with `count` sockets, one for each loop. Port 0 is the same port for all of them.
+    ///
+    /// TCP: the kernel spreads connections over sockets with SO_REUSEPORT; but the option would also let a second
+    /// gateway of the same user join, and take half of the connections. So the first socket is bound *and listens*
+    /// without the option, which the kernel refuses while anybody listens there, whatever options they set, and of two
+    /// who try at once it lets one through. Only then is the option set, which opens the group to the other sockets.
+    /// A probe that is closed again before the real bind would leave a gap for both to pass.
+    ///
+    /// Unix: there is no such spreading. One socket listens, and what it accepts is handed round the loops in turn: a
+    /// descriptor in several epoll sets wakes mostly the same one, and connections live long.
+    ///
+    /// - Throws: ``ReactorError/addressInUse(_:)``, ``ReactorError/addressNotLocal(_:)``,
+    ///   ``ReactorError/permissionDenied(_:)``, ``ReactorError/notASocket(_:)`` or ``ReactorError/system(_:)``;
+    ///   nothing is left behind then.
+    package static func open(
+        _ address: SocketAddress, count: Int = 1, settings: ListenerSettings = ListenerSettings(),
+        syscalls: Syscalls = .real
+    ) throws(ReactorError) -> [ListeningSocket] {
+        precondition(count > 0, "a listener has a socket at least")
+        if case .unix(let path) = address { return try openUnix(address, path, count, settings, syscalls) }
+        let first = try claim(address, settings, syscalls)
+        let bound = first.address
+        if count > 1 { try set(LINUX_OPTION_REUSE_PORT, 1, first.descriptor.raw, syscalls) }
+        var sockets = [ListeningSocket(bound, first.descriptor)]
+        while sockets.count < count {
+            let next = try make(bound, settings, syscalls)
+            try set(LINUX_OPTION_REUSE_PORT, 1, next.raw, syscalls)
+            try bind(next.raw, bound, syscalls)
+            try listen(next.raw, bound, settings, syscalls)
+            sockets.append(ListeningSocket(bound, next))
+        }
+        return sockets
+    }
+
+    /// A socket that listens, and the address with its port.
+    private struct Claim: ~Copyable {
+        let address: SocketAddress
+        let descriptor: FileDescriptor
+    }
+
+    /// The first socket of an address, alone there. `:PORT` falls back to IPv4 where the kernel has no IPv6.
+    private static func claim(
+        _ address: SocketAddress, _ settings: ListenerSettings, _ syscalls: Syscalls
+    ) throws(ReactorError) -> Claim {
+        do {
+            return try claimExactly(address, settings, syscalls)
+        } catch .system(let failure) where failure.call == .socket && failure.code == EAFNOSUPPORT {
+            guard case .any(let port) = address else { throw .addressNotLocal(address) }
+            return try claimExactly(.ipv4(0, port: port), settings, syscalls)
+        } catch .addressNotLocal(let refused) {
+            guard case .any(let port) = address else { throw .addressNotLocal(refused) }
+            return try claimExactly(.ipv4(0, port: port), settings, syscalls)
+        }
+    }
+
+    private static func claimExactly(
+        _ address: SocketAddress, _ settings: ListenerSettings, _ syscalls: Syscalls
+    ) throws(ReactorError) -> Claim {
+        let descriptor = try make(address, settings, syscalls)
+        try bind(descriptor.raw, address, syscalls)
+        try listen(descriptor.raw, address, settings, syscalls)
+        var raw = linux_address()
+        let answer = syscalls.localAddress(descriptor.raw, &raw)
+        guard answer >= 0 else { throw .system(SystemFailure(.localAddress, -answer)) }
+        return Claim(address: address.withPort(raw.port), descriptor: descriptor)
+    }
+
+    /// A socket with the options that its connections inherit: one system call at start instead of one each.
+    private static func make(
+        _ address: SocketAddress, _ settings: ListenerSettings, _ syscalls: Syscalls
+    ) throws(ReactorError) -> FileDescriptor {
+        let raw = syscalls.socket(address.family)
+        guard raw >= 0 else { throw .system(SystemFailure(.socket, -raw)) }
+        let descriptor = FileDescriptor(owning: raw)
+        // Without it, connections of an earlier run in TIME_WAIT keep a restart from binding for a minute. It does not
+        // let two listen.
+        try set(LINUX_OPTION_REUSE_ADDRESS, 1, raw, syscalls)
+        switch address {
+        case .ipv6: try set(LINUX_OPTION_V6_ONLY, 1, raw, syscalls)
+        case .any: try set(LINUX_OPTION_V6_ONLY, 0, raw, syscalls)
+        case .ipv4: break
+        case .unix: return descriptor
+        }
+        try set(LINUX_OPTION_NO_DELAY, 1, raw, syscalls)
+        if let idle = settings.keepAliveIdleSeconds {
+            try set(LINUX_OPTION_KEEP_ALIVE, 1, raw, syscalls)
+            try set(LINUX_OPTION_KEEP_ALIVE_IDLE, idle, raw, syscalls)
+            try set(LINUX_OPTION_KEEP_ALIVE_INTERVAL, 30, raw, syscalls)
+            try set(LINUX_OPTION_KEEP_ALIVE_COUNT, 4, raw, syscalls)
+        }
+        return descriptor
+    }
+
+    private static func set(_ option: Int, _ value: Int32, _ raw: Int32, _ syscalls: Syscalls) throws(ReactorError) {
+        let answer = syscalls.setOption(raw, option, value)
+        guard answer >= 0 else { throw .system(SystemFailure(.setOption, -answer)) }
+    }
+
+    private static func bind(_ raw: Int32, _ address: SocketAddress, _ syscalls: Syscalls) throws(ReactorError) {
+        let answer = syscalls.bind(raw, address)
+        guard answer >= 0 else { throw refusal(SystemFailure(.bind, -answer), address) }
+    }
+
+    private static func listen(
+        _ raw: Int32, _ address: SocketAddress, _ settings: ListenerSettings, _ syscalls: Syscalls
+    ) throws(ReactorError) {
+        let answer = syscalls.listen(raw, backlog: settings.backlog)
+        guard answer >= 0 else { throw refusal(SystemFailure(.listen, -answer), address) }
+    }
+
+    private static func refusal(_ failure: SystemFailure, _ address: SocketAddress) -> ReactorError {
+        switch failure.code {
+        case EADDRINUSE: .addressInUse(address)
+        case EADDRNOTAVAIL: .addressNotLocal(address)
+        case EACCES, EPERM: .permissionDenied(address)
+        default: .system(failure)
+        }
+    }
+
+    private static func openUnix(
+        _ address: SocketAddress, _ path: [UInt8], _ count: Int, _ settings: ListenerSettings, _ syscalls: Syscalls
+    ) throws(ReactorError) -> [ListeningSocket] {
+        let lock = UnixSocketFile.lockDirectory(of: path)
+        return try openUnix(address, path, count, settings, syscalls, within: lock)
+    }
+
+    /// With the directory locked until we listen: another gateway that starts at the same moment would find our file,
+    /// bound and not yet listening, dead, and replace it.
+    private static func openUnix(
+        _ address: SocketAddress, _ path: [UInt8], _ count: Int, _ settings: ListenerSettings, _ syscalls: Syscalls,
+        within lock: borrowing FileDescriptor?
+    ) throws(ReactorError) -> [ListeningSocket] {
+        try UnixSocketFile.removeStale(path, syscalls)
+        let descriptor = try make(address, settings, syscalls)
+        try bind(descriptor.raw, address, syscalls)
+        let file = UnixSocketFile(path)
+        try listen(descriptor.raw, address, settings, syscalls)
+        let handout = count > 1 ? DescriptorHandout(seats: count) : nil
+        var sockets = [ListeningSocket(address, descriptor, file: file, handout: handout)]
+        for seat in 1..<max(1, count) {
+            sockets.append(ListeningSocket(address, nil, handout: handout, seat: seat))
+        }
+        return sockets
+    }
+}

@@ -1,0 +1,46 @@
+/// What the reactor throws, or answers where an attempt takes time.
+package enum ReactorError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// Text that is no address: the text, and what it should have been.
+    case invalidAddress(String, why: String)
+    /// Another process, or another listener of this one, listens there.
+    case addressInUse(SocketAddress)
+    /// No interface of this machine has the address.
+    case addressNotLocal(SocketAddress)
+    /// The process may not listen there: a port below 1024, or a directory it may not write.
+    case permissionDenied(SocketAddress)
+    /// The path of a Unix socket is taken by a file of another kind, which is left alone.
+    case notASocket(SocketAddress)
+    /// A name that the resolver did not find, with its reason.
+    case nameNotFound(String, why: String)
+    /// The deadline passed: while the name was looked up, or while the addresses were tried.
+    case connectTimedOut(Endpoint, afterMilliseconds: UInt64)
+    /// Every address of the endpoint refused or failed, in the order they were tried.
+    case connectFailed(Endpoint, [ConnectAttempt])
+    /// The caller gave up, or the loop has stopped.
+    case cancelled
+    /// Another system call failed.
+    case system(SystemFailure)
+
+    package var description: String {
+        switch self {
+        case .invalidAddress(let text, let why): "not an address: \"\(text)\": \(why)"
+        case .addressInUse(let address): "address in use: \(address): another process listens there"
+        case .addressNotLocal(let address): "address not ours: \(address): no interface of this machine has it"
+        case .permissionDenied(let address): "may not listen on \(address): permission denied"
+        case .notASocket(let address): "may not listen on \(address): the file there is not a socket"
+        case .nameNotFound(let name, let why): "name not found: \(name): \(why)"
+        case .connectTimedOut(let endpoint, let limit): "no connection to \(endpoint) within \(limit) ms"
+        case .connectFailed(let endpoint, let attempts):
+            "no connection to \(endpoint): "
+                + attempts.map { "\($0.address): \(SystemFailure.text(of: $0.failure.code))" }.joined(separator: "; ")
+        case .cancelled: "cancelled"
+        case .system(let failure): failure.description
+        }
+    }
+}
+
+/// One address that was tried, and why it did not do.
+package struct ConnectAttempt: Equatable, Sendable {
+    package let address: SocketAddress
+    package let failure: SystemFailure
+}

@@ -1,0 +1,29 @@
+import CLinux
+import Dispatch
+import Glibc
+
+/// Tells of a signal on a loop: SIGTERM, SIGINT, SIGHUP.
+///
+/// The signal's own action is switched off for the whole process, and stays off when the watch ends: a signal that
+/// arrives during the last steps of a shutdown must not kill it.
+// SAFETY: the source is cancelled, which may be done from any thread, and otherwise left alone.
+package final class SignalWatch: @unchecked Sendable {
+    private let source: DispatchSourceSignal
+
+    /// Begins to watch. `received` runs on the loop, as a tick; signals that come close together may be told once.
+    package init(_ number: Int32, loop: EventLoop, received: @escaping () -> Void) {
+        precondition(linux_ignore_signal(number) == 0, "no such signal, or one that cannot be caught: \(number)")
+        source = DispatchSource.makeSignalSource(signal: number, queue: loop.queue)
+        source.setEventHandler { loop.tick(received) }
+        source.activate()
+    }
+
+    deinit { source.cancel() }
+
+    /// Ends the watch.
+    package func cancel() { source.cancel() }
+
+    /// Switches SIGPIPE off for the process. The reactor's own sends need no such thing (they pass MSG_NOSIGNAL);
+    /// programs that write to standard output, and libraries that write to sockets, do.
+    package static func ignoreBrokenPipes() { _ = linux_ignore_signal(SIGPIPE) }
+}

@@ -1,0 +1,97 @@
+import Dispatch
+
+/// The portable poller: a Dispatch source for each descriptor and direction.
+final class SourcePoller: Poller {
+    /// The sources of one descriptor. The writing one is made when it is first needed: most streams never block.
+    private final class Sources {
+        let descriptor: Int32
+        var reading: DispatchSourceRead?
+        var writing: DispatchSourceWrite?
+        var readingIsSuspended = false
+        var writingIsSuspended = false
+
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+    }
+
+    private var watched: [UInt64: Sources] = [:]
+    private var loop: EventLoop?
+
+    override func start(_ loop: EventLoop) { self.loop = loop }
+
+    override func add(_ descriptor: Int32, _ interest: PollEvents, token: UInt64) -> SystemFailure? {
+        watched[token] = Sources(descriptor)
+        return change(descriptor, from: [], to: interest, token: token)
+    }
+
+    override func change(
+        _ descriptor: Int32, from old: PollEvents, to new: PollEvents, token: UInt64
+    ) -> SystemFailure? {
+        guard let loop, let sources = watched[token] else { return nil }
+        setReading(new.contains(.readable), sources, loop, token)
+        setWriting(new.contains(.writable), sources, loop, token)
+        return nil
+    }
+
+    private func setReading(_ wanted: Bool, _ sources: Sources, _ loop: EventLoop, _ token: UInt64) {
+        guard let source = sources.reading else {
+            guard wanted else { return }
+            let source = DispatchSource.makeReadSource(fileDescriptor: sources.descriptor, queue: loop.queue)
+            source.setEventHandler { loop.tick { loop.deliver(.readable, to: token) } }
+            sources.reading = source
+            return source.activate()
+        }
+        guard wanted == sources.readingIsSuspended else { return }
+        if wanted { source.resume() } else { source.suspend() }
+        sources.readingIsSuspended = !wanted
+    }
+
+    private func setWriting(_ wanted: Bool, _ sources: Sources, _ loop: EventLoop, _ token: UInt64) {
+        guard let source = sources.writing else {
+            guard wanted else { return }
+            let source = DispatchSource.makeWriteSource(fileDescriptor: sources.descriptor, queue: loop.queue)
+            source.setEventHandler { loop.tick { loop.deliver(.writable, to: token) } }
+            sources.writing = source
+            return source.activate()
+        }
+        guard wanted == sources.writingIsSuspended else { return }
+        if wanted { source.resume() } else { source.suspend() }
+        sources.writingIsSuspended = !wanted
+    }
+
+    override func remove(_ descriptor: consuming FileDescriptor, _ interest: PollEvents, token: UInt64) {
+        guard let sources = watched.removeValue(forKey: token) else { return }
+        // Dispatch keeps using the descriptor until both sources have been cancelled, so that the last of them
+        // closes it. A suspended source must be resumed first, or it would never run its cancel handler.
+        let raw = descriptor.release()
+        let count = (sources.reading == nil ? 0 : 1) + (sources.writing == nil ? 0 : 1)
+        guard count > 0 else {
+            _ = FileDescriptor(owning: raw)
+            return
+        }
+        let remaining = Countdown(count)
+        if let source = sources.reading {
+            source.setCancelHandler { if remaining.reachesZero() { _ = FileDescriptor(owning: raw) } }
+            source.cancel()
+            if sources.readingIsSuspended { source.resume() }
+        }
+        if let source = sources.writing {
+            source.setCancelHandler { if remaining.reachesZero() { _ = FileDescriptor(owning: raw) } }
+            source.cancel()
+            if sources.writingIsSuspended { source.resume() }
+        }
+    }
+
+    override func stop() { loop = nil }
+
+    /// Counts the cancel handlers, which all run on the loop's queue.
+    private final class Countdown {
+        private var count: Int
+
+        init(_ count: Int) { self.count = count }
+
+        func reachesZero() -> Bool {
+            count -= 1
+            return count == 0
+        }
+    }
+}

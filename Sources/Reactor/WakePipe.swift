@@ -1,0 +1,50 @@
+import CLinux
+
+/// A pipe by which code that knows nothing of loops (a C library with its own threads) wakes one.
+///
+/// Neither end blocks: a full pipe means that the loop has been woken already.
+package final class WakePipe: Sendable {
+    /// What one read takes out: far more wakes than gather while a loop is busy.
+    private static let drainBytes = 512
+
+    private let reading: FileDescriptor
+    private let writing: FileDescriptor
+    private let syscalls: Syscalls
+
+    /// Opens the pipe.
+    ///
+    /// - Throws: ``ReactorError/system(_:)`` if there are no descriptors left.
+    package init(syscalls: Syscalls = .real) throws(ReactorError) {
+        var (readEnd, writeEnd) = (Int32(-1), Int32(-1))
+        let answer = syscalls.pipe(&readEnd, &writeEnd)
+        guard answer >= 0 else { throw .system(SystemFailure(.pipe, -answer)) }
+        reading = FileDescriptor(owning: readEnd)
+        writing = FileDescriptor(owning: writeEnd)
+        self.syscalls = syscalls
+    }
+
+    /// Where the other side writes: any bytes, one is enough. Valid as long as this pipe.
+    package var writeDescriptor: Int32 { writing.raw }
+
+    /// Wakes the loop from Swift. From any thread.
+    package func wake() {
+        var byte: UInt8 = 1
+        _ = unsafe linux_write(writing.raw, &byte, 1)
+    }
+
+    /// Calls `woken` on the loop after one or more wakes; what stood in the pipe has been taken out by then, so that
+    /// whatever happens from here on wakes again. Only on the loop.
+    package func watch(on loop: EventLoop, woken: @escaping () -> Void) throws(ReactorError) -> DescriptorWatch {
+        try DescriptorWatch(reading.raw, loop: loop) {
+            self.drain()
+            woken()
+        }
+    }
+
+    private func drain() {
+        unsafe withUnsafeTemporaryAllocation(byteCount: Self.drainBytes, alignment: 1) { room in
+            // Whatever is left is told again by the poller.
+            _ = unsafe syscalls.read(reading.raw, into: room)
+        }
+    }
+}
