@@ -15,7 +15,7 @@ package struct ExtensionSyntaxError: Error, Hashable, Sendable {
     package let offset: Int
 }
 
-/// Reads the header; several lines of it are read one by one, or joined with commas.
+/// Reads the header.
 package struct ExtensionListParser {
     /// Elements of one header, and parameters of one element. No client offers more than four, and none has more
     /// than four parameters; the list is worked through for each.
@@ -30,6 +30,11 @@ package struct ExtensionListParser {
     package static func parse(_ header: [UInt8]) throws(ExtensionSyntaxError) -> [ExtensionElement] {
         var parser = ExtensionListParser(header)
         return try parser.list()
+    }
+
+    /// Reads a header that came in several lines, which mean what one joined with commas would (RFC 9110 §5.2).
+    package static func parse(lines: [[UInt8]]) throws(ExtensionSyntaxError) -> [ExtensionElement] {
+        try parse(Array(lines.joined(separator: [UInt8(ascii: ",")])))
     }
 
     private mutating func list() throws(ExtensionSyntaxError) -> [ExtensionElement] {

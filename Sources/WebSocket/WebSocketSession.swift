@@ -1,15 +1,16 @@
 /// One end of a connection after its handshake: receives, answers pings and closes by itself, and gathers the bytes
-/// to send. It neither knows a socket nor a clock.
+/// to send. It neither knows a socket nor a clock. Confined to the loop of its connection.
 ///
 /// The caller hands in what came (`receive`), then sends what `takeOutput` gives, unless bytes taken earlier have not
 /// left yet: then it waits with taking. That is how a peer that pings without reading costs one pending pong.
-package struct WebSocketSession: ~Copyable {
+package final class WebSocketSession {
     /// How far the connection is (RFC 6455 §7).
     package enum Phase: Sendable {
         case open
         /// Our close frame is written, the peer's has not come; the caller sets a deadline for it.
         case closing
-        /// Both close frames were exchanged, or a rule was broken: nothing more is sent or read.
+        /// Both close frames were exchanged, or a rule was broken: nothing more is read, and what is left to send ends
+        /// with our close frame.
         case closed
     }
 
@@ -41,6 +42,9 @@ package struct WebSocketSession: ~Copyable {
     private var deflater: Deflater?
     private var output: [UInt8] = []
     private var pendingPong: [UInt8]?
+    /// Our answer to the peer's close or failure. It waits for `takeOutput`, so that answers to messages that came in
+    /// the same read still stand before it.
+    private var pendingClose: (code: CloseCode?, reason: String)?
     private var peerClose: (code: CloseCode?, reason: String)?
     private var failure: WebSocketError?
 
@@ -70,7 +74,7 @@ package struct WebSocketSession: ~Copyable {
     /// Takes what came, appends what it meant, and queues the answers that the protocol asks for.
     ///
     /// - Parameter now: monotonic, in ms.
-    package mutating func receive(_ bytes: Span<UInt8>, now: UInt64, into events: inout [WebSocketEvent]) {
+    package func receive(_ bytes: Span<UInt8>, now: UInt64, into events: inout [WebSocketEvent]) {
         guard phase != .closed else { return }
         // Output that nobody took means that the transport is full: answers to pings then replace each other.
         let isBlocked = hasOutput
@@ -86,7 +90,7 @@ package struct WebSocketSession: ~Copyable {
         }
     }
 
-    private mutating func answer(ping payload: [UInt8], isBlocked: Bool) {
+    private func answer(ping payload: [UInt8], isBlocked: Bool) {
         guard phase == .open else { return }
         if isBlocked {
             // RFC 6455 §5.5.3: only the most recent ping has to be answered.
@@ -97,26 +101,34 @@ package struct WebSocketSession: ~Copyable {
     }
 
     /// RFC 6455 §5.5.1: the answer to a close repeats its code.
-    private mutating func answer(close code: CloseCode?, reason: String) {
+    private func answer(close code: CloseCode?, reason: String) {
         peerClose = (code, reason)
-        if phase == .open { appendClose(code, reason: "") }
-        phase = .closed
+        end(answering: (code, ""))
     }
 
-    private mutating func fail(_ error: WebSocketError) {
+    private func fail(_ error: WebSocketError) {
         failure = error
-        if phase == .open { appendClose(error.closeCode, reason: error.reason) }
+        end(answering: (error.closeCode, error.reason))
+    }
+
+    private func end(answering close: (code: CloseCode?, reason: String)) {
+        // What a pong would still tell, the close frame tells better.
+        pendingPong = nil
+        if phase == .open { pendingClose = close }
         phase = .closed
     }
 
     // MARK: - Sending
 
-    /// Queues a message. False, and nothing done, once a close was queued (RFC 6455 §5.5.1).
+    /// Whether messages and pings may still be queued: until a close is among the output (RFC 6455 §5.5.1).
+    package var canSend: Bool { phase == .open || pendingClose != nil }
+
+    /// Queues a message. False, and nothing done, where `canSend` is.
     ///
     /// Where compression was agreed it is compressed, unless `isCompressible` says that this would be wasted.
     @discardableResult
-    package mutating func send(_ kind: MessageKind, _ payload: Span<UInt8>, isCompressible: Bool = true) -> Bool {
-        guard phase == .open else { return false }
+    package func send(_ kind: MessageKind, _ payload: Span<UInt8>, isCompressible: Bool = true) -> Bool {
+        guard canSend else { return false }
         if isCompressible, let compressed = compress(payload) {
             FrameEncoder.append(
                 kind.opcode, isCompressed: true, payload: compressed.span, mask: nextMaskKey?(), to: &output)
@@ -127,7 +139,7 @@ package struct WebSocketSession: ~Copyable {
     }
 
     /// nil where nothing was agreed, or there is no memory for it: each message may go uncompressed (RFC 7692 §6).
-    private mutating func compress(_ payload: Span<UInt8>) -> [UInt8]? {
+    private func compress(_ payload: Span<UInt8>) -> [UInt8]? {
         guard let compression else { return nil }
         if deflater == nil {
             deflater = try? Deflater(windowBits: compression.windowBits, contextTakeover: compression.contextTakeover)
@@ -138,13 +150,13 @@ package struct WebSocketSession: ~Copyable {
         return compressed
     }
 
-    /// Queues a ping. False once a close was queued.
+    /// Queues a ping. False, and nothing done, where `canSend` is.
     ///
     /// - Precondition: at most 125 bytes.
     @discardableResult
-    package mutating func ping(_ payload: Span<UInt8>) -> Bool {
+    package func ping(_ payload: Span<UInt8>) -> Bool {
         precondition(payload.count <= 125, "a ping carries at most 125 bytes")
-        guard phase == .open else { return false }
+        guard canSend else { return false }
         FrameEncoder.append(.ping, payload: payload, mask: nextMaskKey?(), to: &output)
         return true
     }
@@ -152,14 +164,13 @@ package struct WebSocketSession: ~Copyable {
     /// Begins to close; does nothing when that has begun already. Without `reason`, the code's own.
     ///
     /// - Precondition: the code may be sent, and a reason is at most `CloseCode.maximumReasonBytes` long.
-    package mutating func close(_ code: CloseCode?, reason: String? = nil, retryMilliseconds: Int? = nil) {
+    package func close(_ code: CloseCode?, reason: String? = nil, retryMilliseconds: Int? = nil) {
         guard phase == .open else { return }
         appendClose(code, reason: reason ?? code?.reason(retryMilliseconds: retryMilliseconds) ?? "")
         phase = .closing
     }
 
-    private mutating func appendClose(_ code: CloseCode?, reason: String) {
-        // What a pong would still tell, the close frame tells better.
+    private func appendClose(_ code: CloseCode?, reason: String) {
         pendingPong = nil
         deflater = nil
         FrameEncoder.appendClose(code, reason: reason, mask: nextMaskKey?(), to: &output)
@@ -167,13 +178,17 @@ package struct WebSocketSession: ~Copyable {
 
     // MARK: - Output
 
-    package var hasOutput: Bool { !output.isEmpty || pendingPong != nil }
+    package var hasOutput: Bool { !output.isEmpty || pendingPong != nil || pendingClose != nil }
 
     /// The bytes to send, in order; afterwards there are none.
-    package mutating func takeOutput() -> [UInt8] {
+    package func takeOutput() -> [UInt8] {
         if let payload = pendingPong {
             pendingPong = nil
             FrameEncoder.append(.pong, payload: payload.span, mask: nextMaskKey?(), to: &output)
+        }
+        if let (code, reason) = pendingClose {
+            pendingClose = nil
+            appendClose(code, reason: reason)
         }
         let bytes = output
         output = []
@@ -199,3 +214,5 @@ package struct WebSocketSession: ~Copyable {
         return Ending(code: .abnormal, reason: "", isClean: false)
     }
 }
+
+@available(*, unavailable) extension WebSocketSession: Sendable {}

@@ -222,8 +222,8 @@ private let rows: [Row] = [
 
     @Test func `sessions compress when it was agreed, and keep or drop their context as agreed`() {
         for parameters in [both, neither] {
-            var server = WebSocketSession(server: WebSocketLimits(), deflate: parameters)
-            var client = WebSocketSession(
+            let server = WebSocketSession(server: WebSocketLimits(), deflate: parameters)
+            let client = WebSocketSession(
                 client: WebSocketLimits(), deflate: parameters, maskKeys: { MaskKey(0x0102_0304) })
             let text = utf8("again and again and again and again")
             var events: [WebSocketEvent] = []

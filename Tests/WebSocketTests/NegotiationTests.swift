@@ -18,6 +18,10 @@ import Testing
             ])
     }
 
+    @Test func `several lines are one list`() throws {
+        #expect(try ExtensionListParser.parse(lines: [utf8("a;b"), utf8("c, d")]).map(\.name) == ["a", "c", "d"])
+    }
+
     @Test(arguments: [
         "", " ", ",", ";", "a;", "a;;b", "a;b=", "a;b=\"", "a;b=\"\"", "a;b=\"x y\"", "a;b=\"x\\", "a b", "a=1", "é",
         "a;b=c d", "a;\"b\"", "a;b=\"c\"d",

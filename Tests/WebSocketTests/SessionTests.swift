@@ -12,42 +12,42 @@ import Testing
     }
 
     @Test func `a ping is answered with its payload, by a client masked`() {
-        var server = server()
+        let server = self.server()
         var events: [WebSocketEvent] = []
         server.receive(masked(9, [1, 2, 3]).span, now: 0, into: &events)
         #expect(server.takeOutput() == plain(10, [1, 2, 3]))
-        var client = client()
+        let client = self.client()
         client.receive(plain(9, [4]).span, now: 0, into: &events)
         #expect(client.takeOutput() == masked(10, [4]))
         #expect(events == [.ping([1, 2, 3]), .ping([4])])
     }
 
     @Test func `pings that come together are each answered, in order`() {
-        var session = server()
+        let session = server()
         var events: [WebSocketEvent] = []
         session.receive((masked(9, [1]) + masked(9, [2]) + masked(9, [3])).span, now: 0, into: &events)
         #expect(session.takeOutput() == plain(10, [1]) + plain(10, [2]) + plain(10, [3]))
     }
 
     @Test func `a peer that pings without reading costs one pending pong`() {
-        var session = server()
+        let session = server()
         var events: [WebSocketEvent] = []
         session.receive(masked(9, [0]).span, now: 0, into: &events)
         for index in 1...50 { session.receive(masked(9, [UInt8(index)]).span, now: 0, into: &events) }
         #expect(session.takeOutput() == plain(10, [0]) + plain(10, [50]))
-        #expect(session.hasOutput == false)
+        #expect(!session.hasOutput)
     }
 
     @Test func `a pong that nobody asked for is told and not answered`() {
-        var session = server()
+        let session = server()
         var events: [WebSocketEvent] = []
         session.receive(masked(10, [1]).span, now: 0, into: &events)
         #expect(events == [.pong([1])])
-        #expect(session.hasOutput == false)
+        #expect(!session.hasOutput)
     }
 
     @Test func `a close is answered with its code, then nothing is read or sent`() {
-        var session = server()
+        let session = server()
         var events: [WebSocketEvent] = []
         session.receive(
             (masked(9) + masked(8, [0x0F, 0xA0] + utf8("bye")) + masked(9)).span, now: 0, into: &events)
@@ -63,11 +63,29 @@ import Testing
         let isPinged = session.ping(nothing.span)
         #expect(!isSent && !isPinged)
         session.close(.normal)
-        #expect(session.hasOutput == false)
+        #expect(!session.hasOutput)
+    }
+
+    @Test func `what is sent for messages that came with a close or a broken frame still goes before our close`() {
+        for (bytes, close) in [
+            (masked(1) + masked(8), plain(8)),
+            (masked(1) + plain(1), plain(8, [0x03, 0xEA] + utf8("frame not masked"))),
+        ] {
+            let session = self.server()
+            var events: [WebSocketEvent] = []
+            session.receive(bytes.span, now: 0, into: &events)
+            #expect(events.first == .message(.text, []))
+            let answer = utf8("answer")
+            #expect(session.canSend)
+            session.send(.text, answer.span)
+            #expect(session.takeOutput() == plain(1, answer) + close)
+            #expect(!session.canSend && !session.send(.text, answer.span))
+            #expect(!session.hasOutput)
+        }
     }
 
     @Test func `an empty close is answered with an empty one`() {
-        var session = client()
+        let session = client()
         var events: [WebSocketEvent] = []
         session.receive(plain(8).span, now: 0, into: &events)
         #expect(session.takeOutput() == masked(8))
@@ -77,7 +95,7 @@ import Testing
     }
 
     @Test func `our close waits for the peer's, and what comes before it is still told`() {
-        var session = server()
+        let session = server()
         session.close(.restart, retryMilliseconds: 8123)
         session.close(.normal)
         #expect(session.takeOutput() == plain(8, [0x03, 0xF4] + utf8("restart retry_ms=8123")))
@@ -87,13 +105,13 @@ import Testing
         var events: [WebSocketEvent] = []
         session.receive((masked(1, utf8("late")) + masked(9) + masked(8, [0x03, 0xF4])).span, now: 0, into: &events)
         #expect(events == [.message(.text, utf8("late")), .ping([]), .close(.restart, reason: "")])
-        #expect(session.hasOutput == false)
+        #expect(!session.hasOutput)
         #expect(session.transportAction == .closeAfterFlush)
         #expect(session.ending.isClean)
     }
 
     @Test func `a broken rule is answered with its code, and a pong that waited is dropped`() {
-        var session = server()
+        let session = server()
         var events: [WebSocketEvent] = []
         session.receive(masked(9, [1]).span, now: 0, into: &events)
         session.receive((masked(9, [2]) + plain(1)).span, now: 0, into: &events)
@@ -104,18 +122,18 @@ import Testing
     }
 
     @Test func `a broken rule after our close is not answered twice`() {
-        var session = client()
+        let session = client()
         session.close(.normal)
         _ = session.takeOutput()
         var events: [WebSocketEvent] = []
         session.receive(masked(1).span, now: 0, into: &events)
         #expect(events == [.failed(.maskedFrame)])
-        #expect(session.hasOutput == false)
+        #expect(!session.hasOutput)
         #expect(session.transportAction == .closeAfterFlush)
     }
 
     @Test func `a discarding session tells sizes and fails on what is too large`() {
-        var session = server(payloads: .discard)
+        let session = server(payloads: .discard)
         var events: [WebSocketEvent] = []
         session.receive(masked(1, utf8("x")).span, now: 0, into: &events)
         session.receive(masked(2, [UInt8](repeating: 0, count: 4097)).span, now: 0, into: &events)
@@ -127,8 +145,8 @@ import Testing
     }
 
     @Test func `what one end sends, the other receives, over a close both ways`() {
-        var server = server()
-        var client = client()
+        let server = self.server()
+        let client = self.client()
         var events: [WebSocketEvent] = []
         client.send(.text, utf8("€").span)
         client.ping([7].span)
