@@ -27,7 +27,11 @@ package struct JSONPointer: Equatable, Sendable {
     }
 
     /// A pointer of tokens that are taken as they are.
-    init(tokens: [[UInt8]]) {
+    init(members: StaticString...) {
+        self.init(tokens: members.map { Array("\($0)".utf8) })
+    }
+
+    private init(tokens: [[UInt8]]) {
         path = tokens.flatMap { [UInt8($0.count & 0xFF), UInt8($0.count >> 8)] + $0 }
         depth = tokens.count
     }
@@ -52,5 +56,25 @@ package struct JSONPointer: Equatable, Sendable {
         }
         guard !isAfterTilde else { throw .badEscape }
         return token
+    }
+}
+
+extension JSONPointer: CustomStringConvertible {
+    package var description: String {
+        var text = ""
+        var rest = path[...]
+        while let low = rest.popFirst(), let high = rest.popFirst() {
+            let length = Int(low) | Int(high) << 8
+            text += "/"
+            for byte in String(decoding: rest.prefix(length), as: UTF8.self).unicodeScalars {
+                switch byte {
+                case "~": text += "~0"
+                case "/": text += "~1"
+                default: text.unicodeScalars.append(byte)
+                }
+            }
+            rest = rest.dropFirst(length)
+        }
+        return text
     }
 }

@@ -112,9 +112,26 @@ import CSimdJSON
         return characters(of: node, value)
     }
 
-    /// Whether a string has half a surrogate pair in it.
-    package func hasLoneSurrogate(_ node: Node) -> Bool {
-        isHalfPair(record(of: node))
+    /// What a mapping can use of a value.
+    enum Text {
+        case text(String)
+        /// A string that UTF-8 has no bytes for.
+        case halfPair
+        case none
+    }
+
+    /// A non-empty string, or an integer of at most 64 bits in decimal; nothing else is text.
+    func text(of node: Node) -> Text {
+        let value = record(of: node)
+        switch Int(value.kind) {
+        case LG_JSON_STRING:
+            if isHalfPair(value) { return .halfPair }
+            return value.start == value.end ? .none : .text(characters(of: node, value))
+        case LG_JSON_NUMBER_VALUE:
+            return integer(of: node).map { .text($0.description) } ?? .none
+        default:
+            return .none
+        }
     }
 
     /// The JSON of a value, byte by byte as it stands in the document.
