@@ -74,7 +74,7 @@ let package = Package(
         tests("KafkaTests", "Kafka"),
         tests("LoggingTests", "Logging"),
         tests("OptionsTests", "Options"),
-        tests("GatewayTests", "Gateway"),
+        tests("GatewayTests", "Gateway", "LiveUpdates", "TLS", "CJOSE"),
         tests("LiveClientTests", "LiveClient"),
     ],
     cxxLanguageStandard: .cxx17

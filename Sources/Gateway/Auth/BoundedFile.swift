@@ -1,0 +1,36 @@
+import Glibc
+
+/// Reads small files whole.
+enum BoundedFile {
+    /// Why a file cannot be read.
+    struct Unreadable: Error, Hashable, CustomStringConvertible {
+        let path: String
+        /// The system's words, or the limit that the file is over.
+        let reason: String
+        var description: String { "\(path): \(reason)" }
+    }
+
+    /// The bytes of the file; refused beyond the limit, so that a device or a log by mistake does not fill the memory.
+    static func read(_ path: String, maximumBytes: Int) throws(Unreadable) -> [UInt8] {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { throw failure(path, errno) }
+        defer { close(descriptor) }
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = unsafe chunk.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            let error = errno
+            if count < 0, error == EINTR { continue }
+            guard count >= 0 else { throw failure(path, error) }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: chunk.prefix(count))
+            if bytes.count > maximumBytes {
+                throw Unreadable(path: path, reason: "larger than the limit of \(maximumBytes) bytes")
+            }
+        }
+    }
+
+    private static func failure(_ path: String, _ error: Int32) -> Unreadable {
+        Unreadable(path: path, reason: unsafe String(cString: strerror(error)))
+    }
+}

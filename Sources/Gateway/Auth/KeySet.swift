@@ -1,0 +1,89 @@
+/// The keys of one issuer, out of a file of PEM blocks or a JWKS.
+package struct KeySet: Sendable {
+    /// A file larger than this is no key set: the largest that providers publish hold some 20 KiB.
+    package static let maximumFileBytes = 1 << 20
+    /// More keys than a rotation ever needs. It also bounds how many a token without `kid` is tried with.
+    package static let maximumKeys = 32
+
+    /// Keys that tokens can be verified with, in the order of the file.
+    package private(set) var keys: [SignatureKey] = []
+    /// What is wrong with the file, as sentences; a warning leaves the keys usable.
+    package private(set) var problems: [Problem] = []
+
+    /// One thing that is wrong with a file of keys.
+    package struct Problem: Hashable, Sendable {
+        package let text: String
+        package let isWarning: Bool
+    }
+
+    /// Reads the text of a file: JWKS if it begins with a brace, PEM otherwise.
+    package init(_ text: [UInt8]) {
+        let blanks: Set<UInt8> = [0x20, 0x09, 0x0A, 0x0D]
+        if text.first(where: { !blanks.contains($0) }) == UInt8(ascii: "{") {
+            readJWKS(text)
+        } else {
+            readPEM(text)
+        }
+        if keys.isEmpty, !problems.contains(where: { !$0.isWarning }) {
+            refuse(
+                "it holds no key that tokens can be verified with: PEM public keys or certificates, or a JWKS, are expected"
+            )
+        }
+        if keys.count > Self.maximumKeys {
+            refuse("\(keys.count) keys, over the limit of \(Self.maximumKeys)")
+            keys.removeSubrange(Self.maximumKeys...)
+        }
+    }
+
+    private mutating func readPEM(_ text: [UInt8]) {
+        for (index, block) in PEMKeys.read(text, privateHalves: false).enumerated() {
+            switch block {
+            case .unusable(let why): refuse("PEM block \(index + 1): \(why)")
+            case .key(let key, let isPrivate):
+                if isPrivate {
+                    warn(
+                        "PEM block \(index + 1) is a private key: the public one is enough to verify, and is no secret")
+                }
+                take(key, "PEM block \(index + 1)")
+            }
+        }
+    }
+
+    private mutating func readJWKS(_ text: [UInt8]) {
+        guard let document = JOSEObject(text), case .list(let entries)? = document["keys"] else {
+            return refuse("malformed JWKS: one JSON object with a list \"keys\" and no member twice is expected")
+        }
+        for (index, entry) in entries.enumerated() {
+            let place = "key \(index + 1) of the JWKS"
+            guard let members = JOSEObject(entry) else {
+                refuse("\(place) is no object, or has a member twice")
+                continue
+            }
+            switch JSONWebKey.read(members) {
+            case .key(let key, let isPrivate):
+                if isPrivate { warn("\(place) is a private key: the public one is enough to verify, and is no secret") }
+                take(key, place)
+            case .other(let what): warn("\(place) is passed over: \(what)")
+            case .malformed(let why): refuse("\(place): \(why)")
+            }
+        }
+    }
+
+    private mutating func take(_ key: SignatureKey, _ place: String) {
+        if key.family == .rsa, key.sizeBits < SignatureKey.minimumRSABits {
+            refuse("\(place): an RSA key of \(key.sizeBits) bits, at least \(SignatureKey.minimumRSABits) are needed")
+        } else if key.family == .rsa, key.sizeBits > SignatureKey.maximumRSABits {
+            refuse("\(place): an RSA key of \(key.sizeBits) bits, over the limit of \(SignatureKey.maximumRSABits)")
+        } else {
+            keys.append(key)
+        }
+    }
+
+    private mutating func refuse(_ text: String) {
+        problems.append(Problem(text: text, isWarning: false))
+    }
+
+    private mutating func warn(_ text: String) {
+        problems.append(Problem(text: text, isWarning: true))
+    }
+}

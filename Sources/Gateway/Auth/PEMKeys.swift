@@ -1,0 +1,47 @@
+import CJOSE
+
+/// Reads the keys out of PEM text: public keys, certificates and private keys, in their order.
+enum PEMKeys {
+    /// What one PEM block is.
+    enum Block {
+        case key(SignatureKey, isPrivate: Bool)
+        /// It is broken, under a passphrase, or of a kind that tokens are not signed with.
+        case unusable(String)
+    }
+
+    /// All keys of the text; blocks that hold no key at all (curve parameters) are passed over.
+    ///
+    /// - Parameter privateHalves: whether the keys are to sign. A gateway that only verifies leaves them out of memory.
+    static func read(_ text: [UInt8], privateHalves: Bool) -> [Block] {
+        // The source keeps no copy of the text, so it must not outlive the closure.
+        unsafe text.withUnsafeBytes { bytes in
+            guard let source = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else {
+                return []
+            }
+            defer { unsafe _ = BIO_free(source) }
+            var blocks: [Block] = []
+            while let block = unsafe next(source, privateHalves) {
+                if case .some(let found) = block { blocks.append(found) }
+            }
+            return blocks
+        }
+    }
+
+    /// The next block, `.some(nil)` for one to be passed over, `nil` at the end of the text.
+    private static func next(_ source: OpaquePointer, _ privateHalves: Bool) -> Block?? {
+        var key: OpaquePointer?
+        var isPrivate = false
+        switch unsafe livegate_pem_next(source, privateHalves, &key, &isPrivate) {
+        case LIVEGATE_PEM_END: return nil
+        case LIVEGATE_PEM_OTHER: return .some(nil)
+        case LIVEGATE_PEM_ENCRYPTED: return .unusable("it is under a passphrase")
+        case LIVEGATE_PEM_UNSUPPORTED: return .unusable("it is neither RSA nor on the curves P-256, P-384 and P-521")
+        case LIVEGATE_PEM_KEY:
+            guard let made = unsafe key, let found = unsafe SignatureKey(taking: made) else {
+                return .unusable("it cannot be read")
+            }
+            return .key(found, isPrivate: isPrivate)
+        default: return .unusable("it cannot be read")
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import CJOSE
+
+/// A key of JWS, public or secret, in cjose's form.
+///
+/// The only place that calls cjose and OpenSSL for tokens. What cjose 0.6 leaves unchecked is checked here before it
+/// is called: that the algorithm fits the key's kind and curve, that the signature has the algorithm's length (cjose
+/// reads a short HMAC beyond its end, and takes an ECDSA signature of any even length), and that `r` and `s` are in range.
+///
+// SAFETY: nothing changes after `init`, and the pointer never leaves. `cjose_jws_verify` and `cjose_jws_sign` take the
+// key as const and only read its fields; cjose's own reference count is not used (this object's is). What OpenSSL makes
+// lazily inside an RSA key when it is used, it makes under a lock of that key.
+@safe
+package final class SignatureKey: @unchecked Sendable {
+    /// RFC 7518 §3.3 asks for at least this many bits of an RSA key.
+    package static let minimumRSABits = 2048
+    /// More than anybody uses; a check with such a key takes a loop about 1 ms.
+    package static let maximumRSABits = 8192
+
+    /// What kind of key it is; algorithms of other kinds are never tried with it.
+    package let family: KeyFamily
+    /// The key's name in its set (`kid`); a key out of a PEM file has none.
+    package let name: [UInt8]?
+    /// The one algorithm that a JWK may restrict its key to.
+    package let onlyAlgorithm: SignatureAlgorithm?
+    /// The length of an RSA modulus or of a secret in bits.
+    package let sizeBits: Int
+
+    private let key: OpaquePointer
+
+    /// Takes over a key that cjose made; `nil` when it is of a kind that no algorithm uses.
+    init?(taking key: OpaquePointer, name: [UInt8]? = nil, onlyAlgorithm: SignatureAlgorithm? = nil) {
+        unsafe self.key = key
+        self.name = name
+        self.onlyAlgorithm = onlyAlgorithm
+        unsafe sizeBits = Int(cjose_jwk_get_keysize(key, nil))
+        switch unsafe cjose_jwk_get_kty(key, nil) {
+        case CJOSE_JWK_KTY_RSA: family = .rsa
+        case CJOSE_JWK_KTY_OCT: family = .secret
+        case CJOSE_JWK_KTY_EC:
+            switch unsafe cjose_jwk_EC_get_curve(key, nil) {
+            case CJOSE_JWK_EC_P_256: family = .ellipticCurve(.p256)
+            case CJOSE_JWK_EC_P_384: family = .ellipticCurve(.p384)
+            case CJOSE_JWK_EC_P_521: family = .ellipticCurve(.p521)
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    deinit {
+        unsafe _ = cjose_jwk_release(key)
+    }
+
+    /// Whether this key may be used with the algorithm at all.
+    package func fits(_ algorithm: SignatureAlgorithm) -> Bool {
+        guard family == algorithm.family, onlyAlgorithm == nil || onlyAlgorithm == algorithm else { return false }
+        return family != .secret || sizeBits >= algorithm.hashBytes * 8
+    }
+
+    /// Whether `token`, a whole compact JWS of which `signature` is the decoded third part, was signed by this key.
+    ///
+    /// Any loop may call it, several at once.
+    package func verifies(_ token: [UInt8], algorithm: SignatureAlgorithm, signature: [UInt8]) -> Bool {
+        guard fits(algorithm), hasRightForm(signature, algorithm) else { return false }
+        return unsafe livegate_jws_verify(key, token, token.count)
+    }
+
+    /// A compact token over `payload`; `nil` when the key has no private half or does not fit the algorithm.
+    package func sign(_ payload: [UInt8], algorithm: SignatureAlgorithm, keyName: String?) -> String? {
+        guard fits(algorithm) else { return nil }
+        guard let token = unsafe livegate_jws_sign(key, algorithm.rawValue, keyName, payload, payload.count) else {
+            return nil
+        }
+        defer { unsafe free(token) }
+        return unsafe String(cString: token)
+    }
+
+    private func hasRightForm(_ signature: [UInt8], _ algorithm: SignatureAlgorithm) -> Bool {
+        switch family {
+        case .rsa: return signature.count == (sizeBits + 7) / 8
+        case .secret: return signature.count == algorithm.hashBytes
+        case .ellipticCurve(let curve):
+            // RFC 7518 §3.4: r and s side by side, each as long as a coordinate. DER is of another length or fails here.
+            guard signature.count == 2 * curve.coordinateBytes else { return false }
+            let order = curve.order
+            return [signature.prefix(curve.coordinateBytes), signature.suffix(curve.coordinateBytes)].allSatisfy {
+                $0.contains { $0 != 0 } && $0.lexicographicallyPrecedes(order)
+            }
+        }
+    }
+}
+
+extension SignatureKey {
+    /// An RSA key of a JWK: modulus and exponent, big-endian. `nil` when they are no key.
+    package static func rsa(
+        modulus: [UInt8], exponent: [UInt8], name: [UInt8]?, onlyAlgorithm: SignatureAlgorithm?
+    ) -> SignatureKey? {
+        let made = unsafe livegate_jwk_rsa(modulus, modulus.count, exponent, exponent.count)
+        return unsafe owned(made, name, onlyAlgorithm)
+    }
+
+    /// A point of a curve, from a JWK. `nil` when it does not lie on the curve.
+    package static func point(
+        x: [UInt8], y: [UInt8], on curve: KeyCurve, name: [UInt8]?, onlyAlgorithm: SignatureAlgorithm?
+    ) -> SignatureKey? {
+        guard x.count == curve.coordinateBytes, y.count == curve.coordinateBytes else { return nil }
+        let identifier =
+            switch curve {
+            case .p256: CJOSE_JWK_EC_P_256
+            case .p384: CJOSE_JWK_EC_P_384
+            case .p521: CJOSE_JWK_EC_P_521
+            }
+        let made = unsafe livegate_jwk_point(identifier, x, y, x.count)
+        return unsafe owned(made, name, onlyAlgorithm)
+    }
+
+    /// A shared secret, for HS algorithms. `nil` when it is empty.
+    package static func secret(_ bytes: [UInt8], name: [UInt8]?, onlyAlgorithm: SignatureAlgorithm?) -> SignatureKey? {
+        guard !bytes.isEmpty else { return nil }
+        return unsafe owned(cjose_jwk_create_oct_spec(bytes, bytes.count, nil), name, onlyAlgorithm)
+    }
+
+    private static func owned(
+        _ made: OpaquePointer?, _ name: [UInt8]?, _ onlyAlgorithm: SignatureAlgorithm?
+    ) -> SignatureKey? {
+        guard let made = unsafe made else { return nil }
+        return unsafe SignatureKey(taking: made, name: name, onlyAlgorithm: onlyAlgorithm)
+    }
+}

@@ -1,0 +1,112 @@
+/// Why a caller's token is not accepted.
+///
+/// The text goes to the caller, as `error_description` and as `detail`: it tells an honest developer what to mend and
+/// tells nobody what another token would have to look like. Nothing of the token stands in it but, once its signature
+/// has verified, its times.
+package enum TokenRefusal: Error, Hashable, Sendable {
+    /// There is no `Authorization` header, and the settings let nobody in without one.
+    case missing
+    /// There are several `Authorization` headers, or not exactly one Bearer token in it (RFC 6750 §2.1).
+    case notBearer
+    /// The token is larger than ``TokenVerifier/maximumTokenBytes``.
+    case tooLarge
+    /// The token is not the compact form of a signed JWT; the part that is wrong.
+    case malformed(TokenPart)
+    /// The header asks for something that is not understood here (`crit`, or `b64`), which RFC 7515 §4.1.11 forbids to pass over.
+    case criticalHeader
+    /// The key's name is missing though the issuer's keys have names, is too long, or has characters that no key's name needs.
+    case keyName
+    /// No key of the issuer has the name that the token gives, or none fits its algorithm.
+    case unknownKey
+    /// The token names no algorithm, or one that its issuer may not use.
+    case algorithm
+    /// The token names no issuer, or one that the settings do not list.
+    case issuer
+    /// The signature has the wrong length or values outside its range, or does not verify.
+    case signature
+    /// `aud` is missing or names somebody else.
+    case audience
+    /// The claim is missing or has a form that is not accepted.
+    case claim(TokenClaim)
+    /// The token was accepted until this second since 1970.
+    case expired(at: Int64)
+    /// The token will be accepted from this second since 1970, less the leeway.
+    case notYetValid(before: Int64)
+    /// The claim with the account is missing or is not an account's name.
+    case account
+    /// The token is neither a JWT nor one of the static tokens.
+    case unknownToken
+}
+
+/// A part of a compact token.
+package enum TokenPart: String, Hashable, Sendable {
+    case token, header, payload, signature
+}
+
+/// A registered claim that is judged by its form.
+package enum TokenClaim: String, Hashable, Sendable {
+    case exp, nbf
+}
+
+extension TokenRefusal: CustomStringConvertible {
+    /// At most 128 bytes out of the characters that RFC 6750 §3 allows in `error_description`.
+    package var description: String {
+        switch self {
+        case .missing: "no token: send the header Authorization with Bearer and a token"
+        case .notBearer: "the header Authorization must stand once and hold Bearer and one token"
+        case .tooLarge: "token is larger than \(TokenVerifier.maximumTokenBytes) bytes"
+        case .malformed(.token): "token is not a JWT: three parts of base64url with dots between are expected"
+        case .malformed(let part): "token is not a JWT: its \(part.rawValue) cannot be read"
+        case .criticalHeader: "token has a header (crit or b64) that is not supported"
+        case .keyName: "token has no usable kid, the name of its key"
+        case .unknownKey: "token is signed with a key that its issuer does not have here"
+        case .algorithm: "token has an algorithm that is not allowed for its issuer"
+        case .issuer: "token has an issuer that is not accepted here"
+        case .signature: "signature of the token is not valid"
+        case .audience: "audience of the token does not match"
+        case .claim(let claim): "claim \(claim.rawValue) of the token must be a whole number of seconds since 1970"
+        case .expired(let second): "token expired at \(UTCTime.text(second))"
+        case .notYetValid(let second): "token is not valid before \(UTCTime.text(second))"
+        case .account: "token does not name an account in the expected claim"
+        case .unknownToken: "token is not known here"
+        }
+    }
+
+    /// The value of `WWW-Authenticate` for this refusal (RFC 6750 §3). A caller without a token gets the same code, so
+    /// that a client has one thing to look for.
+    package var challenge: String {
+        "Bearer error=\"invalid_token\", error_description=\"\(description)\""
+    }
+}
+
+/// Seconds since 1970 as people read them.
+enum UTCTime {
+    /// 9999-12-31T23:59:59Z: later than that RFC 3339 has no form.
+    static let lastSecond: Int64 = 253_402_300_799
+
+    /// The RFC 3339 form in UTC; seconds outside the years 1970 to 9999 are told as the nearest within.
+    static func text(_ second: Int64) -> String {
+        let second = min(max(second, 0), lastSecond)
+        let clock = second % 86_400
+        let (year, month, day) = date(day: second / 86_400)
+        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
+            + "T\(padded(clock / 3600, 2)):\(padded(clock / 60 % 60, 2)):\(padded(clock % 60, 2))Z"
+    }
+
+    /// The Gregorian date of a day since 1970, counted in years that begin in March, so that the leap day comes last.
+    private static func date(day: Int64) -> (year: Int64, month: Int64, day: Int64) {
+        let shifted = day + 719_468
+        let era = shifted / 146_097
+        let dayOfEra = shifted % 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
+    }
+
+    private static func padded(_ number: Int64, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+}
