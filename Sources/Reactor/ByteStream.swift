@@ -166,10 +166,10 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget {
         switch state {
         case .lingering: finish(end ?? .closed)
         case .open:
+            end = .peerClosed
             // The end of the stream would be told again and again.
             updateInterest()
             if owner?.streamPeerFinished() == true || state != .open { return }
-            end = .peerClosed
             close(afterFlush: true)
         case .new, .flushing, .ended: updateInterest()
         }

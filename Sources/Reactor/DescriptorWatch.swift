@@ -7,11 +7,13 @@ package final class DescriptorWatch: PollTarget {
 
     /// Begins to watch. Only on the loop.
     ///
-    /// - Throws: ``ReactorError/system(_:)`` if there is no descriptor left, or the poller refuses it (files).
+    /// - Throws: ``ReactorError/system(_:)`` if there is no descriptor left, or the poller refuses it (files);
+    ///   ``ReactorError/cancelled`` if the loop has stopped.
     package init(_ descriptor: Int32, loop: EventLoop, readable: @escaping () -> Void) throws(ReactorError) {
         loop.assertOnLoop()
         self.readable = readable
         super.init(loop: loop)
+        if loop.isStopped { throw .cancelled }
         let copy = loop.syscalls.duplicate(descriptor)
         guard copy >= 0 else { throw .system(SystemFailure(.duplicate, -copy)) }
         if let failure = loop.register(self, FileDescriptor(owning: copy), .readable) { throw .system(failure) }

@@ -72,6 +72,13 @@ import Dispatch
         if !interest.isEmpty { _ = control(LINUX_EPOLL_REMOVE, descriptor.raw, [], token) }
     }
 
+    override func handOver(
+        _ descriptor: consuming FileDescriptor, _ interest: PollEvents, token: UInt64, _ syscalls: Syscalls
+    ) -> FileDescriptor {
+        if !interest.isEmpty { _ = control(LINUX_EPOLL_REMOVE, descriptor.raw, [], token) }
+        return descriptor
+    }
+
     override func stop() {
         source?.cancel()
     }

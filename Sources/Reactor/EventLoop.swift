@@ -20,6 +20,10 @@ import Dispatch
     /// others get their turn; what is left goes on in the next tick.
     static let maximumFlushRounds = 4
 
+    /// The timers of one tick, some microseconds each: ten thousand pings that are due in the same millisecond do not
+    /// keep those waiting who have something to say. What is left is due at once in the next tick.
+    static let maximumTimersPerTick = 512
+
     package let label: String
     package let syscalls: Syscalls
     let queue: DispatchQueue
@@ -140,22 +144,27 @@ import Dispatch
     func tick(_ body: () -> Void) {
         now = linux_monotonic_milliseconds()
         tickNumber &+= 1
+        // Taken first: what `body` defers is for the tick after this one.
+        let work = deferred
+        if !work.isEmpty { deferred.removeAll() }
         body()
-        if !deferred.isEmpty {
-            let work = deferred
-            deferred.removeAll()
-            for item in work { item() }
-        }
+        for item in work { item() }
         flush()
-        if let wake = wheel.nextWake, wake <= now {
-            isFiring = true
-            while let action = wheel.popDue(now: now) { action() }
-            isFiring = false
-            flush()
-        }
+        fireTimers()
         armTimer()
         // Only now: a callback further up the stack may still run on one of them.
         graveyard.removeAll(keepingCapacity: true)
+    }
+
+    private func fireTimers() {
+        guard let wake = wheel.nextWake, wake <= now else { return }
+        isFiring = true
+        for _ in 0..<Self.maximumTimersPerTick {
+            guard let action = wheel.popDue(now: now) else { break }
+            action()
+        }
+        isFiring = false
+        flush()
     }
 
     /// Puts a target on the list of those that get ``PollTarget/tickEnds()`` at the end of this tick.

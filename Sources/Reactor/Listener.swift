@@ -43,7 +43,7 @@ package final class Listener: PollTarget {
     ///   - overflow: gets a connection for which there is no descriptor but the spare one: to answer with one send and
     ///     close before it returns, for the spare is needed again. By default it is only closed.
     ///   - trouble: is told, seldom, that connections are being refused.
-    /// - Throws: ``ReactorError/system(_:)`` if the poller refuses, or there is no descriptor left.
+    /// - Throws: ``ReactorError/system(_:)`` if the poller refuses, ``ReactorError/cancelled`` if the loop has stopped.
     package init(
         _ socket: ListeningSocket, loop: EventLoop, accept: @escaping Accept,
         overflow: @escaping Accept = { _, _ in }, trouble: @escaping (AcceptTrouble) -> Void = { _ in }
@@ -56,6 +56,7 @@ package final class Listener: PollTarget {
         handout = socket.handout
         seat = socket.seat
         super.init(loop: loop)
+        if loop.isStopped { throw .cancelled }
         if let descriptor = socket.takeDescriptor() {
             file = socket.file
             if let failure = loop.register(self, descriptor, .readable) { throw .system(failure) }
@@ -113,9 +114,13 @@ package final class Listener: PollTarget {
             if refuseOne(failure) { return true }
         case ENOBUFS, ENOMEM:
             report(failure)
-        default:
-            // accept(2): errors of a connection that broke before it was accepted come here too. The next one is fine.
+        case ECONNABORTED, EPROTO, EPERM, ETIMEDOUT, ENETDOWN, ENETUNREACH, EHOSTDOWN, EHOSTUNREACH, ENOPROTOOPT,
+            EOPNOTSUPP, ENONET:
+            // accept(2): what broke a connection before it was accepted is told here. The next one may be fine; the
+            // bound on accepts holds for these too.
             return true
+        default:
+            report(failure)
         }
         pause()
         return false

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Something that a loop watches by a descriptor: a stream, a listener, a connection attempt. Confined to its loop.
 ///
 /// A base class and not a protocol or a closure: an event costs one call through the class's table.
@@ -82,6 +84,7 @@ extension EventLoop {
     ) -> SystemFailure? {
         assertOnLoop()
         precondition(!target.isRegistered, "a target is registered once")
+        if isStopped { return SystemFailure(.epollControl, ECANCELED) }
         let token = registrations.insert(target)
         if let failure = poller.add(descriptor.raw, interest, token: token) {
             registrations.remove(token)
@@ -111,6 +114,22 @@ extension EventLoop {
         target.token = Registrations.noToken
         target.interest = []
         noteRemoved(target)
+    }
+
+    /// Ends the watch and hands the descriptor back, open.
+    ///
+    /// - Throws: ``ReactorError/system(_:)`` if the poller needs a duplicate for that and there is none left; the
+    ///   descriptor is closed then.
+    func reclaim(_ target: PollTarget) throws(ReactorError) -> FileDescriptor {
+        assertOnLoop()
+        precondition(target.isRegistered, "only a descriptor that was given can be handed back")
+        registrations.remove(target.token)
+        let descriptor = FileDescriptor(owning: target.raw)
+        let (interest, token) = (target.interest, target.token)
+        target.raw = -1
+        target.token = Registrations.noToken
+        target.interest = []
+        return try poller.handOver(descriptor, interest, token: token, syscalls)
     }
 
     /// An event of the poller. Filtered by what is asked for now: a callback before it in the same batch may have

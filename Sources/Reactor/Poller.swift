@@ -43,6 +43,13 @@ class Poller {
         fatalError("abstract")
     }
 
+    /// Ends the watch and answers a descriptor for the same open file that nobody here uses any more.
+    func handOver(
+        _ descriptor: consuming FileDescriptor, _ interest: PollEvents, token: UInt64, _ syscalls: Syscalls
+    ) throws(ReactorError) -> FileDescriptor {
+        fatalError("abstract")
+    }
+
     /// Ends everything. Nothing is told afterwards.
     func stop() { fatalError("abstract") }
 }

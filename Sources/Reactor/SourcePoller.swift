@@ -81,6 +81,15 @@ final class SourcePoller: Poller {
         }
     }
 
+    override func handOver(
+        _ descriptor: consuming FileDescriptor, _ interest: PollEvents, token: UInt64, _ syscalls: Syscalls
+    ) throws(ReactorError) -> FileDescriptor {
+        // Dispatch may use the number until the cancel handlers have run, so the next owner gets another one.
+        let copy = Result { () throws(ReactorError) in try descriptor.duplicate(syscalls) }
+        remove(descriptor, interest, token: token)
+        return try copy.get()
+    }
+
     override func stop() { loop = nil }
 
     /// Counts the cancel handlers, which all run on the loop's queue.

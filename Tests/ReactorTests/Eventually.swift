@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Synchronization
 
 @testable import Reactor
@@ -39,4 +40,30 @@ private struct UncheckedParcel<Result>: @unchecked Sendable {
     let work: () -> Result
 
     init(_ work: @escaping () -> Result) { self.work = work }
+}
+
+/// Looks again and again until a condition holds; false after the deadline, which only ends tests that have failed.
+func waitUntil(seconds: Int = 20, _ condition: () -> Bool) -> Bool {
+    for _ in 0..<(seconds * 1000) {
+        if condition() { return true }
+        usleep(1000)
+    }
+    return condition()
+}
+
+/// A value that a loop writes and a test reads.
+final class Shared<Value: Sendable>: Sendable {
+    private let stored: Mutex<Value>
+
+    init(_ value: Value) { stored = Mutex(value) }
+
+    var value: Value { stored.withLock { $0 } }
+
+    func change(_ body: (inout Value) -> Void) {
+        stored.withLock { value in
+            var copy = value
+            body(&copy)
+            value = copy
+        }
+    }
 }

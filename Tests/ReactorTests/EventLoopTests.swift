@@ -1,0 +1,135 @@
+import Testing
+
+@testable import Reactor
+
+@Suite struct EventLoopTests {
+    @Test(arguments: PollerForm.allCases)
+    func `work runs in the order it was given`(form: PollerForm) throws {
+        let loop = try EventLoop(label: "test", poller: form)
+        let seen = Shared<[Int]>([])
+        for number in 0..<1000 { loop.execute { seen.change { $0.append(number) } } }
+        loop.run {}
+        #expect(seen.value == Array(0..<1000))
+        loop.stop()
+    }
+
+    @Test func `what is put off runs in the next tick, behind what was queued before`() throws {
+        let loop = try EventLoop(label: "test")
+        let done = Promise<[String]>()
+        let seen = Shared<[String]>([])
+        loop.run {
+            let first = loop.tickNumber
+            loop.execute { seen.change { $0.append("queued") } }
+            loop.executeNextTick {
+                seen.change { $0.append(loop.tickNumber > first ? "put off" : "same tick") }
+                loop.executeNextTick { done.fulfil(seen.value + ["again"]) }
+            }
+        }
+        #expect(Set(done.wait() ?? []) == ["queued", "put off", "again"])
+        #expect(done.wait()?.last == "again")
+        loop.stop()
+    }
+
+    @Test func `timers fire in order, and none early`() throws {
+        let loop = try EventLoop(label: "test")
+        let done = Promise<[UInt64]>()
+        loop.run {
+            let start = loop.now
+            var late: [UInt64] = []
+            for delay: UInt64 in [30, 5, 1, 20, 5] {
+                loop.schedule(afterMilliseconds: delay) {
+                    late.append(delay)
+                    if loop.now < start + delay { late.append(.max) }
+                    if late.count == 5 { done.fulfil(late) }
+                }
+            }
+        }
+        #expect(done.wait() == [1, 5, 5, 20, 30])
+        loop.stop()
+    }
+
+    @Test func `a timer can be cancelled, also from a timer of the same tick`() throws {
+        let loop = try EventLoop(label: "test")
+        let done = Promise<[String]>()
+        loop.run {
+            var fired: [String] = []
+            var victim: Timer?
+            loop.schedule(afterMilliseconds: 2) {
+                fired.append("first")
+                loop.cancel(victim!)
+            }
+            victim = loop.schedule(afterMilliseconds: 2) { fired.append("victim") }
+            loop.cancel(loop.schedule(afterMilliseconds: 1) { fired.append("cancelled") })
+            loop.schedule(afterMilliseconds: 10) { done.fulfil(fired) }
+        }
+        #expect(done.wait() == ["first"])
+        loop.stop()
+    }
+
+    @Test func `timers that ask for timers already due do not keep the loop from other work`() throws {
+        let loop = try EventLoop(label: "test")
+        let count = Shared(0)
+        loop.run {
+            func again() {
+                count.change { $0 += 1 }
+                loop.schedule(at: 0) { again() }
+            }
+            again()
+        }
+        for _ in 0..<10 { loop.run {} }
+        loop.stop()
+        loop.run {}
+    }
+
+    @Test func `more timers than one tick takes all fire`() throws {
+        let loop = try EventLoop(label: "test")
+        let done = Promise<Bool>()
+        let total = EventLoop.maximumTimersPerTick * 3 + 1
+        loop.run {
+            var fired = 0
+            var ticks: Set<UInt64> = []
+            for _ in 0..<total {
+                loop.schedule(afterMilliseconds: 1) {
+                    fired += 1
+                    ticks.insert(loop.tickNumber)
+                    if fired == total { done.fulfil(ticks.count >= 4) }
+                }
+            }
+        }
+        #expect(done.wait() == true)
+        loop.stop()
+    }
+
+    @Test(arguments: PollerForm.allCases)
+    func `a stopped loop is freed, and work given to it before it is freed still runs`(form: PollerForm) throws {
+        let (probe, ran) = try {
+            let loop = try EventLoop(label: "test", poller: form)
+            _ = loop.run { loop.schedule(afterMilliseconds: 1_000_000) {} }
+            loop.stop()
+            let ran = loop.run { loop.isStopped }
+            return (WeakLoop(loop: loop), ran)
+        }()
+        #expect(ran)
+        #expect(waitUntil { probe.loop == nil })
+    }
+
+    @Test func `a bound value is opened on its loop`() throws {
+        let loop = try EventLoop(label: "test")
+        let bound = loop.run { LoopBound([1, 2, 3], loop: loop) }
+        #expect(loop.run { bound.value } == [1, 2, 3])
+        loop.stop()
+    }
+
+    @Test func `a loop without a descriptor for its poller says so`() {
+        let plan = FaultPlan(failing: [.epollCreate], nth: 1, code: 24)
+        #expect(throws: ReactorError.system(SystemFailure(.epollCreate, 24))) {
+            try EventLoop(label: "test", poller: .epoll, syscalls: Syscalls(faults: plan))
+        }
+    }
+}
+
+private final class WeakLoop {
+    weak var loop: EventLoop?
+
+    init(loop: EventLoop) { self.loop = loop }
+}
