@@ -24,6 +24,29 @@ func tests(_ name: String, _ dependencies: String..., exclude: [String] = []) ->
         swiftSettings: strict)
 }
 
+/// A fuzz target has no `main` of its own: libFuzzer brings it, so an ordinary build leaves it out.
+func fuzz(_ name: String, _ folder: String, _ dependencies: String...) -> Target {
+    .executableTarget(
+        name: "fuzz-\(name)",
+        dependencies: (dependencies + ["FuzzSupport"]).map { .init(stringLiteral: $0) },
+        path: "Tests/Fuzz/Targets/\(folder)", swiftSettings: strict)
+}
+
+let fuzzTargets: [Target] =
+    Context.environment["LIVEGATE_FUZZ"] != "1"
+    ? []
+    : [
+        .target(name: "FuzzSupport", dependencies: ["WebSocket"], path: "Tests/Fuzz/Support", swiftSettings: strict),
+        fuzz("http-request", "HTTPRequest", "HTTP"),
+        fuzz("http-response", "HTTPResponse", "HTTP"),
+        fuzz("websocket-server", "WebSocketServer", "WebSocket"),
+        fuzz("websocket-client", "WebSocketClient", "WebSocket"),
+        fuzz("extension-header", "ExtensionHeader", "WebSocket"),
+        fuzz("json", "JSON", "LiveUpdates"),
+        fuzz("mapping", "Mapping", "LiveUpdates"),
+        fuzz("token", "Token", "Gateway", "TLS"),
+    ]
+
 let package = Package(
     name: "livegate",
     products: [
@@ -76,6 +99,6 @@ let package = Package(
         tests("OptionsTests", "Options"),
         tests("GatewayTests", "Gateway", "LiveUpdates", "TLS", "CJOSE"),
         tests("LiveClientTests", "LiveClient"),
-    ],
+    ] + fuzzTargets,
     cxxLanguageStandard: .cxx17
 )
