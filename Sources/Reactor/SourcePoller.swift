@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 
 /// The portable poller: a Dispatch source for each descriptor and direction.
 final class SourcePoller: Poller {
@@ -9,6 +10,8 @@ final class SourcePoller: Poller {
         var writing: DispatchSourceWrite?
         var readingIsSuspended = false
         var writingIsSuspended = false
+        /// Both ends are shut. Dispatch has told so once, and tells nothing about the descriptor any more.
+        var isHungUp = false
 
         init(_ descriptor: Int32) { self.descriptor = descriptor }
     }
@@ -36,13 +39,27 @@ final class SourcePoller: Poller {
         guard let source = sources.reading else {
             guard wanted else { return }
             let source = DispatchSource.makeReadSource(fileDescriptor: sources.descriptor, queue: loop.queue)
-            source.setEventHandler { loop.tick { loop.deliver(.readable, to: token) } }
+            source.setEventHandler { [unowned self] in loop.tick { self.tellReadable(token, loop) } }
             sources.reading = source
             return source.activate()
         }
         guard wanted == sources.readingIsSuspended else { return }
         if wanted { source.resume() } else { source.suspend() }
         sources.readingIsSuspended = !wanted
+        if wanted && sources.isHungUp { loop.executeNextTick { self.tellReadable(token, loop) } }
+    }
+
+    private func tellReadable(_ token: UInt64, _ loop: EventLoop) {
+        loop.deliver(.readable, to: token)
+        guard let sources = watched[token], !sources.readingIsSuspended else { return }
+        // On Linux, Dispatch lets go of a descriptor with its first hang-up, whatever is left to be read. So the rest,
+        // which is finite then, is read without it.
+        if !sources.isHungUp {
+            var state = pollfd(fd: sources.descriptor, events: 0, revents: 0)
+            guard unsafe poll(&state, 1, 0) == 1, state.revents & Int16(POLLHUP) != 0 else { return }
+            sources.isHungUp = true
+        }
+        loop.executeNextTick { self.tellReadable(token, loop) }
     }
 
     private func setWriting(_ wanted: Bool, _ sources: Sources, _ loop: EventLoop, _ token: UInt64) {
