@@ -29,6 +29,8 @@ import COpenSSL
     let method: OpaquePointer
     /// The session whose output is in the buffer; no other may be called before it was taken.
     private var writer: ObjectIdentifier?
+    /// A session is handing out plaintext: no session may be called from there, since the input is in use.
+    var isDelivering = false
 
     package init() {
         unsafe wire = .allocate(capacity: 1)
@@ -77,6 +79,7 @@ import COpenSSL
 
     /// Claims the buffers for a session's call.
     func begin(_ session: TLSSession) {
+        precondition(!isDelivering, "a session was called while one of the same loop hands out plaintext")
         let id = ObjectIdentifier(session)
         precondition(outputCount == 0 || writer == id, "the output of another session was not taken")
         writer = id

@@ -78,7 +78,7 @@ package enum TLSState: Equatable, Sendable {
     /// Takes what the socket gave, all of it, and hands out the plaintext.
     ///
     /// - Parameter deliver: called once a record, with a span of the loop's buffer that is valid during the call.
-    ///   It may not call the session. False: the connection is wanted no more, and the rest is dropped.
+    ///   It may call no session of the loop. False: the connection is wanted no more, and the rest is dropped.
     package func receive(_ ciphertext: Span<UInt8>, deliver: (Span<UInt8>) -> Bool) {
         guard state == .handshaking || state == .open, !ciphertext.isEmpty else { return }
         exchange.begin(self)
@@ -121,6 +121,8 @@ package enum TLSState: Equatable, Sendable {
                 return
             }
             let record = unsafe UnsafeBufferPointer(start: plain.baseAddress, count: Int(count))
+            exchange.isDelivering = true
+            defer { exchange.isDelivering = false }
             guard deliver(unsafe record.span) else { return }
         }
     }

@@ -1,0 +1,67 @@
+import TLS
+
+/// What is to be encrypted: slices of arrays that are shared and not copied until they go into a record.
+struct PlaintextQueue {
+    private struct Slice {
+        var bytes: [UInt8]
+        var start: Int
+        var end: Int
+        var count: Int { end - start }
+    }
+
+    // The usual transport has one slice or none, and allocates nothing for it.
+    private var first: Slice?
+    private var rest: [Slice] = []
+    private var restStart = 0
+    /// The bytes of all slices.
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func append(_ bytes: [UInt8], _ range: Range<Int>) {
+        guard !range.isEmpty else { return }
+        count += range.count
+        let slice = Slice(bytes: bytes, start: range.lowerBound, end: range.upperBound)
+        if first == nil { first = slice } else { rest.append(slice) }
+    }
+
+    mutating func removeAll() { self = PlaintextQueue() }
+
+    /// Takes out the bytes of the next record, as full as it can be, and hands them to `body`.
+    ///
+    /// - Parameter room: where slices are put side by side; not touched when the first one fills the record or is
+    ///   all there is.
+    mutating func takeRecord(_ room: inout [UInt8], _ body: (Span<UInt8>) -> Bool) -> Bool {
+        guard let slice = first else { return true }
+        let limit = TLSExchange.maximumRecordBytes
+        if slice.count >= limit || restStart == rest.count {
+            let length = min(slice.count, limit)
+            drop(length)
+            return body(slice.bytes.span.extracting(slice.start..<(slice.start + length)))
+        }
+        room.removeAll(keepingCapacity: true)
+        while let slice = first, room.count < limit {
+            let length = min(slice.count, limit - room.count)
+            room.append(contentsOf: slice.bytes[slice.start..<(slice.start + length)])
+            drop(length)
+        }
+        return body(room.span)
+    }
+
+    /// Takes bytes off the first slice, and the slice if it is used up.
+    private mutating func drop(_ length: Int) {
+        count -= length
+        first!.start += length
+        guard first!.count == 0 else { return }
+        first = nil
+        if restStart < rest.count {
+            first = rest[restStart]
+            restStart += 1
+        }
+        // The places before `restStart` hold on to arrays; the list is short-lived, so they go with it.
+        if restStart == rest.count {
+            rest = []
+            restStart = 0
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Reactor
+import TLS
+
+/// What a ``Transport`` tells the one that uses it. All of it comes on the transport's loop.
+///
+/// Any method of the transport may be called from any of these, closing included.
+package protocol TransportOwner: AnyObject {
+    /// Bytes may flow: with the tick of the start for a plain transport, after the handshake for one with TLS. Once
+    /// for each start and each ``Transport/secure(_:)``; before everything but the end.
+    func transportOpened()
+
+    /// Plaintext came. It stands in a buffer of the loop and is gone when this returns.
+    func transportReceived(_ bytes: Span<UInt8>)
+
+    /// The kernel has taken everything that was written.
+    func transportDrained()
+
+    /// The tick's send left bytes behind: ``Transport/pendingBytes`` says how many. Told after each tick that wrote
+    /// and could not send all, so that a bound can be enforced where it is exact.
+    func transportBlocked()
+
+    /// The peer has finished sending, and said so. True keeps our half open; false, the default, closes it after a
+    /// flush.
+    func transportPeerFinished() -> Bool
+
+    /// The transport is gone, exactly once, and after every other call. Never comes from within a method of it.
+    func transportEnded(_ end: TransportEnd)
+}
+
+extension TransportOwner {
+    package func transportOpened() {}
+    package func transportDrained() {}
+    package func transportBlocked() {}
+    package func transportPeerFinished() -> Bool { false }
+}
+
+/// Why a transport ended.
+package enum TransportEnd: Equatable, Sendable, CustomStringConvertible {
+    /// The socket says it all.
+    case stream(StreamEnd)
+    /// TLS ended it; the socket followed.
+    case tls(TLSFailure)
+
+    package var description: String {
+        switch self {
+        case .stream(let end): "\(end)"
+        case .tls(let failure): failure.description
+        }
+    }
+}
+
+/// Whether a transport speaks TLS, and as whom.
+package enum TransportSecurity: Sendable {
+    case plain
+    /// An accepted connection.
+    case server(TLSContext)
+    /// An outgoing connection; the DNS name or address is what the server's certificate must name.
+    case client(TLSContext, name: String)
+}

@@ -1,0 +1,145 @@
+import Glibc
+import TLS
+
+/// Sockets on 127.0.0.1, blocking unless said otherwise, for the side of a test that is no transport.
+enum Loopback {
+    /// Both ends of one connection; the first does not block.
+    static func pair() -> (transport: Int32, peer: Int32) {
+        let (listener, port) = listen()
+        defer { close(listener) }
+        let peer = connect(port)
+        let accepted = accept(listener, nil, nil)
+        _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
+        precondition(accepted >= 0, "accept: \(errno)")
+        return (accepted, peer)
+    }
+
+    static func listen() -> (descriptor: Int32, port: UInt16) {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = loopback(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = unsafe withUnsafeMutableBytes(of: &address) { bytes in
+            let address = unsafe bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self)
+            return unsafe bind(descriptor, address, length) | Glibc.listen(descriptor, 4096)
+                | getsockname(descriptor, address, &length)
+        }
+        precondition(result == 0, "listen: \(errno)")
+        return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+
+    static func connect(_ port: UInt16) -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = loopback(port)
+        let result = unsafe withUnsafeBytes(of: &address) { bytes in
+            unsafe Glibc.connect(
+                descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+        }
+        precondition(result == 0, "connect: \(errno)")
+        return descriptor
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return address
+    }
+
+    static func write(_ descriptor: Int32, _ bytes: [UInt8]) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe send(descriptor, $0.baseAddress! + sent, $0.count - sent, Int32(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { return }
+            sent += count
+        }
+    }
+
+    /// What comes next, within 20 s; empty at the end, or when nothing came.
+    static func read(_ descriptor: Int32, atMost limit: Int = 65536) -> [UInt8] {
+        var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        guard unsafe poll(&wait, 1, 20_000) == 1 else { return [] }
+        var buffer = [UInt8](repeating: 0, count: limit)
+        let count = unsafe recv(descriptor, &buffer, limit, 0)
+        return Array(buffer.prefix(max(0, count)))
+    }
+
+    static func readToEnd(_ descriptor: Int32) -> [UInt8] {
+        var all: [UInt8] = []
+        while true {
+            let bytes = read(descriptor)
+            if bytes.isEmpty { return all }
+            all += bytes
+        }
+    }
+}
+
+/// A client that is nothing but a blocking socket and a session, so that a test sees the records on the wire.
+final class WireClient {
+    let descriptor: Int32
+    private(set) var received: [UInt8] = []
+    /// Ciphertext since the handshake was done.
+    private(set) var wire: [UInt8] = []
+    private let session: TLSSession
+    private let exchange = TLSExchange()
+
+    init(_ descriptor: Int32) throws {
+        self.descriptor = descriptor
+        let settings = TLSClientSettings(authorities: Authority.shared.root)
+        session = try TLSSession(client: TLSContext.client(settings), exchange: exchange, name: "localhost")
+    }
+
+    deinit { close(descriptor) }
+
+    var state: TLSState { session.state }
+
+    func sendHello() {
+        session.start()
+        flush()
+    }
+
+    func handshake() {
+        sendHello()
+        while session.state == .handshaking, read() {}
+        wire = []
+    }
+
+    func send(_ bytes: [UInt8]) {
+        _ = session.send(bytes.span)
+        flush()
+    }
+
+    func sayClose() {
+        session.close()
+        flush()
+    }
+
+    /// False at the end of the connection.
+    func read() -> Bool {
+        let bytes = Loopback.read(descriptor)
+        if bytes.isEmpty { return false }
+        wire += bytes
+        session.receive(bytes.span) {
+            received += $0.array
+            return true
+        }
+        flush()
+        return true
+    }
+
+    /// The lengths of the records that came since the handshake.
+    var records: [Int] {
+        var lengths: [Int] = []
+        var position = 0
+        while position + 5 <= wire.count {
+            let length = Int(wire[position + 3]) << 8 + Int(wire[position + 4])
+            lengths.append(length)
+            position += 5 + length
+        }
+        return lengths
+    }
+
+    private func flush() { exchange.takeOutput { Loopback.write(descriptor, $0.array) } }
+}
