@@ -154,6 +154,11 @@ package final class EventMapper {
         return .skip(.tooLong, why: .long(row, bytes: bytes, limit: row.maximumBytes))
     }
 
+    /// The memory that is kept from one record to the next.
+    package var heldBytes: Int {
+        value.heldBytes + key.heldBytes + valueBytes.capacity + scratch.capacity
+    }
+
     private func releaseExcess() {
         if valueBytes.capacity > JSONReader.retainedBytes { valueBytes = [] }
         if scratch.capacity > JSONReader.retainedBytes { scratch = [] }
