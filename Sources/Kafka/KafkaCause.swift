@@ -14,7 +14,7 @@ package enum KafkaCause: String, Sendable, CaseIterable {
 }
 
 extension KafkaCause {
-    package var sentence: String {
+    package var sentence: StaticString {
         switch self {
         case .hostUnknown: "the name of the Kafka broker is not known; check kafka.brokers and the resolver"
         case .connectionRefused: "the Kafka broker refuses connections; is it running, and is kafka.brokers right?"
@@ -25,24 +25,32 @@ extension KafkaCause {
         case .recovered: "Kafka answers again"
         case .loginRefused: "the Kafka broker refuses the login; check the user and password in kafka.settings"
         case .scramWithOldLibrary:
-            "the Kafka broker refuses the SCRAM login; Kafka 4 does so with librdkafka before 2.6.1, even when the "
-                + "password is right: run with a newer librdkafka, or use PLAIN over TLS"
+            """
+            the Kafka broker refuses the SCRAM login; Kafka 4 does so with librdkafka before 2.6.1, even when the \
+            password is right: run with a newer librdkafka, or use PLAIN over TLS
+            """
         case .mechanismRefused: "the Kafka broker does not offer this SASL mechanism; check sasl.mechanism"
         case .certificateUntrusted:
             "the Kafka broker's certificate is not signed by an authority that is trusted here; check ssl.ca.location"
         case .certificateName:
             "the Kafka broker's certificate is for another name; check kafka.brokers and advertised.listeners"
         case .clientCertificateRefused:
-            "the Kafka broker refuses our client certificate, or asks for one; check ssl.certificate.location and "
-                + "ssl.key.location"
+            """
+            the Kafka broker refuses our client certificate, or asks for one; check ssl.certificate.location and \
+            ssl.key.location
+            """
         case .tlsFailed: "the TLS handshake with the Kafka broker failed; check the ssl settings in kafka.settings"
         case .brokerSpeaksNoTLS: "the Kafka broker speaks no TLS on this port; check security.protocol and the port"
         case .brokerSpeaksTLS:
-            "the Kafka broker ends our connections at the first request, as a TLS port does to clients without TLS; "
-                + "check security.protocol and the port"
+            """
+            the Kafka broker ends our connections at the first request, as a TLS port does to clients without TLS; \
+            check security.protocol and the port
+            """
         case .brokerWantsSASL:
-            "the Kafka broker ends our connections right after they open, as a SASL port does to clients that do not "
-                + "log in; check security.protocol and sasl.mechanism"
+            """
+            the Kafka broker ends our connections right after they open, as a SASL port does to clients that do not \
+            log in; check security.protocol and sasl.mechanism
+            """
         case .topicMissing: "the topic does not exist; it is read as soon as somebody makes it"
         case .topicForbidden: "Kafka does not let us see the topic; grant Describe and Read on it to our user"
         case .topicUnreadable: "Kafka does not let us read the topic; grant Read on it to our user"

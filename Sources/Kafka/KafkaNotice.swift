@@ -27,7 +27,7 @@ package struct KafkaNotice: Sendable, Equatable {
     }
 
     package var level: Level { ownLevel ?? cause.level }
-    package var sentence: String { cause.sentence }
+    package var sentence: StaticString { cause.sentence }
 
     /// What the rate limit counts by: the cause, and the broker or topic that it is about.
     package var key: String {

@@ -15,11 +15,16 @@ extension LogKey {
 
     // Connections.
     package static let account = LogKey("account")
+    package static let admin = LogKey("admin")
     package static let address = LogKey("address")
     package static let bytes = LogKey("bytes")
     package static let code = LogKey("code")
     package static let connection = LogKey("connection")
+    package static let closed = LogKey("closed")
     package static let connections = LogKey("connections")
+    package static let deliveries = LogKey("deliveries")
+    package static let ended = LogKey("ended")
+    package static let refused = LogKey("refused")
     package static let path = LogKey("path")
     package static let peer = LogKey("peer")
     package static let status = LogKey("status")
@@ -33,6 +38,9 @@ extension LogKey {
     package static let partitions = LogKey("partitions")
     package static let topic = LogKey("topic")
     package static let topics = LogKey("topics")
+    package static let records = LogKey("records")
+    package static let events = LogKey("events")
+    package static let skipped = LogKey("skipped")
 
     // Settings.
     package static let file = LogKey("file")
