@@ -1,0 +1,45 @@
+import Reactor
+import Transport
+
+/// What happened on one loop since the start.
+struct LoopCounters: Sendable {
+    var accepted: UInt64 = 0
+    var opened: UInt64 = 0
+    var deliveries: UInt64 = 0
+    /// Refused requests by their stable code.
+    var refusals: [String: UInt64] = [:]
+    /// Closes that we began, by code.
+    var closes: [UInt16: UInt64] = [:]
+    /// Ends of the transport by reason.
+    var ends: [String: UInt64] = [:]
+
+    mutating func count(_ end: TransportEnd) {
+        ends[end.countedAs, default: 0] += 1
+    }
+
+    static func + (a: LoopCounters, b: LoopCounters) -> LoopCounters {
+        var sum = a
+        sum.accepted += b.accepted
+        sum.opened += b.opened
+        sum.deliveries += b.deliveries
+        sum.refusals.merge(b.refusals, uniquingKeysWith: +)
+        sum.closes.merge(b.closes, uniquingKeysWith: +)
+        sum.ends.merge(b.ends, uniquingKeysWith: +)
+        return sum
+    }
+}
+
+extension TransportEnd {
+    /// The name under which an end is counted: without what differs from one to the next.
+    var countedAs: String {
+        switch self {
+        case .tls(let failure): "tls_\(failure.reason)"
+        case .stream(.peerClosed): "peer_closed"
+        case .stream(.closed): "closed"
+        case .stream(.aborted): "aborted"
+        case .stream(.lingerExpired): "linger_expired"
+        case .stream(.failed): "failed"
+        case .stream(.loopStopped): "loop_stopped"
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import Glibc
+import HTTP
+
+/// The wall clock as a loop sees it: read at most once a tick, and the text of `Date` made at most once a second.
+struct WallClock {
+    private var tick: UInt64?
+    private var now: Int64 = 0
+    private var dateOf: Int64 = .min
+    private var date = ""
+
+    /// Whole seconds since 1970.
+    mutating func seconds(_ tick: UInt64) -> Int64 {
+        if self.tick != tick {
+            self.tick = tick
+            now = Int64(time(nil))
+        }
+        return now
+    }
+
+    /// RFC 9110 §5.6.7.
+    mutating func httpDate(_ tick: UInt64) -> String {
+        let seconds = seconds(tick)
+        if dateOf != seconds {
+            dateOf = seconds
+            date = HTTPDate.text(secondsSince1970: Int(seconds))
+        }
+        return date
+    }
+}

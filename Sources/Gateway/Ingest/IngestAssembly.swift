@@ -1,0 +1,39 @@
+import Kafka
+import LiveUpdates
+import Logging
+import Reactor
+
+/// Puts ingest together on its loop.
+struct IngestAssembly: Sendable {
+    let settings: ConsumerSettings
+    let mapping: EventMapping
+    let outlets: [Ingest.Outlet]
+    let readiness: NodeReadiness
+    let logger: Logger
+    let loop: EventLoop
+    let scoutLoop: EventLoop
+    let ready: @Sendable () -> Void
+    let failure: @Sendable (GatewayError) -> Void
+
+    /// Only on the ingest loop. Answers what went wrong, or nil.
+    func open(_ desk: IngestDesk) -> GatewayError? {
+        let consumer: Consumer
+        do throws(KafkaError) {
+            consumer = try Consumer(settings)
+        } catch {
+            return .kafka(error)
+        }
+        let ingest = Ingest(
+            mapper: EventMapper(mapping), outlets: outlets, skipped: SkipLog(logger: logger.named("ingest")))
+        do throws(ReactorError) {
+            let source = try KafkaSource(
+                consumer: consumer, ingest: ingest, readiness: readiness, logger: logger.named("kafka"), loop: loop,
+                scoutLoop: scoutLoop, ready: ready, failed: { [failure] in failure(.kafkaFatal($0)) })
+            desk.open(ingest, source)
+            try source.start()
+        } catch {
+            return .system(error)
+        }
+        return nil
+    }
+}

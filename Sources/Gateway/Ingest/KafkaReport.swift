@@ -1,0 +1,59 @@
+import Kafka
+import Logging
+
+/// Tells the operator what Kafka says: one line in 10 s for each cause.
+final class KafkaReport {
+    private let logger: Logger
+    private let limiter = RateLimiter()
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// `now` is monotonic, in milliseconds.
+    func tell(_ notices: [KafkaNotice], now: UInt64) {
+        for notice in notices {
+            let level = notice.level.logLevel
+            guard logger.isEnabled(level) else { continue }
+            var suppressed = LogValue.absent
+            if level > .debug {
+                guard let passed = limiter.pass(notice.key, now: now) else { continue }
+                suppressed = passed.suppressed
+            }
+            logger.log(
+                level, notice.sentence,
+                [
+                    .broker: fact(.broker, notice), .topic: fact(.topic, notice),
+                    .partition: fact(.partition, notice), .offset: fact(.offset, notice),
+                    .setting: fact(.setting, notice), .facility: fact(.facility, notice),
+                    .count: fact(.count, notice), .reason: fact(.reason, notice), .suppressed: suppressed,
+                ])
+        }
+    }
+
+    private func fact(_ name: KafkaNotice.Fact, _ notice: KafkaNotice) -> LogValue {
+        notice[name].map { .text($0) } ?? .absent
+    }
+}
+
+extension KafkaNotice.Level {
+    fileprivate var logLevel: LogLevel {
+        switch self {
+        case .debug: .debug
+        case .info: .info
+        case .notice: .notice
+        case .warning: .warning
+        case .error: .error
+        }
+    }
+}
+
+extension Kafka.Readiness {
+    /// What is missing, in one sentence; nil when nothing is.
+    var missing: String? {
+        if let topic = topicsForbidden.first { return "no right to read the topic \(topic)" }
+        if let topic = topicsMissing.first { return "the topic \(topic) does not exist or is not known yet" }
+        guard let (topic, partition) = partitionsUnanswered.first else { return nil }
+        return "partition \(partition) of the topic \(topic) has not answered a fetch"
+    }
+}

@@ -1,0 +1,45 @@
+import LiveUpdates
+import Logging
+
+/// Where a record stands.
+package struct RecordPlace: Sendable {
+    let topic: String
+    let partition: Int32
+    let offset: Int64
+}
+
+/// Counts the records that yield no event, by reason, and tells the operator of them at a limited rate.
+final class SkipLog {
+    private(set) var counts: [SkipReason: UInt64] = [:]
+    private let logger: Logger
+    private let limiter = RateLimiter()
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// `now` is monotonic, in milliseconds.
+    func count(_ reason: SkipReason, why: SkipCause, place: RecordPlace, now: UInt64) {
+        counts[reason, default: 0] += 1
+        // What a preset leaves out, and what the operator asked to leave out, is nobody's fault.
+        let level: LogLevel = reason.isExpected ? .debug : .warning
+        guard logger.isEnabled(level), let passed = limiter.pass(reason.rawValue, now: now) else { return }
+        logger.log(
+            level, "record skipped",
+            [
+                .reason: .text(reason.rawValue), .cause: .text("\(why)"), .topic: .text(place.topic),
+                .partition: .number(Int(place.partition)), .offset: .number(Int(place.offset)),
+                .suppressed: passed.suppressed,
+            ])
+    }
+}
+
+extension SkipReason {
+    /// Skipping is what the settings or the preset ask for, not a record that somebody should look at.
+    var isExpected: Bool {
+        switch self {
+        case .tombstone, .ignored, .dropped: true
+        default: false
+        }
+    }
+}

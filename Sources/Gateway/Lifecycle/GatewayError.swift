@@ -1,0 +1,25 @@
+import Kafka
+import Reactor
+
+/// Why a gateway does not start, or stops by itself.
+package enum GatewayError: Error, Sendable, CustomStringConvertible {
+    /// An address to listen on is taken, or not ours.
+    case listen(ReactorError)
+    /// librdkafka refuses its settings.
+    case kafka(KafkaError)
+    /// librdkafka reports an error that it cannot survive.
+    case kafkaFatal(String)
+    /// What stands in the settings cannot be used after all: a file that went between `check` and the start.
+    case settings(String)
+    /// The operating system refuses what every process needs.
+    case system(ReactorError)
+
+    package var description: String {
+        switch self {
+        case .listen(let error), .system(let error): "\(error)"
+        case .kafka(let error): "\(error)"
+        case .kafkaFatal(let reason): "librdkafka cannot go on: \(reason)"
+        case .settings(let problem): problem
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import HTTP
+import Transport
+import WebSocket
+
+/// The limits of the settings, in the units in which they are used.
+package struct GatewayLimits: Sendable {
+    package var maximumHeaderBytes = 16 * 1024
+    package var maximumHeaders = 100
+    package var handshakeTimeoutMilliseconds: UInt64 = 10_000
+    package var maximumMessageBytes = 4 * 1024
+    package var maximumFragments = 512
+    package var maximumControlFramesPerSecond = 100
+    package var maximumPendingBytes = 64 * 1024
+    /// Nil: an unreachable broker never turns `/readyz` false.
+    package var brokerGraceMilliseconds: UInt64? = 30_000
+
+    package init() {}
+}
+
+extension ConnectionPolicy {
+    init(_ parts: GatewayServer.Parts) {
+        let limits = parts.limits
+        var request = RequestLimits()
+        request.maximumHeaderBytes = limits.maximumHeaderBytes
+        request.maximumHeaders = limits.maximumHeaders
+        requestLimits = request
+        webSocketLimits = WebSocketLimits(
+            maximumMessageBytes: limits.maximumMessageBytes, maximumFragments: limits.maximumFragments,
+            maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond)
+        handshakeTimeoutMilliseconds = limits.handshakeTimeoutMilliseconds
+        maximumPendingBytes = limits.maximumPendingBytes
+        security = parts.tls.map { .server($0) } ?? .plain
+    }
+}

@@ -1,0 +1,220 @@
+import HTTP
+import Kafka
+import LiveUpdates
+import Logging
+import Reactor
+import TLS
+import Transport
+import WebSocket
+
+/// A whole gateway: loops, listeners, ingest and administration, from its start to its end.
+///
+///     running ──stop()──► draining ──► stopped
+///
+/// An actor because starting and stopping wait for other threads; no event passes through it.
+package actor GatewayServer {
+    /// What a gateway is made of, loaded and checked.
+    package struct Parts: Sendable {
+        package var listen: [SocketAddress]
+        package var admin: SocketAddress?
+        /// 0 is one for each core that the process may use.
+        package var loops: Int
+        package var consumer: ConsumerSettings
+        package var mapping: EventMapping
+        package var verifier: TokenVerifier
+        package var tls: TLSContext?
+        package var limits: GatewayLimits
+        package var agreesToDeflate: Bool
+
+        package init(
+            listen: [SocketAddress], admin: SocketAddress?, loops: Int = 0, consumer: ConsumerSettings,
+            mapping: EventMapping, verifier: TokenVerifier, tls: TLSContext? = nil,
+            limits: GatewayLimits = GatewayLimits(), agreesToDeflate: Bool = false
+        ) {
+            self.listen = listen
+            self.admin = admin
+            self.loops = loops
+            self.consumer = consumer
+            self.mapping = mapping
+            self.verifier = verifier
+            self.tls = tls
+            self.limits = limits
+            self.agreesToDeflate = agreesToDeflate
+        }
+    }
+
+    /// From the stop to the end, whatever clients do: closes get the time of a close handshake, and what is left then
+    /// is cut.
+    static let stopLimitMilliseconds: UInt64 = 4_000
+
+    private let parts: Parts
+    private let logger: Logger
+    private let readiness: NodeReadiness
+    private let ready: @Sendable () -> Void
+    private let failure: @Sendable (GatewayError) -> Void
+    private var nodes: [LoopBound<LoopNode>] = []
+    private var desk: LoopBound<IngestDesk>?
+    private var listeners: [LoopBound<Listener>] = []
+    private var loops: [EventLoop] = []
+    private var isStopping = false
+
+    /// The addresses that are listened on, with the ports that the system chose; after ``start()``.
+    package private(set) var addresses: [SocketAddress] = []
+    package private(set) var adminAddress: SocketAddress?
+
+    /// - Parameters:
+    ///   - ready: told, once, when clients are let in.
+    ///   - failure: told, once, when the gateway cannot go on by itself and should be stopped.
+    package init(
+        _ parts: Parts, logger: Logger, ready: @escaping @Sendable () -> Void = {},
+        failure: @escaping @Sendable (GatewayError) -> Void
+    ) {
+        self.parts = parts
+        self.logger = logger
+        self.ready = ready
+        self.failure = failure
+        readiness = NodeReadiness(graceMilliseconds: parts.limits.brokerGraceMilliseconds)
+    }
+
+    // MARK: - Start
+
+    /// Listens and begins to read. Clients are refused with 503 until the node is ready.
+    package func start() async throws(GatewayError) {
+        let consumer: ConsumerSettings = parts.consumer
+        let count = parts.loops > 0 ? parts.loops : ProcessLimits.usableCores
+        let (ingestLoop, scoutLoop, workers) = try makeLoops(count)
+        loops = [ingestLoop, scoutLoop] + workers
+
+        let (desk, ingestBox) = await ingestLoop.perform { () -> (LoopBound<IngestDesk>, Mailbox<IngestMessage>) in
+            let desk = LoopBound(IngestDesk(), loop: ingestLoop)
+            return (desk, Mailbox(loop: ingestLoop) { desk.value.receive($0) })
+        }
+        self.desk = desk
+        let outlets = await makeNodes(workers, ingest: ingestBox)
+        try await listen(workers)
+        let assembly = IngestAssembly(
+            settings: consumer, mapping: parts.mapping, outlets: outlets, readiness: readiness, logger: logger,
+            loop: ingestLoop, scoutLoop: scoutLoop, ready: ready, failure: failure)
+        let problem = await ingestLoop.perform { assembly.open(desk.value) }
+        if let problem { throw problem }
+    }
+
+    private func makeLoops(
+        _ count: Int
+    ) throws(GatewayError) -> (ingest: EventLoop, scout: EventLoop, workers: [EventLoop]) {
+        do throws(ReactorError) {
+            var workers: [EventLoop] = []
+            for index in 0..<count { workers.append(try EventLoop(label: "\(index)")) }
+            return (try EventLoop(label: "ingest"), try EventLoop(label: "scout"), workers)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    private func makeNodes(_ workers: [EventLoop], ingest: Mailbox<IngestMessage>) async -> [Ingest.Outlet] {
+        let policy = ConnectionPolicy(parts)
+        let admission = Admission(
+            verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.agreesToDeflate)
+        let logger = logger.named("connection")
+        var outlets: [Ingest.Outlet] = []
+        for (index, loop) in workers.enumerated() {
+            let backlog = LoopBacklog()
+            let (node, mailbox) = await loop.perform { () -> (LoopBound<LoopNode>, Mailbox<FanOutMessage>) in
+                let node = LoopBound(
+                    LoopNode(
+                        loop: loop, index: index, policy: policy, admission: admission, logger: logger,
+                        ingest: ingest, backlog: backlog), loop: loop)
+                return (node, Mailbox(loop: loop) { node.value.receive($0) })
+            }
+            nodes.append(node)
+            outlets.append(Ingest.Outlet(mailbox: mailbox, backlog: backlog))
+        }
+        return outlets
+    }
+
+    // MARK: - Listening
+
+    private func listen(_ workers: [EventLoop]) async throws(GatewayError) {
+        for address in parts.listen {
+            let sockets = try open(address, count: workers.count)
+            addresses.append(sockets[0].address)
+            for (socket, node) in zip(sockets, nodes) {
+                try await accept(on: node.loop) { [logger] () throws(ReactorError) in
+                    try node.value.listen(socket, logger: logger)
+                }
+            }
+        }
+        guard let admin = parts.admin, let loop = workers.first else { return }
+        let socket = try open(admin, count: 1)[0]
+        adminAddress = socket.address
+        try await accept(on: loop) { [readiness] () throws(ReactorError) in
+            try Listener(socket, loop: loop) { descriptor, _ in
+                AdminConnection(descriptor, loop: loop, readiness: readiness).start()
+            }
+        }
+    }
+
+    private func open(_ address: SocketAddress, count: Int) throws(GatewayError) -> [ListeningSocket] {
+        do throws(ReactorError) {
+            return try ListeningSocket.open(address, count: count)
+        } catch {
+            throw .listen(error)
+        }
+    }
+
+    private func accept(
+        on loop: EventLoop, _ make: @escaping @Sendable () throws(ReactorError) -> Listener
+    ) async throws(GatewayError) {
+        let result = await loop.perform { () -> Result<LoopBound<Listener>, ReactorError> in
+            Result { () throws(ReactorError) in LoopBound(try make(), loop: loop) }
+        }
+        switch result {
+        case .success(let listener): listeners.append(listener)
+        case .failure(let error): throw .listen(error)
+        }
+    }
+
+    // MARK: - Stop
+
+    /// Closes listeners, then connections with 1001, and ends within ``stopLimitMilliseconds``. Once.
+    package func stop() async {
+        guard !isStopping else { return }
+        isStopping = true
+        readiness.drain()
+        for listener in listeners { await listener.loop.perform { listener.value.close() } }
+        for node in nodes { await node.loop.perform { node.value.closeAll(.goingAway) } }
+        await waitForConnections()
+        var counters = LoopCounters()
+        for node in nodes { counters = counters + (await node.loop.perform { node.value.counters }) }
+        let read = await desk?.loop.perform { [desk] in desk?.value.close() }
+        report(counters, (read ?? nil) ?? IngestCounters())
+        for loop in loops { loop.stop() }
+    }
+
+    /// Until every connection has ended, or the time is up.
+    private func waitForConnections() async {
+        for node in nodes {
+            await withCheckedContinuation { continuation in
+                node.loop.execute { node.value.whenEmpty(within: Self.stopLimitMilliseconds) { continuation.resume() } }
+            }
+        }
+    }
+
+    private func report(_ counters: LoopCounters, _ read: IngestCounters) {
+        logger.notice(
+            "stopped",
+            [
+                .records: .number(Int(read.records)), .events: .number(Int(read.events)),
+                .deliveries: .number(Int(counters.deliveries)), .connections: .number(Int(counters.opened)),
+                .skipped: Self.text(read.skipped.map { ($0.key.rawValue, $0.value) }),
+                .refused: Self.text(counters.refusals.map { ($0.key, $0.value) }),
+                .closed: Self.text(counters.closes.map { ("\($0.key)", $0.value) }),
+                .ended: Self.text(counters.ends.map { ($0.key, $0.value) }),
+            ])
+    }
+
+    private static func text(_ counts: [(name: String, count: UInt64)]) -> LogValue {
+        guard !counts.isEmpty else { return .absent }
+        return .text(counts.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.count)" }.joined(separator: " "))
+    }
+}

@@ -1,0 +1,93 @@
+import HTTP
+import LiveUpdates
+import Testing
+
+@testable import Gateway
+
+struct AdmissionTests {
+    static let upgrade = """
+        GET /live/v1 HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r
+        Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n
+        """
+
+    private func admission(
+        anonymous: String? = "PACC1", isReady: Bool = true, isDraining: Bool = false, deflate: Bool = false
+    ) -> Admission {
+        let readiness = NodeReadiness(graceMilliseconds: nil)
+        if isReady { _ = readiness.becomeReady() }
+        if isDraining { readiness.drain() }
+        return Admission(
+            verifier: TokenVerifier(issuers: [], anonymous: anonymous.map { Account($0) }), readiness: readiness,
+            agreesToDeflate: deflate)
+    }
+
+    private func head(_ text: String) throws -> RequestHead {
+        var parser = RequestParser()
+        guard case .head(let head, _) = parser.consume(Array((text + "\r\n").utf8).span) else {
+            throw Malformed()
+        }
+        return head
+    }
+
+    private struct Malformed: Error {}
+
+    /// The code of the refusal, `plain` for the answer in plain words, or `admitted`.
+    private func outcome(_ text: String, _ admission: Admission) throws -> String {
+        switch admission.decide(try head(text), epochSeconds: 1_800_000_000) {
+        case .admit: "admitted"
+        case .plainGet: "plain"
+        case .refuse(let refusal): refusal.code.rawValue
+        }
+    }
+
+    @Test func `a good upgrade of a known caller is admitted as the account of its token`() throws {
+        guard case .admit(let admitted) = admission().decide(try head(Self.upgrade), epochSeconds: 0) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(admitted.identity.account == Account("PACC1"))
+        #expect(admitted.deflate == nil)
+    }
+
+    @Test func `another address is not found, whatever is asked of it`() throws {
+        let text = Self.upgrade.replacing("/live/v1", with: "/live/v2")
+        #expect(try outcome(text, admission()) == "not_found")
+    }
+
+    @Test func `a request that asks for no WebSocket is answered in plain words`() throws {
+        #expect(try outcome("GET /live/v1 HTTP/1.1\r\nHost: h\r\n", admission()) == "plain")
+        #expect(try outcome("GET /live/v1 HTTP/1.1\r\nHost: h\r\n", admission(anonymous: nil)) == "plain")
+    }
+
+    @Test func `another method is told which one is meant`() throws {
+        #expect(try outcome("POST /live/v1 HTTP/1.1\r\nHost: h\r\n", admission()) == "method_not_allowed")
+    }
+
+    @Test func `a caller without a token is refused before it learns whether the node is ready`() throws {
+        #expect(try outcome(Self.upgrade, admission(anonymous: nil, isReady: false)) == "invalid_token")
+        #expect(try outcome(Self.upgrade, admission(anonymous: nil, isDraining: true)) == "invalid_token")
+    }
+
+    @Test func `nobody is let in before the node was ready or while it drains`() throws {
+        #expect(try outcome(Self.upgrade, admission(isReady: false)) == "not_ready")
+        #expect(try outcome(Self.upgrade, admission(isDraining: true)) == "draining")
+    }
+
+    @Test func `compression is agreed to only where the settings say so, and without takeover`() throws {
+        let text = Self.upgrade + "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
+        guard case .admit(let plain) = admission().decide(try head(text), epochSeconds: 0),
+            case .admit(let deflated) = admission(deflate: true).decide(try head(text), epochSeconds: 0)
+        else {
+            Issue.record("refused")
+            return
+        }
+        #expect(plain.deflate == nil)
+        #expect(deflated.deflate?.parameters.serverContextTakeover == false)
+        #expect(deflated.deflate?.answer.contains("server_no_context_takeover") == true)
+    }
+
+    @Test func `an offer that cannot be read is no offer`() throws {
+        let text = Self.upgrade + "Sec-WebSocket-Extensions: permessage-deflate; =\r\n"
+        #expect(try outcome(text, admission(deflate: true)) == "admitted")
+    }
+}

@@ -1,0 +1,146 @@
+import LiveUpdates
+import Logging
+import Reactor
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// A record made by hand.
+struct PlainRecord: RecordReading {
+    var topic = "incidents"
+    var value: String?
+
+    static func event(_ account: String, _ id: String) -> PlainRecord {
+        PlainRecord(
+            value: #"{"account_id":"\#(account)","entity":"incidents::incident","id":"\#(id)","type":"created"}"#)
+    }
+
+    func copyValue(into bytes: inout [UInt8]) -> Bool {
+        bytes = value.map { Array($0.utf8) } ?? []
+        return value != nil
+    }
+    func copyKey(into bytes: inout [UInt8]) -> Bool { false }
+    func copyHeader(_ name: String, into bytes: inout [UInt8]) -> Bool { false }
+}
+
+/// An ingest whose loops write down what they get: `joined N`, `ACCOUNT:ID,ID`.
+final class IngestBench {
+    let ingest: Ingest
+    let backlogs: [LoopBacklog]
+    private let loops: [EventLoop]
+    private let heard: [Heard]
+
+    final class Heard: Sendable {
+        let lines = Mutex<[String]>([])
+    }
+
+    init(loops count: Int = 2) throws {
+        let loops = try (0..<count).map { try EventLoop(label: "test \($0)") }
+        let heard = loops.map { _ in Heard() }
+        let backlogs = loops.map { _ in LoopBacklog() }
+        var outlets: [Ingest.Outlet] = []
+        for (index, loop) in loops.enumerated() {
+            let heard = heard[index]
+            let mailbox = Mailbox<FanOutMessage>(loop: loop) { messages in
+                let lines = messages.flatMap { message -> [String] in
+                    switch message {
+                    case .subscribed(let id): ["joined \(id.number)"]
+                    case .events(let batch):
+                        batch.map { "\($0.account.text):" + $0.events.map(\.id).joined(separator: ",") }
+                    }
+                }
+                heard.lines.withLock { $0 += lines }
+            }
+            outlets.append(Ingest.Outlet(mailbox: mailbox, backlog: backlogs[index]))
+        }
+        self.loops = loops
+        self.heard = heard
+        self.backlogs = backlogs
+        ingest = Ingest(
+            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), outlets: outlets,
+            skipped: SkipLog(logger: Logger("test", to: SilentLog())))
+    }
+
+    func take(_ records: PlainRecord...) {
+        for record in records { ingest.take(record, partition: 0, offset: 0, now: 0) }
+        ingest.endWake()
+    }
+
+    @discardableResult
+    func subscribe(_ account: String, loop: Int, _ number: UInt64) -> Bool {
+        ingest.take(.subscribe(Account(account), loop: loop, connection: ConnectionID(number: number)))
+    }
+
+    /// What a loop has heard, once everything posted has arrived.
+    func lines(ofLoop index: Int) async -> [String] {
+        // The mailbox's bell and this both queue on the loop; a second round is behind whatever the first woke.
+        for _ in 0..<2 { await loops[index].perform {} }
+        return heard[index].lines.withLock { $0 }
+    }
+
+    deinit { for loop in loops { loop.stop() } }
+}
+
+final class SilentLog: LogDestination {
+    let level = LogLevel.critical
+    func accept(_ record: LogRecord) {}
+    func now() -> Int64 { 0 }
+}
+
+struct IngestTests {
+    @Test func `only loops that hold a subscriber of the account hear of an event`() async throws {
+        let bench = try IngestBench()
+        bench.subscribe("A", loop: 0, 1)
+        bench.subscribe("B", loop: 1, 2)
+        bench.take(.event("A", "1"), .event("B", "2"), .event("C", "3"))
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1", "A:1"])
+        #expect(await bench.lines(ofLoop: 1) == ["joined 2", "B:2"])
+    }
+
+    @Test func `what comes before the answer to a subscription is not for it, what comes after is`() async throws {
+        let bench = try IngestBench(loops: 1)
+        bench.take(.event("A", "early"))
+        bench.subscribe("A", loop: 0, 7)
+        bench.take(.event("A", "late"))
+        #expect(await bench.lines(ofLoop: 0) == ["joined 7", "A:late"])
+    }
+
+    @Test func `events of one account leave a wake together and in order`() async throws {
+        let bench = try IngestBench(loops: 1)
+        bench.subscribe("A", loop: 0, 1)
+        bench.take(.event("A", "1"), .event("B", "x"), .event("A", "2"), .event("A", "3"))
+        bench.take(.event("A", "4"))
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1", "A:1,2,3", "A:4"])
+    }
+
+    @Test func `after the last unsubscription a loop hears nothing more`() async throws {
+        let bench = try IngestBench(loops: 1)
+        bench.subscribe("A", loop: 0, 1)
+        _ = bench.ingest.take(.unsubscribe(Account("A"), loop: 0))
+        bench.take(.event("A", "1"))
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1"])
+    }
+
+    @Test func `a record that yields no event is counted and stops nothing`() async throws {
+        let bench = try IngestBench(loops: 1)
+        bench.subscribe("A", loop: 0, 1)
+        bench.take(
+            PlainRecord(value: nil), PlainRecord(value: "[]"), PlainRecord(value: "\u{0}"), .event("", "1"),
+            .event("A", "2"))
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1", "A:2"])
+        #expect(bench.ingest.counters.skipped == [.tombstone: 1, .notJSON: 2, .noAccount: 1])
+        #expect(bench.ingest.counters.records == 5)
+        #expect(bench.ingest.counters.events == 1)
+    }
+
+    @Test func `ingest must wait when one loop owes as much as it may`() throws {
+        let bench = try IngestBench()
+        #expect(!bench.ingest.mustWait())
+        bench.backlogs[1].add(LoopBacklog.maximumEvents)
+        #expect(bench.ingest.mustWait())
+        #expect(bench.backlogs[1].remove(LoopBacklog.maximumEvents))
+        #expect(bench.ingest.take(.caughtUp))
+        #expect(!bench.ingest.mustWait())
+    }
+}

@@ -1,0 +1,27 @@
+import LiveUpdates
+import Testing
+
+@testable import Gateway
+
+struct SubscriptionTableTests {
+    @Test func `an account stands in the table as long as somebody listens to it`() {
+        var table = SubscriptionTable(loops: 2)
+        let account = Account("PACC1")
+        #expect(table[account] == nil)
+        table.add(account, loop: 1)
+        table.add(account, loop: 1)
+        #expect(table[account]?.hasSubscribers(onLoop: 0) == false)
+        #expect(table[account]?.hasSubscribers(onLoop: 1) == true)
+        table.remove(account, loop: 1)
+        #expect(table[account]?.hasSubscribers(onLoop: 1) == true)
+        table.remove(account, loop: 1)
+        #expect(table[account] == nil)
+        #expect(table.accounts == 0)
+    }
+
+    @Test func `two accounts that only look alike are two`() {
+        var table = SubscriptionTable(loops: 1)
+        table.add(Account("caf\u{e9}"), loop: 0)
+        #expect(table[Account("cafe\u{301}")] == nil)
+    }
+}
