@@ -86,7 +86,7 @@ let package = Package(
         core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
 
         program("livegate", "Gateway", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
-        program("livecat", "LiveClient", "Options", "CLinux"),
+        program("livecat", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Options", "CLinux"),
         program("livebench", "Gateway", "LiveClient", "Kafka", "Options", "CLinux"),
 
         tests("HTTPTests", "HTTP"),
@@ -98,7 +98,8 @@ let package = Package(
         tests("LoggingTests", "Logging"),
         tests("OptionsTests", "Options"),
         tests("GatewayTests", "Gateway", "LiveUpdates", "TLS", "CJOSE"),
-        tests("LiveClientTests", "LiveClient"),
+        tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport"),
+        tests("LivecatTests", "livecat", "LiveClient", "Options"),
     ] + fuzzTargets,
     cxxLanguageStandard: .cxx17
 )

@@ -161,6 +161,18 @@ package final class WebSocketSession {
         return true
     }
 
+    /// Queues a pong that nobody asked for (RFC 6455 §5.5.3: a heartbeat in one direction). False once a close was
+    /// queued.
+    ///
+    /// - Precondition: at most 125 bytes.
+    @discardableResult
+    package func pong(_ payload: Span<UInt8>) -> Bool {
+        precondition(payload.count <= 125, "a pong carries at most 125 bytes")
+        guard phase == .open else { return false }
+        FrameEncoder.append(.pong, payload: payload, mask: nextMaskKey?(), to: &output)
+        return true
+    }
+
     /// Begins to close; does nothing when that has begun already. Without `reason`, the code's own.
     ///
     /// - Precondition: the code may be sent, and a reason is at most `CloseCode.maximumReasonBytes` long.

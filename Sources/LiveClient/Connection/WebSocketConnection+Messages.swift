@@ -1,0 +1,144 @@
+import TLS
+import WebSocket
+
+extension WebSocketConnection {
+    /// Whether messages can be sent.
+    package var isOpen: Bool {
+        guard case .open = phase, ending == nil, let current = session?.phase else { return false }
+        return current == .open
+    }
+
+    /// What was sent and the kernel has not taken yet. Who sends much waits for
+    /// ``ConnectionOwner/connectionDrained()`` from some bound on.
+    package var pendingBytes: Int { transport?.pendingBytes ?? 0 }
+
+    func open(_ opening: Opening) {
+        clearDeadline()
+        phase = .open
+        let limits = WebSocketLimits(
+            maximumMessageBytes: settings.limits.maximumMessageBytes,
+            maximumFragments: settings.limits.maximumFragments,
+            maximumControlFramesPerSecond: settings.limits.maximumControlFramesPerSecond)
+        session = WebSocketSession(client: limits, deflate: opening.deflate) { MaskKey(Random.word()) }
+        schedulePing()
+        owner?.connectionOpened(opening)
+    }
+
+    // MARK: Receiving
+
+    func receiveFrames(_ bytes: Span<UInt8>) {
+        session?.receive(bytes, now: loop.now, into: &events)
+        let received = events
+        events.removeAll(keepingCapacity: events.count <= 64)
+        for event in received {
+            // The owner may have dropped the connection for what it was told before.
+            guard ending == nil else { return }
+            tell(event)
+        }
+        // Answers to pings of a peer that does not read replace each other, instead of gathering.
+        if pendingBytes == 0 || !isOpen { writeOutput() }
+    }
+
+    private func tell(_ event: WebSocketEvent) {
+        switch event {
+        case .message(let kind, let payload): owner?.connectionReceived(kind, payload)
+        case .ping(let payload): owner?.connectionReceivedPing(payload)
+        case .pong(let payload): receivedPong(payload)
+        case .discarded: break
+        case .close(let code, let reason):
+            writeOutput()
+            ending = .closed(code ?? .noStatus, reason: reason)
+            // RFC 6455 §7.1.1: the server closes the connection first, so that its port is free at once.
+            setDeadline(settings.limits.lingerMilliseconds) { $0.transport?.close(afterFlush: true) }
+        case .failed(let error):
+            writeOutput()
+            end(.broken(error), afterFlush: true)
+        }
+    }
+
+    /// Asks the server to wait, by reading no further; messages that were read before may still be told.
+    package func pauseReading() {
+        isPaused = true
+        transport?.pauseReading()
+    }
+
+    package func resumeReading() {
+        isPaused = false
+        transport?.resumeReading()
+    }
+
+    // MARK: Sending
+
+    func writeOutput() {
+        guard let bytes = session?.takeOutput(), !bytes.isEmpty else { return }
+        transport?.write(bytes)
+    }
+
+    /// Sends a message. False, and nothing is sent, before the opening and after the beginning of a close.
+    @discardableResult
+    package func send(_ kind: MessageKind, _ payload: [UInt8]) -> Bool {
+        guard isOpen, session?.send(kind, payload.span) == true else { return false }
+        writeOutput()
+        return true
+    }
+
+    /// Sends a ping of the caller's own.
+    ///
+    /// - Precondition: at most 125 bytes.
+    package func ping(_ payload: [UInt8]) {
+        guard isOpen else { return }
+        session?.ping(payload.span)
+        writeOutput()
+    }
+
+    /// Sends a pong that nobody asked for.
+    ///
+    /// - Precondition: at most 125 bytes.
+    package func pong(_ payload: [UInt8]) {
+        guard isOpen else { return }
+        session?.pong(payload.span)
+        writeOutput()
+    }
+
+    /// Begins to close; what is under way is delivered first. Before the opening it gives up.
+    ///
+    /// - Precondition: the code may be sent, and the reason has at most ``CloseCode/maximumReasonBytes``.
+    package func close(_ code: CloseCode = .normal, reason: String = "") {
+        guard case .open = phase else { return abort() }
+        guard isOpen else { return }
+        session?.close(code, reason: reason)
+        writeOutput()
+        setDeadline(settings.limits.closeMilliseconds) { $0.end(.closeUnanswered) }
+    }
+
+    // MARK: Pings
+
+    private func schedulePing() {
+        guard let milliseconds = settings.pingMilliseconds else { return }
+        pingTimer = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+            guard let self, self.isOpen else { return }
+            self.schedulePing()
+            guard let payload = self.heartbeat.next(now: .now) else { return }
+            self.ping(payload)
+            self.awaitPong()
+        }
+    }
+
+    private func awaitPong() {
+        pongTimer = loop.schedule(afterMilliseconds: settings.limits.pongMilliseconds) { [weak self] in
+            guard let self, self.heartbeat.isWaiting else { return }
+            // What we do not read cannot be missed.
+            if self.isPaused { return self.awaitPong() }
+            self.end(.noPong)
+        }
+    }
+
+    private func receivedPong(_ payload: [UInt8]) {
+        let roundTrip = heartbeat.roundTrip(of: payload, now: .now)
+        if roundTrip != nil, let timer = pongTimer {
+            loop.cancel(timer)
+            pongTimer = nil
+        }
+        owner?.connectionReceivedPong(payload, roundTrip: roundTrip)
+    }
+}

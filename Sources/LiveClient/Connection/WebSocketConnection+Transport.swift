@@ -1,0 +1,116 @@
+import HTTP
+import Reactor
+import TLS
+import Transport
+import WebSocket
+
+extension WebSocketConnection: TransportOwner {
+    package func transportOpened() {
+        do throws(RequestFault) {
+            switch phase {
+            case .askingProxy: transport?.write(try settings.proxy?.request(to: settings.authority) ?? [])
+            case .shakingHands(let handshake): transport?.write(try handshake.request())
+            case .new, .connecting, .open, .ended: break
+            }
+        } catch {
+            end(.notConnected(.badRequest(error)))
+        }
+    }
+
+    package func transportReceived(_ bytes: Span<UInt8>) {
+        guard ending == nil else { return }
+        switch phase {
+        case .askingProxy(let parser): receiveProxy(parser, bytes)
+        case .shakingHands(let handshake): receiveHandshake(handshake, bytes)
+        case .open: receiveFrames(bytes)
+        case .new, .connecting, .ended: break
+        }
+    }
+
+    /// RFC 9110 §9.3.6: any 2xx means that what follows the header is the server.
+    private func receiveProxy(_ parser: ResponseParser, _ bytes: Span<UInt8>) {
+        var parser = parser
+        switch parser.consume(bytes) {
+        case .needMore: phase = .askingProxy(parser)
+        case .failed(let fault): end(.notConnected(.proxyFault(fault)))
+        case .head(let head, let consumed):
+            guard (200..<300).contains(head.status) else {
+                let reason = String(decoding: head.reason, as: UTF8.self)
+                return end(.notConnected(.proxyRefused(status: head.status, reason: reason)))
+            }
+            // Nobody has been asked anything yet, so what follows is the proxy's own.
+            guard consumed == bytes.count else { return end(.notConnected(.proxyFault(.notHTTP))) }
+            beginBehindProxy()
+        }
+    }
+
+    private func beginBehindProxy() {
+        phase = .shakingHands(makeHandshake())
+        guard settings.url.isSecure else { return transportOpened() }
+        do throws(TLSError) {
+            try transport?.secure(settings.serverSecurity)
+        } catch {
+            end(.notConnected(.tls(error.description)))
+        }
+    }
+
+    private func receiveHandshake(_ handshake: OpeningHandshake, _ bytes: Span<UInt8>) {
+        var handshake = handshake
+        let progress = handshake.receive(bytes)
+        phase = .shakingHands(handshake)
+        switch progress {
+        case .needMore: break
+        case .refused(let answer): end(.refused(answer), afterFlush: true)
+        case .failed(let failure): end(.notConnected(failure), afterFlush: true)
+        case .open(let opening, let consumed):
+            open(opening)
+            if consumed < bytes.count { receiveFrames(bytes.extracting(consumed..<bytes.count)) }
+        }
+    }
+
+    package func transportDrained() {
+        guard case .open = phase, ending == nil else { return }
+        writeOutput()
+        owner?.connectionDrained()
+    }
+
+    package func transportEnded(_ end: TransportEnd) {
+        finish(ending(by: end))
+    }
+
+    /// What the end of the transport means, where nothing was decided before.
+    private func ending(by end: TransportEnd) -> ConnectionEnding {
+        let failure: ConnectFailure
+        switch end {
+        case .tls(let tls):
+            if case .open = phase { return .cut(tls.description) }
+            failure = .tls(tls.description)
+        case .stream(let stream):
+            if case .open = phase { return .cut(stream.explanation) }
+            failure = .cut(stream.explanation)
+        }
+        // A body without a length ends with the connection.
+        if case .shakingHands(let handshake) = phase, let refused = handshake.refused { return .refused(refused) }
+        return .notConnected(failure)
+    }
+}
+
+extension ConnectionSettings {
+    /// `host:port` of the server, always with its port, as `CONNECT` asks for it.
+    var authority: String {
+        guard case .host(let name, let port) = url.place else { return url.host }
+        return (name.utf8.contains(UInt8(ascii: ":")) ? "[\(name)]" : name) + ":\(port)"
+    }
+}
+
+extension StreamEnd {
+    /// For people; which side closed is what they need to know.
+    var explanation: String {
+        switch self {
+        case .peerClosed, .closed: "the server closed the connection"
+        case .aborted, .lingerExpired: "the connection was dropped"
+        case .failed(let failure): failure.description
+        case .loopStopped: "the program stops"
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import HTTP
+import TLS
+import WebSocket
+
+/// What a 101 has brought.
+package struct Opening: Equatable, Sendable {
+    /// The subprotocol that the server chose, if any.
+    package let subprotocol: String?
+    /// How both sides may compress, if that was agreed.
+    package let deflate: DeflateParameters?
+    package let headers: HeaderFields
+}
+
+/// The client's side of the opening handshake, without its connection: a request, then the bytes of the answer.
+struct OpeningHandshake {
+    enum Progress: Equatable {
+        case needMore
+        /// The first `consumed` bytes of the input belonged to the answer; what follows are frames.
+        case open(Opening, consumed: Int)
+        case refused(RefusedAnswer)
+        case failed(ConnectFailure)
+    }
+
+    private let offer: UpgradeOffer
+    private let accept: String
+    private let deflate: DeflateOffer?
+    private let maximumRefusalBytes: Int
+    private var parser = ResponseParser()
+    private var refusal: (head: ResponseHead, body: BodyReader)?
+
+    init(_ offer: UpgradeOffer, deflate: DeflateOffer?, maximumRefusalBytes: Int) {
+        self.offer = offer
+        self.deflate = deflate
+        self.maximumRefusalBytes = maximumRefusalBytes
+        accept = Base64.encode(Digest.sha1(WebSocketKey.acceptInput(offer.key.utf8)))
+    }
+
+    /// A key for ``UpgradeOffer``: base64 of 16 random bytes (RFC 6455 §4.1).
+    static func makeKey() -> String { Base64.encode(Random.bytes(16)) }
+
+    /// What the client sends.
+    func request() throws(RequestFault) -> [UInt8] { try offer.serialized() }
+
+    mutating func receive(_ bytes: Span<UInt8>) -> Progress {
+        if refusal != nil { return readBody(bytes) }
+        switch parser.consume(bytes) {
+        case .needMore: return .needMore
+        case .failed(let fault): return .failed(.badAnswer(fault))
+        case .head(let head, let consumed):
+            if head.status == 101 { return open(head, consumed: consumed) }
+            do throws(ResponseFault) {
+                refusal = (head, BodyReader(try head.framing(), maximumBytes: maximumRefusalBytes))
+            } catch {
+                // Where its body ends is not known; the status is, and that is what people need.
+                refusal = (head, BodyReader(.none, maximumBytes: 0))
+            }
+            return readBody(bytes.extracting(consumed..<bytes.count))
+        }
+    }
+
+    private mutating func readBody(_ bytes: Span<UInt8>) -> Progress {
+        do throws(ResponseFault) {
+            try refusal?.body.consume(bytes)
+        } catch {
+            return refused.map(Progress.refused) ?? .failed(.badAnswer(error))
+        }
+        guard let refusal, refusal.body.isDone, let refused else { return .needMore }
+        return .refused(refused)
+    }
+
+    private func open(_ head: ResponseHead, consumed: Int) -> Progress {
+        do throws(UpgradeFault) {
+            let agreement = try offer.agreement(in: head, accept: accept)
+            guard let extensions = agreement.extensions else {
+                let opening = Opening(subprotocol: agreement.subprotocol, deflate: nil, headers: head.headers)
+                return .open(opening, consumed: consumed)
+            }
+            guard let answer = try? ExtensionListParser.parse(Array(extensions.utf8)),
+                let parameters = deflate?.read(answer: answer)
+            else { return .failed(.badExtensions) }
+            let opening = Opening(subprotocol: agreement.subprotocol, deflate: parameters, headers: head.headers)
+            return .open(opening, consumed: consumed)
+        } catch {
+            return .failed(.badUpgrade(error))
+        }
+    }
+
+    /// The refusal as far as it has come; nil while there is no head. It is what there is when the time is up or the
+    /// connection ends.
+    var refused: RefusedAnswer? {
+        guard let (head, body) = refusal else { return nil }
+        return RefusedAnswer(
+            status: head.status, reason: head.reason, headers: head.headers, body: body.bytes,
+            isTruncated: body.isTruncated)
+    }
+}

@@ -1,0 +1,151 @@
+/// What came of some keys.
+enum EditorEvent: Equatable {
+    case line(String)
+    case interrupt
+    case endOfInput
+    case clearScreen
+}
+
+/// A line being typed: its characters, the cursor, what was typed before. Knows no terminal; ``rendered(columns:)``
+/// gives the bytes that show it.
+///
+/// A character is what a reader takes for one (a grapheme), so that a letter goes together with its accents.
+struct LineEditor {
+    /// Lines kept for the arrow keys.
+    static let maximumHistoryLines = 500
+    /// The longest line that can be typed or pasted; what is over is dropped. Messages of more come through a pipe.
+    static let maximumCharacters = 1 << 20
+
+    let prompt: String
+    private(set) var characters: [Character] = []
+    private(set) var cursor = 0
+    private var decoder = KeyDecoder()
+    private var history: [String] = []
+    /// Where in the history we are; its count means the line being typed.
+    private var historyIndex = 0
+    /// The line being typed, while an older one is shown.
+    private var draft: [Character] = []
+    private var killed: [Character] = []
+
+    init(prompt: String) { self.prompt = prompt }
+
+    var text: String { String(characters) }
+
+    /// Takes the bytes of a terminal and changes the line.
+    mutating func type(_ bytes: some Sequence<UInt8>) -> [EditorEvent] {
+        decoder.decode(bytes).compactMap { press($0) }
+    }
+
+    private mutating func press(_ key: Key) -> EditorEvent? {
+        switch key {
+        case .text(let scalar): insert(scalar)
+        case .enter: return .line(finishLine())
+        case .interrupt: return .interrupt
+        case .endOfInput:
+            if characters.isEmpty { return .endOfInput }
+            remove(cursor..<min(cursor + 1, characters.count), keep: false)
+        case .clearScreen: return .clearScreen
+        case .backspace: remove(max(cursor - 1, 0)..<cursor, keep: false)
+        case .delete: remove(cursor..<min(cursor + 1, characters.count), keep: false)
+        case .left: cursor = max(cursor - 1, 0)
+        case .right: cursor = min(cursor + 1, characters.count)
+        case .wordLeft: cursor = wordStart
+        case .wordRight: cursor = wordEnd
+        case .home: cursor = 0
+        case .end: cursor = characters.count
+        case .killToEnd: remove(cursor..<characters.count, keep: true)
+        case .killToStart: remove(0..<cursor, keep: true)
+        case .killWordBack: remove(wordStart..<cursor, keep: true)
+        case .killWordForward: remove(cursor..<wordEnd, keep: true)
+        case .yank:
+            characters.insert(contentsOf: killed, at: cursor)
+            cursor += killed.count
+        case .previous: show(historyIndex - 1)
+        case .next: show(historyIndex + 1)
+        }
+        return nil
+    }
+
+    private mutating func insert(_ scalar: Unicode.Scalar) {
+        guard characters.count < Self.maximumCharacters else { return }
+        // A mark joins the character before the cursor.
+        if !scalar.isASCII, cursor > 0 {
+            let joined = String(characters[cursor - 1]) + String(scalar)
+            if joined.count == 1, joined.unicodeScalars.count <= 32 {
+                characters[cursor - 1] = joined.first ?? characters[cursor - 1]
+                return
+            }
+        }
+        characters.insert(Character(scalar), at: cursor)
+        cursor += 1
+    }
+
+    private mutating func remove(_ range: Range<Int>, keep: Bool) {
+        guard !range.isEmpty else { return }
+        if keep { killed = Array(characters[range]) }
+        characters.removeSubrange(range)
+        cursor = range.lowerBound
+    }
+
+    private var wordStart: Int {
+        var index = cursor
+        while index > 0, !Self.isWord(characters[index - 1]) { index -= 1 }
+        while index > 0, Self.isWord(characters[index - 1]) { index -= 1 }
+        return index
+    }
+
+    private var wordEnd: Int {
+        var index = cursor
+        while index < characters.count, !Self.isWord(characters[index]) { index += 1 }
+        while index < characters.count, Self.isWord(characters[index]) { index += 1 }
+        return index
+    }
+
+    private static func isWord(_ character: Character) -> Bool { character.isLetter || character.isNumber }
+
+    private mutating func finishLine() -> String {
+        let line = text
+        if !line.isEmpty, history.last.map({ !$0.utf8.elementsEqual(line.utf8) }) ?? true {
+            history.append(line)
+            if history.count > Self.maximumHistoryLines { history.removeFirst() }
+        }
+        historyIndex = history.count
+        draft = []
+        characters = []
+        cursor = 0
+        return line
+    }
+
+    private mutating func show(_ index: Int) {
+        guard index >= 0, index <= history.count, index != historyIndex else { return }
+        if historyIndex == history.count { draft = characters }
+        historyIndex = index
+        characters = index == history.count ? draft : Array(history[index])
+        cursor = characters.count
+    }
+}
+
+extension LineEditor {
+    /// The bytes that draw prompt and line over the row on which the cursor stands. A line longer than the row is shown
+    /// in part, so that the cursor can be seen.
+    func rendered(columns: Int) -> String {
+        let promptWidth = TextWidth.of(prompt)
+        // One column stays free: a cursor behind the last one is in different places on different terminals.
+        let room = max(columns - promptWidth - 1, 1)
+        var start = cursor
+        var before = 0
+        while start > 0, before + TextWidth.of(characters[start - 1]) <= room {
+            start -= 1
+            before += TextWidth.of(characters[start])
+        }
+        var end = cursor
+        var width = before
+        while end < characters.count, width + TextWidth.of(characters[end]) <= room {
+            width += TextWidth.of(characters[end])
+            end += 1
+        }
+        let shown = String(characters[start..<end].map { $0 == "\t" ? " " : $0 })
+        let column = promptWidth + before
+        return "\r\u{1B}[K" + prompt + shown + "\r" + (column > 0 ? "\u{1B}[\(column)C" : "")
+    }
+}

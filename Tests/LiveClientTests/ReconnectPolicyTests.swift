@@ -1,0 +1,90 @@
+import HTTP
+import Testing
+import WebSocket
+
+@testable import LiveClient
+
+@Suite struct `When a client comes back` {
+    static func refused(_ status: Int, _ fields: (String, String)...) -> ConnectionEnding {
+        var headers = HeaderFields()
+        for (name, value) in fields { headers.append(name, value) }
+        return .refused(RefusedAnswer(status: status, reason: [], headers: headers, body: [], isTruncated: false))
+    }
+
+    static func closed(_ code: UInt16, _ reason: String = "") -> ConnectionEnding {
+        .closed(CloseCode(rawValue: code), reason: reason)
+    }
+
+    static func verdict(_ ending: ConnectionEnding, random: UInt32 = 0) -> ReconnectPolicy.Verdict {
+        var policy = ReconnectPolicy()
+        return policy.verdict(on: ending, openMilliseconds: 0, random: random)
+    }
+
+    @Test func `it stops where coming back changes nothing`() {
+        for status in [400, 401, 403, 404, 426] { #expect(Self.verdict(Self.refused(status)) == .stop) }
+        #expect(Self.verdict(Self.closed(1000)) == .stop)
+        #expect(Self.verdict(Self.closed(4403)) == .stop)
+        #expect(Self.verdict(.aborted) == .stop)
+    }
+
+    @Test func `it backs off after everything else`() {
+        let endings: [ConnectionEnding] = [
+            .notConnected(.network("x")), .notConnected(.deadline(milliseconds: 1)), .cut("x"), .noPong,
+            .broken(.maskedFrame), Self.refused(500), Self.refused(503), Self.refused(408), Self.refused(301),
+        ]
+        for ending in endings { #expect(Self.verdict(ending) == .wait(milliseconds: 500)) }
+        for code: UInt16 in [1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 4408, 4409, 3000, 4000, 4999] {
+            #expect(Self.verdict(Self.closed(code)) == .wait(milliseconds: 500))
+        }
+    }
+
+    @Test func `retry_ms comes first`() {
+        #expect(Self.verdict(Self.closed(1012, "restart retry_ms=8123")) == .wait(milliseconds: 8123))
+        #expect(Self.verdict(Self.closed(4429, "too much retry_ms=0")) == .wait(milliseconds: 0))
+        #expect(Self.verdict(Self.closed(1011, "x retry_ms=70000")) == .wait(milliseconds: 70000))
+        #expect(Self.verdict(Self.closed(1012, "restart")) == .wait(milliseconds: 500))
+        #expect(Self.verdict(Self.closed(1012, "retry_ms=-5")) == .wait(milliseconds: 500))
+    }
+
+    @Test func `an overloaded server is left alone for 5 s`() {
+        #expect(Self.verdict(Self.closed(1013)) == .wait(milliseconds: 5000))
+        #expect(Self.verdict(Self.closed(1013, "overload retry_ms=100")) == .wait(milliseconds: 5000))
+        #expect(Self.verdict(Self.closed(1013, "overload retry_ms=6000")) == .wait(milliseconds: 6000))
+    }
+
+    @Test func `Retry-After is obeyed, with jitter upwards`() {
+        let ending = Self.refused(503, ("Retry-After", "10"))
+        #expect(Self.verdict(ending) == .wait(milliseconds: 10_000))
+        #expect(Self.verdict(ending, random: .max) == .wait(milliseconds: 14_999))
+        #expect(Self.verdict(Self.refused(503, ("Retry-After", "Sun, 06 Nov 1994"))) == .wait(milliseconds: 500))
+        #expect(Self.verdict(Self.refused(429, ("Retry-After", "0")), random: .max) == .wait(milliseconds: 999))
+    }
+
+    @Test func `an expired token is fetched at once, but not in a loop`() {
+        var policy = ReconnectPolicy()
+        #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 5, random: 0) == .wait(milliseconds: 0))
+        #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 5, random: 0) == .wait(milliseconds: 500))
+        #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 20_000, random: 0) == .wait(milliseconds: 0))
+    }
+
+    @Test func `waits are random between half a second and a bound that doubles to 20 s`() {
+        var low = ReconnectPolicy()
+        var high = ReconnectPolicy()
+        let waits = (0..<8).map { _ in
+            (
+                low.verdict(on: .noPong, openMilliseconds: nil, random: 0),
+                high.verdict(on: .noPong, openMilliseconds: nil, random: .max)
+            )
+        }
+        for (least, _) in waits { #expect(least == .wait(milliseconds: 500)) }
+        let bounds: [UInt64] = [1000, 2000, 4000, 8000, 16_000, 20_000, 20_000, 20_000]
+        #expect(waits.map(\.1) == bounds.map { .wait(milliseconds: $0 - 1) })
+    }
+
+    @Test func `a connection that stood long ends the row of failures`() {
+        var policy = ReconnectPolicy()
+        for _ in 0..<6 { _ = policy.verdict(on: .noPong, openMilliseconds: nil, random: 0) }
+        #expect(policy.verdict(on: .noPong, openMilliseconds: 19_999, random: .max) == .wait(milliseconds: 19_999))
+        #expect(policy.verdict(on: .noPong, openMilliseconds: 20_000, random: .max) == .wait(milliseconds: 999))
+    }
+}
