@@ -81,8 +81,8 @@ let package = Package(
 
         // Where the worlds meet.
         core(
-            "Gateway", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "CJOSE",
-            "CYAML", "CLinux"),
+            "Gateway", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "Options",
+            "CJOSE", "CYAML", "CLinux"),
         core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
 
         program("livegate", "Gateway", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
@@ -97,7 +97,7 @@ let package = Package(
         tests("KafkaTests", "Kafka"),
         tests("LoggingTests", "Logging"),
         tests("OptionsTests", "Options"),
-        tests("GatewayTests", "Gateway", "LiveUpdates", "TLS", "CJOSE"),
+        tests("GatewayTests", "Gateway", "LiveUpdates", "Logging", "Options", "Reactor", "TLS", "CJOSE"),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport"),
         tests("LivecatTests", "livecat", "LiveClient", "Options"),
     ] + fuzzTargets,

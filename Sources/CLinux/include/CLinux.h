@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "Environment.h"
 #include "GetOption.h"
 #include "Polling.h"
 #include "Process.h"

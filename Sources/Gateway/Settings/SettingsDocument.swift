@@ -1,0 +1,63 @@
+import Options
+
+/// The settings as a document for people: what `livegate config` prints.
+package enum SettingsDocument {
+    private static let columns = 100
+
+    /// All settings with what holds where nobody says anything, each with its explanation; `check` accepts it.
+    package static var text: String {
+        var text = comment("The settings of livegate, each with the value that it has when it is left out.", indent: "")
+        text += comment(
+            """
+            Sizes are bytes, or have KiB, MiB or GiB; durations are a whole number and ms, s, m, h or d. Relative paths are \
+            relative to this file.
+            """, indent: "")
+        text += comment(
+            """
+            Every key is also a variable, which goes over this file: limits.max_headers is LIVEGATE_LIMITS_MAX_HEADERS; \
+            lists by comma, maps and auth.jwt as YAML in one line.
+            """, indent: "")
+        var section = ""
+        for row in SettingsTable.rows {
+            let parts = row.path.split(separator: ".", maxSplits: 1)
+            let isInSection = parts.count == 2
+            if !isInSection || parts[0] != section { text += "\n" }
+            if isInSection, parts[0] != section { text += "\(parts[0]):\n" }
+            section = isInSection ? String(parts[0]) : ""
+            let indent = isInSection ? "  " : ""
+            text += comment(row.explanation, indent: indent)
+            if row.path == SettingsTable.jwt.row.path { text += issuerComment(indent: indent) }
+            text += "\(indent)\(parts[parts.count - 1]): \(row.standard)\n"
+        }
+        return text
+    }
+
+    private static func issuerComment(indent: String) -> String {
+        var text = ""
+        for row in SettingsTable.issuerRows {
+            text += comment("  \(row.path): \(row.explanation)", indent: indent, hanging: "    ")
+        }
+        text += comment("For example:", indent: indent)
+        for line in [
+            "jwt:", "  - issuer: https://id.example.com/", "    audience: livegate", "    algorithms: [ES256]",
+            "    keys: keys.json", "    account_claim: account_id",
+        ] {
+            text += "\(indent)#   \(line)\n"
+        }
+        return text
+    }
+
+    private static func comment(_ sentences: String, indent: String, hanging: String = "") -> String {
+        var lines: [String] = []
+        var line = ""
+        for word in sentences.split(separator: " ") {
+            if !line.isEmpty, indent.count + 2 + line.count + 1 + word.count > columns {
+                lines.append(line)
+                line = hanging
+            }
+            line += (line.isEmpty || line == hanging ? "" : " ") + word
+        }
+        lines.append(line)
+        return lines.map { "\(indent)# \($0)\n" }.joined()
+    }
+}

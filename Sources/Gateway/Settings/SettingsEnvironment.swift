@@ -1,0 +1,70 @@
+import CLinux
+import Options
+
+/// The variables `LIVEGATE_…`.
+package struct SettingsEnvironment: Sendable {
+    let variables: [(name: String, value: String)]
+
+    package init(_ variables: [(name: String, value: String)]) {
+        self.variables = variables.filter { $0.name.hasPrefix(SettingsTable.variablePrefix) }
+    }
+
+    /// The variables of this process. Nobody here ever changes them.
+    package static func ofProcess() -> SettingsEnvironment {
+        var variables: [(name: String, value: String)] = []
+        var next = unsafe process_environment()
+        while let entry = unsafe next?.pointee {
+            let words = unsafe String(cString: entry).split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if words.count == 2 { variables.append((String(words[0]), String(words[1]))) }
+            unsafe next = next?.advanced(by: 1)
+        }
+        return SettingsEnvironment(variables)
+    }
+
+    /// What the variables say, the more exact ones first: `LIVEGATE_TLS_KEY` goes over `LIVEGATE_TLS`.
+    var layers: [SettingsLayer] {
+        let settings = SettingsTable.rows.compactMap { row in
+            value(row.variable).map {
+                SettingsLayer(variable: row.variable, $0, path: row.path, shape: row.shape)
+            }
+        }
+        let sections = Self.sections.compactMap { path in
+            let name = SettingsTable.variable(path)
+            return value(name).map { SettingsLayer(variable: name, $0, path: path, shape: .structured) }
+        }
+        return settings + sections
+    }
+
+    /// Single properties of librdkafka: `LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD` is `sasl.password`.
+    var kafkaProperties: [(name: String, variable: String, value: String)] {
+        variables.compactMap { variable in
+            let prefix = SettingsTable.kafkaSettings.row.variable + "_"
+            guard variable.name.hasPrefix(prefix), variable.name.count > prefix.count else { return nil }
+            let name = variable.name.dropFirst(prefix.count).lowercased().replacing("_", with: ".")
+            return (name, variable.name, variable.value)
+        }
+    }
+
+    /// Variables that mean nothing, as warnings.
+    var warnings: [SettingsProblem] {
+        let known = SettingsTable.rows.map(\.variable) + Self.sections.map(SettingsTable.variable)
+        let properties = Set(kafkaProperties.map(\.variable))
+        return variables.filter { !known.contains($0.name) && !properties.contains($0.name) }.map { variable in
+            let nearest = NearestName.nearest(to: variable.name, among: known) ?? ""
+            return SettingsProblem(
+                SettingsPlace(.variable(variable.name)), key: "", "means nothing: did you mean \(nearest)?",
+                isWarning: true)
+        }
+    }
+
+    private func value(_ name: String) -> String? {
+        // Of a name that stands twice the C library takes the first, too.
+        variables.first { $0.name == name }?.value
+    }
+
+    /// `tls`, `kafka` and so on.
+    private static let sections: [String] = SettingsLayer.children(of: "").filter { name in
+        !SettingsTable.rows.contains { $0.path == name }
+    }
+}

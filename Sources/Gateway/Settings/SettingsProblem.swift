@@ -1,0 +1,62 @@
+import Options
+
+/// Where a setting comes from.
+package enum SettingsOrigin: Hashable, Sendable {
+    /// The settings file, by the name that it was called with.
+    case file(String)
+    /// An environment variable.
+    case variable(String)
+    /// A flag of the command line, without its dashes.
+    case flag(String)
+    /// A file that a setting names.
+    case otherFile(String)
+}
+
+/// A place that an operator can look at.
+package struct SettingsPlace: Hashable, Sendable {
+    package let origin: SettingsOrigin
+    /// From 1; nil where there are no lines, or where it is what the file lacks.
+    package let line: Int?
+
+    package init(_ origin: SettingsOrigin, line: Int? = nil) {
+        self.origin = origin
+        self.line = line
+    }
+}
+
+extension SettingsPlace: CustomStringConvertible {
+    package var description: String {
+        let name =
+            switch origin {
+            case .file(let path), .otherFile(let path): path
+            case .variable(let name): name
+            case .flag(let name): "--\(name)"
+            }
+        return line.map { "\(name):\($0)" } ?? name
+    }
+}
+
+/// Something in the settings that cannot be, or, as a warning, that nobody can have meant.
+package struct SettingsProblem: Error, Hashable, Sendable {
+    package let place: SettingsPlace
+    /// The way to the setting, such as `kafka.topics[1]`; empty where there is none.
+    package let key: String
+    /// What is wrong and what would be right. The value of a secret never stands in it.
+    package let text: String
+    package let isWarning: Bool
+
+    package init(_ place: SettingsPlace, key: String, _ text: String, isWarning: Bool = false) {
+        self.place = place
+        self.key = key
+        self.text = text
+        self.isWarning = isWarning
+    }
+}
+
+extension SettingsProblem: CustomStringConvertible {
+    /// One line: `livegate.yaml:12: limits.max_headers: '0' is not a whole number from 1 to 1000`.
+    package var description: String {
+        let words = ["\(place)", isWarning ? "warning" : "", key, text]
+        return words.filter { !$0.isEmpty }.joined(separator: ": ").printable
+    }
+}
