@@ -1,0 +1,120 @@
+import LiveUpdates
+
+/// Records as an incident-response monolith publishes them, for the demo: incidents of several accounts live their
+/// lives beside each other, with alerts, notes and responder requests among them.
+///
+/// Pure and deterministic: the same seed gives the same records. It knows no clock; each record says when it is due,
+/// and nothing is due before it is asked for. Its memory is bounded by `maximumOpenIncidents` an account.
+package struct IncidentFeed: Sendable {
+    /// One record, ready to be produced.
+    package struct Record: Equatable, Sendable {
+        /// Milliseconds since the feed began; never less than that of the record before.
+        package let due: UInt64
+        /// The key, so that the records of an account stay in order in one partition.
+        package let account: String
+        package let value: [UInt8]
+    }
+
+    /// Incidents of one account at a time: as many as fit a screen that somebody watches.
+    package static let maximumOpenIncidents = 12
+    /// The time between two new incidents of one account, about.
+    static let meanPauseMilliseconds: UInt64 = 4_000
+
+    /// The mapping that the records are made for: alerts are dropped, what belongs to incidents gets short names.
+    package static var mapping: EventMapping.Settings {
+        var settings = EventMapping.Settings(preset: Preset.rails.rawValue)
+        settings.rename = [
+            EventMapping.Translation(from: "incidents::note", to: "note"),
+            EventMapping.Translation(from: "incidents::responder_request", to: "responder_request"),
+        ]
+        return settings
+    }
+
+    private let accounts: [String]
+    private let startMilliseconds: Int64
+    private var numbers: FeedNumbers
+    private var pending = FeedAgenda()
+    private var openIncidents: [Int]
+    private var requestCount: UInt64 = 0
+
+    /// - Parameters:
+    ///   - accounts: at least one.
+    ///   - startMilliseconds: what the records' own time stamps count from, since 1970.
+    package init(seed: UInt64, accounts: [String], startMilliseconds: Int64) {
+        precondition(!accounts.isEmpty, "a feed needs an account")
+        self.accounts = accounts
+        self.startMilliseconds = startMilliseconds
+        numbers = FeedNumbers(seed: seed)
+        openIncidents = accounts.map { _ in 0 }
+        // The first account begins at once, with the incident that README shows; the others follow within moments.
+        for account in accounts.indices {
+            pending.add(FeedStep(due: UInt64(account) * 350, account: account, action: .open))
+        }
+    }
+
+    /// The next record. It never ends: accounts keep having incidents.
+    package mutating func next() -> Record {
+        while true {
+            guard let step = pending.popFirst() else { preconditionFailure("each account always has a next incident") }
+            switch step.action {
+            case .open: open(step)
+            case .close: openIncidents[step.account] -= 1
+            case .publish(let change): return record(of: change, at: step)
+            }
+        }
+    }
+
+    /// A new incident, unless too many are open, and the moment of the next one.
+    private mutating func open(_ step: FeedStep) {
+        let pause = numbers.around(Self.meanPauseMilliseconds)
+        pending.add(FeedStep(due: step.due + pause, account: step.account, action: .open))
+        guard openIncidents[step.account] < Self.maximumOpenIncidents else { return }
+        openIncidents[step.account] += 1
+        let isFirst = step.due == 0 && step.account == 0
+        let life = IncidentLife(id: isFirst ? "PAM4FGS" : numbers.identifier(), numbers: &numbers)
+        for moment in life.moments {
+            pending.add(
+                FeedStep(due: step.due + moment.after, account: step.account, action: .publish(moment.change)))
+        }
+        pending.add(FeedStep(due: step.due + life.lastsMilliseconds, account: step.account, action: .close))
+    }
+
+    private mutating func record(of change: FeedChange, at step: FeedStep) -> Record {
+        requestCount += 1
+        let account = accounts[step.account]
+        let value = change.value(
+            account: account, occurred: startMilliseconds + Int64(step.due), request: requestCount)
+        return Record(due: step.due, account: account, value: value)
+    }
+}
+
+/// What happens at a moment of the feed.
+struct FeedStep: Sendable {
+    enum Action: Sendable {
+        case open
+        case publish(FeedChange)
+        case close
+    }
+
+    let due: UInt64
+    let account: Int
+    let action: Action
+}
+
+/// The steps to come, in the order of their moments, those of one moment as they were added.
+struct FeedAgenda: Sendable {
+    /// Latest first, so that the next one is cheap to take.
+    private var steps: [FeedStep] = []
+
+    mutating func add(_ step: FeedStep) {
+        var low = 0
+        var high = steps.count
+        while low < high {
+            let middle = (low + high) / 2
+            if steps[middle].due > step.due { low = middle + 1 } else { high = middle }
+        }
+        steps.insert(step, at: low)
+    }
+
+    mutating func popFirst() -> FeedStep? { steps.popLast() }
+}
