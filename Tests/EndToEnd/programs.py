@@ -1,0 +1,129 @@
+"""The built programs and what they talk to, as processes that end with their test."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(os.environ.get("LIVEGATE_BIN", ROOT / ".build-release/release"))
+SHARED = Path(os.environ.get("LIVEGATE_SHARED", ROOT.parent / "shared"))
+# A sanitizer makes programs some ten times slower; conditions get that much longer to come true.
+PATIENCE = 5 if os.environ.get("LIVEGATE_SANITIZER") else 1
+
+
+def eventually(condition, within=10.0, what="the condition"):
+    """Returns the first true result of `condition`, asked again and again until `within` seconds are over."""
+    end = time.monotonic() + within * PATIENCE
+    while True:
+        result = condition()
+        if result:
+            return result
+        assert time.monotonic() < end, f"{what} did not come true within {within * PATIENCE:g} s"
+        time.sleep(0.02)
+
+
+def free_port():
+    """A port of 127.0.0.1 that was free a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Program:
+    """A process in a group of its own, its output lines kept as they come."""
+
+    def __init__(self, *command, env=None, cwd=None):
+        self.command = [str(word) for word in command]
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            encoding="utf-8", errors="backslashreplace", start_new_session=True, cwd=cwd, env={**os.environ, **(env or {})})
+        self.out, self.err = [], []
+        self.readers = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in
+                        ((self.process.stdout, self.out), (self.process.stderr, self.err))]
+        for reader in self.readers:
+            reader.start()
+
+    @staticmethod
+    def _read(stream, lines):
+        for line in stream:
+            lines.append(line.rstrip("\n"))
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def line(self, text, within=10.0):
+        """The first line of output or error that contains `text`, waited for."""
+        def find():
+            found = next((line for line in self.out + self.err if text in line), None)
+            assert found is not None or self.process.poll() is None, f"ended before '{text}': {self.told()}"
+            return found
+        return eventually(find, within, f"'{text}' from {self.command[0]}")
+
+    def told(self):
+        return f"{self.command}\nstdout: {self.out[-20:]}\nstderr: {self.err[-20:]}"
+
+    def send(self, line):
+        self.process.stdin.write(line + "\n")
+        self.process.stdin.flush()
+
+    def wait(self, within=10.0):
+        """The status with which it ends by itself."""
+        try:
+            status = self.process.wait(within * PATIENCE)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"still running after {within * PATIENCE:g} s: {self.told()}") from None
+        for reader in self.readers:
+            reader.join(5)
+        return status
+
+    def signal(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+
+    def end(self):
+        """Ends the process and whatever it has started."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(10 * PATIENCE)
+            except subprocess.TimeoutExpired:
+                pass
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+
+
+def run(name, *arguments, input=None, env=None, within=30.0):
+    """Runs a built program to its end. Returns status, standard output and standard error, as bytes decoded."""
+    done = subprocess.run(
+        [PROGRAMS / name, *map(str, arguments)], input=input, capture_output=True, text=True, encoding="utf-8",
+        env={**os.environ, **(env or {})}, timeout=within * PATIENCE, stdin=None if input is not None else subprocess.DEVNULL)
+    return done.returncode, done.stdout, done.stderr
+
+
+def produce(bootstrap, topic, records, partition=0, **properties):
+    """Produces records with kcat, acknowledged by the broker when this returns. A record is a text or bytes without line
+    ends, or a pair of a key and one."""
+    lines = [b"\x1f".join(map(_bytes, record)) if isinstance(record, tuple) else _bytes(record) for record in records]
+    keyed = ["-K", "\x1f"] if any(isinstance(record, tuple) for record in records) else []
+    options = [word for name, value in properties.items() for word in ("-X", f"{name.replace('_', '.')}={value}")]
+    done = subprocess.run(
+        ["kcat", "-P", "-b", bootstrap, "-t", topic, "-p", str(partition), *keyed, *options],
+        input=b"\n".join(lines) + b"\n", capture_output=True, timeout=60 * PATIENCE)
+    assert done.returncode == 0, done.stderr.decode(errors="replace")
+
+
+def _bytes(value):
+    return value if isinstance(value, bytes) else (value if isinstance(value, str) else json.dumps(value)).encode()

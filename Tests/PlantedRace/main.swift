@@ -1,0 +1,22 @@
+import Dispatch
+import Reactor
+
+/// A number that two event loops change without agreement.
+///
+// SAFETY: none, and that is the point: the thread sanitizer must report this race, or `Tests/run tsan` fails, since a
+// sanitizer that misses it would miss one in the gateway's loops as well. Built on demand only.
+final class Unprotected: @unchecked Sendable {
+    var count = 0
+}
+
+let number = Unprotected()
+let finished = DispatchSemaphore(value: 0)
+let loops = ["left", "right"].map { try? EventLoop(label: $0) }
+for loop in loops {
+    loop?.execute {
+        for _ in 0..<1000 { number.count += 1 }
+        finished.signal()
+    }
+}
+for _ in loops { finished.wait() }
+print("counted to \(number.count)")

@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# Sourced by Tests/run: unit tests and the built programs under the address sanitizer.
+
+asan=(--sanitize=address --scratch-path .build-asan)
+# Leaks are left out: the Swift runtime keeps what it has made for its types until the process ends.
+asan_options="detect_leaks=0 exitcode=67"
+
+if check 'build for the address sanitizer' swift build --build-tests "${asan[@]}"; then
+    sanitized=$(swift build "${asan[@]}" --show-bin-path)
+    export ASAN_OPTIONS=$asan_options
+    swift_tests asan-unit --skip '^TidyTests\.' "${asan[@]}"
+    export ASAN_OPTIONS="$asan_options log_path=$results/asan-report"
+    LIVEGATE_SANITIZER=address python_tests asan "$sanitized" -m 'not slow and not unsanitized'
+    unset ASAN_OPTIONS
+    no_reports 'address sanitizer' "$results"/asan-report.*
+fi

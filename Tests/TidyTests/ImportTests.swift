@@ -1,0 +1,66 @@
+import Testing
+
+/// Arrows point downward only (DESIGN, "Pieces").
+struct ImportTests {
+    /// What each target may import. The C library is below all but the protocol cores; Foundation is below none;
+    /// Dispatch is the reactor's alone.
+    static let allowed: [String: Set<String>] = [
+        "HTTP": [],
+        "WebSocket": ["CZlib"],
+        "LiveUpdates": ["CSimdJSON"],
+        "Reactor": ["CLinux", "Glibc", "Dispatch", "Synchronization"],
+        "TLS": ["COpenSSL", "Glibc", "Synchronization"],
+        "Transport": ["Reactor", "TLS"],
+        "Kafka": ["CRdKafka", "Glibc", "Synchronization"],
+        "Logging": ["CLinux", "Glibc", "Synchronization"],
+        "Options": ["CLinux", "Glibc", "Synchronization"],
+        "Gateway": [
+            "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "CJOSE", "CYAML",
+            "CLinux",
+            "Glibc", "Synchronization",
+        ],
+        "LiveClient": [
+            "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc", "Synchronization",
+        ],
+        "livegate": ["Gateway", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux", "Glibc"],
+        "livecat": [
+            "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Options", "CLinux", "Glibc", "Synchronization",
+        ],
+        "livebench": ["Gateway", "LiveClient", "Kafka", "Options", "CLinux", "Glibc", "Synchronization"],
+    ]
+
+    static func imports(_ file: SourceTree.File) -> [String] {
+        file.code.filter { $0.mentions("import ") }.compactMap { line in
+            line.firstMatch(of: /^\s*(?:@\w+\s+|public\s+|package\s+|internal\s+)*import\s+(?:\w+\s+)?(\w+)/).map {
+                String($0.1)
+            }
+        }
+    }
+
+    @Test func `each target imports only what is below it`() {
+        for file in SourceTree.swiftFiles where file.isSource {
+            guard let allowed = Self.allowed[file.target] else {
+                Issue.record("\(file): no rule for the target \(file.target)")
+                continue
+            }
+            for name in Self.imports(file) { #expect(allowed.contains(name), "\(file) imports \(name)") }
+        }
+    }
+
+    @Test func `no package from outside and no SwiftNIO`() {
+        for file in SourceTree.files where file.path == "Package.swift" {
+            #expect(!file.code.contains { $0.contains(".package(") })
+        }
+        for file in SourceTree.swiftFiles {
+            #expect(!Self.imports(file).contains { $0.hasPrefix("NIO") || $0.hasPrefix("_NIO") }, "\(file)")
+        }
+    }
+
+    @Test func `only the client library is public`() {
+        for file in SourceTree.swiftFiles where file.isSource && file.target != "LiveClient" {
+            for (index, line) in file.code.enumerated() where line.mentions("public ", "open ") {
+                #expect(!line.contains(/^\s*(public|open)\s/), "\(file):\(index + 1)")
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+
+/// The files of the repository, by their paths from its root.
+struct SourceTree {
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    struct File: Sendable, CustomStringConvertible {
+        let path: String
+        let text: String
+        /// Its code line by line, if it is Swift.
+        let code: [String]
+        var description: String { path }
+
+        init(path: String, text: String) {
+            self.path = path
+            self.text = text
+            code = path.hasSuffix(".swift") ? SourceText(text).code : []
+        }
+
+        var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+        /// The folder below `Sources` or `Tests`: the name of the target for most.
+        var target: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
+        var isSource: Bool { path.hasPrefix("Sources/") }
+    }
+
+    /// Every text file below `Sources`, `Tests` and `deploy`, and those of the root and `.ci`. A file that is not UTF-8
+    /// is none, and records that others wrote are theirs.
+    static let files: [File] = {
+        let names = ["Sources", "Tests", "deploy", ".ci", "Package.swift", "README.md"]
+        return names.flatMap { name -> [File] in
+            let place = root.appendingPathComponent(name)
+            let below = FileManager.default.enumerator(atPath: place.path)?.compactMap { $0 as? String }.map {
+                "\(name)/\($0)"
+            }
+            return (below ?? [name]).sorted().compactMap { path in
+                guard !path.contains("/__pycache__/"), !path.contains("/Records/") else { return nil }
+                return (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)).map {
+                    File(path: path, text: $0)
+                }
+            }
+        }
+    }()
+
+    static let swiftFiles = files.filter { $0.path.hasSuffix(".swift") }
+
+    /// What stands in the root, without dot files.
+    static var topLevel: Set<String> {
+        let all = (try? FileManager.default.contentsOfDirectory(atPath: root.path)) ?? []
+        return Set(all.filter { !$0.hasPrefix(".") })
+    }
+}
