@@ -1,1 +1,45 @@
-@main struct Main { static func main() {} }
+import Glibc
+import Options
+
+@main struct Main {
+    static func main() async {
+        let arguments = Livegate.table.parseOrExit()
+        guard let command = Livegate.commands.first(where: { [$0.table.name] == arguments.path }) else {
+            preconditionFailure("the parser lets no command through that is not in its table")
+        }
+        exit(await command.run(arguments).code)
+    }
+}
+
+/// The program: its commands, in the order of the help.
+enum Livegate {
+    /// A command: what stands on its command line, and what it does.
+    struct Subcommand: Sendable {
+        let table: Command
+        let run: @Sendable (Arguments) async -> ExitStatus
+    }
+
+    static let commands: [Subcommand] = [
+        Subcommand(table: ServeCommand.table, run: ServeCommand.run),
+        Subcommand(table: CheckCommand.table, run: CheckCommand.run),
+        Subcommand(table: ConfigCommand.table, run: ConfigCommand.run),
+        Subcommand(table: MapCommand.table, run: MapCommand.run),
+        Subcommand(table: TokenCommand.table, run: TokenCommand.run),
+        Subcommand(table: CompletionCommand.table, run: CompletionCommand.run),
+        Subcommand(table: ManCommand.table, run: ManCommand.run),
+    ]
+
+    static let table = Command(
+        "livegate", summary: "carry what changes from Kafka to mobile and web apps",
+        details: [
+            """
+            An app opens one WebSocket; whenever something of its account changes, it gets a message that says what, and \
+            fetches it from the ordinary API.
+            """
+        ],
+        statuses: [
+            (.success, "done"), (.wrongUse, "the command line is wrong"),
+            (.output, "standard output cannot be written"),
+        ],
+        sections: ManCommand.sections, commands: commands.map(\.table))
+}

@@ -36,7 +36,7 @@ enum TokenCommand {
             audience: arguments[audience], subject: arguments[subject], keyName: arguments[keyName],
             lifetimeSeconds: wholeSeconds(arguments[expires] ?? .seconds(3600)))
         if let problem = request.problem {
-            table.exitWrongUse("option '--\(problem.option)': its value \(problem.text)")
+            Livegate.table.exitWrongUse("option '--\(problem.option)': its value \(problem.text)")
         }
         do throws(TokenIssuer.KeyProblem) {
             let issuer = try TokenIssuer(

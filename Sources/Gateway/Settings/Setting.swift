@@ -6,9 +6,12 @@ struct Setting<Value: Sendable>: SettingDeclaration {
     /// - Parameters:
     ///   - path: the way to it, such as `limits.max_headers`.
     ///   - standard: what holds where nobody says anything, as YAML in one line.
-    ///   - flag: the flag of `serve` that says it.
+    ///   - flag: the flag of `serve` that says it, and what stands for its value.
     ///   - explanation: sentences for people who run a gateway.
-    init(_ path: String, _ kind: SettingKind<Value>, standard: String, flag: String? = nil, _ explanation: String) {
+    init(
+        _ path: String, _ kind: SettingKind<Value>, standard: String, flag: SettingRow.Flag? = nil,
+        _ explanation: String
+    ) {
         self.kind = kind
         row = SettingRow(
             path: path, expected: kind.expected, standard: standard, flag: flag, explanation: explanation,
@@ -22,12 +25,26 @@ protocol SettingDeclaration: Sendable {
 
 /// What is said about a setting without its type.
 package struct SettingRow: Sendable {
+    package struct Flag: Sendable {
+        /// Without its dashes.
+        package let name: String
+        package let placeholder: String
+
+        init(_ name: String, _ placeholder: String) {
+            self.name = name
+            self.placeholder = placeholder
+        }
+    }
+
     package let path: String
     package let expected: String
     package let standard: String
-    package let flag: String?
+    package let flag: Flag?
     package let explanation: String
     let shape: SettingShape
+
+    /// Whether a flag for it can be given several times.
+    package var isList: Bool { shape == .list }
 
     /// `LIVEGATE_LIMITS_MAX_HEADERS`
     package var variable: String { SettingsTable.variable(path) }

@@ -33,9 +33,9 @@ package enum SettingsDocument {
     }
 
     private static func issuerComment(indent: String) -> String {
-        var text = ""
+        var text = comment("An entry has:", indent: indent)
         for row in SettingsTable.issuerRows {
-            text += comment("  \(row.path): \(row.explanation)", indent: indent, hanging: "    ")
+            text += comment("- \(row.path): \(row.explanation)", indent: indent, hanging: "  ")
         }
         text += comment("For example:", indent: indent)
         for line in [

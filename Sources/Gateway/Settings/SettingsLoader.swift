@@ -48,7 +48,7 @@ package struct SettingsFlag: Sendable {
         guard let flag = row.flag, !words.isEmpty else { return nil }
         let isList = row.shape == .list
         let parts = isList ? words.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) } : []
-        return SettingsLayer(.flag(flag), row, words: isList ? parts.map { String($0.trimmingBlanks) } : words)
+        return SettingsLayer(.flag(flag.name), row, words: isList ? parts.map { String($0.trimmingBlanks) } : words)
     }
 }
 

@@ -7,13 +7,13 @@ import Options
 package enum SettingsTable {
     static let listen = Setting(
         "listen", .list("a list of addresses", of: .address, atLeastOne: true), standard: "[127.0.0.1:8080]",
-        flag: "listen",
+        flag: .init("listen", "ADDRESS"),
         """
         Where clients connect: 127.0.0.1:8080, [::1]:8080, :8080 (all addresses of the machine) or unix:/path. A stale \
         socket file is replaced, a live one is not.
         """)
     static let admin = Setting(
-        "admin", .address, standard: "127.0.0.1:9080", flag: "admin",
+        "admin", .address, standard: "127.0.0.1:9080", flag: .init("admin", "ADDRESS"),
         "Where GET /livez and /readyz are answered. Keep it away from clients.")
     static let loops = Setting(
         "loops", .integer(0...1024), standard: "0",
@@ -26,11 +26,11 @@ package enum SettingsTable {
         "tls.key", .path, standard: "''", "A PEM file with the private key of the certificate, RSA or ECDSA.")
 
     static let brokers = Setting(
-        "kafka.brokers", .brokers, standard: "127.0.0.1:9092", flag: "kafka-brokers",
+        "kafka.brokers", .brokers, standard: "127.0.0.1:9092", flag: .init("kafka-brokers", "HOST:PORT,…"),
         "Brokers to ask first, HOST:PORT, several by comma. The others are found through them.")
     static let topics = Setting(
         "kafka.topics", .list("a list of topics", of: .topic, atLeastOne: true), standard: "[incidents]",
-        flag: "topics",
+        flag: .init("topics", "TOPIC,…"),
         "Topics with the events, all partitions of each. A topic that is missing is waited for, and never made.")
     static let kafkaSettings = Setting(
         "kafka.settings", .kafkaProperties, standard: "{}",
@@ -107,7 +107,7 @@ extension SettingsTable {
         "How long brokers may be out of reach before /readyz says so. Connections stay.")
 
     static let logLevel = Setting(
-        "log.level", .choice(LogLevel.allCases.map(\.name)), standard: "info", flag: "log-level",
+        "log.level", .choice(LogLevel.allCases.map(\.name)), standard: "info", flag: .init("log-level", "LEVEL"),
         "The least that is told: \(LogLevel.allCases.map(\.name).joined(separator: ", ")).")
     static let logFormat = Setting(
         "log.format", .choice(["auto", "text", "json"]), standard: "auto",

@@ -6,7 +6,7 @@ func load(_ text: String, _ variables: [(String, String)] = [], _ flags: [(Strin
         text: Array(text.utf8), file: "/etc/livegate/gate.yaml",
         environment: SettingsEnvironment(variables.map { (name: $0.0, value: $0.1) }),
         flags: flags.compactMap { flag in
-            SettingsTable.rows.first { $0.flag == flag.0 }.map { SettingsFlag($0, words: flag.1) }
+            SettingsTable.rows.first { $0.flag?.name == flag.0 }.map { SettingsFlag($0, words: flag.1) }
         })
 }
 

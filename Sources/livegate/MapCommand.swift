@@ -1,0 +1,47 @@
+import Gateway
+import Glibc
+import LiveUpdates
+import Options
+
+/// `livegate map`: tries a mapping out.
+enum MapCommand {
+    static let table = Command(
+        "map", summary: "show what records become",
+        details: [
+            """
+            Reads records from standard input, one JSON object a line with topic, value and, where there are some, key and \
+            headers; anything else is a bare value. Prints a line for each: the account and the message, or why there is \
+            none.
+            """
+        ],
+        options: [SettingsArguments.config],
+        statuses: [(.success, "the input has ended"), (.settings, "the settings are wrong")])
+
+    static func run(_ arguments: Arguments) -> ExitStatus {
+        let outcome = SettingsArguments.load(arguments)
+        guard let settings = outcome.settings else {
+            SettingsArguments.tell(outcome.problems)
+            return .settings
+        }
+        let lines = MapLines(settings.events)
+        var input = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = unsafe read(STDIN_FILENO, &input, input.count)
+            let failure = errno
+            var output: [UInt8] = []
+            if count < 0 {
+                if failure == EINTR { continue }
+                StandardError.line(
+                    "livegate map: cannot read standard input: \(unsafe String(cString: strerror(failure)))")
+                return .noInput
+            }
+            if count == 0 {
+                lines.finish(into: &output)
+                StandardOutput.write(output)
+                return .success
+            }
+            lines.consume(input.span.extracting(first: count), into: &output)
+            StandardOutput.write(output)
+        }
+    }
+}

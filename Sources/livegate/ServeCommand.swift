@@ -1,0 +1,71 @@
+import Gateway
+import Glibc
+import Kafka
+import Logging
+import Options
+
+/// `livegate serve`: the gateway itself.
+enum ServeCommand {
+    static let table = Command(
+        "serve", summary: "run the gateway",
+        details: [
+            """
+            Flags go over the environment, which goes over the file. SIGTERM and SIGINT close all connections with 1001 \
+            and end the gateway within 5 seconds.
+            """
+        ],
+        options: [SettingsArguments.config] + SettingsArguments.flags.map(\.option),
+        statuses: [
+            (.success, "stopped by SIGTERM or SIGINT"), (.software, "librdkafka reported an error that it calls fatal"),
+            (.system, "an address is in use, or not ours"), (.settings, "the settings are wrong"),
+        ])
+
+    static func run(_ arguments: Arguments) async -> ExitStatus {
+        let file = arguments.required(SettingsArguments.config)
+        let outcome = SettingsArguments.load(arguments, flags: SettingsArguments.flags)
+        guard let settings = outcome.settings else { return refuse(outcome.problems) }
+        let check = SettingsCheck.run(settings, file: file, now: Int64(time(nil)))
+        guard let material = check.material else { return refuse(outcome.problems + check.problems) }
+        let writer: LogWriter
+        do throws(LoggingError) {
+            writer = try LogWriter(format: settings.log.format, level: settings.log.level)
+        } catch {
+            StandardError.line("livegate: \(error)")
+            return .system
+        }
+        defer { writer.flush() }
+        let logger = Logger("gateway", to: writer)
+        logger.notice("starting", [.version: "\(Release.version)", .library: "librdkafka \(KafkaLibrary.version)"])
+        for problem in outcome.problems + check.problems { warn(problem, logger) }
+        do throws(GatewayError) {
+            try await Service(GatewayServer.Parts(settings, material), logger: logger).run()
+            return .success
+        } catch {
+            logger.critical("the gateway cannot go on", [.error: "\(error)"])
+            return status(of: error)
+        }
+    }
+
+    private static func refuse(_ problems: [SettingsProblem]) -> ExitStatus {
+        SettingsArguments.tell(problems)
+        return .settings
+    }
+
+    /// A warning is a line of the log, so that whoever reads JSON gets nothing else.
+    private static func warn(_ problem: SettingsProblem, _ logger: Logger) {
+        logger.warning(
+            "a setting may not be what was meant",
+            [
+                .file: "\(problem.place)", .setting: problem.key.isEmpty ? .absent : .text(problem.key),
+                .reason: .text(problem.text),
+            ])
+    }
+
+    private static func status(of error: GatewayError) -> ExitStatus {
+        switch error {
+        case .settings, .kafka: .settings
+        case .listen, .system: .system
+        case .kafkaFatal: .software
+        }
+    }
+}

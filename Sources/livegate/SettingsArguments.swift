@@ -1,0 +1,43 @@
+import Gateway
+import Options
+
+/// `--config FILE`, and what comes of it.
+enum SettingsArguments {
+    static let config = SingleOption("config", .file(), isRequired: true, help: "the settings file")
+
+    /// A flag that says a setting, out of the settings' own table.
+    struct Flag: Sendable {
+        let row: SettingRow
+        let option: any OptionDeclaration
+        let words: @Sendable (Arguments) -> [String]
+
+        init?(_ row: SettingRow) {
+            guard let flag = row.flag else { return nil }
+            self.row = row
+            if row.isList {
+                let option = RepeatedOption(
+                    flag.name, .text(flag.placeholder), help: "instead of \(row.path) in the settings; can be repeated")
+                self.option = option
+                words = { $0[option] }
+            } else {
+                let option = SingleOption(
+                    flag.name, .text(flag.placeholder), help: "instead of \(row.path) in the settings")
+                self.option = option
+                words = { arguments in arguments[option].map { [$0] } ?? [] }
+            }
+        }
+    }
+
+    static let flags: [Flag] = SettingsTable.rows.compactMap(Flag.init)
+
+    /// The settings as this command line, the environment and the file have them.
+    static func load(_ arguments: Arguments, flags: [Flag] = []) -> SettingsOutcome {
+        Settings.load(
+            file: arguments.required(config), flags: flags.map { SettingsFlag($0.row, words: $0.words(arguments)) })
+    }
+
+    /// Every problem, one line each on standard error.
+    static func tell(_ problems: [SettingsProblem]) {
+        for problem in problems { StandardError.line("\(problem)") }
+    }
+}
