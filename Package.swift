@@ -92,7 +92,7 @@ let package = Package(
 
         program("livegate", "Gateway", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
         program("livecat", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Options", "CLinux"),
-        program("livebench", "Gateway", "LiveClient", "Kafka", "Options", "CLinux"),
+        program("livebench", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka", "Options"),
 
         program("mockbroker", path: "Tests/MockBroker", "Kafka"),
 

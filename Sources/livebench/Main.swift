@@ -1,1 +1,55 @@
-@main struct Main { static func main() {} }
+import Foundation
+import Options
+import Reactor
+
+/// Measures a gateway: connections, deliveries, latencies, and what they cost it.
+@main
+struct Main {
+    private static let connections = SingleOption(
+        "connections", .integer("N", in: 10...100_000), help: "connections of the largest scenario (default 10000)")
+    private static let loops = SingleOption(
+        "loops", .integer("N", in: 0...64), help: "event loops of the gateway; 0, the default, is one a core")
+    private static let only = RepeatedOption("only", .text("NAME"), help: "run the scenarios whose names begin so")
+    private static let program = SingleOption(
+        "livegate", .file("PROGRAM"), help: "the gateway to measure (default: the one beside this program)")
+    private static let json = Flag("json", help: "print JSON instead of a table")
+
+    static let table = Command(
+        "livebench", summary: "measure a gateway with an embedded broker and a crowd of clients on this machine",
+        details: ["Broker, clients and gateway share the machine: compare figures of one run, not of two machines."],
+        options: [connections, loops, only, program, json],
+        statuses: [(.success, "every scenario was complete"), (.software, "something was lost or did not start")])
+
+    static func main() async {
+        let arguments = table.parseOrExit()
+        let names = arguments[only]
+        let scenarios = Scenario.all(connections: arguments[connections] ?? 10_000).filter { scenario in
+            names.isEmpty || names.contains { scenario.name.hasPrefix($0) }
+        }
+        guard !scenarios.isEmpty else {
+            table.exitWrongUse("option '--only': no scenario is called so")
+        }
+        _ = try? ProcessLimits.raiseDescriptorLimit()
+        let before = Calibration.measure()
+        var measurements: [Measurement] = []
+        for scenario in scenarios {
+            StandardError.line("\(scenario.name): \(scenario.connections) connections …")
+            do {
+                measurements.append(
+                    try await scenario.run(
+                        program: arguments[program] ?? besideThisProgram, loops: arguments[loops] ?? 0))
+            } catch {
+                StandardError.line("livebench: \(scenario.name): \(error)")
+                exit(ExitStatus.software.code)
+            }
+        }
+        let report = Report(calibration: (before, Calibration.measure()), measurements: measurements)
+        StandardOutput.write(arguments[json] ? report.json : report.table)
+        exit((measurements.allSatisfy(\.isComplete) ? ExitStatus.success : ExitStatus.software).code)
+    }
+
+    private static var besideThisProgram: String {
+        let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? "./livebench"
+        return URL(fileURLWithPath: path).deletingLastPathComponent().appendingPathComponent("livegate").path
+    }
+}

@@ -1,0 +1,94 @@
+import HTTP
+import Reactor
+import TLS
+import Transport
+import WebSocket
+
+/// One connection of the crowd: shakes hands, then counts messages. Confined to its loop.
+final class BenchClient {
+    private enum Phase {
+        case handshake(ResponseParser)
+        case open
+        case ended
+    }
+
+    private unowned let crowd: Crowd
+    private let request: [UInt8]
+    private var phase = Phase.handshake(ResponseParser())
+    private var transport: Transport<BenchClient>?
+    private var receiver = WebSocketReceiver(role: .client, limits: BenchClient.limits)
+
+    /// Thin events are below 1 KiB; the rest is what every receiver must have.
+    private static let limits = WebSocketLimits(maximumMessageBytes: 4096, maximumControlFramesPerSecond: 1000)
+
+    init(crowd: Crowd, request: [UInt8]) {
+        self.crowd = crowd
+        self.request = request
+    }
+
+    func start(_ descriptor: consuming FileDescriptor, security: TransportSecurity, on shared: TransportLoop) {
+        do {
+            let transport = try Transport<BenchClient>(descriptor, security: security, on: shared)
+            self.transport = transport
+            transport.start(self)
+        } catch {
+            crowd.clientFailed("\(error)")
+        }
+    }
+
+    func close() { transport?.close(afterFlush: false) }
+
+    private func receiveAnswer(_ bytes: Span<UInt8>, _ parser: ResponseParser) {
+        var parser = parser
+        switch parser.consume(bytes) {
+        case .needMore: phase = .handshake(parser)
+        case .head(let head, let consumed):
+            guard head.status == 101 else { return fail("the handshake was answered with \(head.status)") }
+            phase = .open
+            crowd.clientOpened()
+            receiveFrames(bytes.extracting(droppingFirst: consumed))
+        case .failed(let fault): fail("\(fault)")
+        }
+    }
+
+    private func receiveFrames(_ bytes: Span<UInt8>) {
+        crowd.events.removeAll(keepingCapacity: true)
+        receiver.receive(bytes, now: crowd.loop.now, into: &crowd.events)
+        for event in crowd.events {
+            switch event {
+            case .message(_, let payload): crowd.clientReceived(payload)
+            case .close(let code, _): return fail("closed with \(code.map { "\($0.rawValue)" } ?? "no code")")
+            case .failed(let error): return fail("\(error)")
+            case .discarded, .ping, .pong: break
+            }
+        }
+    }
+
+    private func fail(_ reason: String) {
+        phase = .ended
+        transport?.close(afterFlush: false)
+        crowd.clientFailed(reason)
+    }
+}
+
+extension BenchClient: TransportOwner {
+    func transportOpened() { transport?.write(request) }
+
+    func transportReceived(_ bytes: Span<UInt8>) {
+        switch phase {
+        case .handshake(let parser): receiveAnswer(bytes, parser)
+        case .open: receiveFrames(bytes)
+        case .ended: break
+        }
+    }
+
+    func transportEnded(_ end: TransportEnd) {
+        transport = nil
+        if case .ended = phase { return }
+        phase = .ended
+        crowd.clientLost("\(end)")
+    }
+}
+
+@available(*, unavailable)
+extension BenchClient: Sendable {}

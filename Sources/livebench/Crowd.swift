@@ -1,0 +1,146 @@
+import HTTP
+import Reactor
+import TLS
+import Transport
+import WebSocket
+
+/// The clients of one run, on a loop of their own. Confined to it.
+final class Crowd {
+    /// Handshakes under way at once: enough to keep the server busy, few enough that none waits for its deadline.
+    static let handshakesAtOnce = 64
+    /// For everything to arrive; what has not by then is lost, and the report says so.
+    static let patienceMilliseconds: UInt64 = 60_000
+
+    /// What the crowd has seen.
+    struct Outcome: Sendable {
+        let opened: Int
+        let received: Int
+        let failures: [String: Int]
+        let latencies: [UInt32]
+    }
+
+    let loop: EventLoop
+    /// What a receiver made of the bytes at hand; kept between calls for its memory alone.
+    var events: [WebSocketEvent] = []
+    private var opened = 0
+    private var received = 0
+    private var failures: [String: Int] = [:]
+    /// From produce to receive, in µs.
+    private var latencies: [UInt32] = []
+
+    private let plan: CrowdPlan
+    private let shared: TransportLoop
+    private var clients: [BenchClient] = []
+    private var underWay = 0
+    private var awaited: (received: Int, done: () -> Void)?
+    private var patience: Timer?
+    private var allOpen: (() -> Void)?
+
+    init(_ plan: CrowdPlan, loop: EventLoop) {
+        self.plan = plan
+        self.loop = loop
+        var limits = TransportLimits()
+        limits.handshakesPerTick = 16
+        shared = TransportLoop(loop: loop, limits: limits)
+        clients.reserveCapacity(plan.connections)
+    }
+
+    var outcome: Outcome {
+        Outcome(opened: opened, received: received, failures: failures, latencies: latencies)
+    }
+
+    // MARK: - Opening
+
+    /// Opens every connection; `done` is called when all of them are open or have failed.
+    func open(_ done: @escaping () -> Void) {
+        allOpen = done
+        for _ in 0..<min(Self.handshakesAtOnce, plan.connections) { openNext() }
+    }
+
+    private func openNext() {
+        guard clients.count < plan.connections else { return }
+        let client = BenchClient(crowd: self, request: plan.request(clients.count))
+        clients.append(client)
+        underWay += 1
+        Connector.connect(to: .address(plan.address(clients.count - 1)), loop: loop) { [weak self] result in
+            guard let self else { return }
+            switch consume result {
+            case .success(let descriptor): client.start(descriptor, security: plan.security, on: shared)
+            case .failure(let error): clientFailed("\(error)")
+            }
+        }
+    }
+
+    func clientOpened() {
+        opened += 1
+        handshakeEnded()
+    }
+
+    func clientFailed(_ reason: String) {
+        failures[reason, default: 0] += 1
+        handshakeEnded()
+    }
+
+    func clientLost(_ reason: String) { failures[reason, default: 0] += 1 }
+
+    private func handshakeEnded() {
+        underWay -= 1
+        openNext()
+        if underWay == 0, clients.count == plan.connections, let done = allOpen.take() { done() }
+    }
+
+    // MARK: - Receiving
+
+    /// Calls `done` when so many messages have been received in all, or the time is up.
+    func await(_ count: Int, withinMilliseconds limit: UInt64, _ done: @escaping () -> Void) {
+        awaited = (count, done)
+        let timer = loop.schedule(afterMilliseconds: limit) { [weak self] in self?.finishWaiting() }
+        patience = timer
+        if received >= count { finishWaiting() }
+    }
+
+    func clientReceived(_ payload: [UInt8]) {
+        received += 1
+        if let sent = BenchEvent.microseconds(in: payload) {
+            latencies.append(UInt32(clamping: BenchEvent.now() - sent))
+        }
+        if let awaited, received >= awaited.received { finishWaiting() }
+    }
+
+    private func finishWaiting() {
+        guard let done = awaited?.done else { return }
+        awaited = nil
+        if let timer = patience.take() { loop.cancel(timer) }
+        done()
+    }
+
+    func close() {
+        for client in clients { client.close() }
+        clients.removeAll()
+    }
+}
+
+@available(*, unavailable)
+extension Crowd: Sendable {}
+
+/// How a crowd connects.
+struct CrowdPlan: Sendable {
+    let connections: Int
+    let port: UInt16
+    let security: TransportSecurity
+    /// Tokens, one an account, given to connections in turn; empty for the anonymous account.
+    let tokens: [String]
+
+    /// A loopback address has 28,000 free ports; connections are spread over several.
+    func address(_ index: Int) -> SocketAddress {
+        .ipv4(0x7F00_0001 + UInt32(index / 20_000), port: port)
+    }
+
+    func request(_ index: Int) -> [UInt8] {
+        // The key's value is nobody's concern here; RFC 6455 wants it fresh for caches in between, and there is none.
+        var text = "GET /live/v1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        text += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        if !tokens.isEmpty { text += "Authorization: Bearer \(tokens[index % tokens.count])\r\n" }
+        return Array((text + "\r\n").utf8)
+    }
+}

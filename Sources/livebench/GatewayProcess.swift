@@ -1,0 +1,147 @@
+import Foundation
+
+/// The gateway under test: `livegate serve` in a process of its own, so that what it uses can be told from what the
+/// load uses.
+final class GatewayProcess {
+    struct Usage {
+        /// User and system time, kernel work for its sockets included, in µs.
+        let cpuMicroseconds: Int64
+        /// Resident memory that is its own, in bytes.
+        let residentBytes: Int64
+    }
+
+    struct Problem: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let port: UInt16
+    private let process = Process()
+    private let folder: URL
+
+    /// Starts it and waits until it lets clients in.
+    ///
+    /// - Parameter program: the path of `livegate`.
+    init(program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool) throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("livebench-\(getpid())-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        port = try Self.freePort()
+        let admin = try Self.freePort()
+        var settings = """
+            listen: [':\(port)']
+            admin: 127.0.0.1:\(admin)
+            loops: \(loops)
+            kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '10'}}
+            events: {preset: rails}
+            limits: {max_pending_bytes: 64MiB}
+            log: {level: warning}
+
+            """
+        if tokens.isEmpty {
+            settings += "auth: {anonymous: \(BenchToken.onlyAccount)}\n"
+        } else {
+            settings += "auth: {tokens: tokens.yaml}\n"
+            let list = tokens.map { "- {sha256: \($0.sha256), account: \($0.account), subject: bench}\n" }.joined()
+            try list.write(to: folder.appendingPathComponent("tokens.yaml"), atomically: true, encoding: .utf8)
+        }
+        if isSecure {
+            try Self.makeCertificate(in: folder)
+            settings += "tls: {certificate: chain.pem, key: key.pem}\n"
+        }
+        let file = folder.appendingPathComponent("livegate.yaml")
+        try settings.write(to: file, atomically: true, encoding: .utf8)
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = ["serve", "--config", file.path]
+        try process.run()
+        try waitUntilReady(admin)
+    }
+
+    func stop() {
+        if process.isRunning {
+            process.terminate()
+            process.waitUntilExit()
+        }
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    // MARK: - What it uses
+
+    func usage() throws -> Usage {
+        let stat = try String(contentsOfFile: "/proc/\(process.processIdentifier)/stat", encoding: .utf8)
+        // Behind the name, which may hold blanks: user and system time are fields 14 and 15 (proc(5)).
+        let fields = stat[stat.lastIndex(of: ")")!...].split(separator: " ")
+        let ticks = (Int64(fields[12]) ?? 0) + (Int64(fields[13]) ?? 0)
+        let rollup = try String(contentsOfFile: "/proc/\(process.processIdentifier)/smaps_rollup", encoding: .utf8)
+        let kilobytes = rollup.split(separator: "\n").filter { $0.hasPrefix("Private_") }
+            .compactMap { Int64($0.split(separator: " ")[1]) }.reduce(0, +)
+        return Usage(
+            cpuMicroseconds: ticks * 1_000_000 / Int64(sysconf(Int32(_SC_CLK_TCK))), residentBytes: kilobytes * 1024)
+    }
+
+    // MARK: - Start
+
+    private func waitUntilReady(_ admin: UInt16) throws {
+        for _ in 0..<200 {
+            guard process.isRunning else {
+                throw Problem(description: "livegate ended at its start with status \(process.terminationStatus)")
+            }
+            if Self.answersReady(admin) { return }
+            usleep(50_000)
+        }
+        throw Problem(description: "livegate was not ready within 10 s")
+    }
+
+    private static func answersReady(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        guard unsafe withLoopback(port, { unsafe connect(descriptor, $0, $1) }) == 0 else { return false }
+        let request = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        guard unsafe send(descriptor, request, request.utf8.count, Int32(MSG_NOSIGNAL)) > 0 else { return false }
+        var answer = [UInt8](repeating: 0, count: 64)
+        let count = unsafe recv(descriptor, &answer, answer.count, 0)
+        return String(decoding: answer.prefix(max(0, count)), as: UTF8.self).hasPrefix("HTTP/1.1 200")
+    }
+
+    /// A port that was free a moment ago.
+    private static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(descriptor) }
+        guard unsafe withLoopback(0, { unsafe bind(descriptor, $0, $1) }) == 0 else {
+            throw Problem(description: "no free port on the loopback address")
+        }
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = unsafe withUnsafeMutablePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe getsockname(descriptor, $0, &length) }
+        }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    private static func withLoopback(
+        _ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        return unsafe withUnsafePointer(to: &address) {
+            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+
+    private static func makeCertificate(in folder: URL) throws {
+        let tool = Process()
+        tool.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        tool.arguments =
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+            + ["-keyout", folder.appendingPathComponent("key.pem").path]
+            + ["-out", folder.appendingPathComponent("chain.pem").path, "-days", "2", "-subj", "/CN=localhost"]
+        tool.standardError = FileHandle.nullDevice
+        try tool.run()
+        tool.waitUntilExit()
+        guard tool.terminationStatus == 0 else {
+            throw Problem(description: "openssl, which makes the certificate, ended with \(tool.terminationStatus)")
+        }
+    }
+}

@@ -1,0 +1,54 @@
+/// What one scenario came to.
+struct Measurement: Sendable {
+    let scenario: Scenario
+    private(set) var opened = 0
+    private(set) var handshakesPerSecond = 0.0
+    /// The server's, in µs.
+    private(set) var cpuPerHandshake = 0.0
+    /// The server's private resident memory, in bytes.
+    private(set) var bytesPerConnection = 0.0
+    private(set) var deliveriesPerSecond: Double?
+    /// The server's, in µs; its share of reading Kafka included.
+    private(set) var cpuPerDelivery: Double?
+    private(set) var received = 0
+    /// From produce to receive, in ms: 50th, 99th and 99.9th percentile.
+    private(set) var latencies: [Double] = []
+    private(set) var failures: [String: Int] = [:]
+
+    init(_ scenario: Scenario) {
+        self.scenario = scenario
+    }
+
+    mutating func handshakes(
+        from before: GatewayProcess.Usage, to after: GatewayProcess.Usage, microseconds: Int64
+    ) {
+        let count = Double(scenario.connections)
+        handshakesPerSecond = count * 1e6 / Double(max(1, microseconds))
+        cpuPerHandshake = Double(after.cpuMicroseconds - before.cpuMicroseconds) / count
+        bytesPerConnection = Double(after.residentBytes - before.residentBytes) / count
+    }
+
+    mutating func deliveries(
+        from before: GatewayProcess.Usage, to after: GatewayProcess.Usage, microseconds: Int64
+    ) {
+        let count = Double(max(1, scenario.deliveries))
+        deliveriesPerSecond = count * 1e6 / Double(max(1, microseconds))
+        cpuPerDelivery = Double(after.cpuMicroseconds - before.cpuMicroseconds) / count
+    }
+
+    mutating func take(_ outcome: Crowd.Outcome) {
+        opened = outcome.opened
+        received = outcome.received
+        failures = outcome.failures
+        let sorted = outcome.latencies.sorted()
+        guard !sorted.isEmpty else { return }
+        latencies = [0.5, 0.99, 0.999].map { share in
+            Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]) / 1000
+        }
+    }
+
+    /// Whether everything that was to arrive did.
+    var isComplete: Bool {
+        failures.isEmpty && opened == scenario.connections && received == scenario.deliveries
+    }
+}

@@ -1,0 +1,75 @@
+/// The measurements as a table for people and as JSON for programs.
+struct Report {
+    /// What a send and a receive over loopback cost on this machine, in µs, before and after the runs: the unit in which
+    /// figures of different machines can be compared.
+    let calibration: (before: Double, after: Double)
+    let measurements: [Measurement]
+
+    private static let heads = [
+        "scenario", "conns", "shakes/s", "µs/shake", "B/conn", "deliv/s", "µs/deliv", "p50 ms", "p99 ms", "p99.9",
+        "complete",
+    ]
+
+    var table: String {
+        let rows = [Self.heads] + measurements.map(cells)
+        let widths = Self.heads.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+        var text = "loopback send and receive: \(number(calibration.before, 2)) µs before, "
+        text += "\(number(calibration.after, 2)) µs after\n"
+        for row in rows {
+            for (column, cell) in row.enumerated() {
+                let blanks = String(repeating: " ", count: widths[column] - cell.count)
+                text += column == 0 ? cell + blanks : "  " + blanks + cell
+            }
+            text += "\n"
+        }
+        for measurement in measurements {
+            for (reason, count) in measurement.failures.sorted(by: { $0.key < $1.key }) {
+                text += "\(measurement.scenario.name): \(count) × \(reason)\n"
+            }
+        }
+        return text
+    }
+
+    private func cells(_ measurement: Measurement) -> [String] {
+        [
+            measurement.scenario.name, "\(measurement.opened)", number(measurement.handshakesPerSecond, 0),
+            number(measurement.cpuPerHandshake, 0), number(measurement.bytesPerConnection, 0),
+            measurement.deliveriesPerSecond.map { number($0, 0) } ?? "",
+            measurement.cpuPerDelivery.map { number($0, 2) } ?? "",
+        ] + (0..<3).map { $0 < measurement.latencies.count ? number(measurement.latencies[$0], 1) : "" }
+            + [measurement.isComplete ? "yes" : "no"]
+    }
+
+    var json: String {
+        var rows: [String] = []
+        for measurement in measurements {
+            var fields = [
+                "\"scenario\":\"\(measurement.scenario.name)\"", "\"connections\":\(measurement.opened)",
+                "\"tls\":\(measurement.scenario.isSecure)",
+                "\"handshakes_per_second\":\(number(measurement.handshakesPerSecond, 1))",
+                "\"cpu_us_per_handshake\":\(number(measurement.cpuPerHandshake, 2))",
+                "\"bytes_per_connection\":\(number(measurement.bytesPerConnection, 0))",
+                "\"received\":\(measurement.received)", "\"complete\":\(measurement.isComplete)",
+            ]
+            if let rate = measurement.deliveriesPerSecond { fields.append("\"deliveries_per_second\":\(number(rate, 1))") }
+            if let cpu = measurement.cpuPerDelivery { fields.append("\"cpu_us_per_delivery\":\(number(cpu, 3))") }
+            for (name, value) in zip(["p50", "p99", "p99_9"], measurement.latencies) {
+                fields.append("\"latency_ms_\(name)\":\(number(value, 3))")
+            }
+            rows.append("{" + fields.joined(separator: ",") + "}")
+        }
+        let loopback = "[\(number(calibration.before, 3)),\(number(calibration.after, 3))]"
+        return "{\"loopback_us\":\(loopback),\"scenarios\":[" + rows.joined(separator: ",") + "]}\n"
+    }
+
+    /// With so many digits behind the point.
+    private func number(_ value: Double, _ digits: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<digits { scale *= 10 }
+        let scaled = Int64((value * scale).rounded())
+        guard digits > 0 else { return "\(scaled)" }
+        let (whole, rest) = abs(scaled).quotientAndRemainder(dividingBy: Int64(scale))
+        let zeros = String(repeating: "0", count: digits - "\(rest)".count)
+        return "\(scaled < 0 ? "-" : "")\(whole).\(zeros)\(rest)"
+    }
+}
