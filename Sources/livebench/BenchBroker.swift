@@ -60,8 +60,9 @@ final class BenchBroker: Sendable {
         private func write(_ accounts: [String]) -> Bool {
             let account = accounts[written % accounts.count]
             let key = Array(account.utf8)
-            guard (try? producer.produce(topic: BenchBroker.topic, key: key, value: BenchEvent.record(account: account)))
-                == true
+            guard
+                (try? producer.produce(topic: BenchBroker.topic, key: key, value: BenchEvent.record(account: account)))
+                    == true
             else { return false }
             written += 1
             return true

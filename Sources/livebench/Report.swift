@@ -51,7 +51,9 @@ struct Report {
                 "\"bytes_per_connection\":\(number(measurement.bytesPerConnection, 0))",
                 "\"received\":\(measurement.received)", "\"complete\":\(measurement.isComplete)",
             ]
-            if let rate = measurement.deliveriesPerSecond { fields.append("\"deliveries_per_second\":\(number(rate, 1))") }
+            if let rate = measurement.deliveriesPerSecond {
+                fields.append("\"deliveries_per_second\":\(number(rate, 1))")
+            }
             if let cpu = measurement.cpuPerDelivery { fields.append("\"cpu_us_per_delivery\":\(number(cpu, 3))") }
             for (name, value) in zip(["p50", "p99", "p99_9"], measurement.latencies) {
                 fields.append("\"latency_ms_\(name)\":\(number(value, 3))")

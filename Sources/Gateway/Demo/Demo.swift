@@ -1,0 +1,78 @@
+import Kafka
+import LiveUpdates
+import Logging
+import Reactor
+import TLS
+
+/// Gateway, embedded broker and feed in one process: no file, no other program.
+package struct Demo: Sendable {
+    /// What a user is told when everything is ready.
+    package struct Invitation: Sendable {
+        /// Where the gateway listens; not where it was asked to if that was taken.
+        package let address: SocketAddress
+        package let account: String
+        package let token: String
+    }
+
+    static let topic = "incidents"
+    static let partitions = 4
+    /// Bytes of the token: as much as nobody guesses.
+    static let tokenBytes = 24
+
+    private let port: UInt16
+    private let seconds: Int?
+    private let logger: Logger
+
+    package init(port: UInt16, seconds: Int?, logger: Logger) {
+        self.port = port
+        self.seconds = seconds
+        self.logger = logger
+    }
+
+    /// Runs until a signal or the end of its time. `ready` is told once clients are let in.
+    package func run(ready: @escaping @Sendable (Invitation) -> Void) async throws(GatewayError) {
+        let feed = try await DemoFeed.start(logger: logger.named("feed"))
+        let token = Base64.encodeURL(Random.bytes(Self.tokenBytes))
+        let account = DemoFeed.accounts[0]
+        let parts = try parts(bootstrap: feed.bootstrap, token: token, account: account)
+        let address = AddressBox()
+        do throws(GatewayError) {
+            try await Service(parts, logger: logger, seconds: seconds).run(
+                listening: { address.set($0[0]) },
+                ready: {
+                    feed.go()
+                    ready(Invitation(address: address.get(), account: account, token: token))
+                })
+        } catch {
+            feed.stop()
+            throw error
+        }
+        feed.stop()
+    }
+
+    private func parts(
+        bootstrap: String, token: String, account: String
+    ) throws(GatewayError) -> GatewayServer.Parts {
+        let mapping: EventMapping
+        do throws(MappingError) {
+            mapping = try EventMapping(IncidentFeed.mapping)
+        } catch {
+            throw .settings("\(error)")
+        }
+        let entry = StaticTokens.Entry(
+            digest: Digest.sha256(Array(token.utf8)), account: Account(account), subject: "demo")
+        return GatewayServer.Parts(
+            listen: [freeAddress()], admin: nil,
+            // An empty fetch of the embedded broker waits for the whole of this time before it is answered.
+            consumer: ConsumerSettings(
+                brokers: bootstrap, topics: [Self.topic], properties: [("fetch.wait.max.ms", "10")]),
+            mapping: mapping, verifier: TokenVerifier(issuers: [], tokens: StaticTokens([entry])))
+    }
+
+    /// The port that was asked for, or one that the system chooses when it is taken.
+    private func freeAddress() -> SocketAddress {
+        let wanted = SocketAddress.loopback(port: port)
+        if (try? ListeningSocket.open(wanted)) != nil { return wanted }
+        return .loopback(port: 0)
+    }
+}
