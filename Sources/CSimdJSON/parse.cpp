@@ -254,13 +254,18 @@ bool make_room(lg_json_parser &parser, size_t length) noexcept {
     while (capacity < length && capacity < (1u << 20)) capacity *= 2;
     if (capacity < length) capacity = length;
     parser.bytes.reset(new (std::nothrow) uint8_t[capacity + padding]);
-    parser.capacity = parser.bytes ? capacity : 0;
+    parser.capacity = 0;
     if (!parser.bytes) return false;
-    using simdjson::SUCCESS;
     // The depth given here is that of simdjson's own second stage, which is not used.
-    if (parser.indexer) return parser.indexer->set_capacity(capacity) == SUCCESS;
-    return simdjson::get_active_implementation()->create_dom_parser_implementation(capacity, 1, parser.indexer)
-        == SUCCESS;
+    simdjson::error_code error = parser.indexer
+        ? parser.indexer->set_capacity(capacity)
+        : simdjson::get_active_implementation()->create_dom_parser_implementation(capacity, 1, parser.indexer);
+    if (error != simdjson::SUCCESS) {
+        parser.indexer.reset();
+        return false;
+    }
+    parser.capacity = capacity;
+    return true;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ package enum WireMessage {
         }
     }
 
-    static func append(_ text: StaticString, to bytes: inout [UInt8]) {
-        bytes.append(contentsOf: "\(text)".utf8)
+    static func append(_ text: String, to bytes: inout [UInt8]) {
+        bytes.append(contentsOf: text.utf8)
     }
 }

@@ -6,9 +6,13 @@ package struct JSONDocument {
     private let reader: JSONReader
 
     /// Reads `bytes`, which are the document and nothing else.
-    package init(_ bytes: [UInt8], limits: JSONLimits) throws(JSONError) {
+    ///
+    /// Values stand within reach down to `tapedDepth` (the root is 0); what is below seems empty, but for its `source`.
+    package init(
+        _ bytes: [UInt8], limits: JSONLimits, tapedDepth: Int = JSONLimits.deepest
+    ) throws(JSONError) {
         reader = JSONReader()
-        try reader.read(bytes, limits: limits)
+        try reader.read(bytes, limits: limits, tapedDepth: tapedDepth)
     }
 
     package var root: JSONValue { JSONValue(reader: reader, node: .root) }

@@ -52,7 +52,7 @@ package final class MapLines {
         }
         if isBlank { return .skip(.notJSON, why: .json(.empty)) }
         // What is no JSON at all is a bare value, and the mapping says what is wrong with it.
-        guard let document = try? JSONDocument(line, limits: .record) else {
+        guard let document = try? JSONDocument(line, limits: .record, tapedDepth: RecordLine.depth) else {
             return mapper.map(RecordLine(bareValue: line))
         }
         do throws(RecordLine.Malformed) {

@@ -3,6 +3,9 @@
 ///
 /// A `value` or `key` that is neither a string nor null stands for its own JSON; headers may be an object too.
 struct RecordLine {
+    /// How deep a record's own parts stand in it: the name and the value of a pair in the list of headers.
+    static let depth = 3
+
     let topic: String
     let value: [UInt8]?
     let key: [UInt8]?

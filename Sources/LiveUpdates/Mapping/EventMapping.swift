@@ -75,8 +75,8 @@ package struct EventMapping: Sendable {
         types = try Self.types(settings, preset)
         let all = account.sources + entity.sources + id.sources + type.sources
         readsValue = all.contains { $0.readsValue }
-        // The presets look for their own marks down to the second level.
-        tapedDepth = all.reduce(2) { max($0, $1.depth) }
+        let isWrapped = preset?.hasRows ?? false
+        tapedDepth = all.reduce(preset?.markDepth ?? 0) { max($0, $1.depth(wrapped: isWrapped)) }
     }
 
     /// The sources of a row, for people.

@@ -9,6 +9,15 @@ package enum Preset: String, CaseIterable, Sendable {
 
     var hasRows: Bool { self == .debezium || self == .debeziumFlat }
 
+    /// How deep the marks stand by which it tells what a record is.
+    var markDepth: Int {
+        switch self {
+        case .rails, .debeziumOutbox: 0
+        case .cloudevents: 1
+        case .pagerdutyWebhookV3, .debezium, .debeziumFlat: 2
+        }
+    }
+
     func sources(of row: EventRow) -> [Source] {
         switch self {
         case .rails: Self.rails(row)

@@ -31,13 +31,14 @@ enum Source: Equatable, Sendable {
         }
     }
 
-    /// How deep below the value's root it looks, at most.
-    var depth: Int {
+    /// How deep below the value's root it looks, at most; `wrapped` where a payload may stand in between.
+    func depth(wrapped: Bool) -> Int {
         switch self {
-        case .value(let pointer): pointer.depth + 1  // within a payload
+        case .value(let pointer): pointer.depth + (wrapped ? 1 : 0)
         case .row(let pointer): pointer.depth + 2  // within a payload's after
         case .resourceIdentifier: 6  // /event/data/X_role_assignments/0/X/id
-        case .operation, .flatOperation, .attribute, .typePart: 2
+        case .operation, .flatOperation: 2
+        case .attribute, .typePart: 1
         case .header, .key, .keyValue, .topic: 0
         }
     }
