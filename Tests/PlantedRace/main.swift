@@ -10,10 +10,14 @@ final class Unprotected: @unchecked Sendable {
 }
 
 let number = Unprotected()
+// Each loop waits until the other runs too, or one thread could do the work of both, one after the other.
+let arrived = [DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)]
 let finished = DispatchSemaphore(value: 0)
-let loops = ["left", "right"].map { try? EventLoop(label: $0) }
-for loop in loops {
-    loop?.execute {
+let loops = [try EventLoop(label: "left"), try EventLoop(label: "right")]
+for (index, loop) in loops.enumerated() {
+    loop.execute {
+        arrived[1 - index].signal()
+        arrived[index].wait()
         for _ in 0..<1000 { number.count += 1 }
         finished.signal()
     }
