@@ -22,6 +22,27 @@ package enum StandardOutput {
     }
 }
 
+/// Standard input, for programs that read it to its end and wait for nothing else.
+package enum StandardInput {
+    /// What the system says when it cannot be read.
+    package struct Unreadable: Error, Equatable {
+        package let reason: String
+    }
+
+    /// Waits for the next bytes and puts them at the beginning of `buffer`.
+    /// - Returns: how many there are; 0 at the end of the input.
+    package static func read(into buffer: inout [UInt8]) throws(Unreadable) -> Int {
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes {
+                unsafe Glibc.read(STDIN_FILENO, $0.baseAddress, $0.count)
+            }
+            let failure = errno
+            if count >= 0 { return count }
+            if failure != EINTR { throw Unreadable(reason: WholeWrite.reason(failure)) }
+        }
+    }
+}
+
 /// Standard error: notices, a line each.
 package enum StandardError {
     /// Writes a line. Failing is ignored: there is nobody left to tell.

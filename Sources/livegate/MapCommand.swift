@@ -1,5 +1,4 @@
 import Gateway
-import Glibc
 import LiveUpdates
 import Options
 
@@ -25,23 +24,18 @@ enum MapCommand {
         }
         let lines = MapLines(settings.events)
         var input = [UInt8](repeating: 0, count: 64 * 1024)
-        while true {
-            let count = unsafe read(STDIN_FILENO, &input, input.count)
-            let failure = errno
-            var output: [UInt8] = []
-            if count < 0 {
-                if failure == EINTR { continue }
-                StandardError.line(
-                    "livegate map: cannot read standard input: \(unsafe String(cString: strerror(failure)))")
-                return .noInput
-            }
-            if count == 0 {
-                lines.finish(into: &output)
+        do throws(StandardInput.Unreadable) {
+            while true {
+                let count = try StandardInput.read(into: &input)
+                var output: [UInt8] = []
+                lines.consume(input.span.extracting(first: count), into: &output)
+                if count == 0 { lines.finish(into: &output) }
                 StandardOutput.write(output)
-                return .success
+                if count == 0 { return .success }
             }
-            lines.consume(input.span.extracting(first: count), into: &output)
-            StandardOutput.write(output)
+        } catch {
+            StandardError.line("livegate map: cannot read standard input: \(error.reason)")
+            return .noInput
         }
     }
 }

@@ -15,9 +15,8 @@ struct ImportTests {
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
         "Gateway": [
-            "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "CJOSE", "CYAML",
-            "CLinux",
-            "Glibc", "Synchronization",
+            "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "Options", "CJOSE",
+            "CYAML", "CLinux", "Glibc", "Synchronization",
         ],
         "LiveClient": [
             "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc", "Synchronization",

@@ -30,6 +30,17 @@ enum BoundedFile {
         }
     }
 
+    /// Why a file that somebody else will open cannot be read, nil when it can.
+    static func problem(_ path: String, takesFolder: Bool) -> String? {
+        // Not blocking: a named pipe without a writer would keep us for ever.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        guard descriptor >= 0 else { return failure(path, errno).reason }
+        defer { close(descriptor) }
+        var facts = stat()
+        guard unsafe fstat(descriptor, &facts) == 0 else { return failure(path, errno).reason }
+        return facts.st_mode & S_IFMT == S_IFDIR && !takesFolder ? "it is a folder" : nil
+    }
+
     private static func failure(_ path: String, _ error: Int32) -> Unreadable {
         Unreadable(path: path, reason: unsafe String(cString: strerror(error)))
     }

@@ -1,4 +1,3 @@
-import Glibc
 import Kafka
 import LiveUpdates
 import Options
@@ -125,7 +124,7 @@ package struct SettingsCheck {
             if let problem = ConfigurationCheck.problem(name: name, value: value) {
                 tell(key, problem)
             } else if KafkaProperty.isPath(name), value != "probe",
-                let reason = ReadableFile.problem(value, takesFolder: name == "ssl.ca.location")
+                let reason = BoundedFile.problem(value, takesFolder: name == "ssl.ca.location")
             {
                 tell(key, "cannot read \(value): \(reason)")
             }
@@ -142,20 +141,6 @@ package struct SettingsCheck {
                 credentials invalid: run with librdkafka 2.6.1 or newer, or use another mechanism
                 """, isWarning: true)
         }
-    }
-}
-
-/// Whether a file that others will open can be read.
-enum ReadableFile {
-    static func problem(_ path: String, takesFolder: Bool) -> String? {
-        // Not blocking: a named pipe without a writer would keep us for ever.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-        guard descriptor >= 0 else { return unsafe String(cString: strerror(errno)) }
-        defer { close(descriptor) }
-        var facts = stat()
-        guard unsafe fstat(descriptor, &facts) == 0 else { return unsafe String(cString: strerror(errno)) }
-        let isFolder = facts.st_mode & S_IFMT == S_IFDIR
-        return isFolder && !takesFolder ? "it is a folder" : nil
     }
 }
 

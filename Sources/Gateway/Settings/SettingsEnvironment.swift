@@ -1,4 +1,3 @@
-import CLinux
 import Options
 
 /// The variables `LIVEGATE_…`.
@@ -9,17 +8,8 @@ package struct SettingsEnvironment: Sendable {
         self.variables = variables.filter { $0.name.hasPrefix(SettingsTable.variablePrefix) }
     }
 
-    /// The variables of this process. Nobody here ever changes them.
     package static func ofProcess() -> SettingsEnvironment {
-        var variables: [(name: String, value: String)] = []
-        var next = unsafe process_environment()
-        while let entry = unsafe next?.pointee {
-            let words = unsafe String(cString: entry).split(
-                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if words.count == 2 { variables.append((String(words[0]), String(words[1]))) }
-            unsafe next = next?.advanced(by: 1)
-        }
-        return SettingsEnvironment(variables)
+        SettingsEnvironment(ProcessEnvironment.variables)
     }
 
     /// What the variables say, the more exact ones first: `LIVEGATE_TLS_KEY` goes over `LIVEGATE_TLS`.

@@ -51,9 +51,12 @@ package enum SettingsTable {
         header:NAME, key, key:/pointer or topic:N (the Nth part between dots, -1 is the last). Of a list, the first that \
         yields text counts. Empty: as in the preset.
         """)
-    static let entity = Setting("events.entity", .sources, standard: "''", "Where the name of the entity stands, by the same rules.")
-    static let id = Setting("events.id", .sources, standard: "''", "Where the id of the entity stands, by the same rules.")
-    static let type = Setting("events.type", .sources, standard: "''", "Where the type of the change stands, by the same rules.")
+    static let entity = Setting(
+        "events.entity", .sources, standard: "''", "Where the name of the entity stands, by the same rules.")
+    static let id = Setting(
+        "events.id", .sources, standard: "''", "Where the id of the entity stands, by the same rules.")
+    static let type = Setting(
+        "events.type", .sources, standard: "''", "Where the type of the change stands, by the same rules.")
     static let rename = Setting(
         "events.rename", .translations, standard: "{}",
         "Entities by other names, {incidents: incident}. They add to the preset's own.")
