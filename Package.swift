@@ -96,6 +96,17 @@ let package = Package(
 
         program("mockbroker", path: "Tests/MockBroker", "Kafka"),
 
+        // Both ends of the conformance suite (Tests/Conformance/run).
+        .target(
+            name: "ConformancePeer", dependencies: ["HTTP", "TLS", "WebSocket"], path: "Tests/Conformance/Peer",
+            swiftSettings: strict),
+        program(
+            "wsecho", path: "Tests/Conformance/wsecho", "ConformancePeer", "Options", "Reactor", "TLS", "Transport",
+            "WebSocket"),
+        program(
+            "wsecho-client", path: "Tests/Conformance/wsecho-client", "ConformancePeer", "HTTP", "Options", "Reactor",
+            "TLS", "Transport", "WebSocket"),
+
         tests("HTTPTests", "HTTP"),
         tests("WebSocketTests", "WebSocket", "CZlib"),
         tests("LiveUpdatesTests", "LiveUpdates", exclude: ["Records"]),
