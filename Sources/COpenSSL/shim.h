@@ -37,6 +37,13 @@ static inline long livegate_set_server_name(SSL *ssl, const char *name) {
     return SSL_set_tlsext_host_name(ssl, name);
 }
 
+typedef void (*livegate_message_callback)(int, int, int, const void *, size_t, SSL *, void *);
+
+static inline void livegate_watch_messages(SSL *ssl, livegate_message_callback callback, void *context) {
+    SSL_set_msg_callback(ssl, callback);
+    SSL_set_msg_callback_arg(ssl, context);
+}
+
 static inline X509 *livegate_read_certificate(BIO *bio) { return PEM_read_bio_X509(bio, NULL, NULL, ""); }
 
 // A passphrase is never asked for on the terminal: the word given, or the empty one.

@@ -18,6 +18,8 @@ package enum TLSReason: String, CaseIterable, Sendable {
     case oversizedRecord = "oversized_record"
     /// A record that does not decrypt: changed on the way, or forged.
     case badRecord = "bad_record"
+    /// The peer went on with handshake messages after the handshake: `TLSSession.maximumLaterMessages`.
+    case messageFlood = "message_flood"
     /// Anything else that the standard forbids: fields out of range, messages out of order.
     case malformed = "malformed"
     /// The peer does not accept our certificate; its alert says why.

@@ -18,10 +18,16 @@ package enum TLSState: Equatable, Sendable {
 /// after one that failed (an alert) and also when nothing was to be expected (TLS 1.3 answers key updates).
 /// Confined to the loop of its exchange.
 @safe package final class TLSSession {
+    /// Messages of the handshake protocol that a peer may send after the handshake: requests for new keys (TLS 1.3, RFC
+    /// 8446 §4.6.3; a peer needs one in 2^24 records), session tickets, attempts to renegotiate. OpenSSL sets no limit,
+    /// and a request of 27 bytes costs 0.2 ms and an answer: 64 KiB of them would hold a loop for half a second.
+    package static let maximumLaterMessages = 256
+
     package private(set) var state = TLSState.handshaking
     package let role: TLSRole
     private var closeIsSent = false
     private var hasBegun = false
+    private var laterMessages = 0
     private let ssl: OpaquePointer
     // Holds the buffers and the BIO's method, to which the BIO points without owning them.
     private let exchange: TLSExchange
@@ -32,6 +38,7 @@ package enum TLSState: Equatable, Sendable {
         unsafe ssl = try TLSSession.make(context, exchange)
         self.exchange = exchange
         role = .server
+        unsafe livegate_watch_messages(ssl, noteMessage, Unmanaged.passUnretained(self).toOpaque())
         unsafe SSL_set_accept_state(ssl)
     }
 
@@ -43,6 +50,7 @@ package enum TLSState: Equatable, Sendable {
         unsafe ssl = try TLSSession.make(context, exchange)
         self.exchange = exchange
         role = .client
+        unsafe livegate_watch_messages(ssl, noteMessage, Unmanaged.passUnretained(self).toOpaque())
         unsafe SSL_set_connect_state(ssl)
         guard unsafe PeerName(name).apply(to: ssl) else { throw .badName(name) }
     }
@@ -127,8 +135,21 @@ package enum TLSState: Equatable, Sendable {
         }
     }
 
+    /// The peer sent a message of the handshake protocol.
+    fileprivate func countMessage() {
+        guard state == .open else { return }
+        laterMessages += 1
+        // OpenSSL cannot be stopped from here, but has nothing more to read.
+        if laterMessages > TLSSession.maximumLaterMessages { unsafe exchange.wire.pointee.inputCount = 0 }
+    }
+
     /// Turns the result of a call that did not succeed into the session's state.
     private func settle(_ result: Int32, error: Int32, queue: ErrorQueue) {
+        if laterMessages > TLSSession.maximumLaterMessages {
+            let limit = TLSSession.maximumLaterMessages
+            state = .failed(TLSFailure(.messageFlood, "over \(limit) handshake messages after the handshake"))
+            return
+        }
         switch error {
         case SSL_ERROR_WANT_READ, SSL_ERROR_WANT_WRITE: return
         case SSL_ERROR_ZERO_RETURN: state = .closedByPeer
@@ -172,6 +193,16 @@ package enum TLSState: Equatable, Sendable {
         }
     }
 
+    /// TLS 1.3: takes new keys and asks the peer to do so too (RFC 8446 §4.6.3). No connection of ours lives long enough
+    /// to need it (2^24 full records); peers may ask at any time, which is what tests do with this.
+    func updateKeys() {
+        guard state == .open else { return }
+        exchange.begin(self)
+        ErrorQueue.clear()
+        if unsafe SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED) == 1 { unsafe SSL_do_handshake(ssl) }
+        ErrorQueue.clear()
+    }
+
     /// Says `close_notify`, once, and only where the handshake was completed.
     package func close() {
         guard state == .open || state == .closedByPeer, !closeIsSent else { return }
@@ -203,3 +234,13 @@ package enum TLSState: Equatable, Sendable {
 }
 
 @available(*, unavailable) extension TLSSession: Sendable {}
+
+/// OpenSSL tells of each message and record header in both directions; it costs some nanoseconds.
+private func noteMessage(
+    isWritten: Int32, _: Int32, contentType: Int32, _: UnsafeRawPointer?, _: Int, _: OpaquePointer?,
+    context: UnsafeMutableRawPointer?
+) {
+    guard isWritten == 0, contentType == SSL3_RT_HANDSHAKE, let context = unsafe context else { return }
+    // The session owns the `SSL *` that calls, so it is there.
+    unsafe Unmanaged<TLSSession>.fromOpaque(context).takeUnretainedValue().countMessage()
+}

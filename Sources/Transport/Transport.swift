@@ -239,11 +239,9 @@ package final class Transport<Owner: TransportOwner> {
     // MARK: Encryption
 
     private func flush(_ session: TLSSession) {
-        // What the socket has no room for stays plaintext: it may yet be dropped, and shares its array with others.
-        guard stream.pendingBytes == 0 || phase == .closing else {
-            if phase == .open { owner?.transportBlocked() }
-            return
-        }
+        // What the socket has no room for stays plaintext: it may yet be dropped, and shares its array with others. The
+        // stream tells that it is blocked.
+        guard stream.pendingBytes == 0 || phase == .closing else { return }
         let limit = phase == .closing ? Int.max : Transport.maximumBytesPerFlush
         var encrypted = 0
         while !plaintext.isEmpty, encrypted < limit {

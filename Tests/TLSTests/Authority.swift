@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Keys and certificates for tests, made once per run by the `openssl` command and removed at its end, so that nothing
 /// in the repository ever expires.
@@ -26,6 +27,11 @@ struct Authority: Sendable {
 
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
+    /// A path that nothing stands at and no other test uses.
+    func freshPath() -> String { path("scratch-\(Authority.scratches.add(1, ordering: .relaxed).newValue)") }
+
+    private static let scratches = Atomic<Int>(0)
+
     private static let names =
         "subjectAltName=DNS:localhost,DNS:gate.example,DNS:*.wild.example,IP:127.0.0.1,IP:::1"
 
@@ -33,8 +39,9 @@ struct Authority: Sendable {
         var template = Array("/tmp/livegate-tls-XXXXXX".utf8CString)
         directory = unsafe template.withUnsafeMutableBufferPointer { unsafe String(cString: mkdtemp($0.baseAddress!)) }
         atexit {
-            for name in Authority.files { unsafe unlink(Authority.shared.path(name)) }
-            unsafe rmdir(Authority.shared.directory)
+            let rm = ["rm", "-rf", Authority.shared.directory]
+            let child = Command.start(rm, in: "/", input: "/dev/null", output: "/dev/null")
+            waitpid(child, nil, 0)
         }
         let ca = "basicConstraints=critical,CA:TRUE"
         let ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
@@ -57,11 +64,6 @@ struct Authority: Sendable {
         openssl(["pkcs8", "-topk8", "-in", "ecdsa.key", "-out", "encrypted.key"] + secret)
         openssl(["ec", "-aes128", "-in", "ecdsa.key", "-out", "traditional.key"] + secret)
     }
-
-    private static let files =
-        ["root", "middle", "ecdsa", "rsa", "expired", "weak", "encrypted", "traditional"].flatMap {
-            ["\($0).key", "\($0).pem", "\($0).csr", "\($0).ext", "\($0).srl"]
-        } + ["ecdsa.chain"]
 
     private func request(_ name: String, _ key: [String]) {
         openssl(

@@ -138,7 +138,8 @@ final class Recorder: TransportOwner, Sendable {
 
     private var summary: String {
         let log = log.value
-        return "\(log.opened) openings, \(log.received.count) bytes, end \(String(describing: log.end))"
+        return
+            "\(log.opened) openings, \(log.received.count) bytes, blocked \(log.blocked), drained \(log.drained), end \(String(describing: log.end))"
     }
 
     func transportOpened() {
@@ -169,7 +170,6 @@ final class Recorder: TransportOwner, Sendable {
             #expect($0.end == nil, "the end is told once")
             $0.end = end
         }
-        transport.update { $0 = nil }
     }
 
     /// Waits until the log is as wanted. Records an issue when it is not in time.

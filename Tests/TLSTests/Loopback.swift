@@ -14,6 +14,14 @@ enum Loopback {
         return (accepted, peer)
     }
 
+    /// The same without a network between: what is on its way is little, and a full buffer is known at once.
+    static func unixPair() -> (transport: Int32, peer: Int32) {
+        var pair: [Int32] = [-1, -1]
+        precondition(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0, "socketpair: \(errno)")
+        _ = fcntl(pair[0], F_SETFL, O_NONBLOCK)
+        return (pair[0], pair[1])
+    }
+
     static func listen() -> (descriptor: Int32, port: UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = loopback(0)

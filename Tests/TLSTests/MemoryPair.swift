@@ -1,4 +1,4 @@
-import TLS
+@testable import TLS
 
 /// A server's and a client's session that talk through memory; every byte of ciphertext is kept.
 final class MemoryPair {
@@ -69,6 +69,11 @@ final class MemoryPair {
     func clientSends(_ bytes: [UInt8]) -> Bool {
         defer { collect() }
         return client.send(bytes.span)
+    }
+
+    func clientUpdatesKeys() {
+        client.updateKeys()
+        collect()
     }
 
     func closeServer() {

@@ -59,7 +59,7 @@ private struct ToolServer {
 
     @Test(arguments: ["-tls1_2", "-tls1_3"]) func `resumes with a ticket`(version: String) throws {
         let server = try server()
-        let ticket = authority.path("expired.csr")
+        let ticket = authority.freshPath()
         let first = server.client([version, "-sess_out", ticket])
         #expect(first.output.contains("HELLO.\n") && first.output.contains("New, "))
         let second = server.client([version, "-sess_in", ticket])
@@ -87,9 +87,8 @@ private struct ToolServer {
     @Test func `may not renegotiate`() throws {
         let server = try server()
         // "R" renegotiates only while the standard input is open, which a pipe without an end is.
-        let pipe = authority.path("weak.ext")
-        let output = authority.path("rsa.ext")
-        unsafe unlink(pipe)
+        let pipe = authority.freshPath()
+        let output = authority.freshPath()
         #expect(unsafe mkfifo(pipe, 0o600) == 0)
         let feeder = unsafe open(pipe, O_RDWR)
         defer { close(feeder) }
@@ -107,12 +106,11 @@ private struct ToolServer {
 
     @Test func `updates its keys as often as it likes`() throws {
         let server = try server()
-        let pipe = authority.path("ecdsa.ext")
-        unsafe unlink(pipe)
+        let pipe = authority.freshPath()
         #expect(unsafe mkfifo(pipe, 0o600) == 0)
         let feeder = unsafe open(pipe, O_RDWR)
         defer { close(feeder) }
-        let output = authority.path("middle.ext")
+        let output = authority.freshPath()
         let child = Command.start(
             ["timeout", "20", "openssl", "s_client", "-connect", "127.0.0.1:\(server.port)", "-tls1_3"],
             in: authority.directory, input: pipe, output: output)
@@ -137,8 +135,8 @@ private struct ToolServer {
     }
 
     /// - Returns: a running `s_server` and its port.
-    private func toolServer(_ arguments: [String], _ output: String) -> (process: pid_t, port: UInt16) {
-        let path = authority.path(output)
+    private func toolServer(_ arguments: [String]) -> (process: pid_t, port: UInt16) {
+        let path = authority.freshPath()
         let child = Command.start(
             [
                 "timeout", "30", "openssl", "s_server", "-accept", "127.0.0.1:0", "-naccept", "1", "-rev", "-cert",
@@ -162,7 +160,7 @@ private struct ToolServer {
     }
 
     @Test(arguments: ["-tls1_2", "-tls1_3"]) func `serves our client`(version: String) throws {
-        let (process, port) = toolServer([version], "root.ext")
+        let (process, port) = toolServer([version])
         defer { reap(process) }
         let rig = try LoopRig()
         let descriptor = Loopback.connect(port)
@@ -179,7 +177,7 @@ private struct ToolServer {
     @Test func `asks our client for its certificate`() throws {
         for withCertificate in [true, false] {
             let (process, port) = toolServer(
-                ["-Verify", "3", "-verify_return_error", "-CAfile", authority.path("root.pem")], "traditional.ext")
+                ["-Verify", "3", "-verify_return_error", "-CAfile", authority.root])
             defer { reap(process) }
             var settings = TLSClientSettings(authorities: authority.root)
             if withCertificate {

@@ -42,12 +42,12 @@ import Testing
         #expect(throws: TLSError.noPrivateKey(path: authority.chain)) {
             try TLSContext.server(certificate: authority.chain, key: authority.chain)
         }
-        let empty = authority.path("weak.srl")
+        let empty = authority.freshPath()
         Command.write("", to: empty)
         #expect(throws: TLSError.noCertificate(path: empty)) {
             try TLSContext.server(certificate: empty, key: authority.key)
         }
-        let broken = authority.path("expired.srl")
+        let broken = authority.freshPath()
         Command.write("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", to: broken)
         let error = #expect(throws: TLSError.self) { try TLSContext.server(certificate: broken, key: authority.key) }
         guard case .malformed(broken, _) = error else {

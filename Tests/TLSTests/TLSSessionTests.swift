@@ -82,6 +82,27 @@ import Testing
         #expect(pair.toServer.isEmpty)
     }
 
+    @Test func `takes new keys when the peer wants them, but not for ever`() throws {
+        let pair = try MemoryPair()
+        pair.pump()
+        for _ in 0..<(TLSSession.maximumLaterMessages - 1) { pair.clientUpdatesKeys() }
+        pair.clientSends([1])
+        pair.pump()
+        #expect(pair.serverReceived == [1] && pair.server.state == .open)
+        #expect(pair.serverSends([2]))
+        pair.pump()
+        #expect(pair.clientReceived == [2])
+        pair.clientUpdatesKeys()
+        pair.pump()
+        #expect(pair.server.state == .open)
+        pair.clientUpdatesKeys()
+        pair.clientSends([3])
+        pair.pump()
+        #expect(pair.server.state.reason == .messageFlood)
+        #expect(pair.serverReceived == [1])
+        #expect(!pair.serverSends([4]))
+    }
+
     @Test func `stops delivering when it is told to`() throws {
         let pair = try MemoryPair()
         pair.pump()
