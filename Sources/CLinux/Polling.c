@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,6 +36,11 @@ int linux_epoll_take(int epoll, uint64_t *tokens, uint32_t *events, int maximum)
         events[i] = bits;
     }
     return count;
+}
+
+int linux_is_hung_up(int descriptor) {
+    struct pollfd watched = {.fd = descriptor, .events = 0};
+    return poll(&watched, 1, 0) > 0;
 }
 
 int linux_close(int descriptor) {

@@ -25,17 +25,6 @@ package struct FileDescriptor: ~Copyable, Sendable {
         return raw
     }
 
-    /// Says a few bytes to a peer that gets nothing else, and closes: an answer from where there is no descriptor to
-    /// spare. What has arrived is read first, up to 64 KiB, because a close over unread input is a reset, which would
-    /// destroy the answer. The rest is luck: nothing here waits.
-    package consuming func answerAndClose(_ bytes: [UInt8]) {
-        unsafe withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { room in
-            for _ in 0..<4 where unsafe linux_receive(raw, room.baseAddress, UInt64(room.count)) < room.count { break }
-            _ = unsafe bytes.withUnsafeBytes { unsafe linux_send(raw, $0.baseAddress, UInt64($0.count)) }
-            _ = linux_shutdown_writing(raw)
-        }
-    }
-
     /// A second descriptor for the same open file; the corresponding C function is `fcntl` with F_DUPFD_CLOEXEC.
     package borrowing func duplicate(_ syscalls: Syscalls = .real) throws(ReactorError) -> FileDescriptor {
         let copy = syscalls.duplicate(raw)

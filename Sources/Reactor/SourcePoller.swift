@@ -1,5 +1,5 @@
+import CLinux
 import Dispatch
-import Glibc
 
 /// The portable poller: a Dispatch source for each descriptor and direction.
 final class SourcePoller: Poller {
@@ -10,8 +10,10 @@ final class SourcePoller: Poller {
         var writing: DispatchSourceWrite?
         var readingIsSuspended = false
         var writingIsSuspended = false
-        /// Both ends are shut. Dispatch has told so once, and tells nothing about the descriptor any more.
+        /// Dispatch told of a hang-up; it tells nothing of this descriptor afterwards.
         var isHungUp = false
+        /// Stands among what the loop does in its next tick.
+        var willRepeat = false
 
         init(_ descriptor: Int32) { self.descriptor = descriptor }
     }
@@ -39,27 +41,35 @@ final class SourcePoller: Poller {
         guard let source = sources.reading else {
             guard wanted else { return }
             let source = DispatchSource.makeReadSource(fileDescriptor: sources.descriptor, queue: loop.queue)
-            source.setEventHandler { [unowned self] in loop.tick { self.tellReadable(token, loop) } }
+            source.setEventHandler {
+                // No bytes to come: the end, or a hang-up.
+                if sources.reading?.data == 0, linux_is_hung_up(sources.descriptor) != 0 { sources.isHungUp = true }
+                loop.tick {
+                    loop.deliver(.readable, to: token)
+                    self.repeatAfterHangUp(sources, loop, token)
+                }
+            }
             sources.reading = source
             return source.activate()
         }
         guard wanted == sources.readingIsSuspended else { return }
         if wanted { source.resume() } else { source.suspend() }
         sources.readingIsSuspended = !wanted
-        if wanted && sources.isHungUp { loop.executeNextTick { self.tellReadable(token, loop) } }
+        repeatAfterHangUp(sources, loop, token)
     }
 
-    private func tellReadable(_ token: UInt64, _ loop: EventLoop) {
-        loop.deliver(.readable, to: token)
-        guard let sources = watched[token], !sources.readingIsSuspended else { return }
-        // On Linux, Dispatch lets go of a descriptor with its first hang-up, whatever is left to be read. So the rest,
-        // which is finite then, is read without it.
-        if !sources.isHungUp {
-            var state = pollfd(fd: sources.descriptor, events: 0, revents: 0)
-            guard unsafe poll(&state, 1, 0) == 1, state.revents & Int16(POLLHUP) != 0 else { return }
-            sources.isHungUp = true
+    /// Of a hang-up Dispatch tells once and then lets go of the descriptor, whatever was left unread. So from then on
+    /// it counts as readable with every tick, as epoll has it, until it is removed or nobody wants to read.
+    private func repeatAfterHangUp(_ sources: Sources, _ loop: EventLoop, _ token: UInt64) {
+        guard sources.isHungUp, !sources.willRepeat, !sources.readingIsSuspended, watched[token] === sources else {
+            return
         }
-        loop.executeNextTick { self.tellReadable(token, loop) }
+        sources.willRepeat = true
+        loop.executeNextTick {
+            sources.willRepeat = false
+            loop.deliver(.readable, to: token)
+            self.repeatAfterHangUp(sources, loop, token)
+        }
     }
 
     private func setWriting(_ wanted: Bool, _ sources: Sources, _ loop: EventLoop, _ token: UInt64) {

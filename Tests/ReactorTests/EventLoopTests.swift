@@ -107,10 +107,10 @@ import Testing
             _ = loop.run { loop.schedule(afterMilliseconds: 1_000_000) {} }
             loop.stop()
             let ran = loop.run { loop.isStopped }
-            return (WeakLoop(loop: loop), ran)
+            return (WeakReference(loop), ran)
         }()
         #expect(ran)
-        #expect(waitUntil { probe.loop == nil })
+        #expect(waitUntil { !probe.isAlive })
     }
 
     @Test func `a bound value is opened on its loop`() throws {
@@ -126,10 +126,4 @@ import Testing
             try EventLoop(label: "test", poller: .epoll, syscalls: Syscalls(faults: plan))
         }
     }
-}
-
-private final class WeakLoop {
-    weak var loop: EventLoop?
-
-    init(loop: EventLoop) { self.loop = loop }
 }

@@ -33,6 +33,15 @@ extension EventLoop {
         execute { promise.fulfil(parcel.work()) }
         return promise.wait()!
     }
+
+    /// Is something ready for ever? Then it comes between any two of the works that are given here one after another.
+    func spins() -> Bool {
+        let rounds = 300
+        let first = run { self.tickNumber }
+        for _ in 0..<rounds { run {} }
+        let ticks = run { self.tickNumber } - first
+        return ticks > UInt64(rounds) + 50
+    }
 }
 
 // SAFETY: tests hand a closure to one loop and wait for it.
@@ -66,4 +75,14 @@ final class Shared<Value: Sendable>: Sendable {
             value = copy
         }
     }
+}
+
+/// Sees whether something is still there.
+// SAFETY: the reference is only tested for nil, and weak references may be read from any thread.
+final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+    private weak var object: Object?
+
+    init(_ object: Object) { self.object = object }
+
+    var isAlive: Bool { object != nil }
 }

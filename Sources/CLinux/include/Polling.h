@@ -21,6 +21,9 @@ int linux_epoll_control(int epoll, int operation, int descriptor, uint32_t inter
 /// The corresponding C function is `epoll_wait` with a time-out of 0. Fills at most `maximum` (256 at the most).
 int linux_epoll_take(int epoll, uint64_t *tokens, uint32_t *events, int maximum);
 
+/// Has the other side hung up, or is there an error: 1 or 0. The corresponding C function is `poll`, without waiting.
+int linux_is_hung_up(int descriptor);
+
 /// The corresponding C function is `close`.
 int linux_close(int descriptor);
 
