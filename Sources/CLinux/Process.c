@@ -38,6 +38,27 @@ int linux_ignore_signal(int number) {
     return signal(number, SIG_IGN) == SIG_ERR ? -errno : 0;
 }
 
+enum { SIGNALS = 65 };
+static volatile sig_atomic_t caught[SIGNALS];
+
+static void mark(int number) {
+    if (number > 0 && number < SIGNALS) caught[number] = 1;
+}
+
+int linux_catch_signal(int number) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = mark;
+    action.sa_flags = SA_RESTART;
+    return sigaction(number, &action, NULL) < 0 ? -errno : 0;
+}
+
+int linux_take_signal(int number) {
+    if (number <= 0 || number >= SIGNALS || !caught[number]) return 0;
+    caught[number] = 0;
+    return 1;
+}
+
 void linux_error_text(int code, char *text, uint64_t room) {
     // The GNU form answers a pointer that may or may not be the room it was given.
     char scratch[128];

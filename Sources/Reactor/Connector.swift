@@ -42,9 +42,9 @@ package final class Connector: PollTarget {
 
     /// Gives up; the completion gets ``ReactorError/cancelled`` in the next tick. Nothing happens if it is over already.
     package func cancel() {
-        guard completion != nil else { return }
+        guard let completion = completion.take() else { return }
         letGo()
-        loop.executeNextTick { self.complete(.failure(.cancelled)) }
+        loop.executeNextTick { completion(.failure(.cancelled)) }
     }
 
     private func begin() {

@@ -86,3 +86,13 @@ final class WeakReference<Object: AnyObject>: @unchecked Sendable {
 
     var isAlive: Bool { object != nil }
 }
+
+/// What the reactor threw, if it did.
+func errorOf(_ body: () throws -> Void) -> ReactorError? {
+    do {
+        try body()
+        return nil
+    } catch {
+        return error as? ReactorError
+    }
+}
