@@ -25,6 +25,7 @@ enum Livegate {
         Subcommand(table: ConfigCommand.table, run: ConfigCommand.run),
         Subcommand(table: MapCommand.table, run: MapCommand.run),
         Subcommand(table: TokenCommand.table, run: TokenCommand.run),
+        Subcommand(table: DemoCommand.table, run: DemoCommand.run),
         Subcommand(table: CompletionCommand.table, run: CompletionCommand.run),
         Subcommand(table: ManCommand.table, run: ManCommand.run),
     ]

@@ -42,7 +42,7 @@ enum ServeCommand {
             return .success
         } catch {
             logger.critical("the gateway cannot go on", [.error: "\(error)"])
-            return status(of: error)
+            return error.status
         }
     }
 
@@ -60,9 +60,12 @@ enum ServeCommand {
                 .reason: .text(problem.text),
             ])
     }
+}
 
-    private static func status(of error: GatewayError) -> ExitStatus {
-        switch error {
+extension GatewayError {
+    /// The status with which a program ends that cannot go on for this reason.
+    var status: ExitStatus {
+        switch self {
         case .settings, .kafka: .settings
         case .listen, .system: .system
         case .kafkaFatal: .software

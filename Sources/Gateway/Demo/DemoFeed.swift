@@ -7,6 +7,8 @@ import Reactor
 struct DemoFeed: Sendable {
     /// Accounts that live their lives beside each other; clients of the demo are let in as the first.
     static let accounts = ["PACC1", "PACC2", "PACC3"]
+    /// From the invitation to the first event: a client that is attached at once sees the story from its beginning.
+    static let headStartMilliseconds: UInt64 = 1_500
     /// Every demo tells the same story.
     static let seed: UInt64 = 1
 
@@ -66,7 +68,7 @@ struct DemoFeed: Sendable {
         }
 
         func begin() {
-            beganAt = loop.now
+            beganAt = loop.now + DemoFeed.headStartMilliseconds
             scheduleNext()
         }
 

@@ -1,0 +1,48 @@
+import Gateway
+import Logging
+import Options
+
+/// `livegate demo`: gateway, embedded broker and feed in one process.
+enum DemoCommand {
+    static let port = SingleOption(
+        "port", .integer("PORT", in: 1...65_535), help: "where to listen; another one when it is taken (default 8080)")
+    static let seconds = SingleOption(
+        "seconds", .integer("N", in: 1...86_400), help: "end after so long (default: never)")
+
+    static let table = Command(
+        "demo", summary: "show a gateway at work, with a broker and a feed inside",
+        details: ["Needs no settings and no other program. Prints the address, a token and the livecat line to use."],
+        options: [port, seconds],
+        statuses: [(.success, "it was stopped, or its time was up"), (.system, "there is no address to listen on")])
+
+    static func run(_ arguments: Arguments) async -> ExitStatus {
+        let wanted = UInt16(arguments[port] ?? 8080)
+        let writer: LogWriter
+        do throws(LoggingError) {
+            // What a demo has to say stands on standard output; only trouble is worth a line beside it.
+            writer = try LogWriter(level: .warning)
+        } catch {
+            StandardError.line("livegate demo: \(error)")
+            return .system
+        }
+        defer { _ = writer.flush() }
+        let demo = Demo(port: wanted, seconds: arguments[seconds], logger: Logger("demo", to: writer))
+        do throws(GatewayError) {
+            try await demo.run { invitation in
+                StandardOutput.write(text(invitation, wanted: wanted))
+            }
+            return .success
+        } catch {
+            StandardError.line("livegate demo: \(error)")
+            return error.status
+        }
+    }
+
+    private static func text(_ invitation: Demo.Invitation, wanted: UInt16) -> String {
+        var text = ""
+        if invitation.address.port != wanted { text += "port \(wanted) is taken; this is another one\n" }
+        let url = "http://\(invitation.address)/live/v1"
+        text += "address  \(url)\naccount  \(invitation.account)\ntoken    \(invitation.token)\n\n"
+        return text + "livecat -c \(url) -H \"Authorization: Bearer \(invitation.token)\"\n"
+    }
+}
