@@ -1,0 +1,153 @@
+"""The door: what is refused, how, and what is let in."""
+
+import json
+
+import pytest
+
+from rawclient import KEY, ask, connect, upgrade
+
+GOOD = upgrade("token-PACC1")
+
+
+
+
+@pytest.fixture
+def door(gateway, mock_broker, tmp_path):
+    from conftest import static_tokens
+    return gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ["PACC1"]))})
+
+
+def changed(old, new, count=1):
+    assert old.encode() in GOOD
+    return GOOD.replace(old.encode(), new.encode(), count)
+
+
+def header(line):
+    return GOOD.replace(b"Host: localhost\r\n", b"Host: localhost\r\n" + line.encode("latin-1") + b"\r\n")
+
+
+BAD_REQUESTS = {
+    "transfer-encoding beside content-length": header("Transfer-Encoding: chunked\r\nContent-Length: 0"),
+    "content-length twice": header("Content-Length: 0\r\nContent-Length: 0"),
+    "content-length with a sign": header("Content-Length: +0"),
+    "content-length as a list": header("Content-Length: 0, 0"),
+    "bare line feed": GOOD.replace(b"Upgrade: websocket\r\n", b"Upgrade: websocket\n"),
+    "bare carriage return": header("X-A: a\rb"),
+    "nul": header("X-A: a\0b"),
+    "folded line": header("X-A: a\r\n b"),
+    "space before the colon": header("X-A : b"),
+    "two hosts": header("Host: other"),
+    "no host": GOOD.replace(b"Host: localhost\r\n", b""),
+    "no name": header(": b"),
+}
+
+BAD_UPGRADES = {
+    "short key": changed(KEY, "AAAA"),
+    "key that is no base64": changed(KEY, "!" * 24),
+    "key twice": header(f"Sec-WebSocket-Key: {KEY}"),
+    "no key": changed(f"Sec-WebSocket-Key: {KEY}\r\n", ""),
+    "connection without upgrade": changed("Connection: Upgrade", "Connection: keep-alive"),
+    "http/1.0": changed("HTTP/1.1", "HTTP/1.0"),
+    "a body": header("Content-Length: 3") + b"abc",
+}
+
+
+def problem(answer):
+    """Status, code and header lines of a refusal, checked for what all of them have."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    fields = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
+    status = int(lines[0].split()[1])
+    assert len(answer) < 1024
+    assert fields["content-type"] == "application/problem+json"
+    assert "close" in fields["connection"].split(", ")
+    assert int(fields["content-length"]) == len(body)
+    told = json.loads(body)
+    assert list(told)[:4] == ["type", "title", "status", "code"] and told["status"] == status and told["detail"]
+    return status, told["code"], fields
+
+
+def test_each_smuggling_shape_is_400_bad_request_and_a_close(door):
+    for name, request in BAD_REQUESTS.items():
+        assert problem(ask(door.host, request))[:2] == (400, "bad_request"), name
+
+
+def test_each_malformed_upgrade_is_400_bad_upgrade(door):
+    for name, request in BAD_UPGRADES.items():
+        assert problem(ask(door.host, request))[:2] == (400, "bad_upgrade"), name
+
+
+def test_another_version_is_426_and_told_which_one_is_spoken(door):
+    for version in ("12", "8", "14", "013"):
+        answer = ask(door.host, changed("Version: 13", f"Version: {version}"))
+        status, code, fields = problem(answer)
+        assert (status, code, fields["sec-websocket-version"]) == (426, "upgrade_required", "13")
+
+
+def test_other_refusals_have_their_status_and_code(door):
+    rows = {
+        b"GET /elsewhere HTTP/1.1\r\nHost: h\r\n\r\n": (404, "not_found"),
+        b"POST /live/v1 HTTP/1.1\r\nHost: h\r\n\r\n": (405, "method_not_allowed"),
+        b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: h\r\n\r\n": (414, "target_too_long"),
+        b"GET / HTTP/1.1\r\nHost: h\r\n" + b"X: y\r\n" * 120 + b"\r\n": (431, "header_too_large"),
+        b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"y" * 20000 + b"\r\n\r\n": (431, "header_too_large"),
+        b"GET / HTTP/2.0\r\nHost: h\r\n\r\n": (505, "version"),
+        upgrade(None): (401, "invalid_token"),
+        upgrade("wrong"): (401, "invalid_token"),
+    }
+    for request, expected in rows.items():
+        status, code, fields = problem(ask(door.host, request))
+        assert (status, code) == expected, request[:60]
+        if status == 405:
+            assert fields["allow"] == "GET"
+        if status == 401:
+            assert fields["www-authenticate"].startswith('Bearer error="invalid_token"')
+
+
+def test_a_plain_get_is_answered_in_plain_words(door):
+    head, _, body = ask(door.host, b"GET /live/v1 HTTP/1.1\r\nHost: h\r\n\r\n").partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ") and body == b"Client did not request a WebSocket."
+
+
+def test_head_and_body_of_a_refusal_come_in_one_piece(door):
+    with connect(door.host) as peer:
+        peer.sendall(upgrade("wrong"))
+        first = peer.recv(65536)
+        assert problem(first)[0] == 401
+
+
+def test_an_upgrade_is_answered_with_the_accept_of_its_key_and_the_protocol_that_we_speak(door):
+    for lines, chosen in ((["Sec-WebSocket-Protocol: x, livegate.v1"], True), (["Sec-WebSocket-Protocol: x"], False),
+                          (["Content-Length: 0"], False)):
+        with connect(door.host) as peer:
+            peer.sendall(upgrade("token-PACC1", headers=lines))
+            head = peer.recv(65536)
+            assert head.startswith(b"HTTP/1.1 101 ")
+            assert b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" in head
+            assert (b"Sec-WebSocket-Protocol: livegate.v1\r\n" in head) == chosen
+
+
+def test_a_request_that_does_not_end_is_408_however_it_drips(gateway, mock_broker):
+    door = gateway(mock_broker.bootstrap, limits={"handshake_timeout": "1s"})
+    with connect(door.host) as peer:
+        peer.sendall(b"GET /live/v1 HTTP/1.1\r\n")
+        peer.settimeout(0.1)
+        answer, drips = b"", 0
+        while not answer:
+            peer.sendall(b"X-%d: y\r\n" % drips)
+            drips += 1
+            assert drips < 100, "dripping bytes prolong the handshake"
+            try:
+                answer = peer.recv(65536)
+            except TimeoutError:
+                pass
+        assert problem(answer)[:2] == (408, "timeout")
+
+
+def test_before_the_node_is_ready_callers_with_a_token_get_503_and_those_without_401(gateway, tokens):
+    door = gateway("127.0.0.1:1", ready=False)
+    door.program.line("listening")
+    status, code, fields = problem(ask(door.host, upgrade(tokens.token("PACC1"))))
+    assert (status, code) == (503, "not_ready") and int(fields["retry-after"]) > 0
+    assert problem(ask(door.host, upgrade()))[:2] == (401, "invalid_token")
+    assert door.status("/livez") == 200 and door.status("/readyz") == 503
