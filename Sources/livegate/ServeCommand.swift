@@ -36,7 +36,7 @@ enum ServeCommand {
         defer { writer.flush() }
         let logger = Logger("gateway", to: writer)
         logger.notice("starting", [.version: "\(Release.version)", .library: "librdkafka \(KafkaLibrary.version)"])
-        for problem in outcome.problems + check.problems { warn(problem, logger) }
+        for problem in (outcome.problems + check.problems).inReadingOrder { warn(problem, logger) }
         do throws(GatewayError) {
             try await Service(GatewayServer.Parts(settings, material), logger: logger).run()
             return .success

@@ -38,6 +38,6 @@ enum SettingsArguments {
 
     /// Every problem, one line each on standard error.
     static func tell(_ problems: [SettingsProblem]) {
-        for problem in problems { StandardError.line("\(problem)") }
+        for problem in problems.inReadingOrder { StandardError.line("\(problem)") }
     }
 }

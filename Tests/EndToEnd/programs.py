@@ -34,6 +34,12 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def environment(changes=None):
+    """The variables of a program under test: without those that are for the tests themselves, which `livegate` would warn
+    about as settings that mean nothing."""
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("LIVEGATE_")}, **(changes or {})}
+
+
 class Program:
     """A process in a group of its own, its output lines kept as they come."""
 
@@ -41,7 +47,7 @@ class Program:
         self.command = [str(word) for word in command]
         self.process = subprocess.Popen(
             self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            encoding="utf-8", errors="backslashreplace", start_new_session=True, cwd=cwd, env={**os.environ, **(env or {})})
+            encoding="utf-8", errors="backslashreplace", start_new_session=True, cwd=cwd, env=environment(env))
         self.out, self.err = [], []
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in
                         ((self.process.stdout, self.out), (self.process.stderr, self.err))]
@@ -109,7 +115,7 @@ def run(name, *arguments, input=None, env=None, within=30.0):
     """Runs a built program to its end. Returns status, standard output and standard error, as bytes decoded."""
     done = subprocess.run(
         [PROGRAMS / name, *map(str, arguments)], input=input, capture_output=True, text=True, encoding="utf-8",
-        env={**os.environ, **(env or {})}, timeout=within * PATIENCE, stdin=None if input is not None else subprocess.DEVNULL)
+        env=environment(env), timeout=within * PATIENCE, stdin=None if input is not None else subprocess.DEVNULL)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -35,7 +35,7 @@ package struct SettingsCheck {
         let tls = check.certificate()
         let verifier = check.verifier()
         check.kafka()
-        let problems = SettingsOutcome(settings: nil, problems: check.problems).problems
+        let problems = check.problems.inReadingOrder
         guard !problems.contains(where: { !$0.isWarning }) else { return (nil, problems) }
         return (SettingsMaterial(tls: tls, verifier: verifier), problems)
     }

@@ -14,8 +14,15 @@ package struct SettingsOutcome: Sendable {
     init(settings: Settings?, problems: [SettingsProblem]) {
         let isRefused = problems.contains { !$0.isWarning }
         self.settings = isRefused ? nil : settings
+        self.problems = problems.inReadingOrder
+    }
+}
+
+extension [SettingsProblem] {
+    /// The file from above, other files, variables, flags; each problem once.
+    package var inReadingOrder: [SettingsProblem] {
         var told = Set<SettingsProblem>()
-        self.problems = problems.filter { told.insert($0).inserted }.enumerated()
+        return filter { told.insert($0).inserted }.enumerated()
             .sorted { ($0.element.place.rank, $0.offset) < ($1.element.place.rank, $1.offset) }.map(\.element)
     }
 }

@@ -1,0 +1,223 @@
+"""`livegate check`: every problem, one line each; warnings are marked; no connection is opened."""
+
+import base64
+import json
+import os
+import socket
+import subprocess
+
+import pytest
+
+from programs import PROGRAMS, environment, run
+
+ANYBODY = "auth: {anonymous: PACC1}\n"
+
+
+@pytest.fixture
+def check(tmp_path):
+    """Checks settings; returns the status and the lines without the folder."""
+    def begin(text, env=None, file="livegate.yaml"):
+        path = tmp_path / file
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        status, out, err = run("livegate", "check", "--config", path, env=env)
+        assert out == ""
+        return status, err.replace(f"{tmp_path}/", "").splitlines()
+    return begin
+
+
+@pytest.fixture(scope="session")
+def pki(tmp_path_factory):
+    """Certificates: `good`, `other`, `old`, each with its key, and an encrypted key."""
+    folder = tmp_path_factory.mktemp("pki")
+
+    def openssl(*words):
+        subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, cwd=folder)
+
+    (folder / "ca.cnf").write_text(
+        "[ca]\ndefault_ca=d\n[d]\ndatabase=index\nnew_certs_dir=.\nserial=serial\ndefault_md=sha256\npolicy=p\n[p]\nCN=supplied\n")
+    (folder / "index").write_text("")
+    (folder / "serial").write_text("01\n")
+    (folder / "index.attr").write_text("unique_subject = no\n")
+    dates = {"good": ("20200101000000Z", "20500101000000Z"), "old": ("20200101000000Z", "20210101000000Z"),
+             "early": ("20490101000000Z", "20500101000000Z")}
+    for name in ("good", "other", "old", "early"):
+        openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}",
+                "-keyout", f"{name}.key", "-out", f"{name}.csr")
+        first, last = dates.get(name, dates["good"])
+        openssl("ca", "-batch", "-config", "ca.cnf", "-selfsign", "-keyfile", f"{name}.key", "-in", f"{name}.csr",
+                "-out", f"{name}.pem", "-startdate", first, "-enddate", last, "-notext")
+    openssl("ec", "-in", "good.key", "-aes128", "-passout", "pass:secret", "-out", "locked.key")
+    openssl("pkey", "-in", "good.key", "-pubout", "-out", "public.pem")
+    (folder / "empty.pem").write_text("")
+    return folder
+
+
+@pytest.mark.parametrize("text, line", [
+    ("lisen: []\n", "livegate.yaml:1: lisen: no such key: did you mean 'listen'?"),
+    ("kafka:\n  broker: x\n", "livegate.yaml:2: kafka.broker: no such key: did you mean 'brokers'?"),
+    ("loops: 1\nloops: 1\n", "livegate.yaml:2: loops: stands twice, first in line 1"),
+    ("kafka: {brokers: &b 'k:1'}\n",
+     "livegate.yaml:1: kafka.brokers: an anchor (&): anchors and aliases are not read, write it out"),
+    ("loops: two\n", "livegate.yaml:1: loops: 'two' is not a whole number from 0 to 1024"),
+    ("kafka:\n\tbrokers: x\n", "livegate.yaml:2: kafka.brokers: a tab as indentation: YAML takes blanks only"),
+    ("a: 1\n---\nb: 1\n", "livegate.yaml:2: a second document: settings are one document"),
+    (b"log: {level: \xff}\n", "livegate.yaml:1: log: bytes that are not UTF-8"),
+    ("log: {level: [}\n", "livegate.yaml:1: log.level[0]: not YAML: did not find expected node content"),
+    ("listen: [127.0.0.1:9080]\n",
+     "livegate.yaml: admin: 127.0.0.1:9080 is the address of listen[0], 127.0.0.1:9080, too: one listener is one address"),
+    ("tls: {certificate: c.pem}\n", "livegate.yaml:1: tls.key: is missing: a certificate needs its key"),
+    ("kafka: {settings: {isolation.level: read_uncommitted}}\n",
+     "livegate.yaml:1: kafka.settings.isolation.level: cannot be set: "),
+    ("kafka: {settings: {auto.offset.reset: latest}}\n",
+     "livegate.yaml:1: kafka.settings.auto.offset.reset: cannot be set: "),
+    ("kafka: {settings: {enable.auto.commit: true}}\n",
+     "livegate.yaml:1: kafka.settings.enable.auto.commit: cannot be set: "),
+    ("kafka: {settings: {group.id: x}}\n", "livegate.yaml:1: kafka.settings.group.id: cannot be set: "),
+    ("kafka: {settings: {enable.partition.eof: false}}\n",
+     "livegate.yaml:1: kafka.settings.enable.partition.eof: cannot be set: "),
+    ("kafka: {settings: {bootstrap.servers: x}}\n", "livegate.yaml:1: kafka.settings.bootstrap.servers: cannot be set: is "
+     "set by kafka.brokers"),
+    ("kafka: {settings: {metadata.broker.list: x}}\n", "livegate.yaml:1: kafka.settings.metadata.broker.list: cannot"),
+    ("kafka: {settings: {no.such.property: 1}}\n", "livegate.yaml:1: kafka.settings.no.such.property: librdkafka "),
+    ("kafka:\n  settings:\n    socket.timeout.ms: soon\n", "livegate.yaml:3: kafka.settings.socket.timeout.ms: "),
+    ("kafka: {settings: {ssl.ca.location: missing.pem}}\n",
+     "livegate.yaml:1: kafka.settings.ssl.ca.location: cannot read missing.pem: No such file or directory"),
+    ("kafka: {settings: {ssl.key.location: .}}\n", "livegate.yaml:1: kafka.settings.ssl.key.location: cannot read "),
+    ("kafka: {settings: {security.protocol: sasl_plaintext, sasl.mechanism: PLAIN}}\n",
+     "livegate.yaml:1: kafka.settings: librdkafka refuses them together: "),
+])
+def test_a_problem_is_told_with_file_line_and_key(check, text, line):
+    status, lines = check(text if isinstance(text, bytes) or "auth" in text else ANYBODY.replace("\n", "") + "\n" + text)
+    if not isinstance(text, bytes):
+        # The line of `auth` stands before.
+        first = line.split(": ", 1)[0]
+        if first.count(":") == 1:
+            number = int(first.rpartition(":")[2])
+            line = line.replace(f":{number}:", f":{number + 1}:", 1)
+        line = line.replace("first in line 1", "first in line 2")
+    assert status == 78
+    assert len(lines) == 1 and lines[0].startswith(line), lines
+
+
+def test_every_problem_is_told(check):
+    status, lines = check("listen: [x]\nloops: x\nlog: {level: x, formt: y}\nkafka:\n  topics: []\n",
+                          env={"LIVEGATE_ADMIN": "x"})
+    assert status == 78
+    assert [line.split(": ")[:2] for line in lines] == [
+        ["livegate.yaml:1", "listen[0]"], ["livegate.yaml:2", "loops"], ["livegate.yaml:3", "log.formt"],
+        ["livegate.yaml:3", "log.level"], ["livegate.yaml:5", "kafka.topics"], ["LIVEGATE_ADMIN", "admin"]]
+
+
+def test_warnings_are_marked_and_change_nothing(check):
+    status, lines = check("", env={"LIVEGATE_KAFKA_BROKER": "x"})
+    assert status == 0
+    assert lines == [
+        "livegate.yaml: warning: auth: lets nobody in: name issuers in auth.jwt, a file in auth.tokens, or an account in "
+        "auth.anonymous",
+        "LIVEGATE_KAFKA_BROKER: warning: means nothing: did you mean LIVEGATE_KAFKA_BROKERS?"]
+
+
+def test_good_settings_are_silent(check, pki):
+    assert check(f"{ANYBODY}tls: {{certificate: {pki}/good.pem, key: {pki}/good.key}}\n"
+                 f"kafka: {{settings: {{security.protocol: ssl, ssl.ca.location: {pki}/good.pem}}}}\n") == (0, [])
+
+
+@pytest.mark.parametrize("certificate, key, status, line", [
+    ("good.pem", "other.key", 78, "tls.key: the private key in "), ("missing.pem", "good.key", 78, "tls.certificate: cannot"),
+    ("good.pem", "missing.key", 78, "tls.key: cannot read "), ("empty.pem", "good.key", 78, "tls.certificate: "),
+    ("good.pem", "public.pem", 78, "tls.key: "), ("good.pem", "locked.key", 78, "tls.key: the private key in "),
+    ("old.pem", "old.key", 0, "warning: tls.certificate: "), ("early.pem", "early.key", 0, "warning: tls.certificate: "),
+])
+def test_certificate_and_key_are_looked_at(check, pki, certificate, key, status, line):
+    told, lines = check(f"{ANYBODY}tls:\n  certificate: {pki / certificate}\n  key: {pki / key}\n")
+    assert told == status and len(lines) == 1
+    place, rest = lines[0].split(": ", 1)
+    assert rest.startswith(line), lines
+    assert place == f"livegate.yaml:{4 if 'tls.key' in line else 3}"
+
+
+def jwks(*keys):
+    return json.dumps({"keys": list(keys)})
+
+
+SECRET = base64.urlsafe_b64encode(b"x" * 31).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize("keys, algorithms, line", [
+    ("{", "[ES256]", "malformed JWKS"), ('{"keys": 5}', "[ES256]", "malformed JWKS"), ("", "[ES256]", "it holds no key"),
+    (jwks({"kty": "oct", "k": SECRET, "kid": "a"}), "[HS256]", "a secret of 31 bytes is too short for HS256"),
+    (None, "[RS256]", "no key fits the algorithms RS256"), ("missing", "[ES256]", "cannot read "),
+])
+def test_keys_of_issuers_are_looked_at(check, pki, tmp_path, keys, algorithms, line):
+    file = tmp_path / "keys"
+    if keys is None:
+        file.write_text((pki / "public.pem").read_text())
+    elif keys != "missing":
+        file.write_text(keys)
+    status, lines = check(f"auth:\n  jwt:\n    - issuer: x\n      algorithms: {algorithms}\n      keys: keys\n")
+    assert status == 78
+    assert lines and lines[0].startswith("livegate.yaml:5: auth.jwt[0].keys: ") and line in lines[0], lines
+    assert SECRET not in str(lines)
+
+
+@pytest.mark.parametrize("tokens, line", [
+    ("- {sha256: geheim, account: A}\n", "tokens.yaml:1: auth.tokens[0]: sha256 is not 64 hexadecimal digits"),
+    (f"- {{sha256: {'0' * 64}}}\n", "tokens.yaml:1: auth.tokens[0]: lacks an account"),
+    (f"- {{sha256: {'0' * 64}, acount: A}}\n", "tokens.yaml:1: auth.tokens[0]: no such key"),
+    (f"- {{sha256: {'0' * 64}, account: A}}\n- {{sha256: {'0' * 64}, account: B}}\n",
+     "tokens.yaml:2: auth.tokens: a token that stands twice"),
+    ("a: b\n", "tokens.yaml:1: auth.tokens: is a map: a list of tokens"), (None, "livegate.yaml:1: auth.tokens: cannot read"),
+])
+def test_the_file_of_tokens_is_looked_at(check, tmp_path, tokens, line):
+    if tokens is not None:
+        (tmp_path / "tokens.yaml").write_text(tokens)
+    status, lines = check("auth: {tokens: tokens.yaml}\n")
+    assert status == 78 and lines[0].startswith(line), lines
+    assert "geheim" not in str(lines)
+
+
+def test_an_empty_file_of_tokens_lets_nobody_in(check, tmp_path):
+    (tmp_path / "tokens.yaml").write_text("# none yet\n")
+    status, lines = check("auth: {tokens: tokens.yaml}\n")
+    assert status == 0 and len(lines) == 1 and "warning: auth: lets nobody in" in lines[0]
+
+
+def test_scram_with_an_old_librdkafka_is_a_warning(check):
+    status, lines = check(
+        ANYBODY + "kafka:\n  settings:\n    security.protocol: sasl_plaintext\n    sasl.mechanism: SCRAM-SHA-512\n"
+        "    sasl.username: u\n    sasl.password: geheim\n")
+    assert status == 0
+    # Debian's librdkafka is 2.0.2; the promise is about versions below 2.6.1.
+    assert lines == [] or lines[0].startswith("livegate.yaml:5: warning: kafka.settings.sasl.mechanism: SCRAM of ")
+    assert "geheim" not in str(lines)
+
+
+def test_a_refused_password_is_not_shown(check):
+    status, lines = check("kafka: {settings: {ssl.key.password: [geheim], sasl.passwort: geheim}}\n")
+    assert status == 78 and "geheim" not in str(lines)
+
+
+def test_no_connection_is_opened(check):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        port = server.getsockname()[1]
+        status, lines = check(f"{ANYBODY}kafka: {{brokers: '127.0.0.1:{port}', settings: {{security.protocol: plaintext}}}}\n")
+        assert (status, lines) == (0, [])
+        with pytest.raises(TimeoutError):
+            server.accept()
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    for path in (tmp_path / "missing.yaml", tmp_path):
+        status, out, err = run("livegate", "check", "--config", path)
+        assert (status, out) == (78, "") and err.startswith(f"{path}: cannot be read: ") and err.count("\n") == 1
+
+
+def test_settings_come_through_a_pipe_as_well(tmp_path):
+    reading, writing = os.pipe()
+    os.write(writing, ANYBODY.encode())
+    os.close(writing)
+    done = subprocess.run([PROGRAMS / "livegate", "check", "--config", f"/dev/fd/{reading}"], pass_fds=[reading],
+                          capture_output=True, timeout=30, env=environment())
+    os.close(reading)
+    assert (done.returncode, done.stderr) == (0, b"")

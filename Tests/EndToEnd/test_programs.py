@@ -1,0 +1,145 @@
+"""The programs as people call them: help, version, wrong use, documents, pipes."""
+
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from programs import PROGRAMS, environment, eventually, run
+
+COMMANDS = ["serve", "check", "config", "map", "token", "completion", "man"]
+
+
+@pytest.mark.parametrize("words", [["livegate"], *(["livegate", command] for command in COMMANDS)])
+def test_help_and_version_go_to_standard_output(words):
+    for flag in ("--help", "-h"):
+        status, out, err = run(*words, flag)
+        assert status == 0 and err == ""
+        assert out.startswith(f"Usage: {' '.join(words)} ")
+        assert all(len(line) <= 80 for line in out.splitlines())
+    for flag in ("--version", "-V"):
+        status, out, err = run(*words, flag)
+        assert (status, err) == (0, "")
+        assert out.startswith(f"{words[0]} ") and out.count("\n") == 1
+
+
+@pytest.mark.parametrize("words, nearest", [
+    (["livegate", "srve"], "'serve'"), (["livegate", "chek"], "'check'"), (["livegate", "--verison"], "'--version'"),
+    (["livegate"], "serve"), (["livegate", "serve"], "'--config FILE'"),
+    (["livegate", "serve", "--config"], "'--config'"), (["livegate", "check", "--confg", "x"], "'--config'"),
+    (["livegate", "serve", "--config", "x", "--lisen", ":1"], "'--listen'"),
+    (["livegate", "map", "--config", "x", "more"], "'more'"), (["livegate", "completion", "zhs"], "'zsh'"),
+    (["livegate", "token", "--acount", "A"], "'--account'"), (["livegate", "config", "-x"], "'-x'"),
+    (["livegate", "serve", "--config=x", "--admin=1\n2", "--\x1b[31m"], "--"),
+])
+def test_wrong_use_is_one_line_that_names_the_nearest_word(words, nearest):
+    status, out, err = run(*words)
+    assert (status, out) == (64, "")
+    assert err.startswith(f"{words[0]}: ") and nearest in err
+    assert err.count("\n") == 1 and "\x1b" not in err
+
+
+def test_the_settings_that_are_printed_are_accepted(tmp_path):
+    status, out, err = run("livegate", "config")
+    assert (status, err) == (0, "")
+    file = tmp_path / "livegate.yaml"
+    file.write_text(out)
+    status, out, err = run("livegate", "check", "--config", file)
+    assert (status, out) == (0, "")
+    assert err == (f"{file}: warning: auth: lets nobody in: name issuers in auth.jwt, a file in auth.tokens, or an account "
+                   "in auth.anonymous\n")
+
+
+def test_the_manual_page_is_clean_and_tells_every_option_and_setting():
+    status, page, err = run("livegate", "man")
+    assert (status, err) == (0, "")
+    if shutil.which("groff"):
+        done = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-P-cbou"], input=page, capture_output=True, text=True)
+        assert done.returncode == 0 and done.stderr == ""
+        words = done.stdout.split()
+        for word in COMMANDS + ["--config", "--kafka-brokers", "limits.max_message_bytes",
+                                "LIVEGATE_LIMITS_MAX_MESSAGE_BYTES", "auth.jwt[].account_claim"]:
+            assert any(word in found for found in words), word
+
+
+@pytest.mark.parametrize("shell, check", [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")])
+def test_shells_take_the_completions(shell, check, tmp_path):
+    status, script, err = run("livegate", "completion", shell)
+    assert (status, err) == (0, "")
+    assert all(command in script for command in COMMANDS)
+    if shutil.which(shell):
+        file = tmp_path / "completions"
+        file.write_text(script)
+        done = subprocess.run([shell, check, file], capture_output=True, text=True)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize("command", ["config", "man", "map"])
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_closed_pipe_ends_a_program_quietly(command, ignored, tmp_path):
+    file = tmp_path / "livegate.yaml"
+    file.write_text("")
+    words = [PROGRAMS / "livegate", command] + (["--config", file] if command == "map" else [])
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        words, input=b"{}\n", stdout=writing, stderr=subprocess.PIPE, timeout=30, env=environment(), restore_signals=not ignored,
+        preexec_fn=(lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) if ignored else None)
+    os.close(writing)
+    assert done.returncode in (0, -signal.SIGPIPE) and done.stderr == b""
+
+
+def test_a_full_disk_is_told():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([PROGRAMS / "livegate", "config"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 74 and "No space left on device" in done.stderr
+
+
+def test_map_answers_each_line_at_once(start, tmp_path):
+    file = tmp_path / "livegate.yaml"
+    file.write_text("events: {rename: {'incidents::note': note}}\n")
+    program = start("livegate", "map", "--config", file)
+    record = {"account_id": "PACC1", "entity": "incidents::note", "id": "P1", "type": "created"}
+    for number, (line, answer) in enumerate([
+        (json.dumps(record), {"account": "PACC1", "message": {"ent": "note", "id": "P1", "type": "created"}}),
+        (json.dumps({"topic": "t", "value": json.dumps(record)}),
+         {"account": "PACC1", "message": {"ent": "note", "id": "P1", "type": "created"}}),
+        (json.dumps({"topic": "t", "value": None}), "tombstone"), ("", "not_json"), ("nonsense", "not_json"),
+        (json.dumps({**record, "entity": "alerts::alert"}), "dropped"),
+    ]):
+        program.send(line)
+        told = json.loads(eventually(lambda: program.out[number:number + 1], what=f"the answer to {line}")[0])
+        if isinstance(answer, str):
+            assert told["skip"] == answer and told["why"]
+        else:
+            assert told == answer
+    program.process.stdin.close()
+    assert program.wait() == 0 and program.err == []
+
+
+def test_map_refuses_wrong_settings(tmp_path):
+    file = tmp_path / "livegate.yaml"
+    file.write_text("events:\n  account: nowhere\n")
+    status, out, err = run("livegate", "map", "--config", file, input="{}\n")
+    assert (status, out) == (78, "")
+    assert err.startswith(f"{file}:2: events.account: ") and err.count("\n") == 1
+    assert run("livegate", "map", "--config", tmp_path / "missing", input="")[0] == 78
+
+
+def test_map_answers_a_last_line_without_an_end(tmp_path):
+    file = tmp_path / "livegate.yaml"
+    file.write_text("")
+    status, out, _ = run("livegate", "map", "--config", file, input="x")
+    assert status == 0 and json.loads(out)["skip"] == "not_json"
+
+
+def test_output_goes_through_a_terminal_as_well():
+    primary, secondary = pty.openpty()
+    done = subprocess.run([PROGRAMS / "livegate", "--version"], stdout=secondary, timeout=30)
+    os.close(secondary)
+    assert done.returncode == 0 and os.read(primary, 100).startswith(b"livegate ")
+    os.close(primary)
