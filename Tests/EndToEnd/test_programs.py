@@ -11,7 +11,7 @@ import pytest
 
 from programs import PROGRAMS, environment, eventually, run
 
-COMMANDS = ["serve", "check", "config", "map", "token", "completion", "man"]
+COMMANDS = ["serve", "check", "config", "map", "token", "demo", "completion", "man"]
 
 
 @pytest.mark.parametrize("words", [["livegate"], *(["livegate", command] for command in COMMANDS)])
