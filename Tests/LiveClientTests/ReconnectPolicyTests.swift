@@ -67,6 +67,12 @@ import WebSocket
         #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 20_000, random: 0) == .wait(milliseconds: 0))
     }
 
+    @Test func `a refused token is fetched anew once, by those who can`() {
+        var policy = ReconnectPolicy(refreshesToken: true)
+        #expect(policy.verdict(on: Self.refused(401), openMilliseconds: nil, random: 0) == .wait(milliseconds: 0))
+        #expect(policy.verdict(on: Self.refused(401), openMilliseconds: nil, random: 0) == .stop)
+    }
+
     @Test func `waits are random between half a second and a bound that doubles to 20 s`() {
         var low = ReconnectPolicy()
         var high = ReconnectPolicy()

@@ -21,12 +21,14 @@ package struct ReconnectPolicy: Sendable {
     /// Statuses that the same request gets again.
     private static let finalStatuses = [400, 401, 403, 404, 426]
 
+    /// Whether a refused token is fetched anew, once, instead of giving up.
+    private let refreshesToken: Bool
     /// Failures in a row.
     private var failures = 0
-    /// Whether the last close asked for a new token: a second one right behind it waits.
+    /// Whether a new token was asked for just before: asking again at once would be a loop.
     private var refreshedToken = false
 
-    package init() {}
+    package init(refreshesToken: Bool = false) { self.refreshesToken = refreshesToken }
 
     /// Decides on an ending.
     ///
@@ -42,6 +44,10 @@ package struct ReconnectPolicy: Sendable {
         }
         switch ending {
         case .refused(let answer):
+            if answer.status == 401, refreshesToken, !refreshedToken {
+                refreshedToken = true
+                return .wait(milliseconds: 0)
+            }
             if Self.finalStatuses.contains(answer.status) { return .stop }
             guard let asked = answer.retryAfterMilliseconds else { return backOff(random) }
             // All that were refused together were told the same time: up to half of it more spreads them.

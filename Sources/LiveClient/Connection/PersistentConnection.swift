@@ -1,0 +1,198 @@
+import HTTP
+import Reactor
+import TLS
+import Transport
+import WebSocket
+
+/// What a ``PersistentConnection`` tells the one that uses it. All of it comes on its loop.
+package protocol PersistentConnectionOwner: AnyObject {
+    /// An attempt is about to be made: call ``PersistentConnection/proceed(headers:host:)``, now or later on the loop.
+    ///
+    /// - Parameter isSameOrigin: false where a redirect leads away from the server that credentials are meant for.
+    func connectionPrepares(_ url: WebSocketURL, isSameOrigin: Bool)
+
+    func connectionOpened(_ opening: Opening)
+    func connectionReceived(_ kind: MessageKind, _ payload: [UInt8])
+    func connectionReceivedPing(_ payload: [UInt8])
+    func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?)
+    func connectionDrained()
+
+    /// A server's redirect is followed.
+    func connectionRedirected(to url: WebSocketURL)
+
+    /// An attempt, or the connection that came of it, has ended.
+    ///
+    /// - Parameter retryMilliseconds: after so long there is another attempt; nil: it is over, and nothing follows.
+    func connectionEnded(_ ending: ConnectionEnding, retryMilliseconds: UInt64?)
+}
+
+/// A connection that is made anew: it follows redirects, and comes back where the protocol says that a client does.
+///
+/// Lives on a loop; holds its owner until it is over.
+package final class PersistentConnection<Owner: PersistentConnectionOwner> {
+    private enum State {
+        case new
+        /// The owner was asked to prepare an attempt.
+        case preparing
+        case trying(WebSocketConnection<PersistentConnection<Owner>>)
+        case waiting(Timer)
+        case over
+    }
+
+    private let settings: ConnectionSettings
+    private let shared: TransportLoop
+    /// How many redirects are followed for one attempt; nil follows none.
+    private let maximumRedirects: Int?
+    private let reconnects: Bool
+    private var policy: ReconnectPolicy
+    private var path: RedirectPath
+    private var owner: Owner?
+    private var state = State.new
+    private var openedAt: UInt64?
+    private var isClosing = false
+
+    package init(
+        _ settings: ConnectionSettings, maximumRedirects: Int?, reconnects: Bool,
+        policy: ReconnectPolicy = ReconnectPolicy(), on shared: TransportLoop
+    ) {
+        self.settings = settings
+        self.maximumRedirects = maximumRedirects
+        self.reconnects = reconnects
+        self.policy = policy
+        self.shared = shared
+        path = RedirectPath(settings.url)
+    }
+
+    private var loop: EventLoop { shared.loop }
+
+    /// The open connection, or the attempt at one.
+    private var connection: WebSocketConnection<PersistentConnection<Owner>>? {
+        if case .trying(let connection) = state { connection } else { nil }
+    }
+
+    /// Begins. Once, on the loop.
+    package func start(_ owner: Owner) {
+        self.owner = owner
+        prepare()
+    }
+
+    private func prepare() {
+        state = .preparing
+        owner?.connectionPrepares(path.current, isSameOrigin: path.isSameOrigin)
+    }
+
+    /// Makes the attempt that was being prepared.
+    ///
+    /// - Parameters:
+    ///   - headers: beside those of the settings.
+    ///   - host: the value of `Host` where it is not the address's own.
+    package func proceed(headers: [(name: String, value: String)], host: String?) {
+        guard case .preparing = state, !isClosing else { return }
+        var settings = settings
+        settings.url = path.current
+        settings.host = host
+        settings.headers += headers
+        let connection = WebSocketConnection<PersistentConnection<Owner>>(settings, on: shared)
+        state = .trying(connection)
+        connection.start(self)
+    }
+
+    // MARK: The face
+
+    package var isOpen: Bool { connection?.isOpen ?? false }
+
+    package var pendingBytes: Int { connection?.pendingBytes ?? 0 }
+
+    /// Sends a message. False, and nothing is sent, while there is no open connection.
+    @discardableResult
+    package func send(_ kind: MessageKind, _ payload: [UInt8]) -> Bool { connection?.send(kind, payload) ?? false }
+
+    package func ping(_ payload: [UInt8]) { connection?.ping(payload) }
+
+    package func pong(_ payload: [UInt8]) { connection?.pong(payload) }
+
+    package func pauseReading() { connection?.pauseReading() }
+
+    package func resumeReading() { connection?.resumeReading() }
+
+    /// Ends it for good: an open connection with a close frame, an attempt or a wait at once.
+    package func close(_ code: CloseCode = .normal, reason: String = "") {
+        isClosing = true
+        switch state {
+        case .new, .over: break
+        case .trying(let connection): connection.close(code, reason: reason)
+        case .waiting(let timer):
+            loop.cancel(timer)
+            finishSoon()
+        case .preparing: finishSoon()
+        }
+    }
+
+    /// Drops whatever there is without another word.
+    package func abort() {
+        isClosing = true
+        if let connection { connection.abort() } else { close() }
+    }
+
+    private func finishSoon() {
+        loop.executeNextTick { self.finish(.aborted) }
+    }
+
+    private func finish(_ ending: ConnectionEnding) {
+        guard let owner else { return }
+        state = .over
+        self.owner = nil
+        owner.connectionEnded(ending, retryMilliseconds: nil)
+    }
+}
+
+@available(*, unavailable) extension PersistentConnection: Sendable {}
+
+extension PersistentConnection: ConnectionOwner {
+    package func connectionOpened(_ opening: Opening) {
+        openedAt = loop.now
+        owner?.connectionOpened(opening)
+    }
+
+    package func connectionReceived(_ kind: MessageKind, _ payload: [UInt8]) {
+        owner?.connectionReceived(kind, payload)
+    }
+
+    package func connectionReceivedPing(_ payload: [UInt8]) { owner?.connectionReceivedPing(payload) }
+
+    package func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?) {
+        owner?.connectionReceivedPong(payload, roundTrip: roundTrip)
+    }
+
+    package func connectionDrained() { owner?.connectionDrained() }
+
+    package func connectionEnded(_ ending: ConnectionEnding) {
+        let stood = openedAt.map { loop.now - $0 }
+        openedAt = nil
+        if isClosing { return finish(ending) }
+        if case .refused(let answer) = ending, follows(answer) { return }
+        // The next attempt asks the server that the user named.
+        path = RedirectPath(settings.url)
+        guard reconnects,
+            case .wait(let milliseconds) = policy.verdict(on: ending, openMilliseconds: stood, random: Random.word())
+        else { return finish(ending) }
+        state = .waiting(
+            loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
+                self?.prepare()
+            })
+        owner?.connectionEnded(ending, retryMilliseconds: milliseconds)
+    }
+
+    private func follows(_ answer: RefusedAnswer) -> Bool {
+        guard let maximumRedirects, let location = answer.redirect else { return false }
+        do throws(RedirectPath.Problem) {
+            try path.follow(location, maximum: maximumRedirects)
+        } catch {
+            return false
+        }
+        guard !path.current.isSecure || settings.tls != nil else { return false }
+        owner?.connectionRedirected(to: path.current)
+        prepare()
+        return true
+    }
+}
