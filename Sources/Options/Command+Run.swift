@@ -28,9 +28,9 @@ extension Command {
 }
 
 /// The words of the command line as `ps` shows them.
-enum ProcessTitle {
+package enum ProcessTitle {
     /// Overwrites the words that are, or end with, one of the secrets, for everybody may read them.
-    static func wipe(_ secrets: [String]) {
+    package static func wipe(_ secrets: [String]) {
         let secrets = secrets.filter { !$0.isEmpty }.map { Array($0.utf8) }
         guard !secrets.isEmpty else { return }
         for index in 1..<max(1, Int(CommandLine.argc)) {

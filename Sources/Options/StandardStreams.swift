@@ -51,10 +51,11 @@ package enum StandardError {
     }
 }
 
-private enum WholeWrite {
+/// A write that does not stop halfway.
+package enum WholeWrite {
     /// Writes until nothing is left; waits where the descriptor is non-blocking (a terminal shared with a program that
     /// made it so). Returns 0 or the error number.
-    static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
+    package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {
             let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }

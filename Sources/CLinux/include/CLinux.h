@@ -10,5 +10,6 @@
 #include "Polling.h"
 #include "Process.h"
 #include "Sockets.h"
+#include "Terminal.h"
 
 #endif

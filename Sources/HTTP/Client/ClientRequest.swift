@@ -26,9 +26,12 @@ package enum ClientRequest {
         return bytes
     }
 
+    /// Whether this is a token: a subprotocol's name, a field's.
+    package static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(\.isToken) }
+
     /// Whether a field may be sent as it is.
     package static func check(name: String, value: String) throws(RequestFault) {
-        guard !name.isEmpty, name.utf8.allSatisfy(\.isToken) else { throw .headerNameNotToken(name) }
+        guard isToken(name) else { throw .headerNameNotToken(name) }
         guard value.utf8.allSatisfy({ !$0.isControl || $0 == ASCII.horizontalTab }) else {
             throw .headerValueHasControlByte(name: name)
         }

@@ -1,0 +1,107 @@
+import HTTP
+import LiveClient
+import Options
+import WebSocket
+
+extension Cat {
+    /// Reads on, as long as the connection keeps up. A terminal is read always.
+    func requestInput() {
+        guard !isEnding, connection.isOpen || screen.editor != nil else { return }
+        guard screen.editor != nil || (lines.isEmpty && connection.pendingBytes < Self.maximumPendingBytes) else {
+            return
+        }
+        input.request()
+    }
+
+    func take(_ piece: [UInt8]?) {
+        guard let piece else { return inputEnded() }
+        if screen.editor != nil {
+            type(piece)
+        } else {
+            let result = splitter.split(piece)
+            lines += result.lines
+            if result.isTooLong { inputTooLong() }
+        }
+        sendLines()
+    }
+
+    private func inputTooLong() {
+        screen.notice("error: a line of standard input is over \(splitter.maximumLineBytes) bytes", .error)
+        inputProblem = .noInput
+        closesAfterLines = true
+    }
+
+    /// Whether receiving goes on without input.
+    private var outlivesInput: Bool {
+        splitter.isEmpty || !settings.execute.isEmpty || settings.count != nil
+            || settings.durationMilliseconds != nil || settings.reconnects
+    }
+
+    private func inputEnded() {
+        if let last = splitter.end() { lines.append(last) }
+        // Ctrl-D on a terminal is a goodbye.
+        if inputIsTerminal || !outlivesInput { closesAfterLines = true }
+        sendLines()
+    }
+
+    func sendLines() {
+        while !lines.isEmpty, connection.isOpen, connection.pendingBytes < Self.maximumPendingBytes {
+            send(line: lines.removeFirst())
+        }
+        if closesAfterLines && lines.isEmpty { endByItself() }
+        requestInput()
+    }
+
+    private func send(line: [UInt8]) {
+        if settings.isBinary {
+            connection.send(.binary, line)
+            return
+        }
+        var line = line[...]
+        if line.last == 0x0D { line = line.dropLast() }
+        send(text: String(decoding: line, as: UTF8.self))
+    }
+
+    func send(text: String) {
+        guard settings.readsSlashCommands, text.utf8.first == UInt8(ascii: "/") else {
+            connection.send(.text, Array(text.utf8))
+            return
+        }
+        do throws(SlashCommand.Problem) {
+            switch try SlashCommand(text) {
+            case .ping(let payload): connection.ping(Array(payload.utf8))
+            case .pong(let payload): connection.pong(Array(payload.utf8))
+            case .close(let code, let reason): endByItself(CloseCode(rawValue: code), reason: reason)
+            }
+        } catch {
+            screen.notice("error: \(error.text)", .error)
+        }
+    }
+
+    // MARK: The prompt
+
+    func beginPrompt() {
+        guard let terminal, screen.editor == nil else { return }
+        terminal.enterRaw()
+        screen.editor = LineEditor(prompt: "> ")
+        screen.drawPrompt()
+    }
+
+    private func type(_ bytes: [UInt8]) {
+        for event in screen.editor?.type(bytes) ?? [] {
+            switch event {
+            case .line(let text):
+                screen.keepLine(text)
+                if connection.isOpen {
+                    send(text: text)
+                } else {
+                    screen.notice("error: not connected", .error)
+                }
+            case .interrupt: interrupted()
+            case .endOfInput: endByItself()
+            case .clearScreen: screen.clearScreen()
+            }
+        }
+        screen.drawPrompt()
+    }
+}

@@ -1,0 +1,93 @@
+import HTTP
+import LiveClient
+import Options
+import TLS
+
+extension CatSettings {
+    mutating func setProxy(_ arguments: Arguments) throws(StartProblem) {
+        guard let text = arguments[LivecatCommand.proxy] else { return }
+        do throws(URLFault) {
+            connection.proxy = try ProxyServer(text)
+        } catch {
+            throw .wrongUse("option '--proxy': \(error.explanation)")
+        }
+        if case .unix = connection.url.place { throw .wrongUse("--proxy and a Unix socket exclude one another") }
+    }
+
+    /// A context is made where it may be needed: for wss, behind a redirect, and when its files are named, so that one
+    /// that cannot be read is told at once.
+    mutating func setTLS(_ arguments: Arguments, _ askPassphrase: () -> String?) throws(StartProblem) {
+        let table = LivecatCommand.self
+        var tls = TLSClientSettings(
+            authorities: arguments[table.authority], verifies: !arguments[table.noCheck],
+            certificate: arguments[table.certificate], key: arguments[table.key])
+        if tls.key != nil && tls.certificate == nil { throw .wrongUse("--key needs --cert") }
+        let isNeeded =
+            connection.url.isSecure || connection.proxy?.isSecure == true || maximumRedirects != nil
+            || tls.authorities != nil || tls.certificate != nil
+        switch arguments[table.passphrase] {
+        case .none: break
+        case .some(let word?): tls.passphrase = word
+        case .some(nil):
+            guard let word = askPassphrase() else {
+                throw .wrongUse("option '--passphrase': there is no terminal to ask for it")
+            }
+            tls.passphrase = word
+        }
+        guard isNeeded else { return }
+        do throws(TLSError) {
+            connection.tls = try TLSContext.client(tls)
+        } catch {
+            throw .unreadable("\(error)".printable)
+        }
+    }
+
+    /// What would only be found when the request is made.
+    func check() throws(StartProblem) {
+        var seen: Set<String> = []
+        for name in connection.protocols {
+            guard ClientRequest.isToken(name) else {
+                throw .wrongUse("option '--subprotocol': '\(name.printable)' is not a token")
+            }
+            guard seen.insert(name).inserted else {
+                throw .wrongUse("option '--subprotocol': '\(name)' stands twice")
+            }
+        }
+        for (name, value) in connection.headers + credentials + [("Host", host ?? "")] {
+            do throws(RequestFault) {
+                try ClientRequest.check(name: name, value: value)
+            } catch {
+                throw .wrongUse(error.explanation.printable)
+            }
+        }
+    }
+}
+
+extension URLFault {
+    var explanation: String {
+        switch self {
+        case .empty: "it is empty"
+        case .unknownScheme(let scheme): "the scheme '\(scheme.printable)' is not known"
+        case .noHost: "it names no host"
+        case .badHost(let host): "'\(host.printable)' is not a host"
+        case .badPort(let port): "'\(port.printable)' is not a port"
+        case .fragment: "it has a fragment (#)"
+        case .controlByte: "it holds a control character"
+        }
+    }
+}
+
+extension Duration {
+    /// Whole milliseconds; options give no others.
+    var milliseconds: UInt64 { UInt64(self / .milliseconds(1)) }
+}
+
+extension String {
+    /// Without blanks and tabs at both ends.
+    var trimmingBlanks: String {
+        var text = Substring(self)
+        while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
+        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
+        return String(text)
+    }
+}

@@ -1,0 +1,142 @@
+import HTTP
+import LiveClient
+import Options
+import TLS
+import WebSocket
+
+/// What a command line asks livecat to do.
+struct CatSettings {
+    var connection: ConnectionSettings
+    /// Fields that are shown to the server that the user named and to nobody else.
+    var credentials: [(name: String, value: String)] = []
+    /// `Host`, likewise.
+    var host: String?
+    var tokenFile: String?
+    /// Nil: redirects are not followed.
+    var maximumRedirects: Int?
+    var execute: [String]
+    /// Nil: nothing ends after `execute`.
+    var waitMilliseconds: UInt64?
+    var count: Int?
+    var durationMilliseconds: UInt64?
+    var isBinary: Bool
+    var isJSON: Bool
+    var showsPingPong: Bool
+    var readsSlashCommands: Bool
+    var reconnects: Bool
+    var allowsColor: Bool
+}
+
+/// Why livecat does not even begin.
+enum StartProblem: Error, Equatable {
+    /// Status 64.
+    case wrongUse(String)
+    /// Status 66.
+    case unreadable(String)
+}
+
+extension CatSettings {
+    /// How long wscat stays after the messages of `-x`.
+    private static let defaultWaitMilliseconds: UInt64 = 2000
+    private static let defaultMaximumRedirects = 10
+
+    /// - Parameter askPassphrase: asks the person for the passphrase; nil where nobody can be asked.
+    init(_ arguments: Arguments, askPassphrase: () -> String?) throws(StartProblem) {
+        let table = LivecatCommand.self
+        connection = ConnectionSettings(url: try Self.url(arguments))
+        connection.protocols = arguments[table.subprotocol]
+        connection.deflate = arguments[table.deflate] ? DeflateOffer() : nil
+        connection.pingMilliseconds = arguments[table.ping]?.milliseconds
+        execute = arguments[table.execute]
+        count = arguments[table.count]
+        durationMilliseconds = arguments[table.duration]?.milliseconds
+        isBinary = arguments[table.binary]
+        isJSON = arguments[table.json]
+        showsPingPong = arguments[table.showPingPong]
+        readsSlashCommands = arguments[table.slash]
+        reconnects = arguments[table.reconnect]
+        allowsColor = !arguments[table.noColor]
+        tokenFile = arguments[table.tokenFile]
+        host = arguments[table.host]
+        if arguments[table.location] {
+            maximumRedirects = arguments[table.maximumRedirects] ?? Self.defaultMaximumRedirects
+        }
+        switch arguments[table.wait] {
+        case .milliseconds(let milliseconds): waitMilliseconds = milliseconds
+        case .forever: waitMilliseconds = nil
+        case nil:
+            let endsOtherwise = count != nil || durationMilliseconds != nil || reconnects
+            waitMilliseconds = endsOtherwise ? nil : Self.defaultWaitMilliseconds
+        }
+        if execute.isEmpty { waitMilliseconds = nil }
+        try setVersion(arguments)
+        try setHeaders(arguments)
+        try setProxy(arguments)
+        try setTLS(arguments, askPassphrase)
+        try check()
+    }
+
+    private static func url(_ arguments: Arguments) throws(StartProblem) -> WebSocketURL {
+        let option = arguments[LivecatCommand.connect]
+        guard option == nil || arguments.operands.isEmpty else {
+            throw .wrongUse("unexpected word '\(arguments.operands[0].printable)': --connect names the URL already")
+        }
+        guard let text = option ?? arguments.operands.first else {
+            throw .wrongUse("URL is missing: did you mean 'livecat --connect URL'?")
+        }
+        do throws(URLFault) {
+            return try WebSocketURL(text)
+        } catch {
+            throw .wrongUse("not a URL to connect to: \(error.explanation)")
+        }
+    }
+
+    private mutating func setVersion(_ arguments: Arguments) throws(StartProblem) {
+        let version = arguments[LivecatCommand.version] ?? 13
+        guard version == 13 || version == 8 else {
+            throw .wrongUse("unsupported protocol version \(version): 13 and 8 are known")
+        }
+        connection.version = version
+        guard let origin = arguments[LivecatCommand.origin] else { return }
+        // Drafts up to version 8 had a name of their own for it.
+        connection.headers.append((version == 8 ? "Sec-WebSocket-Origin" : "Origin", origin))
+    }
+
+    private mutating func setHeaders(_ arguments: Arguments) throws(StartProblem) {
+        var fields: [(name: String, value: String)] = []
+        for text in arguments[LivecatCommand.header] {
+            guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+                throw .wrongUse("option '--header': its value has no colon: NAME:VALUE")
+            }
+            let name = String(text[..<colon]).trimmingBlanks
+            let value = String(text[text.index(after: colon)...]).trimmingBlanks
+            do throws(RequestFault) {
+                try ClientRequest.check(name: name, value: value)
+            } catch {
+                throw .wrongUse("option '--header': \(error.explanation.printable)")
+            }
+            fields.removeAll { $0.name.lowercased() == name.lowercased() }
+            fields.append((name, value))
+        }
+        for (name, value) in fields {
+            switch name.lowercased() {
+            case "host": host = host ?? value
+            case "authorization", "cookie": credentials.append((name, value))
+            case "sec-websocket-protocol":
+                connection.protocols += value.split(separator: ",").map { String($0).trimmingBlanks }
+            case "origin" where connection.headers.contains { $0.name == "Origin" }: break
+            default: connection.headers.append((name, value))
+            }
+        }
+        let hasHeader = credentials.contains { $0.name.lowercased() == "authorization" }
+        if tokenFile != nil, hasHeader || arguments[LivecatCommand.auth] != nil {
+            throw .wrongUse("--token-file stands beside another Authorization: did you mean only one of them?")
+        }
+        if let basic = arguments[LivecatCommand.auth].map({ Array($0.utf8) }) {
+            credentials.removeAll { $0.name.lowercased() == "authorization" }
+            credentials.append(("Authorization", "Basic " + Base64.encode(basic)))
+        } else if let basic = connection.url.userInformation, tokenFile == nil, !hasHeader {
+            credentials.append(("Authorization", "Basic " + Base64.encode(basic)))
+        }
+    }
+}

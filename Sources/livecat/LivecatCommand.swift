@@ -1,0 +1,111 @@
+import Options
+
+/// The table of livecat's options: wscat's with their meaning, and its own.
+enum LivecatCommand {
+    static let connect = SingleOption("connect", short: "c", .text("URL"), help: "connect to a server")
+    static let header = RepeatedOption(
+        "header", short: "H", .text("NAME:VALUE"), isSecret: true, help: "add a header; the last of a name counts")
+    static let subprotocol = RepeatedOption("subprotocol", short: "s", .text("NAME"), help: "offer a subprotocol")
+    static let origin = SingleOption("origin", short: "o", .text("ORIGIN"), help: "the value of Origin")
+    static let version = SingleOption(
+        "protocol", short: "p", .integer("VERSION", in: 8...13), help: "the WebSocket version to ask for: 13, or 8")
+    static let showPingPong = Flag("show-ping-pong", short: "P", help: "tell when a ping or a pong comes")
+    static let execute = RepeatedOption(
+        "execute", short: "x", .text(), help: "send a message after connecting; the connection is closed after --wait")
+    static let wait = SingleOption(
+        "wait", short: "w", waitKind,
+        help: "after --execute, wait so long before closing; -1 holds open. Without it 2 seconds, or for ever where "
+            + "--count, --duration or --reconnect say when to end")
+    static let noCheck = Flag("no-check", short: "n", help: "accept any certificate")
+    static let location = Flag("location", short: "L", help: "follow redirects")
+    static let host = SingleOption("host", .text("HOST"), help: "the value of Host")
+    static let auth = SingleOption(
+        "auth", .text("USER:PASSWORD"), isSecret: true, help: "add basic HTTP authentication")
+    static let authority = SingleOption("ca", .file(), help: "trust the certificate authorities of this PEM file alone")
+    static let certificate = SingleOption("cert", .file(), help: "the client's certificate, PEM")
+    static let key = SingleOption("key", .file(), help: "the key of --cert, PEM")
+    static let passphrase = OptionalValueOption(
+        "passphrase", .text("WORD"), isSecret: true, help: "opens an encrypted --key; without a value it is asked for")
+    static let proxy = SingleOption(
+        "proxy", .text("[http://]HOST[:PORT]"), isSecret: true, help: "connect through an HTTP proxy (CONNECT)")
+    static let maximumRedirects = SingleOption(
+        "max-redirects", .integer("N", in: 0...100), help: "how many redirects to follow at most, by default 10")
+    static let slash = Flag(
+        "slash", help: "read /ping [DATA], /pong [DATA] and /close [CODE [REASON]] as commands, not as messages")
+    static let noColor = Flag("no-color", help: "no colours")
+
+    static let tokenFile = SingleOption(
+        "token-file", .file(), help: "send Authorization: Bearer with this file's token, read anew at each connection")
+    static let binary = Flag("binary", help: "send what comes from a pipe as binary messages")
+    static let json = Flag("json", help: "print a JSON object a line, for messages and for what else happens")
+    static let count = SingleOption("count", .integer("N", in: 1...Int.max), help: "end after so many messages")
+    static let duration = SingleOption("duration", .duration(), help: "end after so long")
+    static let ping = SingleOption("ping", .duration(), help: "send a ping so often and tell the round trip")
+    static let reconnect = Flag("reconnect", help: "come back after a loss, as the server says or with growing waits")
+    static let deflate = Flag("deflate", help: "offer permessage-deflate")
+
+    static let table = Command(
+        "livecat", summary: "talk to a WebSocket server, as wscat does",
+        details: [
+            "In a terminal it prompts for messages and shows what comes behind '< '. In a pipe each message is a line "
+                + "on standard output, everything else goes to standard error, and each line of standard input is sent "
+                + "as a message."
+        ],
+        options: [
+            connect, header, subprotocol, origin, version, showPingPong, execute, wait, noCheck, location,
+            maximumRedirects, host, auth, tokenFile, authority, certificate, key, passphrase, proxy, slash, noColor,
+            binary, json, count, duration, ping, reconnect, deflate,
+        ],
+        operands: [
+            Operand(
+                "URL", isRequired: false,
+                help: "ws, wss, http or https, which mean ws and wss; ws+unix:PATH:/TARGET; without a scheme ws")
+        ],
+        statuses: [
+            (.success, "a clean close: 1000, 1001, or its own end"),
+            (.refused, "the server answered with another status than 101"),
+            (.notConnected, "no connection: name, network, TLS, proxy, deadline, or not a WebSocket"),
+            (.lost, "any other close, none, a cut or a broken frame"),
+            (.wrongUse, "wrong use"), (.noInput, "a file cannot be read"),
+        ],
+        sections: [
+            ManualSection(
+                "Examples",
+                [
+                    .example("livecat -c http://localhost:8080/live/v1 -H \"Authorization: Bearer $TOKEN\""),
+                    .example("livecat --token-file token --reconnect --json wss://live.example/live/v1 | jq .text"),
+                    .example("echo hello | livecat wss://echo.example"),
+                ]),
+            ManualSection(
+                "Environment",
+                [
+                    .entry("NO_COLOR", "not empty: no colours"),
+                    .entry("TERM", "dumb: neither colours nor line editing"),
+                ]),
+        ],
+        documentsItself: true)
+
+    /// Whole or decimal seconds, or -1.
+    private static let waitKind = ValueKind<Wait>("SECONDS") { text throws(ValueProblem) in
+        if text.utf8.elementsEqual("-1".utf8) { return .forever }
+        let isPlain = text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || $0 == 0x2E }
+        guard isPlain, let seconds = Double(text), seconds <= 1_000_000 else {
+            throw ValueProblem("is not a number of seconds, nor -1")
+        }
+        return .milliseconds(UInt64(seconds * 1000))
+    }
+}
+
+/// What comes after the messages of `--execute`.
+enum Wait: Equatable, Sendable {
+    case forever
+    case milliseconds(UInt64)
+}
+
+extension ExitStatus {
+    /// The server answered with another status than 101.
+    static let refused = ExitStatus(1)
+    static let notConnected = ExitStatus(2)
+    /// A connection that ended otherwise than by a clean close.
+    static let lost = ExitStatus(3)
+}

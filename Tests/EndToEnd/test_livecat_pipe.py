@@ -1,0 +1,240 @@
+"""livecat in a pipe: what goes in, what comes out."""
+
+import json
+import re
+import subprocess
+
+from livecat_peer import LIMIT, livecat, peer, run_livecat  # noqa: F401: fixtures
+
+
+def greet(*messages):
+    """A server that says something and closes with 1000."""
+    def script(connection):
+        connection.upgrade()
+        connection.text(*messages)
+        connection.close()
+    return script
+
+
+def serve(connection):
+    connection.upgrade()
+    connection.serve()
+
+
+def test_each_message_is_a_line_and_nothing_else_is(peer, run_livecat):
+    status, out, err = run_livecat(peer(greet("one", "\x1b[31mtwo\u00fc", "")).url)
+    assert (status, out) == (0, "one\n\x1b[31mtwo\u00fc\n\n".encode())
+    assert err == 'connected (press CTRL+C to quit)\ndisconnected (code: 1000, reason: "")\n'
+
+
+def test_binary_messages_are_raw(peer, run_livecat):
+    def script(connection):
+        connection.upgrade()
+        connection.binary(b"\x00\xff\n\x1b")
+        connection.close()
+    assert run_livecat(peer(script).url)[:2] == (0, b"\x00\xff\n\x1b\n")
+
+
+def test_connect_takes_the_url_too(peer, run_livecat):
+    assert run_livecat("-c", peer(greet("one")).url)[:2] == (0, b"one\n")
+    assert run_livecat(f"--connect={peer(greet('one')).url}")[:2] == (0, b"one\n")
+
+
+def test_input_is_sent_a_line_a_message_and_its_end_closes(peer, run_livecat):
+    server = peer(serve)
+    status, out, _ = run_livecat(server.url, data=b"one\n\ntwo\r\nlast \xff")
+    assert (status, out) == (0, b"")
+    assert server.frames == [("text", "one"), ("text", ""), ("text", "two"), ("text", "last \ufffd"), ("close", 1000, "")]
+
+
+def test_what_is_answered_before_the_close_is_still_shown(peer, run_livecat):
+    def echo(connection):
+        connection.upgrade()
+        while (frame := connection.receive())[0] == "text":
+            connection.text(frame[1])
+        connection.frame(0x88, b"\x03\xe8")
+    assert run_livecat(peer(echo).url, data=b"one\ntwo\n")[:2] == (0, b"one\ntwo\n")
+
+
+def test_binary_input_is_sent_as_it_is(peer, run_livecat):
+    server = peer(serve)
+    assert run_livecat("--binary", server.url, data=b"\xff\x00\nb\r\n")[0] == 0
+    assert server.frames == [("binary", b"\xff\x00"), ("binary", b"b\r"), ("close", 1000, "")]
+
+
+def test_much_input_is_sent_whole(peer, run_livecat):
+    server = peer(serve)
+    lines = [f"{number} " + "x" * 1000 for number in range(3000)]
+    assert run_livecat(server.url, data="\n".join(lines).encode())[0] == 0
+    assert [frame[1] for frame in server.frames[:-1]] == lines
+
+
+def test_input_that_is_empty_from_the_start_ends_nothing(peer, run_livecat):
+    assert run_livecat(peer(greet("one")).url, data=b"")[:2] == (0, b"one\n")
+    assert run_livecat(peer(greet("one")).url, stdin=subprocess.DEVNULL)[:2] == (0, b"one\n")
+
+
+def test_input_from_a_file_is_sent(peer, run_livecat, tmp_path):
+    (tmp_path / "input").write_text("one\n")
+    server = peer(serve)
+    with open(tmp_path / "input") as file:
+        assert run_livecat(server.url, stdin=file)[0] == 0
+    assert server.frames[0] == ("text", "one")
+
+
+def test_executed_messages_go_first_and_in_order(peer, run_livecat):
+    server = peer(serve)
+    assert run_livecat("-x", "a", "--execute=b", "-w", "0.2", server.url, data=b"c\n")[0] == 0
+    assert server.frames == [("text", "a"), ("text", "b"), ("text", "c"), ("close", 1000, "")]
+
+
+def test_wait_closes_after_so_long(peer, run_livecat):
+    server = peer(serve)
+    assert run_livecat("-x", "a", "-w", "0", server.url)[0] == 0
+    # Without it after wscat's two seconds.
+    assert run_livecat("-x", "a", server.url)[0] == 0
+    assert server.frames == 2 * [("text", "a"), ("close", 1000, "")]
+
+
+def test_wait_of_minus_one_holds_open(peer, livecat):
+    server = peer(serve)
+    program = livecat("-x", "a", "-w", "-1", server.url, stdin=subprocess.DEVNULL)
+    assert "connected" in program.notice()
+    try:
+        program.process.wait(2.5)
+        raise AssertionError("it ended")
+    except subprocess.TimeoutExpired:
+        program.signal()
+    assert program.finish()[0] == 0
+
+
+def test_after_execute_receiving_goes_on_without_input(peer, run_livecat):
+    def script(connection):
+        connection.upgrade()
+        connection.receive()
+        connection.text("answer")
+        connection.close()
+    assert run_livecat("-x", "a", peer(script).url, data=b"b\n")[:2] == (0, b"answer\n")
+
+
+def test_count_ends_after_so_many_messages(peer, run_livecat):
+    server = peer(lambda c: (c.upgrade(), c.text("1", "2", "3", "4"), c.serve()))
+    assert run_livecat("--count", "2", server.url)[:2] == (0, b"1\n2\n")
+    assert server.frames == [("close", 1000, "")]
+    assert run_livecat("--count", "3", server.url, data=b"x\n")[:2] == (0, b"1\n2\n3\n")
+
+
+def test_duration_ends_after_so_long(peer, run_livecat):
+    server = peer(lambda c: (c.upgrade(), c.text("1"), c.serve()))
+    assert run_livecat("--duration", "300ms", server.url, data=b"x\n")[:2] == (0, b"1\n")
+    assert server.frames == [("text", "x"), ("close", 1000, "")]
+
+
+def test_json_tells_everything_that_happens(peer, run_livecat):
+    def script(connection):
+        connection.upgrade("Sec-WebSocket-Protocol: livegate.v1")
+        connection.text('say "\u00fc"\n')
+        connection.binary(b"\x00\xff")
+        connection.ping(b"p")
+        connection.pong(b"q\xff")
+        connection.close(1001, "server stops")
+    status, out, _ = run_livecat("--json", "-s", "livegate.v1", peer(script).url)
+    lines = [json.loads(line) for line in out.splitlines()]
+    for line in lines:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time"))
+    assert (status, lines) == (0, [
+        {"type": "open", "subprotocol": "livegate.v1"}, {"type": "message", "text": 'say "\u00fc"\n'},
+        {"type": "message", "base64": "AP8="}, {"type": "ping", "text": "p"}, {"type": "pong", "base64": "cf8="},
+        {"type": "close", "code": 1001, "reason": "server stops"}])
+
+
+def test_pings_and_pongs_are_told_when_asked(peer, run_livecat):
+    def script(connection):
+        connection.upgrade()
+        connection.ping(b"\x1b[1m")
+        assert connection.receive() == ("pong", b"\x1b[1m")
+        connection.pong(b"q")
+        connection.close()
+    server = peer(script)
+    _, out, err = run_livecat("-P", server.url)
+    assert out == b"" and not server.errors
+    assert 'received ping (data: "\\u{1b}[1m")\nreceived pong (data: "q")\n' in err
+    assert "received" not in run_livecat(server.url)[2]
+
+
+def test_ping_tells_the_round_trip(peer, run_livecat):
+    def script(connection):
+        connection.upgrade()
+        for _ in range(2):
+            connection.pong(connection.receive()[1])
+        connection.close()
+    _, out, err = run_livecat("--ping", "20ms", peer(script).url)
+    assert len(re.findall(r"^pong after \d+\.\d\d ms$", err, re.M)) == 2 and out == b""
+
+
+def test_slash_commands(peer, run_livecat):
+    server = peer(serve)
+    status, _, err = run_livecat("--slash", server.url, data=b"/ping a\n/pong b\n/nope\nhi\n/close 4001 go away\nlost\n")
+    assert status == 0 and "error: unrecognized slash command" in err
+    assert server.frames == [("ping", b"a"), ("pong", b"b"), ("text", "hi"), ("close", 4001, "go away")]
+    assert run_livecat(server.url, data=b"/ping a\n")[0] == 0
+    assert ("text", "/ping a") in server.frames
+
+
+def test_a_closed_pipe_ends_it_quietly(peer, livecat):
+    def script(connection):
+        connection.upgrade()
+        while True:
+            connection.text("x" * 1000)
+    program = livecat(peer(script).url)
+    assert program.line().startswith(b"x")
+    program.process.stdout.close()
+    program.process.wait(LIMIT)
+    err = program.process.stderr.read().decode()
+    assert program.process.returncode == 0 and "error" not in err and "roken" not in err
+
+
+def test_a_reader_that_stalls_holds_the_server_back_and_loses_nothing(peer, livecat):
+    total = 40_000
+    def script(connection):
+        connection.upgrade()
+        for number in range(total):
+            connection.text(f"{number:06} " + "y" * 1000)
+        connection.close()
+    program = livecat(peer(script).url)
+    program.line()
+    try:
+        program.process.wait(1)
+        raise AssertionError("it ended")
+    except subprocess.TimeoutExpired:
+        pass
+    status, out, _ = program.finish()
+    assert status == 0 and [int(line[:6]) for line in out.splitlines()] == list(range(1, total))
+
+
+def test_a_reader_that_stalls_keeps_nobody_from_ending_it(peer, livecat):
+    def script(connection):
+        connection.upgrade()
+        while True:
+            connection.text("x" * 1000)
+    program = livecat(peer(script).url)
+    program.line()
+    try:
+        program.process.wait(0.5)
+    except subprocess.TimeoutExpired:
+        pass
+    program.signal()
+    program.process.wait(LIMIT)
+    assert program.process.returncode == 0
+
+
+def test_deflate_is_offered_only_when_asked(peer, run_livecat):
+    def script(connection):
+        connection.upgrade("Sec-WebSocket-Extensions: permessage-deflate")
+        connection.send(bytes.fromhex("c107f248cdc9c90700"))
+        connection.close()
+    server = peer(script)
+    assert run_livecat("--deflate", server.url)[:2] == (0, b"Hello\n")
+    assert server.field("Sec-WebSocket-Extensions") == ["permessage-deflate; client_max_window_bits"]
+    assert run_livecat(server.url)[0] == 2
+    assert server.field("Sec-WebSocket-Extensions") == []
