@@ -28,7 +28,7 @@ final class Connection {
     private struct Joining {
         let admitted: Admission.Admitted
         /// What followed the request in the same read; bounded by the loop's receive buffer.
-        let early: [UInt8]
+        var early: [UInt8]
     }
 
     let id: ConnectionID
@@ -101,7 +101,8 @@ final class Connection {
             count(refusal: "not_a_websocket", status: 400)
             finish(writing: Refusal.plainGet(date: node.httpDate()))
         case .admit(let admitted):
-            joining = Joining(admitted: admitted, early: copy(early))
+            joining = Joining(admitted: admitted, early: [])
+            keepEarly(early)
             identity = admitted.identity
             takesDeflated = admitted.deflate != nil
             phase = .joining
@@ -111,11 +112,9 @@ final class Connection {
         }
     }
 
-    private func copy(_ bytes: Span<UInt8>) -> [UInt8] {
-        var copy: [UInt8] = []
-        copy.reserveCapacity(bytes.count)
-        for index in bytes.indices { copy.append(bytes[index]) }
-        return copy
+    /// Keeps what followed the request for the WebSocket. Reading is paused, but of one read TLS may give several pieces.
+    private func keepEarly(_ bytes: Span<UInt8>) {
+        for index in bytes.indices { joining?.early.append(bytes[index]) }
     }
 
     private func refuse(_ refusal: Refusal, withoutBody: Bool = false) {
@@ -238,7 +237,7 @@ extension Connection: TransportOwner {
         switch phase {
         case .request: receiveRequest(bytes)
         case .open, .ending: receiveFrames(bytes)
-        case .joining: preconditionFailure("bytes came to a connection that had paused reading")
+        case .joining: keepEarly(bytes)
         }
     }
 

@@ -191,11 +191,17 @@ package actor GatewayServer {
         for loop in loops { loop.stop() }
     }
 
-    /// Until every connection has ended, or the time is up.
+    /// Until every connection has ended, or the time is up; on all loops at once.
     private func waitForConnections() async {
-        for node in nodes {
-            await withCheckedContinuation { continuation in
-                node.loop.execute { node.value.whenEmpty(within: Self.stopLimitMilliseconds) { continuation.resume() } }
+        await withTaskGroup(of: Void.self) { group in
+            for node in nodes {
+                group.addTask {
+                    await withCheckedContinuation { continuation in
+                        node.loop.execute {
+                            node.value.whenEmpty(within: Self.stopLimitMilliseconds) { continuation.resume() }
+                        }
+                    }
+                }
             }
         }
     }
