@@ -9,7 +9,7 @@ extension CatSettings {
         do throws(URLFault) {
             connection.proxy = try ProxyServer(text)
         } catch {
-            throw .wrongUse("option '--proxy': \(error.explanation)")
+            throw .wrongUse("option '--proxy': \(error.explanation.printable)")
         }
         if case .unix = connection.url.place { throw .wrongUse("--proxy and a Unix socket exclude one another") }
     }
@@ -59,20 +59,6 @@ extension CatSettings {
             } catch {
                 throw .wrongUse(error.explanation.printable)
             }
-        }
-    }
-}
-
-extension URLFault {
-    var explanation: String {
-        switch self {
-        case .empty: "it is empty"
-        case .unknownScheme(let scheme): "the scheme '\(scheme.printable)' is not known"
-        case .noHost: "it names no host"
-        case .badHost(let host): "'\(host.printable)' is not a host"
-        case .badPort(let port): "'\(port.printable)' is not a port"
-        case .fragment: "it has a fragment (#)"
-        case .controlByte: "it holds a control character"
         }
     }
 }

@@ -87,7 +87,7 @@ extension CatSettings {
         do throws(URLFault) {
             return try WebSocketURL(text)
         } catch {
-            throw .wrongUse("not a URL to connect to: \(error.explanation)")
+            throw .wrongUse("not a URL to connect to: \(error.explanation.printable)")
         }
     }
 

@@ -97,6 +97,12 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
         connection.start(self)
     }
 
+    /// Gives up the attempt that was being prepared, as if it had failed.
+    package func fail(_ failure: ConnectFailure) {
+        guard case .preparing = state, !isClosing else { return }
+        connectionEnded(.notConnected(failure))
+    }
+
     // MARK: The face
 
     package var isOpen: Bool { connection?.isOpen ?? false }

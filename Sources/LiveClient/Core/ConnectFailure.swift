@@ -19,6 +19,8 @@ package enum ConnectFailure: Error, Equatable, Sendable {
     case badUpgrade(UpgradeFault)
     /// The server chose extensions that do not fit what was offered.
     case badExtensions
+    /// The owner has no credentials to show; with its reason.
+    case credentials(String)
     /// The request cannot be sent.
     case badRequest(RequestFault)
     /// TLS to the server within TLS to the proxy, which is not supported.
@@ -37,6 +39,7 @@ extension ConnectFailure: CustomStringConvertible {
         case .badAnswer(let fault): "the answer is broken: \(fault.explanation)"
         case .badUpgrade(let fault): fault.explanation
         case .badExtensions: "the server chose extensions that were not offered"
+        case .credentials(let why): "no token: \(why)"
         case .badRequest(let fault): fault.explanation
         case .secureProxyForSecureServer: "wss through an https proxy is not supported: use an http proxy"
         }
@@ -78,6 +81,20 @@ extension RequestFault {
         case .targetNotVisibleASCII: "the address holds bytes that cannot be sent"
         case .headerNameNotToken: "the name of a header is not a token"
         case .headerValueHasControlByte(let name): "the header \(name) holds a control character"
+        }
+    }
+}
+
+extension URLFault {
+    package var explanation: String {
+        switch self {
+        case .empty: "it is empty"
+        case .unknownScheme(let scheme): "the scheme '\(scheme)' is not known"
+        case .noHost: "it names no host"
+        case .badHost(let host): "'\(host)' is not a host"
+        case .badPort(let port): "'\(port)' is not a port"
+        case .fragment: "it has a fragment (#)"
+        case .controlByte: "it holds a control character"
         }
     }
 }

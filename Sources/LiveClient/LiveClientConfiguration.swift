@@ -1,0 +1,42 @@
+import HTTP
+import TLS
+
+/// Where a ``LiveClient`` connects, and what it may cost.
+public struct LiveClientConfiguration: Sendable {
+    /// The stream's address: `wss://live.example/live/v1`. `https` means the same.
+    public var url: String
+    /// The path of a PEM file with the authorities to trust instead of the system's.
+    public var certificateAuthorities: String?
+    /// How often the client asks the server for a sign of life. Without an answer within 10 seconds the stream counts
+    /// as lost; mobile networks lose connections without a word.
+    public var pingInterval: Duration = .seconds(25)
+    /// How many updates wait for a consumer that is busy. Then the server is read no further, and closes a stream that
+    /// falls too far behind; nothing is dropped silently.
+    public var maximumBufferedUpdates = 1024
+
+    /// Makes a configuration with the defaults for an address.
+    public init(url: String) { self.url = url }
+
+    /// A message of the server: three short words, and room for what later versions may add.
+    private static let maximumMessageBytes = 1 << 20
+
+    func connection() throws(LiveClientError) -> ConnectionSettings {
+        let address: WebSocketURL
+        do throws(URLFault) {
+            address = try WebSocketURL(url)
+        } catch {
+            throw .invalidURL(error.explanation)
+        }
+        var settings = ConnectionSettings(url: address)
+        settings.protocols = ["livegate.v1"]
+        settings.limits.maximumMessageBytes = Self.maximumMessageBytes
+        settings.pingMilliseconds = UInt64(max(pingInterval / .milliseconds(1), 1))
+        guard address.isSecure else { return settings }
+        do throws(TLSError) {
+            settings.tls = try TLSContext.client(TLSClientSettings(authorities: certificateAuthorities))
+        } catch {
+            throw .tls(error.description)
+        }
+        return settings
+    }
+}

@@ -1,0 +1,199 @@
+import HTTP
+import Synchronization
+import Testing
+
+@testable import LiveClient
+
+@Suite struct `The client of an application` {
+    static let event = #"{"ent":"incident","id":"P1","type":"created"}"#
+
+    static func frame(_ text: String) -> Step { .send([0x81, UInt8(text.utf8.count)] + Array(text.utf8)) }
+
+    static func close(_ code: UInt16, _ reason: String = "") -> Step {
+        .send([0x88, UInt8(2 + reason.utf8.count), UInt8(code >> 8), UInt8(code & 0xFF)] + Array(reason.utf8))
+    }
+
+    static func client(
+        _ server: ScriptedServer, token: @escaping @Sendable () async throws -> String = { "t" }
+    ) throws -> LiveClient {
+        try LiveClient(LiveClientConfiguration(url: "ws://127.0.0.1:\(server.port)/live/v1"), token: token)
+    }
+
+    /// Everything until the end, of which the client is expected to be the one that decides.
+    static func all(_ client: LiveClient) async -> (updates: [LiveUpdate], error: LiveClientError?) {
+        let alarm = Task {
+            try await Task.sleep(for: .seconds(20))
+            Issue.record("the updates did not end in time")
+            await client.close()
+        }
+        defer { alarm.cancel() }
+        var updates: [LiveUpdate] = []
+        do {
+            for try await update in client.updates { updates.append(update) }
+            return (updates, nil)
+        } catch {
+            return (updates, error as? LiveClientError)
+        }
+    }
+
+    static let incident = LiveUpdate.event(LiveEvent(entity: "incident", id: "P1", type: "created"))
+
+    @Test func `gives events, and passes over what it does not know`() async throws {
+        let server = try ScriptedServer([
+            .awaitHead, .upgrade(["Sec-WebSocket-Protocol: livegate.v1"]), Self.frame(Self.event), Self.frame("{}"),
+            Self.frame(#"{"bye":{"code":1}}"#), Self.frame("[1]"), Self.frame("no"),
+            Self.frame(#"{"ent":"a","id":"b","type":"c","at":"x"}"#), Self.frame(#"{"ent":"a","id":1,"type":"c"}"#),
+            Self.close(1000), .awaitBytes(8), .close,
+        ])
+        let (updates, error) = await Self.all(try Self.client(server))
+        #expect(updates == [.connected, Self.incident, .event(LiveEvent(entity: "a", id: "b", type: "c"))])
+        #expect(error == nil)
+        let head = String(decoding: server.received[0], as: UTF8.self)
+        #expect(
+            head.contains("\r\nAuthorization: Bearer t\r\n") && head.contains("Sec-WebSocket-Protocol: livegate.v1"))
+    }
+
+    @Test func `comes back with a new token when the old one has expired`() async throws {
+        let server = try ScriptedServer(
+            [.awaitHead, .upgrade(), Self.close(4401, "token expired"), .awaitBytes(8), .close],
+            [.awaitHead, .send("HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n"), .close])
+        let asked = Mutex(0)
+        let client = try Self.client(server) {
+            asked.withLock {
+                $0 += 1
+                return "t\($0)"
+            }
+        }
+        let (updates, error) = await Self.all(client)
+        #expect(
+            updates == [
+                .connected, .disconnected(reason: "the server closed with code 4401: token expired", retry: .zero),
+            ])
+        #expect(error == .refused(status: 401, body: ""))
+        #expect(String(decoding: server.received.last ?? [], as: UTF8.self).contains("Bearer t2\r\n"))
+    }
+
+    @Test func `comes back after what the server asked for`() async throws {
+        let server = try ScriptedServer(
+            [.awaitHead, .upgrade(), Self.close(1012, "restart retry_ms=20"), .awaitBytes(8), .close],
+            [.awaitHead, .upgrade(), Self.frame(Self.event), Self.close(4403, "revoked"), .awaitBytes(8), .close])
+        let (updates, error) = await Self.all(try Self.client(server))
+        #expect(
+            updates == [
+                .connected,
+                .disconnected(
+                    reason: "the server closed with code 1012: restart retry_ms=20", retry: .milliseconds(20)),
+                .connected, Self.incident,
+            ])
+        #expect(error == .revoked(reason: "revoked"))
+    }
+
+    @Test func `tries again when no token can be had`() async throws {
+        struct Offline: Error {}
+        let server = try ScriptedServer([.awaitHead, .upgrade(), Self.close(1000), .awaitBytes(8), .close])
+        let asked = Mutex(0)
+        let client = try Self.client(server) {
+            if asked.withLock({
+                $0 += 1
+                return $0
+            }) == 1 {
+                throw Offline()
+            }
+            return "t"
+        }
+        let (updates, _) = await Self.all(client)
+        guard case .disconnected(let reason, let retry) = updates.first else {
+            Issue.record("\(updates)")
+            return
+        }
+        #expect(reason.contains("Offline") && retry >= .milliseconds(500))
+        #expect(updates.last == .connected)
+    }
+
+    @Test func `ends when it is closed, and when its reader is cancelled`() async throws {
+        let server = try ScriptedServer([.awaitHead, .upgrade(), .awaitBytes(8), Self.close(1000), .close])
+        for cancels in [false, true] {
+            let client = try Self.client(server)
+            let opened = AsyncStream<Void>.makeStream()
+            let reader = Task {
+                for try await update in client.updates where update == .connected { opened.continuation.finish() }
+            }
+            for await _ in opened.stream {}
+            if cancels { reader.cancel() } else { await client.close() }
+            try await reader.value
+        }
+    }
+
+    @Test func `refuses addresses and tokens that cannot be sent`() async throws {
+        #expect(throws: LiveClientError.self) { try LiveClient(LiveClientConfiguration(url: "ftp://a")) { "" } }
+        var configuration = LiveClientConfiguration(url: "wss://a")
+        configuration.certificateAuthorities = "/no/such/file"
+        #expect(throws: LiveClientError.self) { try LiveClient(configuration) { "" } }
+        let server = try ScriptedServer([.silence])
+        let (updates, error) = await Self.all(try Self.client(server) { "a\r\nX: b" })
+        #expect(updates.isEmpty)
+        #expect(error == .invalidRequest("the header Authorization holds a control character"))
+    }
+
+    @Test func `compares identifiers byte by byte`() {
+        let composed = LiveEvent(entity: "a", id: "\u{E9}", type: "c")
+        let decomposed = LiveEvent(entity: "a", id: "e\u{301}", type: "c")
+        #expect(
+            composed != decomposed && Set([composed, decomposed]).count == 2 && Set([composed, composed]).count == 1)
+    }
+}
+
+@Suite struct `What waits for an application` {
+    static func event(_ number: Int) -> LiveUpdate { .event(LiveEvent(entity: "e", id: "\(number)", type: "t")) }
+
+    @Test func `is held back at the limit and goes on at half of it`() async throws {
+        let buffer = UpdateBuffer(maximumUpdates: 4)
+        let counter = Counter()
+        buffer.setRoom { counter.add() }
+        for number in 0..<3 { #expect(buffer.push(Self.event(number))) }
+        #expect(!buffer.push(Self.event(3)))
+        #expect(!buffer.push(Self.event(4)))
+        for number in 0..<2 { #expect(try await buffer.next() == Self.event(number)) }
+        #expect(counter.value == 0)
+        #expect(try await buffer.next() == Self.event(2))
+        #expect(counter.value == 1)
+        #expect(buffer.push(Self.event(5)))
+        buffer.finish(nil)
+        for number in 3..<6 { #expect(try await buffer.next() == Self.event(number)) }
+        #expect(try await buffer.next() == nil)
+    }
+
+    @Test func `of streams that brought nothing is only the last`() async throws {
+        let buffer = UpdateBuffer(maximumUpdates: 4)
+        func gone(_ number: Int) -> LiveUpdate { .disconnected(reason: "\(number)", retry: .zero) }
+        for number in 0..<100 {
+            _ = buffer.push(.connected)
+            _ = buffer.push(gone(number))
+        }
+        _ = buffer.push(.connected)
+        _ = buffer.push(Self.event(1))
+        _ = buffer.push(gone(100))
+        buffer.finish(nil)
+        var updates: [LiveUpdate] = []
+        while let update = try await buffer.next() { updates.append(update) }
+        #expect(updates == [gone(99), .connected, Self.event(1), gone(100)])
+    }
+
+    @Test func `ends with its error once, behind what it holds`() async throws {
+        let buffer = UpdateBuffer(maximumUpdates: 4)
+        _ = buffer.push(.connected)
+        buffer.finish(.revoked(reason: "r"))
+        _ = buffer.push(.connected)
+        #expect(try await buffer.next() == .connected)
+        await #expect(throws: LiveClientError.revoked(reason: "r")) { try await buffer.next() }
+        #expect(try await buffer.next() == nil)
+    }
+}
+
+private final class Counter: Sendable {
+    private let count = Mutex(0)
+
+    var value: Int { count.withLock { $0 } }
+
+    func add() { count.withLock { $0 += 1 } }
+}
