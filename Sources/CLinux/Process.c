@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -39,10 +40,10 @@ int linux_ignore_signal(int number) {
 }
 
 enum { SIGNALS = 65 };
-static volatile sig_atomic_t caught[SIGNALS];
+static atomic_int caught[SIGNALS];
 
 static void mark(int number) {
-    if (number > 0 && number < SIGNALS) caught[number] = 1;
+    if (number > 0 && number < SIGNALS) atomic_store(&caught[number], 1);
 }
 
 int linux_catch_signal(int number) {
@@ -54,9 +55,7 @@ int linux_catch_signal(int number) {
 }
 
 int linux_take_signal(int number) {
-    if (number <= 0 || number >= SIGNALS || !caught[number]) return 0;
-    caught[number] = 0;
-    return 1;
+    return number > 0 && number < SIGNALS ? atomic_exchange(&caught[number], 0) : 0;
 }
 
 void linux_error_text(int code, char *text, uint64_t room) {

@@ -243,6 +243,13 @@ int linux_socket_file(const char *path, uint64_t *device, uint64_t *node) {
     return S_ISSOCK(status.st_mode) ? 1 : 0;
 }
 
+int linux_socket_number(int descriptor, uint64_t *node) {
+    struct stat status;
+    if (fstat(descriptor, &status) < 0) return -errno;
+    *node = status.st_ino;
+    return S_ISSOCK(status.st_mode) || S_ISFIFO(status.st_mode) ? 1 : 0;
+}
+
 int linux_unlink(const char *path) {
     return unlink(path) < 0 ? -errno : 0;
 }

@@ -5,8 +5,9 @@ import Dispatch
 @safe final class EpollPoller: Poller {
     /// The events of one tick: at 2 µs an event a tick of half a millisecond, after which what was written leaves.
     static let maximumEventsPerTick = 256
-    /// The ticks of one wake, before mailboxes and other work queued on the loop get their turn: Dispatch needs about
-    /// eight system calls to wake us again, so a loop with much to do stays a little.
+    /// The ticks of one wake, before mailboxes and other work queued on the loop get their turn. Looking once more
+    /// costs one system call, being woken again by Dispatch about eight, so a loop looks until nothing has come, but
+    /// not for ever.
     static let maximumTicksPerWake = 4
 
     private let syscalls: Syscalls
@@ -50,7 +51,6 @@ import Dispatch
                         unsafe PollEvents(rawValue: UInt8(truncatingIfNeeded: events[index])), to: unsafe tokens[index])
                 }
             }
-            if count < Self.maximumEventsPerTick { return }
         }
     }
 

@@ -1,4 +1,19 @@
+import CLinux
 import Synchronization
+
+/// A descriptor and the file that it stands for; every socket and pipe has a number of its own.
+private struct OpenedFile: Equatable {
+    let descriptor: Int32
+    let node: UInt64
+
+    /// Nil for a descriptor that is closed, and for files that all share a number (/dev/null, epoll).
+    init?(_ descriptor: Int32) {
+        var node: UInt64 = 0
+        guard unsafe linux_socket_number(descriptor, &node) == 1 else { return nil }
+        self.descriptor = descriptor
+        self.node = node
+    }
+}
 
 /// Lets a test make system calls fail, and remembers which descriptors came out of them.
 ///
@@ -9,7 +24,7 @@ package final class FaultPlan: Sendable {
         var repeats: Int
         var made: [SystemCall: Int] = [:]
         var struck = false
-        var descriptors: [Int32] = []
+        var opened: [OpenedFile] = []
     }
 
     private let kinds: Set<SystemCall>
@@ -30,10 +45,16 @@ package final class FaultPlan: Sendable {
     /// How many calls of a kind were made, the failed ones included.
     package func count(of call: SystemCall) -> Int { state.withLock { $0.made[call] ?? 0 } }
 
-    /// The descriptors that calls under this plan have opened.
-    package var openedDescriptors: [Int32] { state.withLock { $0.descriptors } }
+    /// The descriptors that calls under this plan have opened and that are still open. Told by the file behind the
+    /// number, since others in the process open and close too.
+    package var leakedDescriptors: [Int32] {
+        state.withLock { $0.opened.filter { OpenedFile($0.descriptor) == $0 }.map(\.descriptor) }
+    }
 
-    func noteOpened(_ descriptor: Int32) { state.withLock { $0.descriptors.append(descriptor) } }
+    func noteOpened(_ descriptor: Int32) {
+        guard let file = OpenedFile(descriptor) else { return }
+        state.withLock { $0.opened.append(file) }
+    }
 
     /// Nil lets the call through; otherwise the errno it fails with.
     func next(_ call: SystemCall) -> Int32? {

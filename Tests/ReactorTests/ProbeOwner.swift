@@ -90,18 +90,12 @@ final class StreamBench {
         let pair = try Self.pair(link, smallBuffers: smallBuffers)
         peer = PlainPeer(owning: pair.peer)
         let (ours, seen) = (pair.ours, seen)
-        let parcel = Parcel(work: prepare)
         owner = loop.run {
             let owner = ProbeOwner(FileDescriptor(owning: ours), loop, seen)
-            parcel.work(owner)
+            prepare(owner)
             owner.stream.start(owner)
             return LoopBound(owner, loop: loop)
         }
-    }
-
-    // SAFETY: the closure is made by a test and run once, on the loop.
-    private struct Parcel: @unchecked Sendable {
-        let work: (ProbeOwner) -> Void
     }
 
     /// Does something with the owner on its loop.

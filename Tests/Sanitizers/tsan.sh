@@ -18,13 +18,22 @@ tsan_reports_planted_race() {
 }
 export -f tsan_reports_planted_race
 
-if check 'build for the thread sanitizer' bash -c tsan_build; then
+# The compiler is the one beside swift: Debian's may be missing, and this one knows Swift's way of calling.
+mutex_library=$results/libswiftmutex.so
+mutex_build() {
+    "$(dirname "$(readlink -f "$(command -v swift)")")/clang" -O1 -fPIC -shared -o "$1" "$2" -ldl
+}
+export -f mutex_build
+
+if check 'build for the thread sanitizer' bash -c tsan_build &&
+    check 'build what tells the thread sanitizer of locks' \
+        bash -c 'mutex_build "$@"' - "$mutex_library" "$root/Tests/Sanitizers/swift-mutex.c"; then
     sanitized=$(tsan_build --show-bin-path)
     export TSAN_OPTIONS=$tsan_options
     check 'the thread sanitizer sees a planted race' bash -c 'tsan_reports_planted_race "$1"' - "$sanitized/planted-race"
     # Into files: programs of tests are often ended before they could tell by their status.
     export TSAN_OPTIONS="$tsan_options log_path=$results/tsan-report"
-    LIVEGATE_SANITIZER=thread python_tests tsan "$sanitized" -m 'not slow and not unsanitized'
+    LD_PRELOAD=$mutex_library LIVEGATE_SANITIZER=thread python_tests tsan "$sanitized" -m 'not slow and not unsanitized'
     unset TSAN_OPTIONS
     no_reports 'thread sanitizer' "$results"/tsan-report.*
 fi

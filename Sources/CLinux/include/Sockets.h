@@ -94,6 +94,10 @@ const char *linux_resolve_reason(int code);
 /// Is there a file, is it a socket, and which: 1 a socket, 0 another file, or -errno. The C function is `lstat`.
 int linux_socket_file(const char *path, uint64_t *device, uint64_t *node);
 
+/// The number of an open socket or pipe, unlike that of any other: 1, 0 for other files, or -errno. The C function is
+/// `fstat`.
+int linux_socket_number(int descriptor, uint64_t *node);
+
 /// The corresponding C function is `unlink`.
 int linux_unlink(const char *path);
 
