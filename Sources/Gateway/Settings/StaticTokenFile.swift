@@ -21,7 +21,9 @@ enum StaticTokenFile {
         let (root, broken) = YAMLDocument.read(bytes)
         guard broken.isEmpty else {
             let problems = broken.map {
-                SettingsProblem(SettingsPlace(origin, line: $0.line), key: "auth.tokens" + $0.key, $0.text)
+                SettingsProblem(
+                    SettingsPlace(origin, line: $0.line), key: "auth.tokens" + ($0.key.hasPrefix("[") ? $0.key : ""),
+                    $0.text)
             }
             return (StaticTokens(), problems)
         }
