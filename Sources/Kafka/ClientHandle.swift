@@ -9,7 +9,10 @@ import Synchronization
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     let notices: NoticeQueue
-    private let context: CallbackContext
+    private let context: Unmanaged<CallbackContext>
+
+    /// How long an owner waits for the end of its client. Threads end within 0.1 s, unless they never do.
+    private static let farewellMilliseconds: Int32 = 1_000
 
     /// `deliveries` counts the reports of a producer.
     init(
@@ -25,12 +28,13 @@ final class ClientHandle: @unchecked Sendable {
         if deliveries != nil { configuration.reportDeliveries() }
         unsafe pointer = try configuration.makeClient(type)
         self.notices = notices
-        self.context = context
+        unsafe self.context = .passRetained(context)
     }
 
+    /// Waits for librdkafka's threads a little. If they do not end, they are left, and with them what they may call.
     deinit {
-        // RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE: there is no group to leave, so nothing to wait for.
-        unsafe rd_kafka_destroy_flags(pointer, 0x8)
+        let ended = unsafe crdkafka_destroy_within(pointer, Self.farewellMilliseconds) != 0
+        if ended { unsafe context.release() }
     }
 
     /// Set when librdkafka has given up for good: the process ends with it.
@@ -38,7 +42,7 @@ final class ClientHandle: @unchecked Sendable {
         let capacity = 512
         var text = [CChar](repeating: 0, count: capacity)
         let code = unsafe rd_kafka_fatal_error(pointer, &text, capacity)
-        return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : "\(string(from: text)) (\(name(of: code)))"
+        return code == RD_KAFKA_RESP_ERR_NO_ERROR ? nil : "\(string(from: text)) (\(code.symbol))"
     }
 }
 
@@ -68,9 +72,22 @@ func errorCallback(
 ) {
     guard let context = unsafe CallbackContext.behind(context) else { return }
     let code = rd_kafka_resp_err_t(code)
+    guard !isTopicOrGroupMatter(code) else { return }
     guard code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN else { return context.notices.postAllBrokersDown() }
     let text = unsafe text.map { unsafe String(cString: $0) } ?? ""
     context.notices.post(context.diagnosis.notice(code: code, text: text))
+}
+
+/// Errors that come this way too but say nothing that matters: the scout sees topics itself, and there is no group.
+private func isTopicOrGroupMatter(_ code: rd_kafka_resp_err_t) -> Bool {
+    switch code {
+    case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
+        RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
+        RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE,
+        RD_KAFKA_RESP_ERR_NOT_COORDINATOR, RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS:
+        true
+    default: false
+    }
 }
 
 /// Called by any thread of librdkafka.
@@ -86,12 +103,9 @@ func logCallback(
     context.notices.post(line: KafkaNotice(.library, facts, level: level <= 4 ? .info : .debug))
 }
 
-/// librdkafka's name of an error, such as `_TIMED_OUT`.
-func name(of code: rd_kafka_resp_err_t) -> String {
-    unsafe String(cString: rd_kafka_err2name(code))
-}
-
-/// librdkafka's sentence for an error.
-func text(of code: rd_kafka_resp_err_t) -> String {
-    unsafe String(cString: rd_kafka_err2str(code))
+extension rd_kafka_resp_err_t {
+    /// librdkafka's name of the error, such as `_TIMED_OUT`.
+    var symbol: String { unsafe String(cString: rd_kafka_err2name(self)) }
+    /// librdkafka's sentence for it.
+    var sentence: String { unsafe String(cString: rd_kafka_err2str(self)) }
 }

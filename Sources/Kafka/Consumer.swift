@@ -119,7 +119,7 @@ package final class Consumer {
             let text = unsafe rd_kafka_message_errstr(message).map { unsafe String(cString: $0) } ?? ""
             tell(
                 .partitionTrouble,
-                [(.topic, topics[index].name), (.partition, String(number)), (.reason, "\(text) (\(name(of: code)))")])
+                [(.topic, topics[index].name), (.partition, String(number)), (.reason, "\(text) (\(code.symbol))")])
         }
     }
 

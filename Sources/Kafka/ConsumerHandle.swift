@@ -28,7 +28,7 @@ final class ConsumerHandle: @unchecked Sendable {
             guard let topic = unsafe rd_kafka_topic_new(client.pointer, name, nil) else {
                 for topic in topics { unsafe rd_kafka_topic_destroy(topic.pointer) }
                 unsafe rd_kafka_queue_destroy(queue)
-                throw .client(reason: "no handle for topic \(name): \(text(of: rd_kafka_last_error()))")
+                throw .client(reason: "no handle for topic \(name): \(rd_kafka_last_error().sentence)")
             }
             unsafe topics.append(Topic(name: name, pointer: topic))
         }

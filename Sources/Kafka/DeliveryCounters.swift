@@ -20,6 +20,6 @@ func deliveryCallback(
         counters.delivered.add(1, ordering: .relaxed)
     } else {
         counters.failed.add(1, ordering: .relaxed)
-        counters.lastFailure.withLock { $0 = "\(text(of: code)) (\(name(of: code)))" }
+        counters.lastFailure.withLock { $0 = "\(code.sentence) (\(code.symbol))" }
     }
 }

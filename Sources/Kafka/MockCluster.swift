@@ -58,7 +58,7 @@ package final class MockCluster {
 
     private func check(_ what: String, _ code: rd_kafka_resp_err_t) throws(KafkaError) {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
-        throw .request(what: what, code: name(of: code), reason: text(of: code))
+        throw .request(what: what, code: code.symbol, reason: code.sentence)
     }
 }
 

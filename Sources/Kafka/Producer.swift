@@ -10,6 +10,7 @@ package final class Producer {
 
     private let client: ClientHandle
     private let counters: DeliveryCounters
+    var pointer: OpaquePointer { unsafe client.pointer }
 
     /// `properties` as librdkafka knows them, over: every record acknowledged by all replicas, sent at once.
     package init(brokers: String, _ properties: [(String, String)] = []) throws(KafkaError) {
@@ -47,7 +48,7 @@ package final class Producer {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return true }
         if let list = unsafe list { unsafe rd_kafka_headers_destroy(list) }
         if code == RD_KAFKA_RESP_ERR__QUEUE_FULL { return false }
-        throw .request(what: "produce to \(topic)", code: name(of: code), reason: text(of: code))
+        throw .request(what: "produce to \(topic)", code: code.symbol, reason: code.sentence)
     }
 
     /// A pointer to the bytes, nil for nil; empty is not nil.

@@ -72,7 +72,7 @@ package final class Scout: Sendable {
         let code = unsafe rd_kafka_metadata(
             handle.client.pointer, 0, topic.pointer, &answer, Self.metadataTimeoutMilliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = unsafe answer else {
-            return .failure(.request(what: "metadata of \(topic.name)", code: name(of: code), reason: text(of: code)))
+            return .failure(.request(what: "metadata of \(topic.name)", code: code.symbol, reason: code.sentence))
         }
         defer { unsafe rd_kafka_metadata_destroy(metadata) }
         for index in 0..<Int(unsafe metadata.pointee.broker_cnt) {
@@ -98,7 +98,7 @@ package final class Scout: Sendable {
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
             return .forbidden
         default:
-            return .unclear(text(of: unsafe topic.err))
+            return .unclear((unsafe topic.err).sentence)
         }
     }
 }

@@ -127,6 +127,7 @@ extension Producer {
     /// Hands over and waits for the acknowledgement.
     func send(_ topic: String, _ partition: Int32? = nil, _ values: String...) throws {
         for value in values { _ = try produce(topic: topic, partition: partition, value: bytes(value)) }
-        guard flush(within: 20_000) else { throw NotDelivered(notices: takeNotices()) }
+        let failedBefore = failed
+        guard flush(within: 20_000), failed == failedBefore else { throw NotDelivered(notices: takeNotices()) }
     }
 }

@@ -1,0 +1,173 @@
+import Kafka
+import Testing
+
+/// Everything that needs a real broker, one test after the other: two cores run it all.
+@Suite(.serialized, .enabled(if: ApacheKafka.isThere, "no ../shared/kafka or no java on PATH: not run"))
+enum AgainstApacheKafka {}
+
+extension AgainstApacheKafka {
+    @Suite(.serialized) struct `Logs and positions` {
+        let kafka: ApacheKafka
+        let administrator: Administrator
+        let topic = freshTopic()
+
+        init() throws {
+            kafka = try ApacheKafka.cluster(.current)
+            administrator = try kafka.administrator()
+        }
+
+        @Test func `aborted records never come, and a transaction that is open at the start comes once committed`()
+            throws
+        {
+            try administrator.createTopic(topic)
+            let plain = try kafka.producer()
+            let one = try kafka.producer([("transactional.id", "one-\(topic)")])
+            let two = try kafka.producer([("transactional.id", "two-\(topic)")])
+            try one.beginTransactions()
+            try two.beginTransactions()
+            try plain.send(topic, 0, "before")
+            try one.beginTransaction()
+            try one.send(topic, 0, "open at the start")
+            try plain.send(topic, 0, "behind the open one")
+            let reading = try kafka.reading(topic)
+            try two.beginTransaction()
+            try two.send(topic, 0, "aborted")
+            try two.abortTransaction()
+            try one.send(topic, 0, "of the open one, later")
+            reading.run(for: .seconds(1))
+            #expect(reading.entries.isEmpty)
+            try one.commitTransaction()
+            try plain.send(topic, 0, "last")
+            try #require(reading.run { $0.values.last == "last" })
+            #expect(
+                reading.values == ["open at the start", "behind the open one", "of the open one, later", "last"])
+        }
+
+        @Test func `a position is the end that was reached, past the records that nobody sees`() throws {
+            try administrator.createTopic(topic)
+            let producer = try kafka.producer([("transactional.id", topic)])
+            try producer.beginTransactions()
+            let reading = try kafka.reading(topic)
+            #expect(reading.consumer.positions.map(\.next) == [0])
+            try producer.beginTransaction()
+            try producer.send(topic, 0, "a", "b")
+            try producer.abortTransaction()
+            // Two records and the control record of the abort.
+            #expect(reading.run { $0.consumer.positions.map(\.next) == [3] })
+            #expect(reading.entries.isEmpty)
+        }
+
+        @Test(arguments: ["gzip", "snappy", "lz4", "zstd"])
+        func `compressed records arrive`(codec: String) throws {
+            try administrator.createTopic(topic)
+            let reading = try kafka.reading(topic)
+            let producer = try kafka.producer([("compression.type", codec), ("linger.ms", "20")])
+            let long = String(repeating: "all the same ", count: 100)
+            for number in 0..<100 { _ = try producer.produce(topic: topic, value: bytes("\(number) \(long)")) }
+            try #require(
+                reading.run {
+                    producer.poll()
+                    return $0.entries.count == 100
+                })
+            #expect(reading.values == (0..<100).map { "\($0) \(long)" })
+        }
+
+        @Test func `a record of 10 MB arrives`() throws {
+            try administrator.createTopic(topic, settings: [("max.message.bytes", "10485760")])
+            let reading = try kafka.reading(topic)
+            let producer = try kafka.producer([("message.max.bytes", "10485760")])
+            let value = String(repeating: "0123456789", count: 1_040_000)
+            try producer.send(topic, 0, value, "after")
+            try #require(reading.run { $0.entries.count == 2 })
+            #expect(reading.values == [value, "after"])
+        }
+
+        @Test func `a compacted topic with holes is read to its end`() throws {
+            try administrator.createTopic(
+                topic,
+                settings: [
+                    ("cleanup.policy", "compact"), ("segment.ms", "100"), ("min.cleanable.dirty.ratio", "0.01"),
+                    ("min.compaction.lag.ms", "0"), ("max.compaction.lag.ms", "100"),
+                ])
+            let producer = try kafka.producer()
+            for number in 0..<50 {
+                _ = try producer.produce(topic: topic, partition: 0, key: bytes("k"), value: bytes("\(number)"))
+                #expect(producer.flush(within: 10_000))
+            }
+            let reading = try kafka.reading(topic)
+            _ = try producer.produce(topic: topic, partition: 0, key: bytes("k"), value: bytes("last"))
+            #expect(producer.flush(within: 10_000))
+            try #require(reading.run { $0.values == ["last"] })
+            #expect(reading.consumer.positions.map(\.next) == [51])
+        }
+
+        @Test func `a partition that is added is read from its beginning and the others go on`() throws {
+            try administrator.createTopic(topic, partitions: 2)
+            let reading = try kafka.reading(topic)
+            reading.lookEvery = .seconds(2)
+            var producer = try kafka.producer()
+            try producer.send(topic, 0, "a0")
+            try producer.send(topic, 1, "a1")
+            try #require(reading.run { $0.entries.count == 2 })
+            try administrator.growTopic(topic, to: 4)
+            let grown = ContinuousClock.now
+            producer = try kafka.producer()
+            for partition in 0..<4 { try producer.send(topic, Int32(partition), "b\(partition)") }
+            try #require(reading.run { $0.entries.count == 6 })
+            let seconds = ContinuousClock.now - grown
+            #expect(seconds < .seconds(6), "4 s after the leaders, which the cluster itself needs time to find")
+            for partition in 0..<4 {
+                let expected = (partition < 2 ? ["a\(partition)"] : []) + ["b\(partition)"]
+                #expect(reading.entries.filter { $0.partition == partition }.map(\.value) == expected)
+            }
+            #expect(reading.notice(.partitionsAdded)?[.count] == "2")
+        }
+
+        @Test func `a topic made later is read from its beginning, and is never made by us`() throws {
+            let producer = try kafka.producer()
+            let reading = try kafka.reading(topic, readying: false)
+            try #require(reading.run { $0.has(.topicMissing) })
+            reading.run(for: .seconds(2))
+            // The broker makes topics for whoever asks to; had we asked, it would be there.
+            #expect(reading.consumer.readiness.topicsMissing == [topic])
+            try administrator.createTopic(topic, partitions: 3)
+            for partition in 0..<3 { try producer.send(topic, Int32(partition), "\(partition)") }
+            try #require(reading.run { $0.isReady && $0.entries.count == 3 })
+            #expect(reading.count(.topicFound) == 1)
+        }
+
+        @Test func `a topic that is deleted is told, not made again by us, and read anew when it is back`() throws {
+            try administrator.createTopic(topic, partitions: 2)
+            let producer = try kafka.producer()
+            let reading = try kafka.reading(topic)
+            try producer.send(topic, 0, "1", "2", "3")
+            try #require(reading.run { $0.entries.count == 3 })
+            try administrator.deleteTopic(topic)
+            try #require(reading.run { $0.has(.topicGone) })
+            reading.run(for: .seconds(3))
+            #expect(!reading.has(.topicFound))
+            #expect(reading.consumer.positions.isEmpty)
+            try administrator.createTopic(topic, partitions: 1)
+            try kafka.producer().send(topic, 0, "new")
+            try #require(reading.run { $0.values.last == "new" })
+            #expect(reading.entries.last?.offset == 0)
+            #expect(reading.values == ["1", "2", "3", "new"])
+        }
+
+        @Test func `a topic made anew at once and shorter is read from its beginning with one notice`() throws {
+            try administrator.createTopic(topic, partitions: 1)
+            let reading = try kafka.reading(topic)
+            try kafka.producer().send(topic, 0, "1", "2", "3")
+            try #require(reading.run { $0.entries.count == 3 })
+            reading.lookEvery = .seconds(600)
+            try administrator.deleteTopic(topic)
+            try administrator.createTopic(topic, partitions: 1)
+            try kafka.producer().send(topic, 0, "new")
+            try #require(reading.run { $0.values.last == "new" })
+            reading.run(for: .seconds(1))
+            #expect(reading.count(.positionOutOfRange) == 1)
+            #expect(reading.notice(.positionOutOfRange)?[.topic] == topic)
+            #expect(reading.values == ["1", "2", "3", "new"])
+        }
+    }
+}
