@@ -29,13 +29,13 @@ struct BrokerErrorDiagnosis {
     }
 
     private func loginCause(_ reason: String) -> KafkaCause {
-        if Self.reason(reason, has: "mechanism") { return .mechanismRefused }
+        if Self.reason(reason, has: "Unsupported SASL mechanism", "supported mechanisms") { return .mechanismRefused }
         return warnsAboutSCRAM ? .scramWithOldLibrary : .loginRefused
     }
 
     private func tlsCause(_ reason: String) -> KafkaCause {
         if Self.reason(reason, has: "hostname mismatch", "IP address mismatch") { return .certificateName }
-        // 0A000086 is SSL_R_CERTIFICATE_VERIFY_FAILED, under which OpenSSL 3 hides a mismatch too.
+        // 0A000086 is SSL_R_CERTIFICATE_VERIFY_FAILED; librdkafka says no more when the name does not match.
         if Self.reason(reason, has: "certificate verify failed", "could not be verified", "0A000086") {
             return .certificateUntrusted
         }

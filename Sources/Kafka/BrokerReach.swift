@@ -4,6 +4,8 @@ struct BrokerReach {
     var heard = false
     /// When all brokers were first said to be down with nothing heard since.
     private(set) var downSince: ContinuousClock.Instant?
+    /// When all brokers being down was told last.
+    private var outageToldAt: ContinuousClock.Instant?
     /// Trouble was told and its end was not.
     private var owesRecovery = false
     /// Guesses wait until the trouble has lasted.
@@ -24,6 +26,7 @@ struct BrokerReach {
             owesRecovery = owesRecovery || trouble
         } else if heard {
             downSince = nil
+            outageToldAt = nil
             guesses = []
             if owesRecovery {
                 owesRecovery = false
@@ -34,7 +37,10 @@ struct BrokerReach {
         if let downSince, now - downSince >= Consumer.outageDebounce {
             told += guesses
             guesses = []
-            told.append(KafkaNotice(.allBrokersDown))
+            if outageToldAt.map({ now - $0 >= Consumer.outageReminder }) ?? true {
+                outageToldAt = now
+                told.append(KafkaNotice(.allBrokersDown))
+            }
             owesRecovery = true
         }
         return told

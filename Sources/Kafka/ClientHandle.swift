@@ -95,12 +95,14 @@ func logCallback(
     _ client: OpaquePointer?, _ level: CInt, _ facility: UnsafePointer<CChar>?, _ text: UnsafePointer<CChar>?
 ) {
     guard let context = unsafe CallbackContext.behind(rd_kafka_opaque(client)) else { return }
+    let facility = unsafe facility.map { unsafe String(cString: $0) } ?? ""
     let facts: [(name: KafkaNotice.Fact, value: String)] = [
-        (.facility, unsafe facility.map { unsafe String(cString: $0) } ?? ""),
+        (.facility, facility),
         (.reason, unsafe text.map { unsafe String(cString: $0) } ?? ""),
     ]
-    // syslog's levels: 4 is a warning. What matters comes as an error too, so a line is never more than information.
-    context.notices.post(line: KafkaNotice(.library, facts, level: level <= 4 ? .info : .debug))
+    // syslog's levels: 4 is a warning. FAIL and ERROR lines come to the error callback too, which tells them better.
+    let isNews = level <= 4 && facility != "FAIL" && facility != "ERROR"
+    context.notices.post(line: KafkaNotice(.library, facts, level: isNews ? .info : .debug))
 }
 
 extension rd_kafka_resp_err_t {

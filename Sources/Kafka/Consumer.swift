@@ -15,6 +15,8 @@ package final class Consumer {
     package static let maximumBatch = 1_024
     /// How long "all brokers down" must last before it is believed: one cut connection says it too.
     static let outageDebounce = Duration.seconds(3)
+    /// How often an outage that lasts is told.
+    static let outageReminder = Duration.seconds(10)
     /// A partition is assigned anew at most once in this time, however often its position is refused.
     static let resetPause = Duration.seconds(1)
     /// Looks between two reminders of a situation that lasts: 30 s at one look in 2 s.

@@ -22,9 +22,13 @@ package final class Scout: Sendable {
     var pointer: OpaquePointer { unsafe handle.client.pointer }
     private let memory: Mutex<Memory>
 
-    init(_ handle: ConsumerHandle) {
+    convenience init(_ handle: ConsumerHandle) {
+        self.init(handle, PartitionHistory(topics: handle.topics.map(\.name)))
+    }
+
+    init(_ handle: ConsumerHandle, _ history: PartitionHistory) {
         self.handle = handle
-        memory = Mutex(Memory(history: PartitionHistory(topics: handle.topics.map(\.name))))
+        memory = Mutex(Memory(history: history))
     }
 
     /// Blocks until the brokers have answered or the time is up. Callers wait for each other.

@@ -36,6 +36,7 @@ struct TopicReading {
         guard partitions.indices.contains(index) else { return }
         partitions[index].next = next
         partitions[index].hasAnswered = true
+        isUnreadable = false
     }
 }
 

@@ -1,0 +1,141 @@
+import Testing
+
+@testable import Kafka
+
+extension AgainstApacheKafka {
+    @Suite(.serialized) struct `Brokers that fail and come back` {
+        let kafka: ApacheKafka
+        let topic = freshTopic()
+
+        init() throws {
+            kafka = try ApacheKafka.cluster(.current)
+            try kafka.run("fault", "all", "pass")
+            try kafka.administrator().createTopic(topic, partitions: 2)
+        }
+
+        /// Writes numbers for as long as `body` runs the reading, then everything that was acknowledged must have come.
+        private func check(_ reading: Reading, while trouble: (Reading) throws -> Void) throws {
+            let writer = Writer(brokers: kafka.plaintext, topic: topic)
+            try #require(reading.run { $0.entries.count > 10 })
+            try trouble(reading)
+            let count = reading.entries.count
+            try #require(reading.run { $0.entries.count > count + 10 })
+            let acknowledged = try writer.end()
+            let isComplete = reading.run { $0.entries.count >= acknowledged }
+            #expect(isComplete, "\(reading.entries.count) of \(acknowledged)")
+            let numbers = reading.values.compactMap { $0.flatMap { Int($0) } }
+            #expect(Set(numbers) == Set(0..<acknowledged))
+            #expect(numbers.count == acknowledged, "no repetitions either")
+        }
+
+        @Test func `connections cut again and again lose nothing and raise no alarm`() throws {
+            let reading = try kafka.reading(topic, at: kafka.faults)
+            try check(reading) { reading in
+                for _ in 0..<5 {
+                    try kafka.run("fault", "all", "cut")
+                    reading.run(for: .milliseconds(300))
+                    try kafka.run("fault", "all", "pass")
+                    reading.run(for: .milliseconds(700))
+                }
+            }
+            #expect(!reading.has(.allBrokersDown))
+        }
+
+        @Test func `refused connections are told, without spinning, and consumption goes on where it stopped`() throws {
+            let reading = try kafka.reading(topic, at: kafka.faults)
+            try check(reading) { reading in
+                try kafka.run("fault", "all", "refuse")
+                try #require(reading.run { $0.has(.connectionRefused) && $0.has(.allBrokersDown) })
+                let wakes = reading.wakes
+                reading.run(for: .seconds(2))
+                #expect(reading.wakes - wakes < 60)
+                try kafka.run("fault", "all", "pass")
+            }
+            #expect(reading.run { $0.has(.recovered) })
+        }
+
+        @Test func `a broker that says nothing is told, and consumption goes on where it stopped`() throws {
+            let reading = try kafka.reading(topic, at: kafka.faults, [("socket.timeout.ms", "3000")])
+            try check(reading) { reading in
+                try kafka.run("fault", "all", "stall")
+                try #require(reading.run { $0.has(.allBrokersDown) })
+                try kafka.run("fault", "all", "pass")
+            }
+            #expect(reading.run { $0.has(.recovered) })
+        }
+
+        @Test func `a paused broker that goes on loses nothing`() throws {
+            let reading = try kafka.reading(topic)
+            try check(reading) { reading in
+                try kafka.run("pause", "1")
+                reading.run(for: .seconds(4))
+                try kafka.run("resume", "1")
+            }
+        }
+
+        @Test func `a broker that is killed and started again loses nothing that it acknowledged`() throws {
+            let reading = try kafka.reading(topic)
+            try check(reading) { reading in
+                try kafka.run("kill", "1")
+                reading.run(for: .seconds(1))
+                try kafka.run("start-node", "1")
+            }
+            #expect(reading.has(.connectionRefused))
+            #expect(reading.run { $0.has(.recovered) })
+        }
+
+        @Test func `a cluster that cannot be reached at the start is read as soon as it can`() throws {
+            try kafka.run("fault", "all", "refuse")
+            let reading = try kafka.reading(topic, at: kafka.faults, readying: false)
+            try #require(reading.run { $0.has(.allBrokersDown) })
+            #expect(!reading.isReady)
+            #expect(reading.consumer.unreachableSince != nil)
+            reading.lookEvery = .seconds(2)
+            let (wakes, cpu) = (reading.wakes, cpuMilliseconds())
+            reading.run(for: .seconds(4))
+            #expect(reading.wakes - wakes < 60)
+            #expect(cpuMilliseconds() - cpu < 400, "a tenth of a core, most of it this test's own loop")
+            try kafka.run("fault", "all", "pass")
+            try #require(reading.run { $0.isReady })
+            try kafka.producer().send(topic, 0, "hello")
+            try #require(reading.run { $0.values == ["hello"] })
+        }
+
+        @Test func `records that retention removed while we were away cost one notice, and reading goes on`() throws {
+            let short = freshTopic()
+            try kafka.administrator().createTopic(
+                short, settings: [("segment.bytes", "1048576"), ("retention.bytes", "1048576")])
+            let reading = try kafka.reading(short, at: kafka.faults)
+            let producer = try kafka.producer()
+            try producer.send(short, 0, "first")
+            try #require(reading.run { $0.values == ["first"] })
+            try kafka.run("fault", "all", "refuse")
+            let large = String(repeating: "x", count: 500_000)
+            for _ in 0..<12 { try producer.send(short, 0, large) }
+            try waitForRetention(short)
+            try kafka.run("fault", "all", "pass")
+            try producer.send(short, 0, "last")
+            try #require(reading.run { $0.values.last == "last" })
+            #expect(reading.count(.positionOutOfRange) == 1)
+            #expect(reading.notice(.positionOutOfRange)?[.offset] == "1")
+            let offsets = reading.entries.map(\.offset)
+            #expect(offsets == offsets.sorted() && offsets.count < 14)
+        }
+
+        /// Until the log begins behind offset 1.
+        private func waitForRetention(_ topic: String) throws {
+            let fresh = try Consumer(ConsumerSettings(brokers: kafka.plaintext, topics: [topic]))
+            var history = PartitionHistory(topics: [topic])
+            _ = history.see(.missing, topic: 0)
+            let deadline = ContinuousClock.now + .seconds(30)
+            while ContinuousClock.now < deadline {
+                if case .present(let partitions) = Scout(fresh.handle, history).look().topics.first?.state,
+                    let start = partitions[0].start, start > 1
+                {
+                    return
+                }
+            }
+            Issue.record("retention removed nothing in 30 s")
+        }
+    }
+}

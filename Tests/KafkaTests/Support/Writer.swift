@@ -1,0 +1,48 @@
+import Dispatch
+import Glibc
+import Kafka
+import Synchronization
+
+/// Writes numbers from 0 to a topic, some hundred a second over its two partitions, from another thread, through
+/// whatever happens to the brokers.
+final class Writer: Sendable {
+    private let isEnding = Atomic<Bool>(false)
+    private let outcome = Mutex<Result<Int, any Error>?>(nil)
+
+    init(brokers: String, topic: String) {
+        DispatchQueue(label: "writer").async { [self] in
+            let result = Result { () throws -> Int in
+                let producer = try Producer(brokers: brokers)
+                var number = 0
+                while !isEnding.load(ordering: .relaxed) {
+                    if try producer.produce(topic: topic, partition: Int32(number % 2), value: bytes("\(number)")) {
+                        number += 1
+                    }
+                    producer.poll(3)
+                }
+                guard producer.flush(within: 30_000), producer.failed == 0 else {
+                    throw NotDelivered(notices: producer.takeNotices())
+                }
+                return number
+            }
+            outcome.withLock { $0 = result }
+        }
+    }
+
+    /// Stops and says how many numbers were acknowledged: all of them, or it throws.
+    func end() throws -> Int {
+        isEnding.store(true, ordering: .relaxed)
+        while true {
+            if let outcome = outcome.withLock({ $0 }) { return try outcome.get() }
+            usleep(1_000)
+        }
+    }
+}
+
+/// CPU time of this process, brokers excluded.
+func cpuMilliseconds() -> Int {
+    var usage = rusage()  // 0 is RUSAGE_SELF.
+    _ = unsafe getrusage(0, &usage)
+    let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
+    return seconds * 1_000 + Int(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1_000
+}
