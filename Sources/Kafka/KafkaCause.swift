@@ -31,8 +31,10 @@ extension KafkaCause {
             """
         case .mechanismRefused: "the Kafka broker does not offer this SASL mechanism; check sasl.mechanism"
         case .certificateUntrusted:
-            "the Kafka broker's certificate is not signed by an authority that is trusted here, or is for another name; "
-                + "check ssl.ca.location, then kafka.brokers and advertised.listeners"
+            """
+            the Kafka broker's certificate is not signed by an authority that is trusted here, or is for another name; \
+            check ssl.ca.location, then kafka.brokers
+            """
         case .certificateName:
             "the Kafka broker's certificate is for another name; check kafka.brokers and advertised.listeners"
         case .clientCertificateRefused:

@@ -58,7 +58,7 @@ extension AgainstApacheKafka {
             let address = kafka.description.bootstrap.sasl
             let reading = try told(.loginRefused, at: address, user(password: "wrong-secret"))
             #expect(reading.notice(.loginRefused)?[.broker] == address)
-            #expect(reading.notice(.loginRefused)?.sentence.contains("kafka.settings") == true)
+            #expect(reading.notice(.loginRefused)?.description.contains("kafka.settings") == true)
         }
 
         @Test func `SCRAM with an old library and Kafka 4 is told as that`() throws {
