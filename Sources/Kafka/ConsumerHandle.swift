@@ -24,7 +24,9 @@ final class ConsumerHandle: @unchecked Sendable {
             throw .client(reason: "the consumer has no queue")
         }
         var topics: [Topic] = []
-        for name in settings.topics {
+        // A topic named twice is read once. Names are compared bytewise.
+        var seen: Set<[UInt8]> = []
+        for name in settings.topics where seen.insert(Array(name.utf8)).inserted {
             guard let topic = unsafe rd_kafka_topic_new(client.pointer, name, nil) else {
                 for topic in topics { unsafe rd_kafka_topic_destroy(topic.pointer) }
                 unsafe rd_kafka_queue_destroy(queue)

@@ -32,7 +32,6 @@ struct PartitionHistory {
     private struct Topic {
         var name: String
         var seen = false
-        var wasMissing = false
         var incarnation = 0
         var partitions: [Int32: Known] = [:]
     }
@@ -53,7 +52,6 @@ struct PartitionHistory {
             if !topics[index].partitions.isEmpty { topics[index].incarnation += 1 }
             topics[index].partitions = [:]
             topics[index].seen = true
-            topics[index].wasMissing = true
             state = .missing
         case .forbidden:
             state = .forbidden
@@ -61,8 +59,7 @@ struct PartitionHistory {
             state = .unclear(text)
         }
         let topic = topics[index]
-        return PartitionMap.Topic(
-            name: topic.name, state: state, incarnation: topic.incarnation, cameLater: topic.wasMissing)
+        return PartitionMap.Topic(name: topic.name, state: state, incarnation: topic.incarnation)
     }
 
     private mutating func see(

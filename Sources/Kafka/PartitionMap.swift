@@ -24,8 +24,6 @@ package struct PartitionMap: Sendable, Equatable {
         package var state: State
         /// Counts up when the topic was made anew, so that what was read of the old one is not gone on with.
         package var incarnation: Int
-        /// Whether it was seen missing before: then it is read from its beginning.
-        package var cameLater: Bool
     }
 
     package var topics: [Topic]

@@ -3,19 +3,21 @@ import Glibc
 import Kafka
 import Synchronization
 
-/// Writes numbers from 0 to a topic, some hundred a second over its two partitions, from another thread, through
+/// Writes numbers from 0 to a topic, some hundred a second over its partitions in turn, from another thread, through
 /// whatever happens to the brokers.
 final class Writer: Sendable {
     private let isEnding = Atomic<Bool>(false)
     private let outcome = Mutex<Result<Int, any Error>?>(nil)
 
-    init(brokers: String, topic: String) {
+    init(brokers: String, topic: String, partitions: Int = 2) {
         DispatchQueue(label: "writer").async { [self] in
             let result = Result { () throws -> Int in
                 let producer = try Producer(brokers: brokers)
                 var number = 0
                 while !isEnding.load(ordering: .relaxed) {
-                    if try producer.produce(topic: topic, partition: Int32(number % 2), value: bytes("\(number)")) {
+                    if try producer.produce(
+                        topic: topic, partition: Int32(number % partitions), value: bytes("\(number)"))
+                    {
                         number += 1
                     }
                     producer.poll(3)

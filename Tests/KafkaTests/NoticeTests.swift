@@ -1,0 +1,172 @@
+import CRdKafka
+import Testing
+
+@testable import Kafka
+
+@Suite struct `What the operator is told` {
+    private func cause(
+        _ code: rd_kafka_resp_err_t, _ text: String, scram: Bool = false
+    ) -> KafkaCause {
+        BrokerErrorDiagnosis(warnsAboutSCRAM: scram).notice(code: code, text: text).cause
+    }
+
+    @Test(arguments: [
+        (
+            RD_KAFKA_RESP_ERR__RESOLVE, "x:1/bootstrap: Failed to resolve 'x:1': Name or service not known",
+            KafkaCause.hostUnknown
+        ),
+        (
+            RD_KAFKA_RESP_ERR__TRANSPORT,
+            "x:1/1: Connect to ipv4#10.0.0.1:1 failed: Connection refused (after 0ms in state CONNECT)",
+            .connectionRefused
+        ),
+        (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Connect to ipv4#10.0.0.1:1 failed: No route to host", .noRoute),
+        (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Connect to ipv4#10.0.0.1:1 failed: Network is unreachable", .noRoute),
+        (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Connection setup timed out in state CONNECT (after 30026ms)", .noRoute),
+        (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Disconnected (after 600123ms in state UP)", .connectionLost),
+        (
+            RD_KAFKA_RESP_ERR__TRANSPORT,
+            "x:1/1: Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration (connecting to a SSL listener?) or broker version is < 0.10",
+            .brokerSpeaksTLS
+        ),
+        (
+            RD_KAFKA_RESP_ERR__TRANSPORT,
+            "x:1/1: Disconnected: verify that security.protocol is correctly configured, broker might require SASL authentication",
+            .brokerWantsSASL
+        ),
+        (RD_KAFKA_RESP_ERR__TIMED_OUT, "x:1/1: 3 request(s) timed out: disconnect", .requestTimedOut),
+        (
+            RD_KAFKA_RESP_ERR__AUTHENTICATION,
+            "sasl_ssl://x:1/1: SASL authentication error: Authentication failed: Invalid username or password",
+            .loginRefused
+        ),
+        (
+            RD_KAFKA_RESP_ERR__AUTHENTICATION,
+            "sasl_ssl://x:1/1: Unsupported SASL mechanism: broker's supported mechanisms: PLAIN", .mechanismRefused
+        ),
+        (
+            RD_KAFKA_RESP_ERR__SSL,
+            "ssl://x:1/1: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: broker certificate could not be verified",
+            .certificateUntrusted
+        ),
+        (RD_KAFKA_RESP_ERR__SSL, "ssl://x:1/1: SSL handshake failed: hostname mismatch", .certificateName),
+        (
+            RD_KAFKA_RESP_ERR__SSL,
+            "ssl://x:1/1: SSL handshake failed: error:0A00010B:SSL routines::wrong version number", .brokerSpeaksNoTLS
+        ),
+        (
+            RD_KAFKA_RESP_ERR__SSL,
+            "ssl://x:1/1: SSL handshake failed: error:0A000412:SSL routines::sslv3 alert bad certificate",
+            .clientCertificateRefused
+        ),
+        (RD_KAFKA_RESP_ERR__SSL, "ssl://x:1/1: SSL handshake failed: something new", .tlsFailed),
+        (RD_KAFKA_RESP_ERR__FATAL, "fenced", .fatal),
+        (RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, "no threads", .trouble),
+    ])
+    func `an error of the library is diagnosed by code and text`(
+        _ code: rd_kafka_resp_err_t, _ text: String, _ expected: KafkaCause
+    ) {
+        #expect(cause(code, text) == expected)
+    }
+
+    @Test func `a refused SCRAM login names the old library`() {
+        let text =
+            "sasl_ssl://x:1/1: SASL authentication error: Authentication failed during authentication due to "
+            + "invalid credentials with SASL mechanism SCRAM-SHA-256"
+        #expect(cause(RD_KAFKA_RESP_ERR__AUTHENTICATION, text, scram: true) == .scramWithOldLibrary)
+        #expect(cause(RD_KAFKA_RESP_ERR__AUTHENTICATION, text) == .loginRefused)
+    }
+
+    @Test(
+        arguments: [
+            ("sasl_ssl://b1.example:9094/1: Connect failed: why", "b1.example:9094", "Connect failed: why"),
+            ("[::1]:9092/bootstrap: why", "[::1]:9092", "why"),
+            ("127.0.0.1:1/2: why", "127.0.0.1:1", "why"),
+            ("no broker at all", nil, "no broker at all"),
+            ("with a colon: but no broker", nil, "with a colon: but no broker"),
+            ("a path like /etc/x: why", nil, "a path like /etc/x: why"),
+            ("", nil, ""),
+        ] as [(String, String?, String)])
+    func `the broker is what stands before the first colon and blank`(
+        _ text: String, _ broker: String?, _ reason: String
+    ) {
+        let split = BrokerErrorDiagnosis.split(text)
+        #expect(split.broker == broker)
+        #expect(split.reason == reason)
+    }
+
+    @Test func `notices of one cause and broker are one, of two brokers two`() {
+        let queue = NoticeQueue()
+        for _ in 0..<1_000 { queue.post(KafkaNotice(.connectionRefused, [(.broker, "a:1")])) }
+        queue.post(KafkaNotice(.connectionRefused, [(.broker, "b:1")]))
+        #expect(queue.take().notices.count == 2)
+        #expect(queue.take().notices.isEmpty)
+    }
+
+    @Test func `nobody who takes nothing costs more than the limits`() {
+        let queue = NoticeQueue()
+        for number in 0..<NoticeQueue.maximumPending + 10 {
+            queue.post(KafkaNotice(.topicMissing, [(.topic, "\(number)")]))
+        }
+        for number in 0..<NoticeQueue.maximumLines + 7 {
+            queue.post(line: KafkaNotice(.library, [(.facility, "F"), (.reason, "\(number)")], level: .debug))
+        }
+        let notices = queue.take().notices
+        #expect(notices.count == NoticeQueue.maximumPending + NoticeQueue.maximumLines + 1)
+        #expect(notices.last?[.count] == "7")
+    }
+
+    @Test func `every cause has a sentence of its own`() {
+        let sentences = KafkaCause.allCases.map { "\($0.sentence)" }
+        #expect(Set(sentences).count == sentences.count)
+        #expect(sentences.allSatisfy { !$0.isEmpty && !$0.contains("\n") })
+    }
+}
+
+@Suite struct `Whether Kafka can be reached` {
+    private let start = ContinuousClock.now
+    private func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
+
+    @Test func `all brokers down is believed after a while, told now and then, and ended once`() {
+        var reach = BrokerReach()
+        #expect(reach.sort([], allBrokersDown: true, at: start).isEmpty)
+        #expect(reach.downSince == start)
+        #expect(reach.sort([], allBrokersDown: true, at: after(2.9)).isEmpty)
+        #expect(reach.sort([], allBrokersDown: false, at: after(3)).map(\.cause) == [.allBrokersDown])
+        #expect(reach.sort([], allBrokersDown: true, at: after(5)).isEmpty)
+        #expect(reach.sort([], allBrokersDown: true, at: after(13)).map(\.cause) == [.allBrokersDown])
+        reach.heard = true
+        #expect(reach.sort([], allBrokersDown: false, at: after(14)).map(\.cause) == [.recovered])
+        #expect(reach.downSince == nil)
+        reach.heard = true
+        #expect(reach.sort([], allBrokersDown: false, at: after(15)).isEmpty)
+    }
+
+    @Test func `a cut connection that is back at once is no outage`() {
+        var reach = BrokerReach()
+        #expect(reach.sort([], allBrokersDown: true, at: start).isEmpty)
+        reach.heard = true
+        #expect(reach.sort([], allBrokersDown: false, at: after(0.1)).isEmpty)
+        #expect(reach.sort([], allBrokersDown: false, at: after(10)).isEmpty)
+        #expect(reach.downSince == nil)
+    }
+
+    @Test func `a guess is told only when the trouble lasts`() {
+        let guess = KafkaNotice(.brokerWantsSASL, [(.broker, "a:1")])
+        var reach = BrokerReach()
+        #expect(reach.sort([guess], allBrokersDown: true, at: start).isEmpty)
+        reach.heard = true
+        #expect(reach.sort([], allBrokersDown: false, at: after(1)).isEmpty)
+        #expect(reach.sort([guess, guess], allBrokersDown: true, at: after(2)).isEmpty)
+        #expect(
+            reach.sort([], allBrokersDown: false, at: after(5)).map(\.cause) == [.brokerWantsSASL, .allBrokersDown])
+    }
+
+    @Test func `trouble that was told is said to have ended`() {
+        var reach = BrokerReach()
+        let refused = KafkaNotice(.connectionRefused, [(.broker, "a:1")])
+        #expect(reach.sort([refused], allBrokersDown: false, at: start) == [refused])
+        reach.heard = true
+        #expect(reach.sort([], allBrokersDown: false, at: after(1)).map(\.cause) == [.recovered])
+    }
+}

@@ -1,0 +1,89 @@
+import Testing
+
+@testable import Kafka
+
+@Suite struct `Where reading begins` {
+    private func sighting(_ count: Int32, leader: Int32? = 1) -> PartitionHistory.Sighting {
+        .present((0..<count).map { ($0, leader) })
+    }
+
+    private func anchors(_ history: PartitionHistory, _ count: Int32) -> [PartitionHistory.Anchor?] {
+        (0..<count).map { history.openAnchor(topic: 0, partition: $0) }
+    }
+
+    @Test func `what is there when a topic is first seen is read from its end`() {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting(2), topic: 0)
+        #expect(anchors(history, 3) == [.end, .end, nil])
+    }
+
+    @Test func `partitions that are added are read from their beginning`() {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting(1), topic: 0)
+        _ = history.see(sighting(3), topic: 0)
+        #expect(anchors(history, 3) == [.end, .beginning, .beginning])
+    }
+
+    @Test func `a topic that was missing is read from its beginning`() {
+        var history = PartitionHistory(topics: ["t"])
+        #expect(history.see(.missing, topic: 0).state == .missing)
+        #expect(history.see(sighting(2), topic: 0).incarnation == 0, "nothing of it was read before")
+        #expect(anchors(history, 2) == [.beginning, .beginning])
+    }
+
+    @Test(arguments: [PartitionHistory.Sighting.forbidden, .unclear("loading")])
+    func `not being told is not being missing`(_ sighting: PartitionHistory.Sighting) {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting, topic: 0)
+        _ = history.see(self.sighting(1), topic: 0)
+        #expect(anchors(history, 1) == [.end])
+        history.resolve(topic: 0, partition: 0, start: 7)
+        _ = history.see(sighting, topic: 0)
+        let topic = history.see(self.sighting(1), topic: 0)
+        #expect(topic.incarnation == 0)
+        #expect(topic.state == .present([.init(number: 0, leader: 1, start: 7, end: nil)]))
+    }
+
+    @Test func `a partition without a leader at first is still read from its end`() {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting(1, leader: nil), topic: 0)
+        _ = history.see(sighting(1), topic: 0)
+        #expect(anchors(history, 1) == [.end])
+    }
+
+    @Test func `a start once found stays`() {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting(1), topic: 0)
+        history.resolve(topic: 0, partition: 0, start: 42)
+        #expect(anchors(history, 1) == [nil])
+        #expect(
+            history.see(sighting(1), topic: 0).state == .present([.init(number: 0, leader: 1, start: 42, end: nil)]))
+    }
+
+    @Test func `a topic that went missing is another one when it comes back`() {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting(2), topic: 0)
+        history.resolve(topic: 0, partition: 0, start: 42)
+        #expect(history.see(.missing, topic: 0).incarnation == 1)
+        #expect(history.see(.missing, topic: 0).incarnation == 1)
+        #expect(history.see(sighting(2), topic: 0).incarnation == 1)
+        #expect(anchors(history, 2) == [.beginning, .beginning])
+    }
+
+    @Test func `a topic with fewer partitions than before was made anew`() {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting(3), topic: 0)
+        history.resolve(topic: 0, partition: 0, start: 42)
+        #expect(history.see(sighting(2), topic: 0).incarnation == 1)
+        #expect(anchors(history, 3) == [.beginning, .beginning, nil])
+    }
+
+    @Test func `topics are told apart`() {
+        var history = PartitionHistory(topics: ["a", "b"])
+        _ = history.see(sighting(1), topic: 0)
+        _ = history.see(.missing, topic: 1)
+        _ = history.see(sighting(1), topic: 1)
+        #expect(history.openAnchor(topic: 0, partition: 0) == .end)
+        #expect(history.openAnchor(topic: 1, partition: 0) == .beginning)
+    }
+}
