@@ -20,9 +20,9 @@ extension AgainstApacheKafka {
             ]
             let readings = [
                 try kafka.reading(topic),
-                try kafka.reading(topic, at: bootstrap.sasl_tls, tls + [("sasl.mechanism", "PLAIN")]),
-                try kafka.reading(topic, at: bootstrap.sasl_tls, tls + [("sasl.mechanism", "SCRAM-SHA-256")]),
-                try kafka.reading(topic, at: bootstrap.sasl_tls, tls + [("sasl.mechanism", "SCRAM-SHA-512")]),
+                try kafka.reading(topic, at: bootstrap.saslTls, tls + [("sasl.mechanism", "PLAIN")]),
+                try kafka.reading(topic, at: bootstrap.saslTls, tls + [("sasl.mechanism", "SCRAM-SHA-256")]),
+                try kafka.reading(topic, at: bootstrap.saslTls, tls + [("sasl.mechanism", "SCRAM-SHA-512")]),
             ]
             try kafka.producer().send(topic, 1, "hello")
             for reading in readings { try #require(reading.run { $0.values == ["hello"] }) }

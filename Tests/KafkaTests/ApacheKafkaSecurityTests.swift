@@ -30,7 +30,7 @@ extension AgainstApacheKafka {
             let tls = [("security.protocol", "SSL"), ("ssl.ca.location", ca)]
             try check(try kafka.reading(topic, at: address, tls))
 
-            let certificate = kafka.description.client_certificate
+            let certificate = kafka.description.clientCertificate
             try kafka.administrator().grant(.read, topic: topic, to: "User:CN=client")
             let reading = try kafka.reading(
                 topic, at: address,
@@ -41,7 +41,7 @@ extension AgainstApacheKafka {
         @Test func `a login with PLAIN, plain and over TLS`() throws {
             try kafka.administrator().grant(.read, topic: topic, to: "User:livegate")
             try check(try kafka.reading(topic, at: kafka.description.bootstrap.sasl, user()))
-            try check(try kafka.reading(topic, at: kafka.description.bootstrap.sasl_tls, user(tls: true)))
+            try check(try kafka.reading(topic, at: kafka.description.bootstrap.saslTls, user(tls: true)))
         }
 
         /// What is told within some seconds, and that nothing secret is in it.
@@ -86,7 +86,7 @@ extension AgainstApacheKafka {
             let address = kafka.description.bootstrap.tls
             _ = try told(.certificateUntrusted, at: address, [("security.protocol", "SSL")])
             // A certificate that signed nothing but itself.
-            let other = kafka.description.client_certificate
+            let other = kafka.description.clientCertificate
             _ = try told(
                 .certificateUntrusted, at: address, [("security.protocol", "SSL"), ("ssl.ca.location", other)])
         }

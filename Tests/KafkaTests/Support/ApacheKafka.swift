@@ -10,10 +10,10 @@ final class ApacheKafka: Sendable {
     struct Node: Decodable { var fault: String }
 
     struct Description: Decodable {
-        struct Bootstrap: Decodable { var plaintext, tls, sasl, sasl_tls, faults: String }
+        struct Bootstrap: Decodable { var plaintext, tls, sasl, saslTls, faults: String }
         var dir: String
         var ca: String
-        var client_certificate: String
+        var clientCertificate: String
         var bootstrap: Bootstrap
     }
 
@@ -82,7 +82,9 @@ final class ApacheKafka: Sendable {
             guard !part.isEmpty else { throw Failure(description: "Apache Kafka did not start") }
             line += part
         }
-        description = try JSONDecoder().decode(Description.self, from: line)
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        description = try decoder.decode(Description.self, from: line)
     }
 
     private func end() {
