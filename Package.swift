@@ -44,6 +44,7 @@ let fuzzTargets: [Target] =
         fuzz("extension-header", "ExtensionHeader", "WebSocket"),
         fuzz("json", "JSON", "LiveUpdates"),
         fuzz("mapping", "Mapping", "LiveUpdates"),
+        fuzz("settings", "Settings", "Gateway"),
         fuzz("token", "Token", "Gateway", "TLS"),
     ]
 

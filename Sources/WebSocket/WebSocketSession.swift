@@ -73,11 +73,15 @@ package final class WebSocketSession {
 
     /// Takes what came, appends what it meant, and queues the answers that the protocol asks for.
     ///
-    /// - Parameter now: monotonic, in ms.
-    package func receive(_ bytes: Span<UInt8>, now: UInt64, into events: inout [WebSocketEvent]) {
+    /// - Parameters:
+    ///   - now: monotonic, in ms.
+    ///   - isBlocked: whether bytes taken earlier have not left: then answers to pings replace each other, as they do
+    ///     while output waits to be taken. Otherwise each ping of these bytes is answered.
+    package func receive(
+        _ bytes: Span<UInt8>, now: UInt64, isBlocked: Bool = false, into events: inout [WebSocketEvent]
+    ) {
         guard phase != .closed else { return }
-        // Output that nobody took means that the transport is full: answers to pings then replace each other.
-        let isBlocked = hasOutput
+        let isBlocked = isBlocked || hasOutput
         let first = events.count
         receiver.receive(bytes, now: now, into: &events)
         for index in first..<events.count {

@@ -38,6 +38,15 @@ import Testing
         #expect(!session.hasOutput)
     }
 
+    @Test func `a transport that is full leaves one pong even of pings that come together`() {
+        let session = server()
+        var events: [WebSocketEvent] = []
+        let pings = (0..<50).flatMap { masked(9, [UInt8($0)]) }
+        session.receive(pings.span, now: 0, isBlocked: true, into: &events)
+        #expect(events.count == 50)
+        #expect(session.takeOutput() == plain(10, [49]))
+    }
+
     @Test func `a pong that nobody asked for is told and not answered`() {
         let session = server()
         var events: [WebSocketEvent] = []

@@ -167,7 +167,8 @@ final class Connection {
     private func receiveFrames(_ bytes: Span<UInt8>) {
         // What a client sends is read, checked and ignored; the session answers pings and closes.
         node.events.removeAll(keepingCapacity: true)
-        session?.receive(bytes, now: node.loop.now, into: &node.events)
+        let isBlocked = transport.map { $0.pendingBytes > 0 } ?? true
+        session?.receive(bytes, now: node.loop.now, isBlocked: isBlocked, into: &node.events)
         writeSession()
     }
 

@@ -27,7 +27,7 @@ extension WebSocketConnection {
     // MARK: Receiving
 
     func receiveFrames(_ bytes: Span<UInt8>) {
-        session?.receive(bytes, now: loop.now, into: &events)
+        session?.receive(bytes, now: loop.now, isBlocked: pendingBytes > 0, into: &events)
         let received = events
         events.removeAll(keepingCapacity: events.count <= 64)
         for event in received {

@@ -1,0 +1,36 @@
+import FuzzSupport
+import Gateway
+
+private func check(_ node: YAMLNode, depth: Int, lines: Int) {
+    require(depth <= YAMLDocument.maximumDepth, "the limit on depth holds")
+    require((1...lines).contains(node.line), "a node stands in one of the lines")
+    switch node.content {
+    case .text, .refused: break
+    case .list(let nodes):
+        for node in nodes { check(node, depth: depth + 1, lines: lines) }
+    case .map(let entries):
+        require(Set(entries.map { Array($0.key.utf8) }).count == entries.count, "no key stands twice in a map")
+        for entry in entries { check(entry.value, depth: depth + 1, lines: lines) }
+    }
+}
+
+@_cdecl("LLVMFuzzerTestOneInput")
+package func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    let bytes = unsafe fuzzInput(start, count)
+    // YAML ends lines with CR and U+0085 too, so this is a bound and no count.
+    let lines = count + 1
+    let (root, problems) = YAMLDocument.read(bytes)
+    for problem in problems {
+        require((0...lines).contains(problem.line) && !problem.text.isEmpty, "a problem has a place and a text")
+    }
+    guard let root else { return 0 }
+    check(root, depth: 1, lines: lines)
+    let outcome = Settings.load(text: bytes, file: "fuzz.yaml")
+    require(
+        (outcome.settings == nil) == outcome.problems.contains { !$0.isWarning },
+        "settings are there exactly where nothing is wrong")
+    for problem in outcome.problems {
+        require(!problem.description.unicodeScalars.contains { $0.value < 0x20 }, "a problem is one line")
+    }
+    return 0
+}
