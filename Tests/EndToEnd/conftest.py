@@ -10,6 +10,7 @@ import urllib.request
 
 import pytest
 
+from clients import Client
 from programs import PROGRAMS, SHARED, Program, eventually, free_port, run
 
 
@@ -100,8 +101,9 @@ class ApacheKafka:
 
 @pytest.fixture(scope="session")
 def kafka(tmp_path_factory):
-    """Apache Kafka 4.2, one broker, shared by all tests that leave it as they found it."""
-    cluster = ApacheKafka(tmp_path_factory.mktemp("kafka"))
+    """Apache Kafka 4.2, one broker, shared by all tests that leave it as they found it. Whoever logs in or shows a
+    certificate has no right until granted one; all others have every right."""
+    cluster = ApacheKafka(tmp_path_factory.mktemp("kafka"), "--acl", "--heap", "256m")
     yield cluster
     cluster.end()
 
@@ -170,12 +172,43 @@ class Gateway:
         except OSError:
             return 0
 
+    def log(self, sentence=""):
+        """The facts of the lines whose message contains `sentence`. Whatever stands on standard error is a line of ours."""
+        lines = [json.loads(line) for line in list(self.program.err)]
+        assert all(line.keys() >= {"time", "level", "message"} for line in lines), lines
+        return [line for line in lines if sentence in line["message"]]
+
+    def wait_for_log(self, sentence, within=20.0, count=1):
+        """The facts of the last of `count` lines with `sentence`, waited for."""
+        eventually(lambda: len(self.log(sentence)) >= count, within, f"'{sentence}'; {self.program.told()}")
+        return self.log(sentence)[count - 1]
+
+    def stop(self):
+        """The facts of its last line: what it has counted."""
+        self.program.signal()
+        assert self.program.wait() == 0, self.program.told()
+        return self.log("stopped")[0]
+
     def wait_until_ready(self, within=20.0):
         def ready():
             assert self.program.process.poll() is None, self.program.told()
             return self.status("/readyz") == 200
         eventually(ready, within, f"readiness; {self.program.told()}")
         return self
+
+
+@pytest.fixture
+def listen(tokens):
+    """Connects clients that keep what they receive: `listen(gateway, account)`."""
+    clients = []
+
+    def begin(gateway, account):
+        clients.append(Client(gateway.url, tokens.token(account)))
+        return clients[-1]
+
+    yield begin
+    for client in clients:
+        client.end()
 
 
 @pytest.fixture

@@ -1,0 +1,59 @@
+"""Every record that stands beside the mapping's tests, through Kafka and the gateway to clients of its accounts."""
+
+import itertools
+import json
+from collections import Counter
+
+import pytest
+
+from kafka_admin import create_topic
+from kafka_wire import produce_exactly
+from programs import ROOT
+
+FILES = sorted((ROOT / "Tests/LiveUpdatesTests/Records").glob("*.jsonl"))
+# Stand in the records where no account is to be read from, or belong to nobody.
+STRANGERS = ["PEVIL", "PACC3"]
+
+
+def test_there_are_records():
+    assert len(FILES) == 7
+
+
+def make_topic(kafka, topic):
+    """Records are old, and on a machine whose clock is behind they come from the future."""
+    create_topic(kafka.bootstrap["plaintext"], topic, retention_ms=-1, message_timestamp_after_max_ms=2**63 - 1)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_records_of_real_producers_reach_the_clients_they_are_for(file, kafka, gateway, listen):
+    first, *records = map(json.loads, file.read_text().splitlines())
+    topics = list(dict.fromkeys(record["topic"] for record in records))
+    for topic in topics:
+        make_topic(kafka, topic)
+    running = gateway(kafka.bootstrap["plaintext"], kafka__topics=topics, events=first["settings"])
+    expected = {account: [] for account in STRANGERS}
+    for record in records:
+        expected.setdefault(record["expect"].get("account", STRANGERS[0]), [])
+    clients = {account: listen(running, account) for account in expected}
+    # Order is promised within a partition, so another topic waits for what came before.
+    for topic, run in itertools.groupby(records, key=lambda record: record["topic"]):
+        run = list(run)
+        produce_exactly(kafka.bootstrap["plaintext"], topic, run)
+        for record in run:
+            if "message" in record["expect"]:
+                expected[record["expect"]["account"]].append(record["expect"]["message"])
+        for account, client in clients.items():
+            client.wait_for(len(expected[account]))
+    stopped = running.stop()
+    for account, client in clients.items():
+        assert client.wait_until_closed() == 1001
+        assert client.messages == expected[account], account
+        assert all(list(message) == ["ent", "id", "type"] for message in client.messages)
+    assert stopped["records"] == len(records)
+    skipped = Counter(record["expect"]["skip"] for record in records if "skip" in record["expect"])
+    assert Counter(skip_counts(stopped)) == skipped
+
+
+def skip_counts(stopped):
+    return {name: int(count) for name, _, count in
+            (part.partition("=") for part in stopped.get("skipped", "").split())}
