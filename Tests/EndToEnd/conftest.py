@@ -103,7 +103,8 @@ class ApacheKafka:
 def kafka(tmp_path_factory):
     """Apache Kafka 4.2, one broker, shared by all tests that leave it as they found it. Whoever logs in or shows a
     certificate has no right until granted one; all others have every right."""
-    cluster = ApacheKafka(tmp_path_factory.mktemp("kafka"), "--acl", "--heap", "256m")
+    cluster = ApacheKafka(tmp_path_factory.mktemp("kafka"), "--acl", "--heap", "256m",
+                          "--property", "log.cleaner.backoff.ms=200")
     yield cluster
     cluster.end()
 
@@ -162,15 +163,21 @@ class Gateway:
         self.program, self.host, self.admin, self.settings = program, host, admin, settings
         self.url = f"ws://{host}/live/v1"
 
-    def status(self, path):
-        """The status of an administration address, 0 when nobody answers."""
+    def asked(self, path):
+        """Status and body of an administration address, 0 when nobody answers."""
         try:
             with urllib.request.urlopen(f"http://{self.admin}{path}", timeout=5) as answer:
-                return answer.status
+                return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
-            return error.code
+            return error.code, error.read().decode()
         except OSError:
-            return 0
+            return 0, ""
+
+    def status(self, path):
+        return self.asked(path)[0]
+
+    def readyz(self):
+        return self.asked("/readyz")
 
     def log(self, sentence=""):
         """The facts of the lines whose message contains `sentence`. Whatever stands on standard error is a line of ours."""

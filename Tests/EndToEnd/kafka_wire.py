@@ -2,6 +2,7 @@
 
 import socket
 import struct
+import time
 
 from programs import PATIENCE
 
@@ -27,11 +28,12 @@ def call(bootstrap, key, version, body):
 def produce_exactly(bootstrap, topic, records, partition=0):
     """Writes records with their keys, headers, time stamps and nulls as they are, in one batch, acknowledged by the broker.
 
-    A record is a dictionary of `value`, `key`, `headers` (pairs) and `timestamp` in ms; texts or bytes. kcat cannot do it:
-    it has one set of headers a run, no time stamps, and no empty value without a key."""
-    first = records[0].get("timestamp", 0)
-    packed = [_record(number, record, record.get("timestamp", 0) - first) for number, record in enumerate(records)]
-    latest = max(record.get("timestamp", 0) for record in records)
+    A record is a dictionary of `value`, `key`, `headers` (pairs) and `timestamp` in ms, now without one; texts or bytes.
+    kcat cannot do it: it has one set of headers a run, no time stamps, and no empty value without a key."""
+    now = int(time.time() * 1000)
+    times = [record.get("timestamp", now) for record in records]
+    first, latest = times[0], max(times)
+    packed = [_record(number, record, times[number] - first) for number, record in enumerate(records)]
     summed = struct.pack(">hiqqqhi", 0, len(records) - 1, first, latest, -1, -1, -1) + array(packed)
     tail = struct.pack(">ibI", -1, 2, _crc32c(summed)) + summed
     batch = struct.pack(">qi", 0, len(tail)) + tail

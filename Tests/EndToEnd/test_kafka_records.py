@@ -1,0 +1,186 @@
+"""Whatever may stand in a topic of Apache Kafka: bad records, odd ids, transactions, compaction, compression, 10 MB."""
+
+import json
+import signal
+import subprocess
+
+import pytest
+
+from clients import incident
+from kafka_admin import create_topic
+from kafka_wire import produce_exactly
+from programs import eventually, produce
+from test_records import skip_counts
+
+BAD = {
+    "tombstone": [None],
+    "not_json": [
+        b"", b" ", b"\xff\xfe{}", b"not json", b"[]", b"[" * 100_000, b'"text"', b'{"account_id":"PACC1"',
+        b'{"account_id":"PACC1","entity":"incidents::incident","id":"P","type":"created","more":NaN}',
+        json.dumps(incident("PACC1", "P")).encode().replace(b'"P"', b'"\xc3\x28"'),
+        b'{"account_id":"PACC1","entity":"incidents::incident","id":"P","type":"created","more":' + b'{"a":' * 100_000,
+    ],
+    "ambiguous": [
+        b'{"account_id":"PACC2","account_id":"PACC1","entity":"incidents::incident","id":"P","type":"created"}',
+        b'{"account_id":"PACC1","entity":"incidents::incident","id":"P","\\u0069d":"Q","type":"created"}',
+    ],
+    "no_account": [
+        json.dumps({"entity": "incidents::incident", "id": "P", "type": "created"}).encode(),
+        json.dumps(incident(None, "P")).encode(), json.dumps(incident("", "P")).encode(),
+        json.dumps(incident(["PACC1"], "P")).encode(),
+    ],
+    "no_id": [json.dumps(incident("PACC1", identity)).encode() for identity in (None, 1.5, True, "", {}, 2**70)],
+    "too_long": [json.dumps(incident("PACC1", "x" * 256)).encode()],
+}
+# In what is used, a lone surrogate is no text.
+LONE_SURROGATE = rb'{"account_id":"PACC1","entity":"incidents::incident","id":"\ud800","type":"created"}'
+
+
+def test_a_bad_record_is_counted_and_the_next_good_one_arrives(kafka, gateway, listen):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "bad-records")
+    running = gateway(bootstrap, kafka__topics=["bad-records"])
+    client, stranger = listen(running, "PACC1"), listen(running, "PACC2")
+    expected, number = {}, 0
+    for reason, values in [*BAD.items(), ("", [LONE_SURROGATE])]:
+        for value in values:
+            good = json.dumps(incident("PACC1", f"P{number}"))
+            produce_exactly(bootstrap, "bad-records", [{"key": "k", "value": value}, {"value": good}])
+            number += 1
+        expected[reason] = len(values)
+    client.wait_for(number)
+    stopped = running.stop()
+    assert client.ids == [f"P{at}" for at in range(number)]
+    assert stranger.messages == []
+    counts = skip_counts(stopped)
+    odd = expected.pop("")
+    assert sum(counts.values()) == sum(expected.values()) + odd
+    assert {reason: count for reason, count in counts.items() if expected.get(reason) != count} in (
+        {"not_json": expected["not_json"] + odd}, {"no_id": expected["no_id"] + odd})
+    told = running.log("record skipped")
+    assert {line["reason"] for line in told} == counts.keys() - {"tombstone"}
+    assert all(line["topic"] == "bad-records" and line["partition"] == 0 and line["offset"] >= 0 and line["cause"]
+               for line in told)
+
+
+ODD = ['"', "\\", "\n", "\r\t\b\f", "\0", "\x01\x1f", "\x7f", "\u2028\u2029", "</script>", "é", "e\u0301", "\U0001f6a8",
+       '{"ent":"x"}', '","id":"other', "x" * 255, " ", "\ufeff", "\ud7ff\ue000\uffff"]
+
+
+@pytest.mark.parametrize("escaped", [True, False], ids=["escaped", "as they are"])
+def test_odd_ids_come_as_valid_json_of_three_keys(kafka, gateway, listen, escaped):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "odd-ids")
+    running = gateway(bootstrap, kafka__topics=["odd-ids"])
+    client = listen(running, "PACC1")
+    produce_exactly(bootstrap, "odd-ids", [
+        {"value": json.dumps(incident("PACC1", identity), ensure_ascii=escaped)} for identity in ODD])
+    client.wait_for(len(ODD))
+    assert client.ids == ODD
+    for text in client.texts:
+        pairs = json.loads(text, object_pairs_hook=list)
+        assert [name for name, _ in pairs] == ["ent", "id", "type"]
+        assert not any(ord(character) < 0x20 for character in text)
+
+
+def test_accounts_are_told_apart_by_their_bytes(kafka, gateway, listen):
+    """Texts that Unicode calls equal, that differ in case or in blanks, belong to different customers."""
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "near-accounts")
+    running = gateway(bootstrap, kafka__topics=["near-accounts"])
+    near = ["caf\u00e9", "cafe\u0301", "CAF\u00c9", "cafe", " cafe", "\u212a", "K", "k"]
+    clients = [listen(running, account) for account in near]
+    produce_exactly(bootstrap, "near-accounts",
+                    [{"value": json.dumps(incident(account, f"P{at}"))} for at, account in enumerate(near)] * 2)
+    for at, client in enumerate(clients):
+        client.wait_for(2)
+    running.stop()
+    for at, client in enumerate(clients):
+        assert client.ids == [f"P{at}"] * 2
+
+
+def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, listen, start):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "transactions")
+    running = gateway(bootstrap, kafka__topics=["transactions"])
+    client = listen(running, "PACC1")
+    committed = [incident("PACC1", f"committed-{at}") for at in range(50)]
+    produce(bootstrap, "transactions", committed, transactional_id="tests")
+    client.wait_for(50)
+    # kcat sends what it has read once its buffer is full, and then waits for more within its transaction.
+    torn = start("kcat", "-P", "-b", bootstrap, "-t", "transactions", "-p", "0", "-X", "transactional.id=tests")
+    for at in range(400):
+        torn.send(json.dumps(incident("PACC1", f"aborted-{at}", more="x" * 500)))
+
+    def in_the_log():
+        read = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", "transactions", "-e", "-q", "-X",
+                               "isolation.level=read_uncommitted"], capture_output=True, timeout=60)
+        return b"aborted-0" in read.stdout
+    eventually(in_the_log, 30, "a record of the open transaction in the log")
+    # What stands behind an open transaction waits for its end.
+    produce(bootstrap, "transactions", [incident("PACC1", "behind")])
+    torn.process.kill()
+    # The same name again: Kafka aborts what was open.
+    produce(bootstrap, "transactions", [incident("PACC1", "after")], transactional_id="tests")
+    assert client.wait_for_id("after") == [f"committed-{at}" for at in range(50)] + ["behind", "after"]
+
+
+def consumed(bootstrap, topic):
+    """How many records kcat finds in the topic."""
+    done = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", topic, "-e", "-q", "-f", "%o\n"], capture_output=True,
+                          timeout=60, check=True)
+    return len(done.stdout.splitlines())
+
+
+def test_what_compaction_left_arrives_in_order(kafka, gateway, listen):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "compacted", cleanup_policy="compact", segment_ms=100, min_cleanable_dirty_ratio=0.0001,
+                 max_compaction_lag_ms=100)
+    running = gateway(bootstrap, kafka__topics=["compacted"])
+    client = listen(running, "PACC1")
+    produce(bootstrap, "compacted", [("k", incident("PACC1", "first"))])
+    client.wait_for(1)
+    # It sleeps while the log gets its holes.
+    running.program.signal(signal.SIGSTOP)
+    written = [{"key": f"k{at % 10}", "value": json.dumps(incident("PACC1", f"P{at}"))} for at in range(100)]
+    for record in written:
+        produce_exactly(bootstrap, "compacted", [record])
+    last = {"key": "last", "value": json.dumps(incident("PACC1", "last"))}
+
+    def has_holes():
+        # A record closes the segment before it, and only closed ones are cleaned.
+        produce_exactly(bootstrap, "compacted", [last])
+        return consumed(bootstrap, "compacted") < 50
+    try:
+        eventually(has_holes, 30, "compaction")
+    finally:
+        running.program.signal(signal.SIGCONT)
+    ids = [identity for identity in client.wait_for_id("last") if identity not in ("first", "last")]
+    assert set(f"P{at}" for at in range(90, 100)) <= set(ids)
+    assert len(ids) < 50 and ids == sorted(ids, key=lambda identity: int(identity[1:]))
+
+
+@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
+def test_compressed_records_arrive(kafka, gateway, listen, codec):
+    bootstrap = kafka.bootstrap["plaintext"]
+    topic = f"compressed-{codec}"
+    create_topic(bootstrap, topic)
+    running = gateway(bootstrap, kafka__topics=[topic])
+    client = listen(running, "PACC1")
+    produce(bootstrap, topic, [incident("PACC1", f"P{at}", more="x" * 200) for at in range(1000)],
+            compression_codec=codec, linger_ms=50)
+    client.wait_for(1000)
+    assert client.ids == [f"P{at}" for at in range(1000)]
+
+
+def test_a_record_of_ten_megabytes_is_delivered_like_any_other(kafka, gateway, listen, tmp_path):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "large-records")
+    running = gateway(bootstrap, kafka__topics=["large-records"])
+    client = listen(running, "PACC1")
+    large = {"changes": ["x" * 1000] * 9_980, **incident("PACC1", "large")}
+    value = json.dumps(large)
+    assert 10_000_000 < len(value) < 10_485_000
+    produce(bootstrap, "large-records", [value, incident("PACC1", "next")], message_max_bytes=10_485_760)
+    client.wait_for(2)
+    assert client.ids == ["large", "next"]

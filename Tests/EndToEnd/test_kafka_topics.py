@@ -1,0 +1,129 @@
+"""Topics that are not there yet, grow, go, come again or lose their beginning, while the gateway runs."""
+
+import json
+import signal
+import subprocess
+
+from clients import incident
+from kafka_admin import create_topic, delete_records, delete_topic, grow_topic
+from programs import eventually, produce
+from test_auth import answer, bearer
+
+
+def topics_of(bootstrap):
+    listed = subprocess.run(["kcat", "-L", "-J", "-b", bootstrap], capture_output=True, timeout=60, check=True)
+    return {topic["topic"]: len(topic["partitions"]) for topic in json.loads(listed.stdout)["topics"]}
+
+
+def numbered(count, name="P"):
+    return [incident("PACC1", f"{name}{at}") for at in range(count)]
+
+
+def test_nobody_is_let_in_before_the_topic_exists_and_then_it_is_read_from_its_beginning(kafka, gateway, tokens):
+    bootstrap = kafka.bootstrap["plaintext"]
+    running = gateway(bootstrap, ready=False, kafka__topics=["made-later"])
+    assert running.wait_for_log("the topic does not exist")["topic"] == "made-later"
+    status, fields, body = answer(running.host, bearer(tokens.token("PACC1")))
+    problem = json.loads(body)
+    assert (status, problem["code"]) == (503, "not_ready") and int(fields["retry-after"]) >= 1
+    assert answer(running.host, "")[0] == 401
+    status, why = running.readyz()
+    assert status == 503 and "made-later" in why
+    # It has asked for the topic by name, and Kafka is set to make topics that are asked for.
+    assert "made-later" not in topics_of(bootstrap)
+    create_topic(bootstrap, "made-later", 3)
+    for partition in range(3):
+        produce(bootstrap, "made-later", numbered(5), partition=partition)
+    running.wait_until_ready()
+    assert running.log("the topic is there now")[0]["topic"] == "made-later"
+    assert answer(running.host, bearer(tokens.token("PACC1")))[0] == 101
+    eventually(lambda: running.readyz()[0] == 200)
+    assert running.stop()["records"] == 15
+
+
+def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway, listen):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "grows", 1)
+    running = gateway(bootstrap, kafka__topics=["grows"])
+    client = listen(running, "PACC1")
+    for partitions in (2, 5):
+        grow_topic(bootstrap, "grows", partitions)
+        eventually(lambda: topics_of(bootstrap)["grows"] == partitions)
+        # Written before the gateway can have seen the partition.
+        produce(bootstrap, "grows", numbered(10, f"{partitions}-"), partition=partitions - 1)
+        # Promised within 4 s; the rest is for a busy machine.
+        client.wait_for_id(f"{partitions}-9", within=12)
+    assert client.ids == [f"{partitions}-{at}" for partitions in (2, 5) for at in range(10)]
+    # The second time falls into the ten seconds in which a cause is told once.
+    assert [line["count"] for line in running.log("partitions were added")][:1] == ["1"]
+    assert running.readyz()[0] == 200 and client.closed is None
+
+
+def test_a_topic_that_goes_refuses_nobody_and_is_read_anew_when_it_is_made_again(kafka, gateway, listen):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "comes-and-goes", 2)
+    produce(bootstrap, "comes-and-goes", numbered(20, "before "))
+    running = gateway(bootstrap, kafka__topics=["comes-and-goes"], limits__broker_grace="1s")
+    client = listen(running, "PACC1")
+    delete_topic(bootstrap, "comes-and-goes")
+    assert running.wait_for_log("the topic has gone")["topic"] == "comes-and-goes"
+    eventually(lambda: running.readyz()[0] == 503, what="unreadiness after the grace")
+    assert "comes-and-goes" in running.readyz()[1]
+    later = listen(running, "PACC1")
+    assert "comes-and-goes" not in topics_of(bootstrap)
+    create_topic(bootstrap, "comes-and-goes", 2)
+    produce(bootstrap, "comes-and-goes", numbered(3, "again "))
+    for listener in (client, later):
+        assert listener.wait_for_id("again 2") == ["again 0", "again 1", "again 2"]
+        assert listener.closed is None
+    eventually(lambda: running.readyz()[0] == 200, what="readiness")
+    running.stop()
+    assert len(running.log("the topic has gone")) == len(running.log("the topic is there now")) == 1
+
+
+def test_a_topic_made_anew_at_once_and_shorter_is_read_from_its_beginning(kafka, gateway, listen):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "anew")
+    running = gateway(bootstrap, kafka__topics=["anew"])
+    client = listen(running, "PACC1")
+    produce(bootstrap, "anew", numbered(20, "old "))
+    client.wait_for(20)
+    delete_topic(bootstrap, "anew")
+    create_topic(bootstrap, "anew")
+    produce(bootstrap, "anew", numbered(3, "new "))
+    assert client.wait_for_id("new 2")[20:] == ["new 0", "new 1", "new 2"]
+
+
+def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_line(kafka, gateway, listen):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "short-lived")
+    running = gateway(bootstrap, kafka__topics=["short-lived"])
+    client = listen(running, "PACC1")
+    produce(bootstrap, "short-lived", numbered(10))
+    client.wait_for(10)
+    # What is written while the gateway sleeps has gone when it wakes.
+    running.program.signal(signal.SIGSTOP)
+    try:
+        produce(bootstrap, "short-lived", numbered(10, "late "))
+        delete_records(bootstrap, "short-lived", 0, before=18)
+    finally:
+        running.program.signal(signal.SIGCONT)
+    produce(bootstrap, "short-lived", numbered(1, "next "))
+    assert client.wait_for_id("next 0")[10:] == ["late 8", "late 9", "next 0"]
+    lost = running.log("the log no longer holds our position")
+    assert [(line["topic"], line["partition"], line["offset"]) for line in lost] == [("short-lived", "0", "10")]
+    assert running.readyz()[0] == 200 and client.closed is None
+
+
+def test_offsets_of_many_partitions_are_read_and_each_keeps_its_order(kafka, gateway, listen):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, "many", 12)
+    running = gateway(bootstrap, kafka__topics=["many"])
+    clients = [listen(running, "PACC1") for _ in range(3)]
+    for partition in range(12):
+        produce(bootstrap, "many", numbered(100, f"{partition} "), partition=partition)
+    for client in clients:
+        client.wait_for(1200)
+        for partition in range(12):
+            of_partition = [identity for identity in client.ids if identity.startswith(f"{partition} ")]
+            assert of_partition == [f"{partition} {at}" for at in range(100)]
