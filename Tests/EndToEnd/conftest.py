@@ -68,6 +68,11 @@ def mock_broker(start):
     return MockBroker(start("mockbroker", "incidents:4"))
 
 
+def unavailable(reason):
+    """Skips the test, and says why; in CI it must run."""
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
+
+
 class ApacheKafka:
     """A cluster of its own on free ports. `arguments` are those of `kafka run`: `--version 3.9`, `--acl`, `--nodes 3`."""
 
@@ -77,7 +82,7 @@ class ApacheKafka:
         if shutil.which("java") is None:
             missing = "there is no java"
         if missing:
-            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no Apache Kafka: {missing}")
+            unavailable(f"no Apache Kafka: {missing}")
         self.env = {"KAFKA_TEST_DIR": str(folder / "cluster")}
         self.program = Program(self.path, "run", "--until-eof", "--port", "0", *arguments, env=self.env)
         self.facts = json.loads(self.program.line('"bootstrap"', within=120))
@@ -105,6 +110,15 @@ def kafka(tmp_path_factory):
     certificate has no right until granted one; all others have every right."""
     cluster = ApacheKafka(tmp_path_factory.mktemp("kafka"), "--acl", "--heap", "256m",
                           "--property", "log.cleaner.backoff.ms=200")
+    yield cluster
+    cluster.end()
+
+
+@pytest.fixture(scope="session")
+def older_kafka(tmp_path_factory):
+    """Apache Kafka 3.9, the same, but that its TLS address asks everybody for a certificate."""
+    cluster = ApacheKafka(tmp_path_factory.mktemp("kafka-3.9"), "--version", "3.9", "--acl", "--heap", "256m",
+                          "--property", "listener.name.tls.ssl.client.auth=required")
     yield cluster
     cluster.end()
 

@@ -1,0 +1,158 @@
+"""Kafka is killed, paused, stalled, refused and cut in mid-stream: what it acknowledged is not missing at the clients."""
+
+import os
+import time
+
+import pytest
+
+from kafka_admin import create_topic
+from kafka_writer import ACCOUNTS, Writer, judge
+from programs import eventually
+
+PARTITIONS = 4
+# So that a broker that says nothing is noticed within the test.
+QUICK = {"socket.timeout.ms": 3000}
+
+
+@pytest.fixture
+def hurt(kafka):
+    """Does things to the shared cluster, and undoes them all in the end."""
+    yield kafka.tool
+    kafka.tool("fault", "all", "pass")
+    kafka.tool("resume", "all")
+    kafka.tool("start-node", "all")
+
+
+@pytest.fixture
+def write():
+    """Starts writers that end with the test."""
+    writers = []
+
+    def begin(bootstrap, topic, partitions=PARTITIONS):
+        writers.append(Writer(bootstrap, topic, partitions))
+        return writers[-1]
+
+    yield begin
+    for writer in writers:
+        writer.stopping.set()
+
+
+def processor_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Outage:
+    """Measures that the gateway does not spin while Kafka is away."""
+
+    def __init__(self, gateway):
+        self.pid = gateway.program.pid
+        self.began, self.spent = time.monotonic(), processor_seconds(self.pid)
+
+    def end(self):
+        wall, spent = time.monotonic() - self.began, processor_seconds(self.pid) - self.spent
+        assert wall >= 2 and spent < 0.3 * wall, f"{spent:.2f} s of processor in {wall:.1f} s"
+
+
+def listeners(gateway, listen):
+    """Two clients for each account."""
+    return [(account, listen(gateway, account)) for account in ACCOUNTS * 2]
+
+
+def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, listen, write):
+    plain = kafka.bootstrap["plaintext"]
+    create_topic(plain, "killed", PARTITIONS)
+    running = gateway(plain, kafka__topics=["killed"], limits__broker_grace="1s")
+    clients = listeners(running, listen)
+    writer = write(plain, "killed")
+    writer.wait_for_more()
+    hurt("kill", "all")
+    outage = Outage(running)
+    running.wait_for_log("no Kafka broker can be reached")
+    eventually(lambda: running.readyz()[0] == 503, what="unreadiness after the grace")
+    outage.end()
+    # Nobody is refused for it.
+    clients.append((None, listen(running, "PACC9")))
+    hurt("start-node", "all")
+    writer.wait_for_more()
+    writer.stop()
+    judge(writer, [pair for pair in clients if pair[0]])
+    assert clients[-1][1].texts == [] and clients[-1][1].closed is None
+    eventually(lambda: running.readyz()[0] == 200, what="readiness")
+    assert len(running.log("Kafka answers again")) == 1
+
+
+@pytest.mark.parametrize("harm, heal", [(("pause", "all"), ("resume", "all")),
+                                        (("fault", "all", "stall"), ("fault", "all", "pass")),
+                                        (("fault", "all", "refuse"), ("fault", "all", "pass"))],
+                         ids=["paused", "stalled", "refused"])
+def test_a_broker_that_does_not_answer_for_a_while(kafka, hurt, gateway, listen, write, harm, heal):
+    topic = f"away-{harm[-1]}"
+    create_topic(kafka.bootstrap["plaintext"], topic, PARTITIONS)
+    running = gateway(kafka.bootstrap["faults"], kafka__topics=[topic], kafka__settings=QUICK)
+    clients = listeners(running, listen)
+    writer = write(kafka.bootstrap["plaintext"], topic)
+    writer.wait_for_more()
+    hurt(*harm)
+    outage = Outage(running)
+    running.wait_for_log("no Kafka broker can be reached", within=30)
+    outage.end()
+    hurt(*heal)
+    writer.wait_for_more()
+    writer.stop()
+    judge(writer, clients)
+    eventually(lambda: running.log("Kafka answers again"), what="the end of the trouble")
+    assert running.readyz()[0] == 200
+
+
+def test_connections_to_the_broker_that_are_cut_again_and_again(kafka, hurt, gateway, listen, write):
+    create_topic(kafka.bootstrap["plaintext"], "cut", PARTITIONS)
+    running = gateway(kafka.bootstrap["faults"], kafka__topics=["cut"])
+    clients = listeners(running, listen)
+    writer = write(kafka.bootstrap["plaintext"], "cut")
+    for _ in range(4):
+        writer.wait_for_more(2 * 60)
+        hurt("fault", "all", "cut")
+        hurt("fault", "all", "pass")
+    writer.wait_for_more()
+    writer.stop()
+    judge(writer, clients)
+    # It was back before anybody had to be told that Kafka is away.
+    assert not running.log("no Kafka broker can be reached")
+
+
+def test_a_cluster_that_cannot_be_reached_at_the_start_is_waited_for(kafka, hurt, gateway, listen, write):
+    create_topic(kafka.bootstrap["plaintext"], "late-cluster", PARTITIONS)
+    hurt("fault", "all", "refuse")
+    running = gateway(kafka.bootstrap["faults"], ready=False, kafka__topics=["late-cluster"])
+    outage = Outage(running)
+    running.wait_for_log("no Kafka broker can be reached")
+    assert running.readyz()[0] == 503
+    outage.end()
+    hurt("fault", "all", "pass")
+    running.wait_until_ready()
+    clients = listeners(running, listen)
+    writer = write(kafka.bootstrap["plaintext"], "late-cluster")
+    writer.wait_for_more()
+    writer.stop()
+    judge(writer, clients)
+
+
+def test_one_of_three_nodes_is_killed(start_kafka, gateway, listen, write):
+    cluster = start_kafka("--nodes", "3", "--heap", "256m", "--wait", "120")
+    plain = cluster.bootstrap["plaintext"]
+    create_topic(plain, "three", 6, replication=3, min_insync_replicas=2)
+    running = gateway(plain, kafka__topics=["three"])
+    clients = listeners(running, listen)
+    writer = write(plain, "three", 6)
+    writer.wait_for_more(6 * 60)
+    cluster.tool("kill", "2")
+    # Every partition has its turn, those that node 2 led too.
+    writer.wait_for_more(2 * 6 * 60)
+    cluster.tool("start-node", "2")
+    writer.wait_for_more(2 * 6 * 60)
+    writer.stop()
+    judge(writer, clients)
+    assert running.readyz()[0] == 200
+    assert not running.log("no Kafka broker can be reached")

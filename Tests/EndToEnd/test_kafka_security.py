@@ -1,0 +1,114 @@
+"""Ways to log in to Apache Kafka 4.2 and 3.9, and rights that are granted while the gateway waits."""
+
+import subprocess
+
+import pytest
+
+from clients import incident
+from conftest import unavailable
+from kafka_admin import DESCRIBE, PREFIXED, READ, create_topic, grant
+from programs import SHARED, produce
+
+LIVEGATE, CLIENT = "User:livegate", "User:CN=client"
+
+
+@pytest.fixture(params=["kafka", "older_kafka"], ids=["4.2", "3.9"])
+def either_kafka(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def newer_librdkafka(tmp_path_factory):
+    """The environment in which the same programs run with a librdkafka that Kafka 4 accepts SCRAM from."""
+    folder = tmp_path_factory.mktemp("librdkafka")
+    done = subprocess.run([SHARED / "kafka/newer-librdkafka", folder], capture_output=True, text=True)
+    if done.returncode != 0:
+        unavailable(f"no newer librdkafka: {done.stderr.strip()[-200:]}")
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
+def login(kafka, mechanism, user="livegate", password="livegate-secret"):
+    return {"security.protocol": "sasl_plaintext", "sasl.mechanism": mechanism, "sasl.username": user,
+            "sasl.password": password}
+
+
+def tls(kafka):
+    return {"security.protocol": "ssl", "ssl.ca.location": kafka.facts["ca"]}
+
+
+def certificate(kafka):
+    """Key and certificate stand in one file."""
+    own = kafka.facts["client_certificate"]
+    return {**tls(kafka), "ssl.certificate.location": own, "ssl.key.location": own}
+
+
+def delivers(kafka, gateway, listen, kind, settings, env=None):
+    """A gateway with these settings becomes ready, and a record comes through."""
+    plain = kafka.bootstrap["plaintext"]
+    create_topic(plain, "granted-incidents")
+    for principal in (LIVEGATE, CLIENT):
+        grant(plain, principal, "granted-", READ, DESCRIBE, pattern=PREFIXED)
+    running = gateway(kafka.bootstrap[kind], env=env, kafka__topics=["granted-incidents"], kafka__settings=settings)
+    client = listen(running, "PACC1")
+    produce(plain, "granted-incidents", [incident("PACC1", "PAM4FGS")])
+    assert client.wait_for(1) == [{"ent": "incident", "id": "PAM4FGS", "type": "created"}]
+    stopped = running.stop()
+    assert stopped["records"] == 1
+    assert not [line for line in running.log() if line["level"] in ("warning", "error") and line["part"] == "kafka"]
+    assert "livegate-secret" not in "\n".join(running.program.err)
+    return running
+
+
+def test_without_anything(either_kafka, gateway, listen):
+    delivers(either_kafka, gateway, listen, "plaintext", {})
+
+
+def test_tls_with_the_authority_that_signed(kafka, gateway, listen):
+    delivers(kafka, gateway, listen, "tls", tls(kafka))
+
+
+def test_a_client_certificate(either_kafka, gateway, listen):
+    delivers(either_kafka, gateway, listen, "tls", certificate(either_kafka))
+
+
+def test_plain(either_kafka, gateway, listen):
+    delivers(either_kafka, gateway, listen, "sasl", login(either_kafka, "PLAIN"))
+
+
+def test_plain_over_tls(either_kafka, gateway, listen):
+    settings = {**login(either_kafka, "PLAIN"), **tls(either_kafka), "security.protocol": "sasl_ssl"}
+    delivers(either_kafka, gateway, listen, "sasl_tls", settings)
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram_with_the_older_kafka(older_kafka, gateway, listen, mechanism):
+    running = delivers(older_kafka, gateway, listen, "sasl", login(older_kafka, mechanism))
+    warned = running.log("a setting may not be what was meant")
+    if "2.0.2" in running.log("starting")[0]["library"]:
+        assert ["SCRAM" in line["reason"] and "2.6.1" in line["reason"] for line in warned] == [True]
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
+def test_scram_with_a_newer_librdkafka(either_kafka, gateway, listen, newer_librdkafka, mechanism):
+    running = delivers(either_kafka, gateway, listen, "sasl", login(either_kafka, mechanism), env=newer_librdkafka)
+    assert "2.16.0" in running.log("starting")[0]["library"]
+    assert not running.log("a setting may not be what was meant")
+
+
+def test_a_topic_that_may_be_seen_but_not_read_waits_for_the_right(either_kafka, gateway, listen):
+    plain = either_kafka.bootstrap["plaintext"]
+    create_topic(plain, "seen-only", 2)
+    grant(plain, LIVEGATE, "seen-only", DESCRIBE)
+    running = gateway(either_kafka.bootstrap["sasl"], ready=False, kafka__topics=["seen-only"],
+                      kafka__settings=login(either_kafka, "PLAIN"))
+    told = running.wait_for_log("grant Read on it")
+    assert (told["level"], told["topic"]) == ("error", "seen-only")
+    status, why = running.readyz()
+    assert status == 503 and "seen-only" in why
+    grant(plain, LIVEGATE, "seen-only", READ)
+    running.wait_until_ready()
+    client = listen(running, "PACC1")
+    produce(plain, "seen-only", [incident("PACC1", "PAM4FGS")], partition=1)
+    assert client.wait_for_id("PAM4FGS") == ["PAM4FGS"]
+    running.stop()
+    assert len(running.log("grant Read on it")) == 1
