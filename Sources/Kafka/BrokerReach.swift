@@ -8,6 +8,8 @@ struct BrokerReach {
     private var outageToldAt: ContinuousClock.Instant?
     /// Trouble was told and its end was not.
     private var owesRecovery = false
+    /// Why no broker answers, as far as it was said: librdkafka says most things once, and an outage goes on.
+    private var reason: String?
     /// Guesses wait until the trouble has lasted.
     private var guesses: [KafkaNotice] = []
 
@@ -21,12 +23,14 @@ struct BrokerReach {
             guesses.append(guess)
         }
         let trouble = told.contains { $0.cause.isConnectionTrouble }
+        if let last = notices.last(where: { $0.cause.isConnectionTrouble }) { reason = Self.reason(of: last) }
         if trouble || allBrokersDown {
             if downSince == nil, allBrokersDown { downSince = now }
             owesRecovery = owesRecovery || trouble
         } else if heard {
             downSince = nil
             outageToldAt = nil
+            reason = nil
             guesses = []
             if owesRecovery {
                 owesRecovery = false
@@ -39,10 +43,15 @@ struct BrokerReach {
             guesses = []
             if outageToldAt.map({ now - $0 >= Consumer.outageReminder }) ?? true {
                 outageToldAt = now
-                told.append(KafkaNotice(.allBrokersDown))
+                told.append(KafkaNotice(.allBrokersDown, reason.map { [(.reason, $0)] } ?? []))
             }
             owesRecovery = true
         }
         return told
+    }
+
+    private static func reason(of trouble: KafkaNotice) -> String? {
+        guard let reason = trouble[.reason] else { return nil }
+        return trouble[.broker].map { "\($0): \(reason)" } ?? reason
     }
 }

@@ -12,6 +12,7 @@ extension Kafka.Record: RecordReading {}
 final class KafkaSource {
     /// Between two looks at the cluster: a partition that was added is read within two of them.
     static let lookIntervalMilliseconds: UInt64 = 2_000
+    private static let unreachable = "no Kafka broker can be reached"
 
     private let loop: EventLoop
     private let scoutLoop: EventLoop
@@ -110,14 +111,16 @@ final class KafkaSource {
         let state = consumer.readiness
         guard let missing = state.missing else {
             if consumer.unreachableSince != nil {
-                readiness.lose("no Kafka broker can be reached", now: loop.now)
+                readiness.lose(Self.unreachable, now: loop.now)
             } else if readiness.becomeReady() {
                 logger.notice("ready", [.partitions: .number(consumer.positions.count)])
                 ready()
             }
             return
         }
-        if readiness.hasBeenReady { readiness.lose(missing, now: loop.now) } else { readiness.wait(for: missing) }
+        // What is not known yet is not missing, as long as nobody answers.
+        let why = consumer.unreachableSince == nil ? missing : Self.unreachable
+        if readiness.hasBeenReady { readiness.lose(why, now: loop.now) } else { readiness.wait(for: why) }
     }
 }
 
