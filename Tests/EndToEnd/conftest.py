@@ -10,6 +10,7 @@ import urllib.request
 
 import pytest
 
+from certificates import Certificates
 from clients import Client
 from programs import PROGRAMS, SHARED, Program, eventually, free_port, run
 
@@ -163,6 +164,11 @@ def tokens(tmp_path_factory):
     return Tokens(tmp_path_factory.mktemp("tokens"))
 
 
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
 def static_tokens(folder, accounts):
     """A file of static tokens: `token-ACCOUNT` for each account, for tests that need many."""
     file = folder / "tokens.yaml"
@@ -235,8 +241,9 @@ def listen(tokens):
 @pytest.fixture
 def gateway(start, tmp_path, tokens):
     """Starts gateways: `gateway(bootstrap)` with the test issuer and topic `incidents`; settings by keyword are laid over
-    that, a dot in a key as two underscores (`limits__max_message_bytes`). Ready when it returns, unless `ready=False`."""
-    def begin(bootstrap, ready=True, env=None, **changes):
+    that, a dot in a key as two underscores (`limits__max_message_bytes`). Ready when it returns, unless `ready=False`.
+    `around` is a command that runs the program and its arguments, which it gets as its last words."""
+    def begin(bootstrap, ready=True, env=None, around=(), **changes):
         host, admin = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
         settings = {
             "listen": [host], "admin": admin, "auth": {"jwt": tokens.settings},
@@ -251,6 +258,7 @@ def gateway(start, tmp_path, tokens):
         file = tmp_path / f"livegate-{host.rpartition(':')[2]}.yaml"
         # JSON values are YAML in one line.
         file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
-        running = Gateway(start("livegate", "serve", "--config", file, env=env), host, admin, settings)
+        command = [*around, PROGRAMS / "livegate", "serve", "--config", file]
+        running = Gateway(start(*command, env=env), host, admin, settings)
         return running.wait_until_ready() if ready else running
     return begin

@@ -5,6 +5,8 @@ import json
 import socket
 import struct
 
+from programs import PATIENCE
+
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
 
 
@@ -42,7 +44,9 @@ def ask(host, request, within=10):
 
 
 class RawClient:
-    """Opened by `await RawClient.open(host, token)`; `messages` grows as messages come."""
+    """Opened by `await RawClient.open(host, token)`, within `play`; `messages` grows as messages come."""
+
+    opened = []
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
@@ -50,13 +54,20 @@ class RawClient:
         self.task = None
 
     @classmethod
-    async def open(cls, host, token=None, headers=(), listen=True, limit=2 ** 16):
+    async def open(cls, host, token=None, headers=(), listen=True, limit=2 ** 16, **options):
+        """`options` go to asyncio: `ssl=CONTEXT`, `sock=SOCKET`. A host is `ADDRESS:PORT` or `unix:/path`."""
         address, _, port = host.rpartition(":")
-        reader, writer = await asyncio.open_connection(address.strip("[]"), int(port), limit=limit)
+        if address == "unix":
+            reader, writer = await asyncio.open_unix_connection(port, limit=limit)
+        elif "sock" in options:
+            reader, writer = await asyncio.open_connection(limit=limit, **options)
+        else:
+            reader, writer = await asyncio.open_connection(address.strip("[]"), int(port), limit=limit, **options)
         writer.write(upgrade(token, headers=headers))
         head = await reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 101 "), head
         client = cls(reader, writer)
+        cls.opened.append(client)
         if listen:
             client.task = asyncio.ensure_future(client._listen())
         return client
@@ -94,11 +105,23 @@ class RawClient:
         self.writer.transport.abort()
 
 
+def play(scenario):
+    """Runs a coroutine to its end; then its clients leave, so that no gateway waits for them."""
+    async def whole():
+        try:
+            await scenario
+        finally:
+            for client in RawClient.opened:
+                client.drop()
+            RawClient.opened.clear()
+    asyncio.run(whole())
+
+
 async def until(condition, within=20.0, what="the condition"):
     """As `eventually`, for coroutines."""
-    end = asyncio.get_running_loop().time() + within
+    end = asyncio.get_running_loop().time() + within * PATIENCE
     while not condition():
-        assert asyncio.get_running_loop().time() < end, f"{what} did not come true within {within:g} s"
+        assert asyncio.get_running_loop().time() < end, f"{what} did not come true within {within * PATIENCE:g} s"
         await asyncio.sleep(0.02)
 
 

@@ -1,0 +1,106 @@
+"""Clients come and go at 1,000 a second: those who stay miss nothing, and nothing of the others is left behind."""
+
+import asyncio
+import json
+import socket
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import static_tokens
+from processes import descriptors, private_bytes, raise_descriptor_limit
+from programs import eventually
+from rawclient import RawClient, connect, event, frame, play, until, upgrade
+
+# Comings and goings a second, and workers that share them: each is a thread with blocking sockets.
+RATE, WORKERS = 1000, 8
+
+
+class Churn:
+    """Opens and leaves connections, in one of four ways in turn, at the rate or as fast as this machine can."""
+
+    def __init__(self, host, tokens, count):
+        self.host, self.tokens, self.count = host, tokens, count
+        self.failures = []
+        self.threads = [threading.Thread(target=self._run, args=(worker,)) for worker in range(WORKERS)]
+        for thread in self.threads:
+            thread.start()
+
+    def _run(self, worker):
+        began = time.monotonic()
+        try:
+            for turn, number in enumerate(range(worker, self.count, WORKERS)):
+                ahead = began + turn * WORKERS / RATE - time.monotonic()
+                if ahead > 0:
+                    time.sleep(ahead)
+                self._visit(number)
+        except (OSError, AssertionError) as failure:
+            self.failures.append(repr(failure))
+
+    def _visit(self, number):
+        with connect(self.host) as peer:
+            way = number % 4
+            peer.sendall(upgrade(self.tokens[number % len(self.tokens)]))
+            if way == 0:
+                # Gone before the answer.
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                return
+            answer = peer.recv(4096)
+            assert answer.startswith(b"HTTP/1.1 101 "), answer
+            if way == 1:
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            elif way == 2:
+                peer.sendall(frame(0x8, b"\x03\xe8"))
+                while peer.recv(4096):
+                    pass
+
+    def join(self):
+        for thread in self.threads:
+            thread.join()
+        assert self.failures == []
+
+
+@pytest.mark.unsanitized
+def test_clients_come_and_go_at_1000_a_second_while_others_miss_nothing(gateway, mock_broker, tmp_path):
+    raise_descriptor_limit()
+    accounts = [f"ACC{number}" for number in range(10)]
+    door = gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, accounts))})
+    pid = door.program.pid
+    tokens = [f"token-{account}" for account in accounts]
+
+    async def produce_until(stopped, counts):
+        """An event for each account in turn, as long as the churn lasts."""
+        kcat = await asyncio.create_subprocess_exec(
+            "kcat", "-P", "-b", mock_broker.bootstrap, "-t", "incidents", "-p", "1", "-X", "linger.ms=1",
+            stdin=subprocess.PIPE)
+        while not stopped():
+            for account in accounts:
+                kcat.stdin.write(json.dumps(event(account, counts[account])).encode() + b"\n")
+                counts[account] += 1
+            await kcat.stdin.drain()
+            await asyncio.sleep(0.01)
+        kcat.stdin.close()
+        assert await kcat.wait() == 0
+
+    async def scenario(count):
+        steady = [await RawClient.open(door.host, token) for token in tokens for _ in range(2)]
+        before = descriptors(pid)
+        churn = await asyncio.to_thread(Churn, door.host, tokens, count)
+        counts = dict.fromkeys(accounts, 0)
+        await produce_until(lambda: not any(thread.is_alive() for thread in churn.threads), counts)
+        churn.join()
+        await until(lambda: all(len(client.ids) >= counts[accounts[index // 2]] or client.close
+                                for index, client in enumerate(steady)), what="every event at those who stayed")
+        for index, client in enumerate(steady):
+            assert client.close is None
+            assert client.ids == [str(number) for number in range(counts[accounts[index // 2]])]
+        await until(lambda: descriptors(pid) <= before, what="the descriptors of those who left")
+
+    play(scenario(1000))
+    warm = private_bytes(pid)
+    play(scenario(4000))
+    # A connection that were kept costs a kilobyte at least.
+    eventually(lambda: private_bytes(pid) <= warm + (1 << 20), what="the memory of those who left")

@@ -1,0 +1,144 @@
+"""Who gets what: everything of one's own account, in the order of its partition, and nothing of anybody else's."""
+
+import asyncio
+import json
+import subprocess
+
+import pytest
+
+from conftest import static_tokens
+from processes import raise_descriptor_limit
+from programs import produce
+from rawclient import RawClient, event, play, until
+
+PARTITIONS = 4
+
+
+def numbered(account, number):
+    return event(account, f"{account}-{number}")
+
+
+async def produce_aside(bootstrap, records, partition=0):
+    await asyncio.to_thread(produce, bootstrap, "incidents", records, partition=partition)
+
+
+@pytest.mark.unsanitized
+def test_2000_connections_of_200_accounts_each_receive_exactly_their_own_sequence(gateway, mock_broker, tmp_path):
+    raise_descriptor_limit()
+    accounts, each, count = [f"ACC{number:03}" for number in range(200)], 10, 25
+    door = gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, accounts))})
+
+    async def scenario():
+        clients = {account: [] for account in accounts}
+        for _ in range(each):
+            opened = await asyncio.gather(*(RawClient.open(door.host, f"token-{account}") for account in accounts))
+            for account, client in zip(accounts, opened):
+                clients[account].append(client)
+        # Account after account within a number: sequences of all accounts are mixed in each partition. The last event
+        # of a partition shows that nothing more is to come.
+        await asyncio.gather(*(
+            produce_aside(mock_broker.bootstrap, [
+                numbered(account, number) for number in range(count) for account in accounts[partition::PARTITIONS]
+            ], partition) for partition in range(PARTITIONS)))
+        everybody = [client for group in clients.values() for client in group]
+        await until(lambda: all(len(client.messages) >= count or client.close for client in everybody), 60,
+                    "the whole sequence at every client")
+        for account, group in clients.items():
+            expected = [{"ent": "incident", "id": f"{account}-{number}", "type": "updated"} for number in range(count)]
+            assert all(client.messages == expected for client in group), account
+
+    play(scenario())
+
+
+def test_an_account_over_several_partitions_keeps_the_order_of_each(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap)
+
+    async def scenario():
+        clients = [await RawClient.open(door.host, tokens.token("PACC1")) for _ in range(3)]
+        await asyncio.gather(*(
+            produce_aside(mock_broker.bootstrap, [event("PACC1", f"{partition}-{number}") for number in range(300)],
+                          partition) for partition in range(PARTITIONS)))
+        await until(lambda: all(len(client.ids) >= 300 * PARTITIONS for client in clients), what="all events")
+        for client in clients:
+            for partition in range(PARTITIONS):
+                own = [identity for identity in client.ids if identity.startswith(f"{partition}-")]
+                assert own == [f"{partition}-{number}" for number in range(300)]
+
+    play(scenario())
+
+
+def test_who_joins_in_the_middle_of_a_burst_gets_a_suffix_without_gap_or_double(gateway, mock_broker, tokens):
+    """What is produced after the 101 was read must come; what came must be one unbroken run up to the end."""
+    door = gateway(mock_broker.bootstrap)
+    token = tokens.token("PACC1")
+    each = 40
+
+    async def scenario():
+        steady = await RawClient.open(door.host, token)
+        kcat = await asyncio.create_subprocess_exec(
+            "kcat", "-P", "-b", mock_broker.bootstrap, "-t", "incidents", "-p", "2", "-X", "linger.ms=1",
+            stdin=subprocess.PIPE)
+        written = 0
+        joined = []
+
+        async def write():
+            nonlocal written
+            # The burst goes on for as long as clients join, and a little longer.
+            while len(joined) < 3 * each or written < joined[-1][1] + 1000:
+                for _ in range(20):
+                    kcat.stdin.write(json.dumps(event("PACC1", written)).encode() + b"\n")
+                    written += 1
+                await kcat.stdin.drain()
+                await asyncio.sleep(0.001)
+            kcat.stdin.close()
+
+        async def join():
+            for _ in range(each):
+                client = await RawClient.open(door.host, token)
+                joined.append((client, written))
+
+        await asyncio.gather(write(), join(), join(), join())
+        assert await kcat.wait() == 0
+        last = str(written - 1)
+        everybody = [steady] + [client for client, _ in joined]
+        await until(lambda: all(client.messages and client.messages[-1]["id"] == last for client in everybody), 30,
+                    "the last event at every client")
+        assert steady.ids == [str(number) for number in range(written)]
+        for client, written_at_join in joined:
+            first = int(client.ids[0])
+            assert first <= written_at_join
+            assert client.ids == [str(number) for number in range(first, written)]
+
+    play(scenario())
+
+
+def test_accounts_that_differ_by_unicode_normalisation_alone_are_two(gateway, mock_broker, tokens):
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    door = gateway(mock_broker.bootstrap)
+
+    async def scenario():
+        one = await RawClient.open(door.host, tokens.token(composed))
+        other = await RawClient.open(door.host, tokens.token(decomposed))
+        # Both ways of writing them in JSON; the last event of each shows that nothing more is to come.
+        records = [json.dumps(event(account, f"{name}-{form}"), ensure_ascii=form)
+                   for form in (True, False) for name, account in (("composed", composed), ("decomposed", decomposed))]
+        await produce_aside(mock_broker.bootstrap, records)
+        await until(lambda: len(one.ids) >= 2 and len(other.ids) >= 2, what="both events at both")
+        assert one.ids == ["composed-True", "composed-False"]
+        assert other.ids == ["decomposed-True", "decomposed-False"]
+
+    play(scenario())
+
+
+def test_the_account_42_and_the_account_of_that_text_are_one(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap)
+
+    async def scenario():
+        client = await RawClient.open(door.host, tokens.token("42"))
+        await produce_aside(mock_broker.bootstrap, [
+            event(42, "number"), event("42", "text"), event("042", "other"), event(42.0, "float"), event("4", "other"),
+            event(42, "last")])
+        await until(lambda: "last" in client.ids, what="the last event")
+        assert client.ids == ["number", "text", "last"]
+
+    play(scenario())
