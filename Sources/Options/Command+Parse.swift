@@ -27,7 +27,10 @@ extension Command {
         let names = commands.map(\.name)
         guard let word = words.first else { throw .missingCommand(among: names) }
         guard let command = commands.first(where: { $0.name == word }) else {
-            throw .unknownCommand(word, nearest: NearestName.nearest(to: word, among: names) ?? "")
+            // Some programs have a command for help; here it is an option.
+            let options = [Self.help.row.name, Self.version.row.name]
+            let nearest = NearestName.nearest(to: word, among: names + options) ?? ""
+            throw .unknownCommand(word, nearest: names.contains(nearest) ? nearest : "--" + nearest)
         }
         return try command.parseOptions(Array(words.dropFirst()), path: [name, word])
     }

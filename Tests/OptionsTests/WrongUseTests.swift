@@ -19,6 +19,7 @@ import Testing
         (Gate.table, [], "gate: a command is missing: one of serve, check, completion"),
         (Gate.table, ["srve"], "gate: unknown command 'srve': did you mean 'serve'?"),
         (Gate.table, ["sevre"], "gate: unknown command 'sevre': did you mean 'serve'?"),
+        (Gate.table, ["help"], "gate: unknown command 'help': did you mean '--help'?"),
         (Gate.table, ["--listen", ":1", "serve"], "gate: unknown option '--listen': did you mean '--version'?"),
         (Gate.table, ["serve"], "gate: option '--config FILE' is required"),
         (Gate.table, ["serve", "--confg", "f"], "gate: unknown option '--confg': did you mean '--config'?"),
