@@ -60,7 +60,9 @@ struct BrokerErrorDiagnosis {
         }
         if Self.reason(reason, has: "Connection setup timed out", "timed out in state") { return .noRoute }
         // A handshake that fails comes with either code, as librdkafka happens to notice it.
-        if Self.reason(reason, has: "SSL routines"), Self.reason(reason, has: "SSL_HANDSHAKE") { return tlsCause(reason) }
+        if Self.reason(reason, has: "SSL routines"), Self.reason(reason, has: "SSL_HANDSHAKE") {
+            return tlsCause(reason)
+        }
         if Self.reason(reason, has: "alert", "certificate") { return .clientCertificateRefused }
         return .connectionLost
     }
