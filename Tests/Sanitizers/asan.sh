@@ -5,7 +5,7 @@ asan=(--sanitize=address --scratch-path .build-asan)
 # Leaks are left out: the Swift runtime keeps what it has made for its types until the process ends.
 asan_options="detect_leaks=0 exitcode=67"
 
-if check 'build for the address sanitizer' swift build --build-tests "${asan[@]}"; then
+if built 'for the address sanitizer' --build-tests "${asan[@]}"; then
     sanitized=$(swift build "${asan[@]}" --show-bin-path)
     export ASAN_OPTIONS=$asan_options
     swift_tests asan-unit --skip '^TidyTests\.' "${asan[@]}"
