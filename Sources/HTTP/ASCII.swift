@@ -62,12 +62,13 @@ extension ArraySlice<UInt8> {
 
     /// Whether these are the bytes of `text`, letters of ASCII in either case.
     func equalsIgnoringCase(_ text: String) -> Bool {
+        guard count == text.utf8.count else { return false }
         var index = startIndex
         for byte in text.utf8 {
-            guard index < endIndex, self[index].lowercased == byte.lowercased else { return false }
+            guard self[index].lowercased == byte.lowercased else { return false }
             index += 1
         }
-        return index == endIndex
+        return true
     }
 
     /// Whether these are exactly the bytes of `text`.

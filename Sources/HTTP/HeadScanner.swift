@@ -46,27 +46,49 @@ struct HeadScanner {
         let start = position
         defer { examinedBytes += position - start }
         while position < input.count {
-            let byte = input[position]
-            position += 1
             if sawCarriageReturn {
-                guard byte == ASCII.lineFeed else { return .fault(.bareCarriageReturn) }
+                position += 1
+                guard input[position - 1] == ASCII.lineFeed else { return .fault(.bareCarriageReturn) }
                 sawCarriageReturn = false
                 let line = lineStart..<bytes.count
                 lineStart = bytes.count
                 return .line(line)
             }
+            // The plain bytes up to the next that means something are stored in one go.
+            let room = maximumBytes - (bytes.count - lineStart)
+            let run = Self.plainRun(in: input, from: position, atMost: room, alphabet)
+            append(input.extracting(position..<(position + run)))
+            position += run
+            guard position < input.count else { return .needMore }
+            let byte = input[position]
+            position += 1
             if byte == ASCII.carriageReturn {
                 sawCarriageReturn = true
-                continue
+            } else if let fault = Self.fault(byte, alphabet) {
+                return .fault(fault)
+            } else {
+                return .fault(.tooLong)
             }
-            if let fault = Self.fault(byte, alphabet) { return .fault(fault) }
-            guard bytes.count - lineStart < maximumBytes else { return .fault(.tooLong) }
-            bytes.append(byte)
         }
         return .needMore
     }
 
-    mutating func reserve(_ count: Int) { bytes.reserveCapacity(count) }
+    /// How many bytes from `start` on may be stored; a CR is none of them.
+    private static func plainRun(
+        in input: Span<UInt8>, from start: Int, atMost room: Int, _ alphabet: Alphabet
+    ) -> Int {
+        let end = start + min(max(room, 0), input.count - start)
+        var index = start
+        while index < end, fault(input[index], alphabet) == nil { index += 1 }
+        return index - start
+    }
+
+    private mutating func append(_ run: Span<UInt8>) {
+        guard !run.isEmpty else { return }
+        bytes.append(addingCapacity: run.count) { room in
+            for index in 0..<run.count { room.append(run[index]) }
+        }
+    }
 
     /// RFC 9112 §2.2: a bare LF may be taken for a line end, and that difference between two parsers is what request
     /// smuggling lives on; RFC 9110 §5.5: CR, LF and NUL in a field are dangerous. So none of them is let through.

@@ -26,7 +26,7 @@ final class Cat {
 
     var splitter = LineSplitter(maximumLineBytes: ClientLimits().maximumMessageBytes)
     /// Read and not sent yet.
-    var lines: [[UInt8]] = []
+    var lines: ArraySlice<[UInt8]> = []
     var closesAfterLines = false
     var inputProblem: ExitStatus?
     var received = 0

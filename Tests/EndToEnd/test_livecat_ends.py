@@ -104,7 +104,7 @@ def test_a_close_that_is_not_answered_is_given_up_after_five_seconds(peer, run_l
         connection.receive()
         connection.more()
     begin = time.monotonic()
-    status, _, err = run_livecat("--duration", "100ms", peer(script).url)
+    status, _, err = run_livecat("--duration", "2s", peer(script).url)
     assert status == 0 and "no answer to the close" in err and time.monotonic() - begin > 5
 
 
@@ -129,7 +129,7 @@ def test_a_second_signal_does_not_wait(peer, livecat):
     program.signal()
     assert program.line() == b"closing\n"
     program.signal()
-    program.process.wait(3)
+    program.process.wait(4.5)
     assert program.process.returncode == 0
 
 

@@ -84,7 +84,7 @@ def test_input_from_a_file_is_sent(peer, run_livecat, tmp_path):
 
 def test_executed_messages_go_first_and_in_order(peer, run_livecat):
     server = peer(serve)
-    assert run_livecat("-x", "a", "--execute=b", "-w", "0.2", server.url, data=b"c\n")[0] == 0
+    assert run_livecat("-x", "a", "--execute=b", "-w", "1", server.url, data=b"c\n")[0] == 0
     assert server.frames == [("text", "a"), ("text", "b"), ("text", "c"), ("close", 1000, "")]
 
 
@@ -126,7 +126,7 @@ def test_count_ends_after_so_many_messages(peer, run_livecat):
 
 def test_duration_ends_after_so_long(peer, run_livecat):
     server = peer(lambda c: (c.upgrade(), c.text("1"), c.serve()))
-    assert run_livecat("--duration", "300ms", server.url, data=b"x\n")[:2] == (0, b"1\n")
+    assert run_livecat("--duration", "2s", server.url, data=b"x\n")[:2] == (0, b"1\n")
     assert server.frames == [("text", "x"), ("close", 1000, "")]
 
 
@@ -238,3 +238,9 @@ def test_deflate_is_offered_only_when_asked(peer, run_livecat):
     assert server.field("Sec-WebSocket-Extensions") == ["permessage-deflate; client_max_window_bits"]
     assert run_livecat(server.url)[0] == 2
     assert server.field("Sec-WebSocket-Extensions") == []
+
+
+def test_many_short_lines_take_no_time(peer, run_livecat):
+    server = peer(serve)
+    assert run_livecat(server.url, data=b"y\n" * 200_000)[0] == 0
+    assert len(server.frames) == 200_001

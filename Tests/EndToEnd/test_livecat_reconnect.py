@@ -95,13 +95,13 @@ def test_executed_messages_are_sent_to_each_connection(peer, run_livecat):
         connection.peer.frames.append(connection.receive())
         connection.close(1012, "retry_ms=0")
     server = peer(once, serve)
-    assert run_livecat("--reconnect", "-x", "a", "-w", "0.3", server.url)[0] == 0
+    assert run_livecat("--reconnect", "-x", "a", "-w", "1", server.url)[0] == 0
     assert server.frames == [("text", "a"), ("text", "a"), ("close", 1000, "")]
 
 
 def test_input_waits_for_the_next_connection(peer, livecat):
     server = peer(closes(1012, "retry_ms=300"), serve)
-    program = livecat("--reconnect", "--duration", "2s", server.url)
+    program = livecat("--reconnect", "--duration", "4s", server.url)
     while "reconnecting" not in program.notice():
         pass
     program.process.stdin.write(b"late\n")

@@ -6,6 +6,7 @@ import subprocess
 
 from livecat_peer import peer, terminal  # noqa: F401: fixtures
 
+from test_livecat_ends import closes
 from test_livecat_pipe import greet, serve
 
 BLUE, GREEN, PLAIN, CLEAR = "\x1b[34m", "\x1b[32m", "\x1b[39m", "\r\x1b[K"
@@ -139,7 +140,7 @@ def test_executed_messages_have_no_prompt(peer, terminal):
         connection.text(connection.receive()[1])
         connection.serve()
     server = peer(script)
-    program = terminal("-x", "hi", "-w", "0.2", server.url)
+    program = terminal("-x", "hi", "-w", "1", server.url)
     program.expect("hi\r\n")
     assert program.finish() == 0 and program.shown == "hi\r\n" and server.frames == [("close", 1000, "")]
 
@@ -170,7 +171,6 @@ def test_a_refusal_on_a_terminal(peer, terminal):
 
 
 def test_reconnecting_keeps_the_prompt(peer, terminal):
-    from test_livecat_ends import closes
     server = peer(closes(1012, "retry_ms=200"), serve)
     program = terminal("--reconnect", server.url)
     program.expect("reconnecting in 0.2 s")
