@@ -124,6 +124,16 @@ def older_kafka(tmp_path_factory):
     cluster.end()
 
 
+@pytest.fixture(scope="session")
+def newer_librdkafka(tmp_path_factory):
+    """The environment in which the same programs run with a librdkafka that Kafka 4 accepts SCRAM from."""
+    folder = tmp_path_factory.mktemp("librdkafka")
+    done = subprocess.run([SHARED / "kafka/newer-librdkafka", folder], capture_output=True, text=True)
+    if done.returncode != 0:
+        unavailable(f"no newer librdkafka: {done.stderr.strip()[-200:]}")
+    return {"LD_LIBRARY_PATH": str(folder)}
+
+
 @pytest.fixture
 def start_kafka(tmp_path):
     """Starts clusters that end with the test."""

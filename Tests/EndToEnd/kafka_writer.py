@@ -18,13 +18,15 @@ class Writer:
     def __init__(self, bootstrap, topic, partitions):
         self.bootstrap, self.topic, self.partitions = bootstrap, topic, partitions
         self.acknowledged, self.failures = [], []
+        self.next = 0
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._write, daemon=True)
         self.thread.start()
 
     def _write(self):
-        number = 0
         while not self.stopping.is_set():
+            number = self.next
+            self.next += BATCH
             partition = number // BATCH % self.partitions
             ids = [f"{partition}/{number + at}" for at in range(BATCH)]
             records = [incident(ACCOUNTS[at % len(ACCOUNTS)], identity) for at, identity in enumerate(ids)]
@@ -33,7 +35,6 @@ class Writer:
                 self.acknowledged += ids
             except (AssertionError, subprocess.TimeoutExpired) as failure:
                 self.failures.append(str(failure))
-            number += BATCH
 
     def wait_for_more(self, count=5 * BATCH, within=60.0):
         wanted = len(self.acknowledged) + count

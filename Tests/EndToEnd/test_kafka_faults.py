@@ -9,6 +9,8 @@ from kafka_admin import create_topic
 from kafka_writer import ACCOUNTS, Writer, judge
 from programs import eventually
 
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized]
+
 PARTITIONS = 4
 # So that a broker that says nothing is noticed within the test.
 QUICK = {"socket.timeout.ms": 3000}
@@ -137,6 +139,18 @@ def test_a_cluster_that_cannot_be_reached_at_the_start_is_waited_for(kafka, hurt
     writer.wait_for_more()
     writer.stop()
     judge(writer, clients)
+
+
+def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, listen):
+    create_topic(kafka.bootstrap["plaintext"], "stopped-away", PARTITIONS)
+    running = gateway(kafka.bootstrap["faults"], kafka__topics=["stopped-away"])
+    client = listen(running, "PACC1")
+    hurt("fault", "all", "stall")
+    # Until a look at the cluster waits for its answer.
+    running.wait_for_log("does not answer", within=30)
+    running.program.signal()
+    assert running.program.wait(5) == 0
+    assert client.wait_until_closed() == 1001
 
 
 def test_one_of_three_nodes_is_killed(start_kafka, gateway, listen, write):

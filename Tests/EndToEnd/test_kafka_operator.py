@@ -9,6 +9,8 @@ from kafka_admin import DESCRIBE, create_topic, grant
 from programs import free_port
 from test_kafka_security import LIVEGATE, login, tls
 
+pytestmark = pytest.mark.slow
+
 # At most one line of a cause in so many seconds; the clocks of the limit and of the line differ by less than the rest.
 INTERVAL, SLACK = 10, 0.5
 
