@@ -104,6 +104,8 @@ class Program:
         except ProcessLookupError:
             pass
         self.process.wait()
+        for reader in self.readers:
+            reader.join(5)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             try:
                 stream.close()

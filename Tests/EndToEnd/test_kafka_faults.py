@@ -19,10 +19,16 @@ QUICK = {"socket.timeout.ms": 3000}
 @pytest.fixture
 def hurt(kafka):
     """Does things to the shared cluster, and undoes them all in the end."""
-    yield kafka.tool
-    kafka.tool("fault", "all", "pass")
-    kafka.tool("resume", "all")
-    kafka.tool("start-node", "all")
+    remedies = {"fault": ("fault", "all", "pass"), "pause": ("resume", "all"), "kill": ("start-node", "all")}
+    done = set()
+
+    def harm(*words):
+        done.add(words[0])
+        kafka.tool(*words)
+
+    yield harm
+    for verb in done & remedies.keys():
+        kafka.tool(*remedies[verb])
 
 
 @pytest.fixture

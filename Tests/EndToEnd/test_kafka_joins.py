@@ -13,7 +13,7 @@ def test_a_client_that_joins_in_mid_stream_has_neither_gap_nor_double(kafka, gat
     writer = Writer(bootstrap, "joins", PARTITIONS)
     joined = []
     try:
-        for at in range(30):
+        for at in range(18):
             account = ACCOUNTS[at % len(ACCOUNTS)]
             client = listen(running, account)
             # What is written from now on must come; what is just being written may.
