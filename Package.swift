@@ -92,7 +92,7 @@ let package = Package(
         core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
 
         program("livegate", "Gateway", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
-        program("livecat", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Options", "CLinux"),
+        program("livecat", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Options", "CLinux"),
         program("livebench", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka", "Options"),
 
         program("mockbroker", path: "Tests/MockBroker", "Kafka"),
