@@ -5,7 +5,17 @@ import CRdKafka
 /// The codes are coarse (`_SSL`, `_TRANSPORT`), so the text decides; texts of 2.0.2 and 2.16.0, and of OpenSSL 3.
 struct BrokerErrorDiagnosis {
     /// Whether a refused SCRAM login is likely to be the library's fault.
-    var warnsAboutSCRAM: Bool
+    let warnsAboutSCRAM: Bool
+    /// What we speak to brokers.
+    let usesTLS: Bool
+    let usesSASL: Bool
+
+    init(_ properties: [(String, String)], libraryVersion: Int32 = KafkaLibrary.versionNumber) {
+        warnsAboutSCRAM = KafkaLibrary.warnsAboutSCRAM(properties, version: libraryVersion)
+        let spoken = properties.last { $0.0 == "security.protocol" }?.1.lowercased() ?? "plaintext"
+        usesTLS = spoken == "ssl" || spoken == "sasl_ssl"
+        usesSASL = spoken.hasPrefix("sasl_")
+    }
 
     func notice(code: rd_kafka_resp_err_t, text: String) -> KafkaNotice {
         let (broker, reason) = Self.split(text)
@@ -67,6 +77,27 @@ struct BrokerErrorDiagnosis {
         return .connectionLost
     }
 
+    /// What a `FAIL` line of the log suggests that no error says: 2.16.0 raises none when a broker just hangs up.
+    ///
+    /// `[thrd:a:1/1]: a:1/1: Disconnected: connection closed by peer (after 2ms in state APIVERSION_QUERY)`
+    func guess(line: String) -> KafkaNotice? {
+        guard let thread = line.firstRange(of: "]: ") else { return nil }
+        let (broker, reason) = Self.split(String(line[thread.upperBound...]))
+        guard let broker, reason.hasPrefix("Disconnected"), let after = reason.lastRange(of: "(after "),
+            let unit = reason[after.upperBound...].firstRange(of: "ms in state "),
+            let milliseconds = Int(reason[after.upperBound..<unit.lowerBound])
+        else { return nil }
+        let state = reason[unit.upperBound...].prefix { $0.isUppercase || $0 == "_" }
+        let cause: KafkaCause
+        switch state {
+        case "APIVERSION_QUERY" where !usesTLS: cause = .brokerSpeaksTLS
+        // As librdkafka 2.0.2 has it: a broker that wants a login hangs up within 2 s.
+        case "UP" where !usesSASL && milliseconds < 2_000: cause = .brokerWantsSASL
+        default: return nil
+        }
+        return KafkaNotice(cause, [(.broker, broker), (.reason, reason)])
+    }
+
     private static func reason(_ reason: String, has parts: String...) -> Bool {
         parts.contains { reason.contains($0) }
     }
@@ -80,5 +111,12 @@ struct BrokerErrorDiagnosis {
         if let scheme = name.firstRange(of: "://") { name = name[scheme.upperBound...] }
         guard !name.isEmpty, !name.contains(" ") else { return (nil, text) }
         return (String(name), String(text[colon.upperBound...]))
+    }
+}
+
+extension String {
+    /// The last place of `part`.
+    fileprivate func lastRange(of part: String) -> Range<Index>? {
+        ranges(of: part).last
     }
 }

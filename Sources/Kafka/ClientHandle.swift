@@ -21,7 +21,7 @@ final class ClientHandle: @unchecked Sendable {
         let notices = NoticeQueue()
         let context = CallbackContext(
             notices: notices, deliveries: deliveries,
-            diagnosis: BrokerErrorDiagnosis(warnsAboutSCRAM: KafkaLibrary.warnsAboutSCRAM(properties)))
+            diagnosis: BrokerErrorDiagnosis(properties))
         var configuration = ClientConfiguration()
         try configuration.set(properties)
         configuration.send(to: context)
@@ -96,10 +96,9 @@ func logCallback(
 ) {
     guard let context = unsafe CallbackContext.behind(rd_kafka_opaque(client)) else { return }
     let facility = unsafe facility.map { unsafe String(cString: $0) } ?? ""
-    let facts: [(name: KafkaNotice.Fact, value: String)] = [
-        (.facility, facility),
-        (.reason, unsafe text.map { unsafe String(cString: $0) } ?? ""),
-    ]
+    let text = unsafe text.map { unsafe String(cString: $0) } ?? ""
+    let facts: [(name: KafkaNotice.Fact, value: String)] = [(.facility, facility), (.reason, text)]
+    if facility == "FAIL", let guess = context.diagnosis.guess(line: text) { context.notices.post(guess) }
     // syslog's levels: 4 is a warning. FAIL and ERROR lines come to the error callback too, which tells them better.
     let isNews = level <= 4 && facility != "FAIL" && facility != "ERROR"
     context.notices.post(line: KafkaNotice(.library, facts, level: isNews ? .info : .debug))

@@ -46,7 +46,7 @@ struct BrokerErrorDiagnosisTests {
     func `the text decides what a failed handshake was`(
         _ code: rd_kafka_resp_err_t, _ text: String, _ cause: KafkaCause
     ) {
-        let notice = BrokerErrorDiagnosis(warnsAboutSCRAM: false).notice(code: code, text: text)
+        let notice = BrokerErrorDiagnosis([]).notice(code: code, text: text)
         #expect(notice.cause == cause)
         #expect(notice[.broker]?.hasPrefix("127.0.0.1:909") == true)
     }

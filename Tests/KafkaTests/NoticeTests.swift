@@ -7,7 +7,8 @@ import Testing
     private func cause(
         _ code: rd_kafka_resp_err_t, _ text: String, scram: Bool = false
     ) -> KafkaCause {
-        BrokerErrorDiagnosis(warnsAboutSCRAM: scram).notice(code: code, text: text).cause
+        let properties = scram ? [("sasl.mechanism", "SCRAM-SHA-256")] : []
+        return BrokerErrorDiagnosis(properties, libraryVersion: 0x0200_02ff).notice(code: code, text: text).cause
     }
 
     @Test(arguments: [
@@ -93,6 +94,27 @@ import Testing
         let split = BrokerErrorDiagnosis.split(text)
         #expect(split.broker == broker)
         #expect(split.reason == reason)
+    }
+
+    @Test(
+        arguments: [
+            ("plaintext", "Disconnected: closed by peer (after 2ms in state APIVERSION_QUERY)", .brokerSpeaksTLS),
+            ("sasl_plaintext", "Disconnected (after 2ms in state APIVERSION_QUERY)", .brokerSpeaksTLS),
+            ("ssl", "Disconnected (after 2ms in state APIVERSION_QUERY)", nil),
+            ("plaintext", "Disconnected: closed by peer (after 1999ms in state UP)", .brokerWantsSASL),
+            ("plaintext", "Disconnected (after 2000ms in state UP)", nil),
+            ("sasl_plaintext", "Disconnected (after 2ms in state UP)", nil),
+            ("plaintext", "Connect to ipv4#10.0.0.1:1 failed (after 2ms in state UP)", nil),
+            ("plaintext", "Disconnected", nil),
+        ] as [(String, String, KafkaCause?)])
+    func `a line about a broker that hangs up suggests what we should speak`(
+        _ spoken: String, _ text: String, _ expected: KafkaCause?
+    ) {
+        let diagnosis = BrokerErrorDiagnosis([("security.protocol", spoken)])
+        let guess = diagnosis.guess(line: "[thrd:a:1/bootstrap]: a:1/bootstrap: \(text)")
+        #expect(guess?.cause == expected)
+        #expect(guess == nil || guess?[.broker] == "a:1")
+        #expect(diagnosis.guess(line: text) == nil)
     }
 
     @Test func `notices of one cause and broker are one, of two brokers two`() {

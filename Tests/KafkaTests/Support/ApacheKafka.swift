@@ -28,7 +28,11 @@ final class ApacheKafka: Sendable {
 
         var arguments: [String] {
             switch self {
-            case .current: ["--version", "4.2", "--acl", "--property", "log.initial.task.delay.ms=500"]
+            case .current:
+                [
+                    "--version", "4.2", "--acl", "--property", "log.initial.task.delay.ms=500", "--property",
+                    "log.cleaner.backoff.ms=200",
+                ]
             case .previous: ["--version", "3.9", "--acl"]
             case .threeNodes: ["--nodes", "3", "--wait", "120"]
             }
