@@ -31,7 +31,9 @@ package final class Listener: PollTarget {
     private let accept: Accept
     private let overflow: Accept
     private let trouble: (AcceptTrouble) -> Void
-    private var spare: FileDescriptor?
+    /// Joined while this accepts.
+    private let spares: SpareDescriptors
+    private var holdsSpare = false
     private var box: Mailbox<DescriptorHandout.Parcel>?
     private var refused = 0
     private var mayReportAt: UInt64 = 0
@@ -55,12 +57,14 @@ package final class Listener: PollTarget {
         self.trouble = trouble
         handout = socket.handout
         seat = socket.seat
+        spares = socket.spares
         super.init(loop: loop)
         if loop.isStopped { throw .cancelled }
         if let descriptor = socket.takeDescriptor() {
             file = socket.file
             if let failure = loop.register(self, descriptor, .readable) { throw .system(failure) }
-            takeSpare()
+            spares.join(loop.syscalls)
+            holdsSpare = true
         } else if let handout, seat > 0 {
             // The listener is held by its mailbox and holds it, until it closes: a connection on its way here is
             // accepted or closed, never forgotten.
@@ -88,7 +92,7 @@ package final class Listener: PollTarget {
             var peer = linux_address()
             let accepted = loop.syscalls.accept(raw, peer: &peer)
             if accepted >= 0 {
-                pass(FileDescriptor(owning: accepted), SocketAddress(peer))
+                if !isReclaimed(accepted, peer) { pass(FileDescriptor(owning: accepted), SocketAddress(peer)) }
             } else if accepted == -EAGAIN {
                 return
             } else if !carryOn(after: SystemFailure(.accept, -accepted)) {
@@ -126,24 +130,28 @@ package final class Listener: PollTarget {
         return false
     }
 
-    /// Gives up the spare descriptor for one connection, which would otherwise stand in the queue and make the listener
-    /// ready for ever. False if there is none, or another thread was faster.
+    /// Gives up a spare descriptor for one connection, which would otherwise stand in the queue and make the listener
+    /// ready for ever. False if there is none.
     private func refuseOne(_ failure: SystemFailure) -> Bool {
-        spare = nil
-        var peer = linux_address()
-        let accepted = loop.syscalls.accept(raw, peer: &peer)
-        if accepted >= 0 {
-            refused += 1
-            overflow(FileDescriptor(owning: accepted), SocketAddress(peer))
+        let accepted = spares.lend(loop.syscalls) { () -> Int32 in
+            var peer = linux_address()
+            let accepted = loop.syscalls.accept(raw, peer: &peer)
+            if accepted >= 0 { refuse(accepted, peer) }
+            return accepted
         }
-        takeSpare()
         report(failure)
-        return spare != nil && accepted != -EMFILE && accepted != -ENFILE
+        guard let accepted else { return false }
+        return accepted != -EMFILE && accepted != -ENFILE
     }
 
-    private func takeSpare() {
-        let raw = loop.syscalls.openSpare()
-        if raw >= 0 { spare = FileDescriptor(owning: raw) }
+    private func refuse(_ accepted: Int32, _ peer: linux_address) {
+        refused += 1
+        overflow(FileDescriptor(owning: accepted), SocketAddress(peer))
+    }
+
+    /// Whether an accepted connection was refused because its descriptor is one that another loop had given up.
+    private func isReclaimed(_ accepted: Int32, _ peer: linux_address) -> Bool {
+        spares.reclaim(loop.syscalls) { refuse(accepted, peer) }
     }
 
     private func report(_ failure: SystemFailure) {
@@ -164,7 +172,7 @@ package final class Listener: PollTarget {
 
     private func resume() {
         guard isRegistered else { return }
-        if spare == nil { takeSpare() }
+        spares.refill(loop.syscalls)
         if let failure = loop.setInterest(self, .readable) {
             report(failure)
             loop.schedule(afterMilliseconds: Self.pauseMilliseconds) { self.resume() }
@@ -178,7 +186,8 @@ package final class Listener: PollTarget {
         loop.assertOnLoop()
         handout?.leave(seat)
         for parcel in box.take()?.close() ?? [] { _ = FileDescriptor(owning: parcel.raw) }
-        spare = nil
+        if holdsSpare { spares.leave() }
+        holdsSpare = false
         file = nil
         loop.unregister(self)
     }

@@ -25,13 +25,16 @@ package final class ListeningSocket: Sendable {
     /// What this is in the handout: 0 accepts.
     let seat: Int
     let file: UnixSocketFile?
+    /// Shared by all sockets of the address.
+    let spares: SpareDescriptors
 
     private init(
-        _ address: SocketAddress, _ descriptor: consuming FileDescriptor?, file: UnixSocketFile? = nil,
-        handout: DescriptorHandout? = nil, seat: Int = 0
+        _ address: SocketAddress, _ descriptor: consuming FileDescriptor?, spares: SpareDescriptors,
+        file: UnixSocketFile? = nil, handout: DescriptorHandout? = nil, seat: Int = 0
     ) {
         self.address = address
         held = Mutex(descriptor)
+        self.spares = spares
         self.file = file
         self.handout = handout
         self.seat = seat
@@ -64,13 +67,14 @@ package final class ListeningSocket: Sendable {
         let first = try claim(address, settings, syscalls)
         let bound = first.address
         if count > 1 { try set(LINUX_OPTION_REUSE_PORT, 1, first.descriptor.raw, syscalls) }
-        var sockets = [ListeningSocket(bound, first.descriptor)]
+        let spares = SpareDescriptors()
+        var sockets = [ListeningSocket(bound, first.descriptor, spares: spares)]
         while sockets.count < count {
             let next = try make(bound, settings, syscalls)
             try set(LINUX_OPTION_REUSE_PORT, 1, next.raw, syscalls)
             try bind(next.raw, bound, syscalls)
             try listen(next.raw, bound, settings, syscalls)
-            sockets.append(ListeningSocket(bound, next))
+            sockets.append(ListeningSocket(bound, next, spares: spares))
         }
         return sockets
     }
@@ -179,9 +183,10 @@ package final class ListeningSocket: Sendable {
         let file = UnixSocketFile(path)
         try listen(descriptor.raw, address, settings, syscalls)
         let handout = count > 1 ? DescriptorHandout(seats: count) : nil
-        var sockets = [ListeningSocket(address, descriptor, file: file, handout: handout)]
+        let spares = SpareDescriptors()
+        var sockets = [ListeningSocket(address, descriptor, spares: spares, file: file, handout: handout)]
         for seat in 1..<max(1, count) {
-            sockets.append(ListeningSocket(address, nil, handout: handout, seat: seat))
+            sockets.append(ListeningSocket(address, nil, spares: spares, handout: handout, seat: seat))
         }
         return sockets
     }

@@ -94,6 +94,9 @@ package final class Transport<Owner: TransportOwner> {
     /// True while writing has an effect: from the start to a close by us, a failure or the end.
     package var isOpen: Bool { phase != .closing && phase != .ended && stream.isOpen }
 
+    /// True until TLS is agreed upon; meanwhile its own deadline counts.
+    package var isHandshaking: Bool { phase == .handshaking }
+
     /// What TLS agreed upon; nil without TLS or before the handshake is done.
     package var agreement: TLSAgreement? { session?.agreement }
 
@@ -325,7 +328,12 @@ extension Transport: ByteStreamOwner {
         _ = dropHandshakeBytes()
         plaintext.removeAll()
         // A reset in the middle of a handshake is an abandoned one, whatever the kernel calls it.
-        if phase == .handshaking { shared.counters[.abandoned] += 1 }
+        if phase == .handshaking {
+            shared.counters[.abandoned] += 1
+            if case .failed = reason {
+                failure = TLSFailure(.abandoned, "the connection ended during the handshake: \(reason)")
+            }
+        }
         phase = .ended
         session = nil
         let owner = self.owner

@@ -66,8 +66,13 @@ class Program:
     def line(self, text, within=10.0):
         """The first line of output or error that contains `text`, waited for."""
         def find():
+            has_ended = self.process.poll() is not None
+            if has_ended:
+                # Its last lines may still be on their way.
+                for reader in self.readers:
+                    reader.join(5)
             found = next((line for line in self.out + self.err if text in line), None)
-            assert found is not None or self.process.poll() is None, f"ended before '{text}': {self.told()}"
+            assert found is not None or not has_ended, f"ended before '{text}': {self.told()}"
             return found
         return eventually(find, within, f"'{text}' from {self.command[0]}")
 

@@ -92,6 +92,7 @@ class RawClient:
         elif first == 0x88:
             self.close = (struct.unpack("!H", payload[:2])[0] if payload else 1005, payload[2:].decode())
             self.writer.write(frame(0x8, payload[:2]))
+            self.writer.close()
         return first & 0x0F, payload
 
     @property

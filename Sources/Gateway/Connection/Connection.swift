@@ -129,6 +129,8 @@ final class Connection {
 
     private func requestTimedOut() {
         guard phase == .request else { return }
+        // TLS has the same deadline for its part, and knows better what to say of it.
+        if transport?.isHandshaking == true { return }
         // Who has said nothing at all, like a balancer that keeps a spare connection, wants no answer.
         if let parser, parser.isInsideHead { refuse(Refusal(.timeout)) } else { finish(writing: []) }
     }

@@ -33,7 +33,7 @@ extension TransportEnd {
     /// The name under which an end is counted: without what differs from one to the next.
     var countedAs: String {
         switch self {
-        case .tls(let failure): "tls_\(failure.reason)"
+        case .tls(let failure): "tls_\(failure.reason.rawValue)"
         case .stream(.peerClosed): "peer_closed"
         case .stream(.closed): "closed"
         case .stream(.aborted): "aborted"

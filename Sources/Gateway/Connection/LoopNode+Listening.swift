@@ -1,22 +1,14 @@
 import HTTP
-import Logging
 import Reactor
 
 extension LoopNode {
     /// Accepts this loop's share of an address. Only on the loop.
-    func listen(_ socket: ListeningSocket, logger: Logger) throws(ReactorError) -> Listener {
+    func listen(_ socket: ListeningSocket, troubles: AcceptTroubleLog) throws(ReactorError) -> Listener {
         try Listener(
             socket, loop: loop,
             accept: { [unowned self] descriptor, peer in accept(descriptor, peer: "\(peer)") },
             overflow: { [unowned self] descriptor, _ in refuseForWantOfDescriptors(descriptor) },
-            trouble: { trouble in
-                logger.error(
-                    "connections are refused: no descriptor is left; raise the limit of open files (ulimit -n)",
-                    [
-                        .address: .text("\(trouble.address)"), .error: .text("\(trouble.failure)"),
-                        .count: .number(trouble.refusedConnections),
-                    ])
-            })
+            trouble: { [unowned self] trouble in troubles.tell(trouble, now: loop.now) })
     }
 
     /// There is no descriptor but the spare one, which is needed again at once: one send, without a look at the request.

@@ -135,12 +135,13 @@ package actor GatewayServer {
     // MARK: - Listening
 
     private func listen(_ workers: [EventLoop]) async throws(GatewayError) {
+        let troubles = AcceptTroubleLog(logger: logger)
         for address in parts.listen {
             let sockets = try open(address, count: workers.count)
             addresses.append(sockets[0].address)
             for (socket, node) in zip(sockets, nodes) {
-                try await accept(on: node.loop) { [logger] () throws(ReactorError) in
-                    try node.value.listen(socket, logger: logger)
+                try await accept(on: node.loop) { () throws(ReactorError) in
+                    try node.value.listen(socket, troubles: troubles)
                 }
             }
         }

@@ -1,0 +1,99 @@
+"""More connections than descriptors: nobody spins, nobody is forgotten, and it passes."""
+
+import datetime
+import json
+import resource
+import socket
+import time
+
+from processes import cpu_seconds, descriptors
+from programs import PATIENCE, eventually
+from rawclient import connect, frame, upgrade
+
+ROOM = 30
+
+
+def limit_descriptors(pid, count):
+    """As a low `ulimit -n`; to be raised again later, the hard limit stays."""
+    _, hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (count, hard))
+
+
+def try_to_join(host, token):
+    """The socket and the first bytes that come, or nothing if the server just closed."""
+    peer = connect(host, 20 * PATIENCE)
+    try:
+        peer.sendall(upgrade(token))
+        return peer, peer.recv(4096)
+    except ConnectionError:
+        return peer, b""
+
+
+def test_a_gateway_without_descriptors_refuses_and_recovers(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, loops=4)
+    pid, token = door.program.pid, tokens.token("PACC1")
+    limit_descriptors(pid, descriptors(pid) + ROOM)
+    inside, refused = [], []
+    for _ in range(ROOM + 200):
+        peer, answer = try_to_join(door.host, token)
+        if answer.startswith(b"HTTP/1.1 101 "):
+            inside.append(peer)
+        else:
+            refused.append(answer)
+            peer.close()
+    # The kernel may give a descriptor back a moment before the next one is asked for; Kafka's own come and go.
+    assert ROOM // 2 <= len(inside) <= ROOM + 5
+    said = [answer for answer in refused if answer]
+    assert len(said) > len(refused) // 2
+    for answer in said:
+        head, _, body = answer.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503 ") and b"\r\nRetry-After: " in head
+        assert json.loads(body)["code"] == "overloaded"
+    told = [json.loads(line) for line in door.program.err if "no descriptor is left" in line]
+    assert told[0]["level"] == "error" and told[0]["address"] == door.host and told[0]["count"] >= 1
+    # All loops together tell it once in 10 s.
+    times = [datetime.datetime.fromisoformat(line["time"]) for line in told]
+    assert all(later - earlier >= datetime.timedelta(seconds=9.9) for earlier, later in zip(times, times[1:]))
+
+    # Those inside are served meanwhile.
+    inside[0].sendall(frame(0x9, b"hello"))
+    assert inside[0].recv(100) == b"\x8a\x05hello"
+
+    # Some leave: their places are given to others.
+    for peer in inside[:10]:
+        peer.close()
+
+    def is_let_in():
+        peer, answer = try_to_join(door.host, token)
+        inside.append(peer)
+        return answer.startswith(b"HTTP/1.1 101 ")
+    eventually(is_let_in, what="a place for a new connection")
+    for peer in inside:
+        peer.close()
+
+
+def test_connections_that_wait_for_a_descriptor_cost_no_processor_time(gateway, mock_broker, tokens):
+    """All of them at once and silent: with no descriptor left, a listener that is ready for ever must not spin."""
+    door = gateway(mock_broker.bootstrap)
+    pid, token = door.program.pid, tokens.token("PACC1")
+    limit_descriptors(pid, descriptors(pid) + ROOM)
+    address, _, port = door.host.rpartition(":")
+    peers = []
+    for _ in range(300):
+        peer = socket.socket()
+        peer.setblocking(False)
+        peer.connect_ex((address, int(port)))
+        peers.append(peer)
+    door.program.line("no descriptor is left")
+    # Even the spare one cannot be had any more: the limit is below what is open.
+    limit_descriptors(pid, 3)
+    late = [connect(door.host) for _ in range(20)]
+    began, used = time.monotonic(), cpu_seconds(pid)
+    eventually(lambda: time.monotonic() - began > 1.5, what="a while")
+    assert cpu_seconds(pid) - used < 0.3 * (time.monotonic() - began)
+    limit_descriptors(pid, 1024)
+    for peer in [*peers, *late]:
+        peer.close()
+    peer, answer = try_to_join(door.host, token)
+    assert answer.startswith(b"HTTP/1.1 101 ")
+    peer.close()

@@ -1,0 +1,150 @@
+"""The ends of a running gateway, and the addresses that it listens on."""
+
+import asyncio
+import json
+import signal
+import socket
+import struct
+
+import pytest
+
+from programs import PATIENCE, eventually, free_port, produce
+from rawclient import RawClient, connect, event, play, until, upgrade
+
+# SIGTERM to the end of the process, as the programs' page promises.
+STOP_SECONDS = 5
+
+
+def connected(host, token, family=socket.AF_INET):
+    """A handshake done; what comes afterwards is not read."""
+    peer = socket.socket(family)
+    peer.settimeout(20 * PATIENCE)
+    if family == socket.AF_UNIX:
+        peer.connect(host)
+    else:
+        address, _, port = host.rpartition(":")
+        peer.connect((address, int(port)))
+    peer.sendall(upgrade(token))
+    assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
+    return peer
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_closes_listeners_and_tells_clients_1001(gateway, mock_broker, tokens, number):
+    door = gateway(mock_broker.bootstrap)
+
+    async def scenario():
+        clients = [await RawClient.open(door.host, tokens.token(f"PACC{account}")) for account in range(20)]
+        door.program.signal(number)
+        await until(lambda: all(client.close for client in clients), what="the close of everybody")
+        assert {client.close for client in clients} == {(1001, "server stops")}
+        assert await asyncio.to_thread(door.program.wait, STOP_SECONDS) == 0
+
+    play(scenario())
+    with pytest.raises(ConnectionRefusedError):
+        connect(door.host)
+    stopped = json.loads(door.program.line('"message":"stopped"'))
+    assert stopped["connections"] == 20 and stopped["closed"] == "1001=20"
+
+
+def test_clients_that_do_not_answer_do_not_hold_the_end_up(gateway, mock_broker, tokens):
+    """On every loop, in every state: connected, in the middle of a request, silent."""
+    door = gateway(mock_broker.bootstrap)
+    token = tokens.token("PACC1")
+    peers = [connected(door.host, token) for _ in range(20)] + [connect(door.host) for _ in range(40)]
+    for peer in peers[-20:]:
+        peer.sendall(b"GET /live/v1 HTTP/1.1\r\nHost: ")
+    door.program.signal()
+    door.program.line("stopping")
+    # Listeners go first: a client that comes now finds another node, or nobody.
+    eventually(lambda: is_refused(door.host), STOP_SECONDS, "that nobody is let in")
+    assert door.program.wait(STOP_SECONDS) == 0
+    for peer in peers[:20]:
+        assert peer.recv(4096) == b"\x88\x0e" + struct.pack("!H", 1001) + b"server stops"
+        peer.close()
+    for peer in peers[20:]:
+        peer.close()
+
+
+def is_refused(host):
+    try:
+        connect(host).close()
+        return False
+    except ConnectionRefusedError:
+        return True
+
+
+def test_a_second_signal_does_not_wait(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap)
+    with connected(door.host, tokens.token("PACC1")):
+        door.program.signal()
+        door.program.line("stopping")
+        door.program.signal()
+        assert door.program.wait(STOP_SECONDS) == 0
+        assert not any('"message":"stopped"' in line for line in door.program.err)
+
+
+def test_a_second_gateway_on_the_same_address_is_refused_and_the_first_goes_on(gateway, mock_broker, tokens):
+    first = gateway(mock_broker.bootstrap)
+    token = tokens.token("PACC1")
+    for loops in (1, 2, 4):
+        second = gateway(mock_broker.bootstrap, ready=False, listen=[first.host], loops=loops)
+        assert second.program.wait() == 71
+        assert any(first.host in line for line in second.program.err)
+
+    async def scenario():
+        # As many as must meet every socket of the group, had the second joined it.
+        clients = [await RawClient.open(first.host, token) for _ in range(30)]
+        await asyncio.to_thread(produce, mock_broker.bootstrap, "incidents", [event("PACC1", "still here")])
+        await until(lambda: all(client.ids == ["still here"] for client in clients), what="the event at everybody")
+
+    play(scenario())
+
+
+def test_of_gateways_that_start_at_once_on_one_address_one_remains(gateway, mock_broker):
+    address = f"127.0.0.1:{free_port()}"
+    started = [gateway(mock_broker.bootstrap, ready=False, listen=[address]).program for _ in range(4)]
+    eventually(lambda: sum(program.process.poll() is None for program in started) == 1, what="that one remains")
+    assert sorted(program.process.poll() or 0 for program in started) == [0, 71, 71, 71]
+    remaining = next(program for program in started if program.process.poll() is None)
+    remaining.line('"message":"ready"')
+
+
+def test_several_listeners_at_once_give_the_same_events(gateway, mock_broker, tokens, tmp_path):
+    path = tmp_path / "gate.sock"
+    ports = [free_port() for _ in range(3)]
+    addresses = [f"127.0.0.1:{ports[0]}", f"[::1]:{ports[1]}", f":{ports[2]}", f"unix:{path}"]
+    door = gateway(mock_broker.bootstrap, listen=addresses)
+    token = tokens.token("PACC1")
+    hosts = [*addresses[:2], f"127.0.0.1:{ports[2]}", f"[::1]:{ports[2]}", addresses[3]]
+
+    async def scenario():
+        clients = [await RawClient.open(host, token) for host in hosts for _ in range(3)]
+        await asyncio.to_thread(produce, mock_broker.bootstrap, "incidents", [event("PACC1", "everywhere")])
+        await until(lambda: all(client.ids == ["everywhere"] for client in clients), what="the event at everybody")
+        door.program.signal()
+        await until(lambda: all(client.close == (1001, "server stops") for client in clients), what="every close")
+
+    play(scenario())
+    assert door.program.wait(STOP_SECONDS) == 0
+    assert not path.exists()
+
+
+def test_a_socket_file_that_a_killed_gateway_left_is_replaced(gateway, mock_broker, tokens, tmp_path):
+    path = tmp_path / "gate.sock"
+    killed = gateway(mock_broker.bootstrap, listen=[f"unix:{path}"])
+    killed.program.signal(signal.SIGKILL)
+    killed.program.wait()
+    assert path.is_socket()
+    door = gateway(mock_broker.bootstrap, listen=[f"unix:{path}"])
+    connected(str(path), tokens.token("PACC1"), socket.AF_UNIX).close()
+    door.program.signal()
+    assert door.program.wait(STOP_SECONDS) == 0 and not path.exists()
+
+
+def test_a_file_that_is_no_socket_is_left_alone(gateway, mock_broker, tmp_path):
+    path = tmp_path / "precious"
+    path.write_text("not ours")
+    door = gateway(mock_broker.bootstrap, ready=False, listen=[f"unix:{path}"])
+    assert door.program.wait() == 71 and str(path) in "".join(door.program.err)
+    assert path.read_text() == "not ours"
