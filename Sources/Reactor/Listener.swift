@@ -151,7 +151,9 @@ package final class Listener: PollTarget {
 
     /// Whether an accepted connection was refused because its descriptor is one that another loop had given up.
     private func isReclaimed(_ accepted: Int32, _ peer: linux_address) -> Bool {
-        spares.reclaim(loop.syscalls) { refuse(accepted, peer) }
+        let isRefused = spares.reclaim(loop.syscalls) { refuse(accepted, peer) }
+        if isRefused { report(SystemFailure(.accept, EMFILE)) }
+        return isRefused
     }
 
     private func report(_ failure: SystemFailure) {
