@@ -16,6 +16,11 @@ from programs import PROGRAMS, environment, eventually, run
 COMMANDS = ["serve", "check", "config", "map", "token", "demo", "completion", "man"]
 
 
+def needs(tool):
+    if shutil.which(tool) is None:
+        pytest.skip(f"there is no {tool}: deploy/bootstrap --tests installs it")
+
+
 @pytest.mark.parametrize("words", [["livegate"], ["livecat"], *(["livegate", command] for command in COMMANDS)])
 def test_help_and_version_go_to_standard_output(words):
     for flag in ("--help", "-h"):
@@ -65,10 +70,10 @@ def test_the_settings_that_are_printed_are_accepted(tmp_path):
 def test_the_manual_page_is_clean_and_tells_every_option_and_setting(words, told):
     status, page, err = run(*words)
     assert (status, err) == (0, "")
-    if shutil.which("groff"):
-        done = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-P-cbou"], input=page, capture_output=True, text=True)
-        assert done.returncode == 0 and done.stderr == ""
-        assert [word for word in told if word not in done.stdout] == []
+    needs("groff")
+    done = subprocess.run(["groff", "-man", "-Tascii", "-ww", "-P-cbou"], input=page, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+    assert [word for word in told if word not in done.stdout] == []
 
 
 @pytest.mark.parametrize("shell, check", [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")])
@@ -76,11 +81,11 @@ def test_shells_take_the_completions(shell, check, tmp_path):
     status, script, err = run("livegate", "completion", shell)
     assert (status, err) == (0, "")
     assert all(command in script for command in COMMANDS)
-    if shutil.which(shell):
-        file = tmp_path / "completions"
-        file.write_text(script)
-        done = subprocess.run([shell, check, file], capture_output=True, text=True)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    needs(shell)
+    file = tmp_path / "completions"
+    file.write_text(script)
+    done = subprocess.run([shell, check, file], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_secrets_of_the_command_line_are_wiped_from_the_process_title(start):

@@ -2,17 +2,20 @@ import Foundation
 import Options
 import Testing
 
-/// Runs a tool with some text on its standard input; nil when the tool is not installed.
-private func run(_ tool: String, _ arguments: [String], input: String) throws -> (status: Int32, output: String)? {
+/// Where a program lies, nil when it is not installed.
+private func path(of tool: String) -> String? {
     let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin").split(separator: ":")
-    guard let folder = folders.first(where: { FileManager.default.isExecutableFile(atPath: "\($0)/\(tool)") })
-    else { return nil }
+    return folders.map { "\($0)/\(tool)" }.first { FileManager.default.isExecutableFile(atPath: $0) }
+}
+
+/// Runs a tool with some text on its standard input.
+private func run(_ tool: String, _ arguments: [String], input: String) throws -> (status: Int32, output: String) {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("livegate-\(UUID().uuidString)")
     try Data(input.utf8).write(to: file)
     defer { try? FileManager.default.removeItem(at: file) }
     let process = Process()
     let output = Pipe()
-    process.executableURL = URL(fileURLWithPath: "\(folder)/\(tool)")
+    process.executableURL = URL(fileURLWithPath: try #require(path(of: tool)))
     process.arguments = arguments
     process.standardInput = try FileHandle(forReadingFrom: file)
     process.standardOutput = output
@@ -24,18 +27,19 @@ private func run(_ tool: String, _ arguments: [String], input: String) throws ->
 }
 
 @Suite struct DocumentsTests {
-    @Test(arguments: [Cat.table, Gate.table]) func `groff has no warning about the manual page`(table: Command) throws {
+    @Test(.enabled(if: path(of: "groff") != nil), arguments: [Cat.table, Gate.table])
+    func `groff has no warning about the manual page`(table: Command) throws {
         let page = table.manualPage()
-        guard let result = try run("groff", ["-man", "-Tascii", "-ww", "-P-cbu"], input: page) else { return }
+        let result = try run("groff", ["-man", "-Tascii", "-ww", "-P-cbu"], input: page)
         #expect(result.status == 0)
         #expect(!result.output.contains("warning") && !result.output.contains("error:"), "\(result.output)")
         for row in table.rows { #expect(result.output.contains("--\(row.name)")) }
     }
 
-    @Test func `text that looks like roff stands in the manual page as it is`() throws {
-        guard let result = try run("groff", ["-man", "-Tascii", "-P-cbu"], input: Cat.table.manualPage()) else {
-            return
-        }
+    @Test(.enabled(if: path(of: "groff") != nil)) func `text that looks like roff stands in the manual page as it is`()
+        throws
+    {
+        let result = try run("groff", ["-man", "-Tascii", "-P-cbu"], input: Cat.table.manualPage())
         for text in [".dots and 'quotes' begin no macro", ".second 'line'", "certificate\\chain"] {
             #expect(result.output.contains(text))
         }
@@ -55,13 +59,14 @@ private func run(_ tool: String, _ arguments: [String], input: String) throws ->
         }
     }
 
-    @Test(arguments: [Cat.table, Gate.table], Shell.allCases) func `a shell reads its completions without complaint`(
+    @Test(
+        .enabled("bash, zsh and fish are needed") { Shell.allCases.allSatisfy { path(of: $0.rawValue) != nil } },
+        arguments: [Cat.table, Gate.table], Shell.allCases)
+    func `a shell reads its completions without complaint`(
         table: Command, shell: Shell
     ) throws {
         let option = shell == .fish ? "--no-execute" : "-n"
-        guard let result = try run(shell.rawValue, [option, "/dev/stdin"], input: table.completions(for: shell)) else {
-            return
-        }
+        let result = try run(shell.rawValue, [option, "/dev/stdin"], input: table.completions(for: shell))
         #expect(result.status == 0 && result.output.isEmpty, "\(result.output)")
     }
 
@@ -89,13 +94,13 @@ private func run(_ tool: String, _ arguments: [String], input: String) throws ->
                     _\(row.table.name)
                     printf '%s\\n' "${COMPREPLY[@]}"
                     """
-            guard let result = try run("bash", ["--norc", "/dev/stdin"], input: script) else { return }
+            let result = try run("bash", ["--norc", "/dev/stdin"], input: script)
             let offered = result.output.split(separator: "\n").map(String.init).filter { $0 != "/etc/passwd-" }
             #expect(offered == row.offered, "\(row.words)")
         }
     }
 
-    @Test func `fish completes commands, options, words and files`() throws {
+    @Test(.enabled(if: path(of: "fish") != nil)) func `fish completes commands, options, words and files`() throws {
         let rows: [(table: Command, line: String, offered: [String])] = [
             (Gate.table, "gate ", ["check", "completion", "serve"]),
             (Gate.table, "gate serve --l", ["--listen", "--log-level"]),
@@ -109,7 +114,7 @@ private func run(_ tool: String, _ arguments: [String], input: String) throws ->
         ]
         for row in rows {
             let script = row.table.completions(for: .fish) + "complete -C '\(row.line)'\n"
-            guard let result = try run("fish", ["--no-config", "/dev/stdin"], input: script) else { return }
+            let result = try run("fish", ["--no-config", "/dev/stdin"], input: script)
             let offered = result.output.split(separator: "\n").compactMap {
                 $0.split(separator: "\t").first.map(String.init)
             }
