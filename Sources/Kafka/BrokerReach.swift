@@ -6,8 +6,8 @@ struct BrokerReach {
     private(set) var downSince: ContinuousClock.Instant?
     /// When all brokers being down was told last.
     private var outageToldAt: ContinuousClock.Instant?
-    /// Trouble was told and its end was not.
-    private var owesRecovery = false
+    /// Trouble was told since something was heard last.
+    private var hasToldTrouble = false
     /// Why no broker answers, as far as it was said: librdkafka says most things once, and an outage goes on.
     private var reason: String?
     /// Guesses wait until the trouble has lasted.
@@ -26,16 +26,15 @@ struct BrokerReach {
         if let last = notices.last(where: { $0.cause.isConnectionTrouble }) { reason = Self.reason(of: last) }
         if trouble || allBrokersDown {
             if downSince == nil, allBrokersDown { downSince = now }
-            owesRecovery = owesRecovery || trouble
+            hasToldTrouble = hasToldTrouble || trouble
         } else if heard {
+            // Of several brokers one may stay down: that others answer is then no news.
+            if hasToldTrouble, downSince != nil { told.append(KafkaNotice(.recovered)) }
+            hasToldTrouble = false
             downSince = nil
             outageToldAt = nil
             reason = nil
             guesses = []
-            if owesRecovery {
-                owesRecovery = false
-                told.append(KafkaNotice(.recovered))
-            }
         }
         heard = false
         if let downSince, now - downSince >= Consumer.outageDebounce {
@@ -45,7 +44,7 @@ struct BrokerReach {
                 outageToldAt = now
                 told.append(KafkaNotice(.allBrokersDown, reason.map { [(.reason, $0)] } ?? []))
             }
-            owesRecovery = true
+            hasToldTrouble = true
         }
         return told
     }

@@ -184,11 +184,21 @@ import Testing
             reach.sort([], allBrokersDown: false, at: after(5)).map(\.cause) == [.brokerWantsSASL, .allBrokersDown])
     }
 
-    @Test func `trouble that was told is said to have ended`() {
+    @Test func `trouble that was told is said to have ended, however short it was`() {
         var reach = BrokerReach()
         let refused = KafkaNotice(.connectionRefused, [(.broker, "a:1")])
-        #expect(reach.sort([refused], allBrokersDown: false, at: start) == [refused])
+        #expect(reach.sort([refused], allBrokersDown: true, at: start) == [refused])
         reach.heard = true
         #expect(reach.sort([], allBrokersDown: false, at: after(1)).map(\.cause) == [.recovered])
+    }
+
+    @Test func `one broker of several that stays down has not recovered because others answer`() {
+        var reach = BrokerReach()
+        let refused = KafkaNotice(.connectionRefused, [(.broker, "a:1")])
+        for second in stride(from: 0.0, to: 90, by: 30) {
+            #expect(reach.sort([refused], allBrokersDown: false, at: after(second)) == [refused])
+            reach.heard = true
+            #expect(reach.sort([], allBrokersDown: false, at: after(second + 1)).isEmpty)
+        }
     }
 }
