@@ -35,10 +35,12 @@ enum ServeCommand {
         }
         defer { writer.flush() }
         let logger = Logger("gateway", to: writer)
-        logger.notice("starting", [.version: "\(Release.version)", .library: "librdkafka \(KafkaLibrary.version)"])
-        for problem in (outcome.problems + check.problems).inReadingOrder { warn(problem, logger) }
         do throws(GatewayError) {
-            try await Service(GatewayServer.Parts(settings, material), logger: logger).run()
+            try await Service(GatewayServer.Parts(settings, material), logger: logger).run(begun: {
+                logger.notice(
+                    "starting", [.version: "\(Release.version)", .library: "librdkafka \(KafkaLibrary.version)"])
+                for problem in (outcome.problems + check.problems).inReadingOrder { warn(problem, logger) }
+            })
             return .success
         } catch {
             logger.critical("the gateway cannot go on", [.error: "\(error)"])

@@ -5,7 +5,8 @@
 # unit tests; and the sanitizer has first to report a race that is planted in one of them.
 
 tsan=(--sanitize=thread --scratch-path .build-tsan)
-tsan_options="halt_on_error=0 exitcode=66 suppressions=$root/Tests/Sanitizers/tsan.suppressions"
+# A client that librdkafka cannot destroy is let go of, with its thread: no race, and looked for elsewhere.
+tsan_options="halt_on_error=0 exitcode=66 report_thread_leaks=0 suppressions=$root/Tests/Sanitizers/tsan.suppressions"
 
 tsan_reports_planted_race() {
     local report status

@@ -25,9 +25,11 @@ package struct Service: Sendable {
     /// Returns after a stop that was asked for.
     ///
     /// - Parameters:
+    ///   - begun: called first, when a signal already stops the program as it should.
     ///   - listening: told the addresses once they are listened on.
     ///   - ready: told once, when clients are let in.
     package func run(
+        begun: () -> Void = {},
         listening: @escaping @Sendable ([SocketAddress]) -> Void = { _ in },
         ready: @escaping @Sendable () -> Void = {}
     ) async throws(GatewayError) {
@@ -41,6 +43,10 @@ package struct Service: Sendable {
         defer { control.stop() }
         SignalWatch.ignoreBrokenPipes()
         let (endings, told) = AsyncStream.makeStream(of: Ending.self)
+        // Before the first word: whoever reads it may answer with a signal.
+        let watches = watchSignals(on: control) { told.yield(.signal($0)) }
+        defer { for watch in watches { watch.cancel() } }
+        begun()
         let server = GatewayServer(parts, logger: logger, ready: ready) { told.yield(.failure($0)) }
         do {
             try await server.start()
@@ -56,7 +62,6 @@ package struct Service: Sendable {
                 .admin: admin.map { .text("\($0)") } ?? .absent,
             ])
         listening(addresses)
-        let watches = watchSignals(on: control) { told.yield(.signal($0)) }
         if let seconds {
             control.execute { control.schedule(afterMilliseconds: UInt64(seconds) * 1000) { told.yield(.timeIsUp) } }
         }
@@ -68,7 +73,6 @@ package struct Service: Sendable {
         case .timeIsUp, nil: logger.notice("stopping")
         }
         await server.stop()
-        for watch in watches { watch.cancel() }
         if let failure { throw failure }
     }
 
