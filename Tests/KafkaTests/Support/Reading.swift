@@ -75,6 +75,13 @@ final class Reading {
         _ = run(within: time) { _ in false }
     }
 
+    /// Looks at the cluster no more, and returns once the look under way has been adopted: what comes then, a fetch has told.
+    func stopLooking() -> Bool {
+        nextLook = .now + .seconds(600)
+        let box = box
+        return run { _ in !box.isLooking.load(ordering: .acquiring) && box.map.withLock { $0 == nil } }
+    }
+
     private func turn() {
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         if unsafe poll(&watched, 1, 20) == 1 {
@@ -112,7 +119,7 @@ final class Reading {
         DispatchQueue.global().async {
             let map = scout.look()
             box.map.withLock { $0 = map }
-            box.isLooking.store(false, ordering: .relaxed)
+            box.isLooking.store(false, ordering: .releasing)
         }
     }
 
