@@ -13,6 +13,12 @@ package struct GatewayLimits: Sendable {
     package var maximumPendingBytes = 64 * 1024
     /// Nil: an unreachable broker never turns `/readyz` false.
     package var brokerGraceMilliseconds: UInt64? = 30_000
+    package var maximumLagMilliseconds: UInt64 = 30_000
+    package var pingIntervalMilliseconds: UInt64 = 25_000
+    package var pongTimeoutMilliseconds: UInt64 = 10_000
+    package var maximumWaitMilliseconds: UInt64 = 55_000
+    package var maximumSyncEvents = 500
+    package var changedIntervalMilliseconds: UInt64 = 1_000
 
     package init() {}
 }

@@ -25,11 +25,15 @@ package actor GatewayServer {
         package var tls: TLSContext?
         package var limits: GatewayLimits
         package var agreesToDeflate: Bool
+        package var history: HistoryLimits
+        /// An operator's part of the epoch: another number makes all cursors worthless.
+        package var epochNumber: UInt32
 
         package init(
             listen: [SocketAddress], admin: SocketAddress?, loops: Int = 0, consumer: ConsumerSettings,
             mapping: EventMapping, verifier: TokenVerifier, tls: TLSContext? = nil,
-            limits: GatewayLimits = GatewayLimits(), agreesToDeflate: Bool = false
+            limits: GatewayLimits = GatewayLimits(), agreesToDeflate: Bool = false,
+            history: HistoryLimits = HistoryLimits(), epochNumber: UInt32 = 1
         ) {
             self.listen = listen
             self.admin = admin
@@ -40,6 +44,8 @@ package actor GatewayServer {
             self.tls = tls
             self.limits = limits
             self.agreesToDeflate = agreesToDeflate
+            self.history = history
+            self.epochNumber = epochNumber
         }
     }
 

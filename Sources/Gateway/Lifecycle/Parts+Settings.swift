@@ -1,4 +1,5 @@
 import Kafka
+import LiveUpdates
 
 extension GatewayServer.Parts {
     /// The parts that an operator's settings ask for.
@@ -9,7 +10,8 @@ extension GatewayServer.Parts {
                 brokers: settings.kafka.brokers, topics: settings.kafka.topics,
                 properties: settings.kafka.settings.map { ($0.name, $0.value) }),
             mapping: settings.events, verifier: material.verifier, tls: material.tls,
-            limits: GatewayLimits(settings.limits), agreesToDeflate: settings.websocket.deflate)
+            limits: GatewayLimits(settings.limits), agreesToDeflate: settings.websocket.deflate,
+            history: HistoryLimits(settings.history), epochNumber: UInt32(clamping: settings.history.epoch))
     }
 }
 
@@ -23,7 +25,23 @@ extension GatewayLimits {
         maximumFragments = limits.maximumFragments
         maximumControlFramesPerSecond = limits.maximumControlFramesPerSecond
         maximumPendingBytes = limits.maximumPendingBytes
-        brokerGraceMilliseconds = limits.brokerGrace.milliseconds
+        brokerGraceMilliseconds = limits.brokerGrace?.milliseconds
+        maximumLagMilliseconds = limits.maximumLag.milliseconds
+        pingIntervalMilliseconds = limits.pingInterval.milliseconds
+        pongTimeoutMilliseconds = limits.pongTimeout.milliseconds
+        maximumWaitMilliseconds = limits.maximumWait.milliseconds
+        maximumSyncEvents = limits.maximumSyncEvents
+        changedIntervalMilliseconds = limits.changedInterval.milliseconds
+    }
+}
+
+extension HistoryLimits {
+    init(_ history: Settings.History) {
+        self.init()
+        retentionMilliseconds = Int64(history.retention.milliseconds)
+        maximumEventsPerAccount = history.maximumEventsPerAccount
+        maximumLogBytes = history.maximumLogBytes
+        maximumTimestampDelayMilliseconds = Int64(history.maximumTimestampDelay.milliseconds)
     }
 }
 

@@ -84,6 +84,18 @@ extension SettingKind where Value == Duration {
     }
 }
 
+extension SettingKind where Value == Duration? {
+    /// Nil is `never`.
+    static func durationOrNever(milliseconds range: ClosedRange<Int64>) -> Self {
+        let duration = SettingKind<Duration>.duration(milliseconds: range)
+        let expected = "never or " + duration.expected
+        return Self(expected) { node, reading in
+            guard let text = reading.scalar(node, expected: expected) else { return nil }
+            return text == "never" ? .some(nil) : duration.read(node, &reading).map { .some($0) }
+        }
+    }
+}
+
 extension SettingKind where Value == String {
     /// - Parameter problem: why a text is none of this kind, as the end of a sentence that begins with the text.
     static func text(_ expected: String, problem: @escaping @Sendable (String) -> String? = { _ in nil }) -> Self {

@@ -14,6 +14,7 @@ package struct Settings: Sendable {
     package var events: EventMapping
     package var auth: Auth
     package var websocket: WebSocket
+    package var history: History
     package var limits: Limits
     package var log: Log
     /// Where each setting that somebody said stands, by its path.
@@ -42,6 +43,14 @@ package struct Settings: Sendable {
         package var deflate: Bool
     }
 
+    package struct History: Sendable {
+        package var retention: Duration
+        package var maximumEventsPerAccount: Int
+        package var maximumLogBytes: Int
+        package var maximumTimestampDelay: Duration
+        package var epoch: Int
+    }
+
     package struct Limits: Sendable {
         package var maximumHeaderBytes: Int
         package var maximumHeaders: Int
@@ -50,7 +59,14 @@ package struct Settings: Sendable {
         package var maximumFragments: Int
         package var maximumControlFramesPerSecond: Int
         package var maximumPendingBytes: Int
-        package var brokerGrace: Duration
+        /// Nil: brokers out of reach never turn `/readyz` false.
+        package var brokerGrace: Duration?
+        package var maximumLag: Duration
+        package var pingInterval: Duration
+        package var pongTimeout: Duration
+        package var maximumWait: Duration
+        package var maximumSyncEvents: Int
+        package var changedInterval: Duration
     }
 
     package struct Log: Sendable {

@@ -1,3 +1,4 @@
+import Options
 import Reactor
 
 /// What no setting shows by itself.
@@ -10,6 +11,7 @@ struct SettingsConsistency {
         certificate(&resolution)
         topics(&resolution)
         issuers(&resolution)
+        retention(&resolution)
     }
 
     private func place(_ key: String) -> SettingsPlace {
@@ -64,6 +66,28 @@ struct SettingsConsistency {
             resolution.tell(
                 SettingsProblem(place(key), key: key, "'\(entry.issuer)' stands twice: put its keys into one file"))
         }
+    }
+
+    /// A cursor is served when the log reaches further back than it by the delay: with no more than that, none ever is.
+    /// Told at the retention, unless the delay alone was said.
+    private func retention(_ resolution: inout SettingsResolution) {
+        let keys = ["history.retention", "history.max_timestamp_delay"]
+        let history = settings.history
+        guard history.retention <= history.maximumTimestampDelay, keys.allSatisfy({ resolution.isSound($0) }) else {
+            return
+        }
+        let lengths = [history.retention, history.maximumTimestampDelay].map { length in
+            Quantity.text(milliseconds: Int64(length / .milliseconds(1)))
+        }
+        let isDelayAlone = settings.places[keys[0]] == nil && settings.places[keys[1]] != nil
+        let (told, other) = isDelayAlone ? (1, 0) : (0, 1)
+        resolution.tell(
+            SettingsProblem(
+                place(keys[told]), key: keys[told],
+                """
+                must be \(isDelayAlone ? "shorter" : "longer") than \(keys[other]), \(lengths[other]): \
+                '\(lengths[told])' is not
+                """))
     }
 }
 

@@ -113,6 +113,11 @@ extension Settings {
             jwt: resolution.value(Table.jwt), tokens: tokens.isEmpty ? nil : tokens,
             anonymous: resolution.value(Table.anonymous))
         websocket = WebSocket(deflate: resolution.value(Table.deflate))
+        history = History(
+            retention: resolution.value(Table.retention),
+            maximumEventsPerAccount: resolution.value(Table.maxEventsPerAccount),
+            maximumLogBytes: resolution.value(Table.maxLogBytes),
+            maximumTimestampDelay: resolution.value(Table.maxTimestampDelay), epoch: resolution.value(Table.epoch))
         limits = Limits(
             maximumHeaderBytes: resolution.value(Table.maxHeaderBytes),
             maximumHeaders: resolution.value(Table.maxHeaders),
@@ -121,7 +126,10 @@ extension Settings {
             maximumFragments: resolution.value(Table.maxFragments),
             maximumControlFramesPerSecond: resolution.value(Table.maxControlFramesPerSecond),
             maximumPendingBytes: resolution.value(Table.maxPendingBytes),
-            brokerGrace: resolution.value(Table.brokerGrace))
+            brokerGrace: resolution.value(Table.brokerGrace), maximumLag: resolution.value(Table.maxLag),
+            pingInterval: resolution.value(Table.pingInterval), pongTimeout: resolution.value(Table.pongTimeout),
+            maximumWait: resolution.value(Table.maxWait), maximumSyncEvents: resolution.value(Table.maxSyncEvents),
+            changedInterval: resolution.value(Table.changedInterval))
         let formats: [String: LogFormat] = ["text": .text, "json": .json]
         log = Log(
             level: LogLevel(name: resolution.value(Table.logLevel)) ?? .info,

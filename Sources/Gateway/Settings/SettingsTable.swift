@@ -84,6 +84,28 @@ package enum SettingsTable {
 }
 
 extension SettingsTable {
+    static let retention = Setting(
+        "history.retention", .duration(milliseconds: 1_000...31_536_000_000), standard: "24h",
+        """
+        How far back clients can resume, by the records' time stamps. Longer than max_timestamp_delay. A start reads that \
+        much of each partition before the node is ready.
+        """)
+    static let maxEventsPerAccount = Setting(
+        "history.max_events_per_account", .integer(1...1_000_000), standard: "1000",
+        "Events of an account that are kept to resume from. Who is further behind is told to resync.")
+    static let maxLogBytes = Setting(
+        "history.max_log_bytes", .size(4096...1_099_511_627_776), standard: "256MiB",
+        "Bytes of the events kept of all accounts. Over it, the accounts give way first that were idle longest.")
+    static let maxTimestampDelay = Setting(
+        "history.max_timestamp_delay", .duration(milliseconds: 1...31_536_000_000), standard: "1h",
+        """
+        How far the time stamp of a record may lag behind those of the records before it. A longer lag can cost a client \
+        an event that it missed.
+        """)
+    static let epoch = Setting(
+        "history.epoch", .integer(0...4_294_967_295), standard: "1",
+        "Another number makes all cursors worthless: every client resyncs. The same on every node.")
+
     static let maxHeaderBytes = Setting(
         "limits.max_header_bytes", .size(1024...1_048_576), standard: "16KiB",
         "Bytes of a request's head. More is refused with 431.")
@@ -106,8 +128,28 @@ extension SettingsTable {
         "limits.max_pending_bytes", .size(1024...1_073_741_824), standard: "64KiB",
         "Bytes that wait for a client who does not read. More is a close with 4409.")
     static let brokerGrace = Setting(
-        "limits.broker_grace", .duration(milliseconds: 1...604_800_000), standard: "30s",
-        "How long brokers may be out of reach before /readyz says so. Connections stay.")
+        "limits.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), standard: "30s",
+        """
+        How long brokers may be out of reach before /readyz says so. Connections stay. never: it does not, for balancers \
+        that would otherwise take every node out at once.
+        """)
+    static let maxLag = Setting(
+        "limits.max_lag", .duration(milliseconds: 10...3_600_000), standard: "30s",
+        "How long a client that does not read fast enough may stay behind. Longer is a close with 4409.")
+    static let pingInterval = Setting(
+        "limits.ping_interval", .duration(milliseconds: 10...3_600_000), standard: "25s",
+        "How often a client is pinged, give or take a little. Event streams get a comment line instead.")
+    static let pongTimeout = Setting(
+        "limits.pong_timeout", .duration(milliseconds: 10...3_600_000), standard: "10s",
+        "How long a pong may take. Longer is a close with 4408.")
+    static let maxWait = Setting(
+        "limits.max_wait", .duration(milliseconds: 10...3_600_000), standard: "55s",
+        "The longest wait of /sync/v1. Keep it below the time after which proxies give up.")
+    static let maxSyncEvents = Setting(
+        "limits.max_sync_events", .integer(1...10_000), standard: "500", "Events in one answer of /sync/v1.")
+    static let changedInterval = Setting(
+        "limits.changed_interval", .duration(milliseconds: 10...3_600_000), standard: "1s",
+        "With mode=changed, the least time between two messages to a client.")
 
     static let logLevel = Setting(
         "log.level", .choice(LogLevel.allCases.map(\.name)), standard: "info", flag: .init("log-level", "LEVEL"),
@@ -118,8 +160,11 @@ extension SettingsTable {
 
     static let all: [any SettingDeclaration] = [
         listen, admin, loops, certificate, key, brokers, topics, kafkaSettings, preset, account, entity, id, type,
-        rename, drop, types, jwt, tokens, anonymous, deflate, maxHeaderBytes, maxHeaders, handshakeTimeout,
-        maxMessageBytes, maxFragments, maxControlFramesPerSecond, maxPendingBytes, brokerGrace, logLevel, logFormat,
+        rename, drop, types, jwt, tokens, anonymous, deflate, retention, maxEventsPerAccount, maxLogBytes,
+        maxTimestampDelay,
+        epoch, maxHeaderBytes, maxHeaders, handshakeTimeout, maxMessageBytes, maxFragments, maxControlFramesPerSecond,
+        maxPendingBytes, brokerGrace, maxLag, pingInterval, pongTimeout, maxWait, maxSyncEvents, changedInterval,
+        logLevel, logFormat,
     ]
 
     /// What is said of each setting, in the order of the file.

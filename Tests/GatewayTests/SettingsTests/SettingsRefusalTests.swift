@@ -24,7 +24,8 @@ import Testing
             [
                 """
                 gate.yaml:1: limits: is not a map: a map with max_header_bytes, max_headers, handshake_timeout, \
-                max_message_bytes, max_fragments, max_control_frames_per_second, max_pending_bytes, broker_grace is expected
+                max_message_bytes, max_fragments, max_control_frames_per_second, max_pending_bytes, broker_grace, \
+                max_lag, ping_interval, pong_timeout, max_wait, max_sync_events, changed_interval is expected
                 """
             ]
         ),
@@ -87,6 +88,25 @@ import Testing
                 """
             ]
         ),
+        (
+            "limits: {broker_grace: ever}\n",
+            [
+                """
+                gate.yaml:1: limits.broker_grace: 'ever' is not a duration from 1ms to 7d (as 250ms, 30s, 5m, 24h, 7d)
+                """
+            ]
+        ),
+        (
+            "limits: {max_lag: never}\n",
+            ["gate.yaml:1: limits.max_lag: 'never' is not a duration from 10ms to 1h (as 250ms, 30s, 5m, 24h, 7d)"]
+        ),
+        (
+            "history:\n  max_timestamp_delay: 2h\n  retention: 2h\n",
+            [
+                "gate.yaml:3: history.retention: must be longer than history.max_timestamp_delay, 2h: '2h' is not"
+            ]
+        ),
+        ("history: {epoch: -1}\n", ["gate.yaml:1: history.epoch: '-1' is not a whole number from 0 to 4294967295"]),
         ("tls: {certificate: a.pem}\n", ["gate.yaml:1: tls.key: is missing: a certificate needs its key"]),
         ("tls: {key: a.pem}\n", ["gate.yaml:1: tls.certificate: is missing: a key needs its certificate"]),
         (
@@ -147,6 +167,31 @@ import Testing
         let outcome = load(Self.rows[row].text)
         #expect(outcome.lines == Self.rows[row].lines)
         #expect(outcome.settings == nil)
+    }
+
+    @Test func `the log has to reach further back than time stamps may lag`() {
+        let delay = "history.max_timestamp_delay"
+        let rows: [(text: String, lines: [String])] = [
+            ("history: {retention: 3600001ms}", []),
+            (
+                "history: {retention: 60m}",
+                ["gate.yaml:1: history.retention: must be longer than \(delay), 1h: '1h' is not"]
+            ),
+            (
+                "history: {max_timestamp_delay: 24h}",
+                ["gate.yaml:1: \(delay): must be shorter than history.retention, 1d: '1d' is not"]
+            ),
+            ("history: {max_timestamp_delay: 86399999ms}", []),
+            (
+                "history: {retention: 1, max_timestamp_delay: 30d}",
+                [
+                    """
+                    gate.yaml:1: history.retention: '1' is not a duration from 1s to 365d (as 250ms, 30s, 5m, 24h, 7d)
+                    """
+                ]
+            ),
+        ]
+        for (text, lines) in rows { #expect(load(text).lines == lines) }
     }
 
     @Test func `every problem is told, and none hides another`() {
