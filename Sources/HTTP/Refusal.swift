@@ -1,7 +1,8 @@
 /// A refusal before the stream: `application/problem+json` (RFC 9457) with a stable `code`.
 ///
-/// ``serialized(date:withoutBody:)`` gives head and body as one array below ``maximumBytes``, to be written at once:
-/// of a refused handshake some clients show only what came in the same read as the head, others 1,024 bytes.
+/// ``serialized(date:withoutBody:isStorable:keepsAlive:)`` gives head and body as one array below ``maximumBytes``, to be
+/// written at once: of a refused handshake some clients show only what came in the same read as the head, others 1,024
+/// bytes. Only a 410 may be longer, by a cursor that names many partitions.
 package struct Refusal: Error, Sendable, Equatable {
     /// Head and body together.
     package static let maximumBytes = 1023
@@ -51,7 +52,11 @@ package struct Refusal: Error, Sendable, Equatable {
     /// - Parameters:
     ///   - date: the value of `Date` (``HTTPDate``); RFC 9110 §6.6.1 asks for it from whoever has a clock.
     ///   - withoutBody: for an answer to `HEAD`, whose length is told and whose body is not sent.
-    package func serialized(date: String?, withoutBody: Bool = false) -> [UInt8] {
+    ///   - isStorable: false forbids everybody on the way to keep the answer.
+    ///   - keepsAlive: whether the client would send another request behind this one; the code decides with it.
+    package func serialized(
+        date: String?, withoutBody: Bool = false, isStorable: Bool = true, keepsAlive: Bool = true
+    ) -> [UInt8] {
         var fields: [(String, String)] = []
         if code == .invalidToken {
             fields.append(("WWW-Authenticate", "Bearer error=\"invalid_token\", error_description=\"\(description)\""))
@@ -63,9 +68,10 @@ package struct Refusal: Error, Sendable, Equatable {
         }
         if let retryAfterSeconds { fields.append(("Retry-After", String(retryAfterSeconds))) }
         if let allow { fields.append(("Allow", allow)) }
+        if !isStorable { fields.append(("Cache-Control", "no-store")) }
         let response = Response(
             status: code.status, contentType: "application/problem+json", fields: fields, body: body,
-            keepsConnection: code.keepsConnection)
+            keepsConnection: code.keepsConnection && keepsAlive)
         return response.serialized(date: date, withoutBody: withoutBody)
     }
 

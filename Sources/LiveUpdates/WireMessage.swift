@@ -2,12 +2,20 @@
 package enum WireMessage {
     /// Appends `{"ent":…,"id":…,"type":…}`: exactly these keys, in this order.
     package static func appendPlain(_ event: ThinEvent, to bytes: inout [UInt8]) {
+        append(event, at: nil, ts: nil, to: &bytes)
+    }
+
+    /// Appends the three keys, and behind them `at`, the text of a cursor, and `ts`, the record's time stamp in
+    /// milliseconds, where they are given.
+    package static func append(_ event: ThinEvent, at: [UInt8]?, ts: Int64?, to bytes: inout [UInt8]) {
         append("{\"ent\":", to: &bytes)
         appendString(event.entity, to: &bytes)
         append(",\"id\":", to: &bytes)
         appendString(event.id, to: &bytes)
         append(",\"type\":", to: &bytes)
         appendString(event.type, to: &bytes)
+        if let at { appendCursor(at, to: &bytes) }
+        if let ts { append(",\"ts\":\(ts)", to: &bytes) }
         bytes.append(UInt8(ascii: "}"))
     }
 

@@ -1,0 +1,55 @@
+/// The bytes of server-sent events (HTML, section 9.2): the head, comments, and what stands around the data of a message.
+///
+/// Lines end with LF, fields stand in the order `event`, `id`, `data`. Whoever writes data between
+/// ``begin(event:id:to:)`` and ``end(to:)`` owes one line: neither CR nor LF, which JSON escapes.
+package enum EventStream {
+    package static let contentType = "text/event-stream"
+
+    /// Whether a request asks for an event stream: `Accept` names the type itself, since `*/*` is what everything sends.
+    package static func isAsked(by head: RequestHead) -> Bool {
+        head.headers.list("accept").contains { range in
+            let parts = range.split(separator: ASCII.semicolon, omittingEmptySubsequences: false)
+            return parts[0].trimmed.equalsIgnoringCase(contentType)
+        }
+    }
+
+    /// The head of the answer and the time after which a client comes back by itself.
+    ///
+    /// The stream ends with the connection (RFC 9112 §6.3, clause 8): neither a length nor chunks, which would cost every
+    /// message some bytes and every proxy a reason to wait.
+    package static func head(date: String?, retryMilliseconds: Int) -> [UInt8] {
+        var text = "HTTP/1.1 200 OK\r\n"
+        if let date { text += "Date: " + date + "\r\n" }
+        text += "Content-Type: \(contentType)\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n"
+        text += "Connection: close\r\n\r\nretry: \(retryMilliseconds)\n\n"
+        return Array(text.utf8)
+    }
+
+    /// Appends what stands before the data.
+    ///
+    /// - Parameters:
+    ///   - event: the name of the event; nil for a message. Ours, never a record's.
+    ///   - id: what `Last-Event-ID` will say; without CR, LF and NUL.
+    package static func begin(event: String?, id: [UInt8]?, to bytes: inout [UInt8]) {
+        if let event {
+            bytes.append(contentsOf: "event: ".utf8)
+            bytes.append(contentsOf: event.utf8)
+            bytes.append(ASCII.lineFeed)
+        }
+        if let id {
+            bytes.append(contentsOf: "id: ".utf8)
+            bytes.append(contentsOf: id)
+            bytes.append(ASCII.lineFeed)
+        }
+        bytes.append(contentsOf: "data: ".utf8)
+    }
+
+    /// Appends what stands after the data: the end of its line, and the empty line that ends the event.
+    package static func end(to bytes: inout [UInt8]) {
+        bytes.append(ASCII.lineFeed)
+        bytes.append(ASCII.lineFeed)
+    }
+
+    /// A line that clients ignore and proxies count as a sign of life.
+    package static let comment: [UInt8] = [ASCII.colon, ASCII.lineFeed, ASCII.lineFeed]
+}

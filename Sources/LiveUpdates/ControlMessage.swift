@@ -1,0 +1,97 @@
+/// How the broker is reached, as clients are told.
+package enum SourceState: Sendable, Hashable {
+    /// Out of reach since this moment, in milliseconds since 1970.
+    case stalled(since: Int64)
+    /// Within reach again since this moment.
+    case live(since: Int64)
+
+    var name: String {
+        switch self {
+        case .stalled: "stalled"
+        case .live: "live"
+        }
+    }
+
+    var since: Int64 {
+        switch self {
+        case .stalled(let since), .live(let since): since
+        }
+    }
+}
+
+/// What a client with cursors is told besides its events. A cursor is its text: letters and digits that are safe in a
+/// URL, and nothing to escape in JSON.
+package enum ControlMessage: Sendable, Equatable {
+    /// Replay is over.
+    case live(at: [UInt8])
+    /// Nothing new; a fresher cursor.
+    case beat(at: [UInt8])
+    /// What is missed cannot be given.
+    case resync(ResyncReason, at: [UInt8])
+    case source(SourceState)
+    /// A close follows. `why` is the reason of the code, a text of ours.
+    case bye(code: UInt16, why: String, retryMilliseconds: Int?)
+    /// Something has changed; what, `/sync/v1` says. Only with `mode=changed`.
+    case changed(at: [UInt8])
+
+    /// What an event stream calls it.
+    package var name: String {
+        switch self {
+        case .live: "live"
+        case .beat: "beat"
+        case .resync: "resync"
+        case .source: "source"
+        case .bye: "bye"
+        case .changed: "changed"
+        }
+    }
+
+    /// The cursor that it carries.
+    package var at: [UInt8]? {
+        switch self {
+        case .live(let at), .beat(let at), .resync(_, let at), .changed(let at): at
+        case .source, .bye: nil
+        }
+    }
+}
+
+extension WireMessage {
+    /// Appends `{"live":{"at":…}}`, or `{"changed":true,"at":…}`, which is the one that is not named by its only key.
+    package static func appendControl(_ message: ControlMessage, to bytes: inout [UInt8]) {
+        if case .changed(let at) = message {
+            append("{\"changed\":true", to: &bytes)
+            appendCursor(at, to: &bytes)
+        } else {
+            append("{\"\(message.name)\":", to: &bytes)
+            appendInside(of: message, to: &bytes)
+        }
+        append("}", to: &bytes)
+    }
+
+    /// Appends what stands inside a control message, braces included: the data of an event stream.
+    package static func appendInside(of message: ControlMessage, to bytes: inout [UInt8]) {
+        switch message {
+        case .live(let at), .beat(let at), .changed(let at):
+            append("{\"at\":\"", to: &bytes)
+            bytes.append(contentsOf: at)
+            append("\"}", to: &bytes)
+        case .resync(let why, let at):
+            append("{\"why\":\"\(why.rawValue)\"", to: &bytes)
+            appendCursor(at, to: &bytes)
+            append("}", to: &bytes)
+        case .source(let state):
+            append("{\"state\":\"\(state.name)\",\"ts\":\(state.since)}", to: &bytes)
+        case .bye(let code, let why, let retryMilliseconds):
+            append("{\"code\":\(code),\"why\":", to: &bytes)
+            appendString(why, to: &bytes)
+            if let retryMilliseconds { append(",\"retry_ms\":\(retryMilliseconds)", to: &bytes) }
+            append("}", to: &bytes)
+        }
+    }
+
+    static func appendCursor(_ at: [UInt8], to bytes: inout [UInt8]) {
+        append(",\"at\":\"", to: &bytes)
+        bytes.append(contentsOf: at)
+        append("\"", to: &bytes)
+    }
+}
