@@ -1,0 +1,46 @@
+import HTTP
+import LiveUpdates
+
+/// What a request to `/live/v1` asks for.
+struct LiveParameters: Sendable, Equatable {
+    static let beatSeconds = 5...300
+
+    /// The cursor after which to begin, as it was sent; nil: from now on.
+    var since: [UInt8]?
+    /// Whether `with` asked for the cursor in each message. Event streams put it into their data only then.
+    var withAt = false
+    /// Whether `with` asked for the record's time stamp.
+    var withTs = false
+    /// Whether the client knows cursors: it gets control messages, and a resync where others are closed.
+    var wantsCursors = false
+    /// Nil: all entities.
+    var entities: EntityFilter?
+    /// `mode=changed`: only that something has changed.
+    var isChangedMode = false
+    /// After how long without a message the client wants a beat; nil: it did not ask.
+    var beatSeconds: Int?
+
+    /// What `/sync/v1` alone knows is ignored, as everything is that nobody knows.
+    static func parse(_ head: RequestHead, isEventStream: Bool) throws(Refusal) -> LiveParameters {
+        let reading = ParameterReading(head)
+        var parameters = LiveParameters()
+        parameters.since = try reading.cursor("since")
+        if isEventStream, let last = lastEventID(head) { parameters.since = last }
+        (parameters.withAt, parameters.withTs) = try reading.fields("with")
+        parameters.entities = try reading.entities("ent")
+        parameters.isChangedMode = try reading.isPresent("mode", as: "changed")
+        let range = Self.beatSeconds
+        parameters.beatSeconds = try reading.number(
+            "beat", in: range, "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        parameters.wantsCursors =
+            isEventStream || parameters.withAt || parameters.since != nil || parameters.beatSeconds != nil
+            || parameters.isChangedMode
+        return parameters
+    }
+
+    /// A browser that comes back repeats the old URL and says in this field where it was. Two fields are no cursor.
+    private static func lastEventID(_ head: RequestHead) -> [UInt8]? {
+        guard head.headers.contains("last-event-id") else { return nil }
+        return head.headers.only("last-event-id").map(Array.init) ?? []
+    }
+}

@@ -1,0 +1,40 @@
+import HTTP
+import LiveUpdates
+
+/// The answers of `/sync/v1`, whole. None of them may be kept by anybody on the way.
+///
+/// Of each, `keepsAlive` says whether the client would send another request on the connection; without it the answer
+/// says that the connection ends.
+enum SyncAnswer {
+    /// Whether the connection goes on after an answer that leaves it open. A client of HTTP/1.0 would have to be told
+    /// so in a way of its own (RFC 9112 §9.3, appendix C.2.2): it gets the end that it expects.
+    static func keepsAlive(_ head: RequestHead) -> Bool { head.version == .http11 && head.keepsAlive }
+
+    static func page(_ body: [UInt8], date: String?, keepsAlive: Bool) -> [UInt8] {
+        Response(
+            status: 200, contentType: "application/json", fields: [("Cache-Control", "no-store")], body: body,
+            keepsConnection: keepsAlive
+        ).serialized(date: date)
+    }
+
+    /// The refusal of a cursor: 400 where it cannot be read, else 410 with a fresh one to go on with.
+    static func refusal(of why: ResyncReason, fresh at: [UInt8]) -> Refusal {
+        if why == .invalid { return Refusal(.badCursor) }
+        return Refusal(
+            .resync, detail(why),
+            members: [.init("why", why.rawValue), .init("at", String(decoding: at, as: UTF8.self))])
+    }
+
+    static func refused(_ refusal: Refusal, date: String?, withoutBody: Bool = false, keepsAlive: Bool) -> [UInt8] {
+        refusal.serialized(date: date, withoutBody: withoutBody, isStorable: false, keepsAlive: keepsAlive)
+    }
+
+    private static func detail(_ why: ResyncReason) -> String? {
+        switch why {
+        case .invalid: nil
+        case .epoch: "Cursors from before have lost their meaning; fetch from the API and go on with this one."
+        case .expired: "What came after the cursor is no longer kept; fetch from the API and go on with this one."
+        case .ahead: "The cursor is ahead of what there is; fetch from the API and go on with this one."
+        }
+    }
+}

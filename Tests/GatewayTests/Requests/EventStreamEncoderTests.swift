@@ -1,0 +1,66 @@
+import LiveUpdates
+import Testing
+
+@testable import Gateway
+
+struct EventStreamEncoderTests {
+    static let at = Array("AZaz09-_".utf8)
+
+    private func text(_ event: ThinEvent, withAt: Bool = false, ts: Int64? = nil) -> String {
+        var bytes: [UInt8] = []
+        EventStreamEncoder.append(event, id: Self.at, withAt: withAt, ts: ts, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    @Test func `a message is its cursor and its three keys, and what was asked for`() {
+        let event = ThinEvent(entity: "e", id: "i", type: "t")
+        #expect(text(event) == "id: AZaz09-_\ndata: {\"ent\":\"e\",\"id\":\"i\",\"type\":\"t\"}\n\n")
+        #expect(
+            text(event, withAt: true, ts: 5)
+                == "id: AZaz09-_\ndata: {\"ent\":\"e\",\"id\":\"i\",\"type\":\"t\",\"at\":\"AZaz09-_\",\"ts\":5}\n\n")
+    }
+
+    static let controls: [(message: ControlMessage, text: String)] = [
+        (.live(at: at), "event: live\nid: AZaz09-_\ndata: {\"at\":\"AZaz09-_\"}\n\n"),
+        (.beat(at: at), "event: beat\nid: AZaz09-_\ndata: {\"at\":\"AZaz09-_\"}\n\n"),
+        (
+            .resync(.expired, at: at),
+            "event: resync\nid: AZaz09-_\ndata: {\"why\":\"expired\",\"at\":\"AZaz09-_\"}\n\n"
+        ),
+        (.source(.stalled(since: 5)), "event: source\ndata: {\"state\":\"stalled\",\"ts\":5}\n\n"),
+        (
+            .bye(code: 1012, why: "restart", retryMilliseconds: 9),
+            "event: bye\ndata: {\"code\":1012,\"why\":\"restart\",\"retry_ms\":9}\n\n"
+        ),
+        (.changed(at: at), "event: changed\nid: AZaz09-_\ndata: {\"at\":\"AZaz09-_\"}\n\n"),
+    ]
+
+    @Test(arguments: controls.indices) func `a control message has its name as the event`(row: Int) {
+        var bytes: [UInt8] = []
+        EventStreamEncoder.appendControl(Self.controls[row].message, to: &bytes)
+        #expect(String(decoding: bytes, as: UTF8.self) == Self.controls[row].text)
+    }
+
+    /// Every control character, alone, doubled, before and behind what would be a field, in each place of a record.
+    @Test func `nothing of a record can end a line or make a field`() {
+        for point in Array(UInt32(0)..<0x20) + [0x7F, 0x85, 0x2028, 0x2029, 0xFEFF] {
+            guard let scalar = Unicode.Scalar(point) else { continue }
+            let sign = String(scalar)
+            for text in [
+                sign, sign + sign, "a\(sign)data: x", "\(sign)event: bye\(sign)id: y\(sign)\(sign)", "\r\n" + sign,
+            ] {
+                for place in 0..<3 {
+                    let words = (0..<3).map { $0 == place ? text : "w" }
+                    let stream = Array(
+                        self.text(ThinEvent(entity: words[0], id: words[1], type: words[2]), withAt: true, ts: 1).utf8)
+                    // Two lines and the empty one: id, data, end.
+                    #expect(stream.filter { $0 == 0x0A }.count == 3, "U+\(String(point, radix: 16))")
+                    #expect(!stream.contains(0x0D) && !stream.contains(0), "U+\(String(point, radix: 16))")
+                    let lines = stream.split(separator: 0x0A, omittingEmptySubsequences: false)
+                    #expect(lines[0].starts(with: "id: ".utf8) && lines[1].starts(with: "data: {".utf8))
+                    #expect(lines[2].isEmpty && lines[3].isEmpty && lines.count == 4)
+                }
+            }
+        }
+    }
+}
