@@ -1,0 +1,109 @@
+/// What a node holds of one account: a log for each partition in which it has had events, and what was let go of them.
+final class AccountLog {
+    let account: Account
+    /// Of the account's name, as cursors have it.
+    let check: UInt32
+    /// Its place in the order of idleness.
+    let slot: Int
+    private(set) var parts: [PartitionLog] = []
+    /// Events held, in all partitions.
+    private(set) var count = 0
+    /// Connections and waits that follow the account.
+    var subscribers = 0
+    /// The highest sequence that was let go, taken over from those that went before the account came (back).
+    private(set) var letGoSequence: UInt64
+    /// No event of this account that was let go before it came (back) has a later time stamp.
+    let inheritedNewestLetGo: Int64
+    /// Bytes allocated for events, in all partitions.
+    private(set) var eventBytes = 0
+
+    init(account: Account, slot: Int, letGoSequence: UInt64, newestLetGo: Int64) {
+        self.account = account
+        self.slot = slot
+        self.letGoSequence = letGoSequence
+        inheritedNewestLetGo = newestLetGo
+        check = Cursor.check(of: account)
+    }
+
+    /// Bytes that its events and it itself take, the table's share included.
+    var bytes: Int {
+        let name = account.text.utf8.count
+        let text = name > 15 ? name + PartitionLog.arrayHeaderBytes : 0
+        let table =
+            parts.capacity == 0
+            ? 0 : parts.capacity * MemoryLayout<PartitionLog>.stride + PartitionLog.arrayHeaderBytes
+        return Self.fixedBytes + text + table + eventBytes
+    }
+
+    /// The object (112), its slot and links (16), and its share of the table at the load it has on average (60).
+    private static let fixedBytes = 190
+
+    func index(ofPlace place: Int) -> Int? {
+        for index in parts.indices where parts[index].place == place { return index }
+        return nil
+    }
+
+    /// The log of a partition, which begins with this call if it did not stand yet.
+    func index(ofPlace place: Int, orBegin part: @autoclosure () -> PartitionLog) -> Int {
+        if let index = index(ofPlace: place) { return index }
+        // Most accounts live in one partition; room for more is made when there are more.
+        if parts.isEmpty { parts.reserveCapacity(1) }
+        parts.append(part())
+        return parts.count - 1
+    }
+
+    func append(_ event: ThinEvent, to index: Int, at mark: PartitionLog.Mark, isUnstamped: Bool, word: Int) {
+        let before = parts[index].allocatedBytes
+        parts[index].append(event, at: mark, isUnstamped: isUnstamped, word: word)
+        eventBytes += parts[index].allocatedBytes - before
+        count += 1
+    }
+
+    /// Of a full log the event with the oldest time stamp among the firsts of its partitions goes, so that a node that
+    /// loads partition by partition keeps the same events as one that saw them come.
+    func letOldestGo(now: Int64) {
+        var oldest: Int?
+        for index in parts.indices where parts[index].count > 0 {
+            guard let other = oldest else {
+                oldest = index
+                continue
+            }
+            let (mine, its) = (parts[index].firstStamp, parts[other].firstStamp)
+            if mine < its || mine == its && parts[index].partition < parts[other].partition { oldest = index }
+        }
+        guard let oldest else { preconditionFailure("an empty log has nothing to let go") }
+        letFirstGo(of: oldest, now: now)
+    }
+
+    /// Lets go what is older than `horizon`, up to `limit` events; returns how many.
+    func letGo(olderThan horizon: Int64, limit: Int, now: Int64) -> Int {
+        var gone = 0
+        for index in parts.indices {
+            while gone < limit, parts[index].count > 0, parts[index].firstStamp < horizon {
+                letFirstGo(of: index, now: now)
+                gone += 1
+            }
+            if gone > 0 { change(index) { $0.shrink() } }
+        }
+        return gone
+    }
+
+    func letAllGo(now: Int64) {
+        for index in parts.indices { while parts[index].count > 0 { letFirstGo(of: index, now: now) } }
+    }
+
+    private func letFirstGo(of index: Int, now: Int64) {
+        change(index) { $0.letFirstGo(now: now) }
+        letGoSequence = max(letGoSequence, parts[index].base.sequence)
+        count -= 1
+    }
+
+    private func change(_ index: Int, _ body: (inout PartitionLog) -> Void) {
+        eventBytes -= parts[index].allocatedBytes
+        body(&parts[index])
+        eventBytes += parts[index].allocatedBytes
+    }
+}
+
+@available(*, unavailable)
+extension AccountLog: Sendable {}

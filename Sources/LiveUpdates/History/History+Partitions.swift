@@ -1,0 +1,36 @@
+// What others find out about the partitions.
+extension History {
+    /// Opens a partition: it is read from `start` on.
+    ///
+    /// - `began`: all records with later time stamps will be read; nil when `start` is the log's very first offset.
+    /// - `born`: the time stamp of the log's first record, never later than its reading; nil while there is none.
+    /// - `known`: when the log was last known to be this one.
+    ///
+    /// One that is open stays as it is, until a ``reset()``.
+    package func open(_ partition: PartitionName, start: Int64, began: Int64?, born: Int64?, known: Int64) {
+        partitions.open(
+            PartitionState(
+                name: partition, start: start, began: began, born: born, known: known, next: start, end: start,
+                handedOut: start, letGo: start - 1))
+    }
+
+    /// The moment, later than the last one, at which the log was known to be the one that is read.
+    package func setKnown(_ partition: PartitionName, at known: Int64) { partitions.setKnown(partition, at: known) }
+
+    package func setBorn(_ partition: PartitionName, _ born: Int64) { partitions.setBorn(partition, born) }
+
+    /// What a look at the broker gave: its end.
+    package func setEnd(_ partition: PartitionName, _ end: Int64) {
+        let place = partitions.openPlace(of: partition)
+        partitions[place].end = end
+    }
+
+    /// Moves the read position over records that gave no event; never back.
+    package func setNext(_ partition: PartitionName, _ next: Int64) {
+        let place = partitions.openPlace(of: partition)
+        partitions[place].next = max(partitions[place].next, next)
+    }
+
+    /// Begins a wake: everything taken before has been handed out.
+    package func beginWake() { partitions.beginWake() }
+}

@@ -1,0 +1,61 @@
+/// Entities and types of all events of a node, each pair once: events of one kind repeat them, and a number is shorter.
+///
+/// Whoever writes records decides how many pairs there are, so their number is limited; what finds no place any more
+/// stands in the log in full.
+struct Vocabulary {
+    struct Word {
+        let entity: String
+        let type: String
+    }
+
+    /// Kinds of events of a product number some dozens. With the longest names the table takes about 1 MiB.
+    static let maximumWords = 4_096
+    /// Where so many places in a row are taken, whoever chose the names meant them to be.
+    private static let maximumProbes = 16
+    private static let slots = 4 * maximumWords
+
+    /// The first is nobody's: 0 says that the words stand in full.
+    private(set) var words = [Word(entity: "", type: "")]
+    private var table = [UInt16](repeating: 0, count: Self.slots)
+
+    /// The number of an event's entity and type, given at their first appearance; 0 when there is no place for them.
+    mutating func number(of event: ThinEvent) -> Int {
+        var hash = Self.mixed(event.entity, 0x9E37_79B9_7F4A_7C15)
+        hash = Self.mixed(event.type, hash)
+        var slot = Int(truncatingIfNeeded: hash >> 40) & (Self.slots - 1)
+        for _ in 0..<Self.maximumProbes {
+            let number = Int(table[slot])
+            if number == 0 { return add(event, at: slot) }
+            if words[number].entity.isBytewiseEqual(to: event.entity)
+                && words[number].type.isBytewiseEqual(to: event.type)
+            {
+                return number
+            }
+            slot = (slot + 1) & (Self.slots - 1)
+        }
+        return 0
+    }
+
+    private mutating func add(_ event: ThinEvent, at slot: Int) -> Int {
+        guard words.count <= Self.maximumWords else { return 0 }
+        table[slot] = UInt16(words.count)
+        words.append(Word(entity: event.entity, type: event.type))
+        return words.count - 1
+    }
+
+    private static func mixed(_ text: String, _ seed: UInt64) -> UInt64 {
+        let bytes = text.utf8Span.span
+        var hash = seed ^ UInt64(bytes.count)
+        var word: UInt64 = 0
+        for place in bytes.indices {
+            word = word << 8 | UInt64(bytes[place])
+            if place & 7 == 7 {
+                hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
+                hash ^= hash >> 32
+                word = 0
+            }
+        }
+        hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
+        return hash ^ hash >> 32
+    }
+}
