@@ -1,4 +1,4 @@
-/// Reads the body of a response and keeps its beginning.
+/// Reads the body of a response and keeps its beginning, or what was not taken yet.
 ///
 /// It is done when the body is whole or more than `maximumBytes` of it are there; what is over is dropped and told by
 /// ``isTruncated``. Nothing is sized by a length that the peer names.
@@ -59,6 +59,12 @@ package struct BodyReader: Sendable {
             }
             index += 1
         }
+    }
+
+    /// Gives away what there is: a body without end is read piece by piece, and only what waits counts for the limit.
+    package mutating func take() -> [UInt8] {
+        defer { bytes = [] }
+        return bytes
     }
 
     /// The connection has ended: the end of a body without length, a fault for any other that is not whole.

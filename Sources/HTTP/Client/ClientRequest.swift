@@ -66,6 +66,18 @@ package struct UpgradeOffer: Sendable {
         self.key = key
     }
 
+    /// The same address asked for by an ordinary `GET`, whose answer may be a stream or end the connection.
+    package func plainRequest(accept: String) throws(RequestFault) -> [UInt8] {
+        let fields = [(name: "Host", value: host), ("Accept", accept), ("Connection", "close")]
+        return try ClientRequest.serialized(method: "GET", target: target, headers: fields + freeHeaders)
+    }
+
+    private var freeHeaders: [(name: String, value: String)] {
+        headers.filter { header in
+            !Self.reserved.contains { Array(header.name.utf8)[...].equalsIgnoringCase($0) }
+        }
+    }
+
     package func serialized() throws(RequestFault) -> [UInt8] {
         var fields = [
             (name: "Host", value: host), ("Upgrade", "websocket"), ("Connection", "Upgrade"),
@@ -73,9 +85,7 @@ package struct UpgradeOffer: Sendable {
         ]
         if !protocols.isEmpty { fields.append(("Sec-WebSocket-Protocol", protocols.joined(separator: ", "))) }
         if let extensions { fields.append(("Sec-WebSocket-Extensions", extensions)) }
-        fields += headers.filter { header in
-            !Self.reserved.contains { Array(header.name.utf8)[...].equalsIgnoringCase($0) }
-        }
+        fields += freeHeaders
         return try ClientRequest.serialized(method: "GET", target: target, headers: fields)
     }
 }
