@@ -1,17 +1,20 @@
 import Reactor
 
-/// A stream of what changes in an account, kept alive: it connects, comes back after every loss as the server asks, and
-/// fetches a new token when the old one has expired.
+/// A stream of what changes in an account, kept alive: it connects, comes back after every loss as the server asks, goes
+/// on where it was, and fetches a new token when the old one has expired.
 ///
 ///     let client = try LiveClient(LiveClientConfiguration(url: "wss://live.example/live/v1")) {
 ///         try await session.accessToken()
 ///     }
 ///     for try await update in client.updates {
 ///         switch update {
-///         case .connected: await model.reload()
+///         case .resync: await model.reload()
 ///         case .event(let event): await model.reload(event.entity, event.id)
+///         case .live: model.isLive = true
 ///         case .disconnected(let reason, let retry): model.isLive = false
+///         case .connected, .beat, .source: break
 ///         }
+///         if let cursor = update.cursor { model.keep(cursor) }
 ///     }
 ///
 /// Connecting begins with the first look at ``updates``. It ends with ``close()``, when the task that reads is cancelled,

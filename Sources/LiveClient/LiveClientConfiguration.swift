@@ -7,6 +7,11 @@ public struct LiveClientConfiguration: Sendable {
     public var url: String
     /// The path of a PEM file with the authorities to trust instead of the system's.
     public var certificateAuthorities: String?
+    /// Where to begin: a cursor that was kept from the updates of an earlier run. Nil begins with what happens now, and
+    /// with ``LiveResync/start``.
+    public var cursor: LiveCursor?
+    /// The kinds of things to be told of, at most 16; empty tells of all.
+    public var entities: [String] = []
     /// How often the client asks the server for a sign of life. Without an answer within 10 seconds the stream counts
     /// as lost; mobile networks lose connections without a word.
     public var pingInterval: Duration = .seconds(25)
@@ -20,6 +25,9 @@ public struct LiveClientConfiguration: Sendable {
     /// A message of the server: three short words, and room for what later versions may add.
     private static let maximumMessageBytes = 1 << 20
 
+    /// As many as a server takes.
+    private static let maximumEntities = 16
+
     func connection() throws(LiveClientError) -> ConnectionSettings {
         let address: WebSocketURL
         do throws(URLFault) {
@@ -27,7 +35,12 @@ public struct LiveClientConfiguration: Sendable {
         } catch {
             throw .invalidURL(error.explanation)
         }
-        var settings = ConnectionSettings(url: address)
+        guard entities.count <= Self.maximumEntities, entities.allSatisfy({ !$0.isEmpty && !$0.contains(",") }) else {
+            throw .invalidURL("'entities' are 1 to \(Self.maximumEntities) names without commas")
+        }
+        var parameters = [(name: "with", value: "at")]
+        if !entities.isEmpty { parameters.append(("ent", entities.joined(separator: ","))) }
+        var settings = ConnectionSettings(url: address.setting(parameters))
         settings.protocols = ["livegate.v1"]
         settings.limits.maximumMessageBytes = Self.maximumMessageBytes
         settings.pingMilliseconds = UInt64(max(pingInterval / .milliseconds(1), 1))

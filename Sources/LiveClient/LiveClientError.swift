@@ -41,7 +41,7 @@ extension LiveClientError {
             self = .refused(status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
         case .closed(.revoked, let reason): self = .revoked(reason: reason)
         case .notConnected(let failure): self = .invalidRequest(failure.description)
-        case .closed, .broken, .cut, .closeUnanswered, .noPong, .aborted: return nil
+        case .answered, .closed, .broken, .cut, .closeUnanswered, .noPong, .aborted: return nil
         }
     }
 }

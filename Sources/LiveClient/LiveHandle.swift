@@ -16,6 +16,7 @@ final class LiveHandle: Sendable {
     let buffer: UpdateBuffer
     private let loop: EventLoop
     private let settings: ConnectionSettings
+    private let cursor: LiveCursor?
     private let token: @Sendable () async throws -> String
     private let phase = Mutex(Phase.new)
     private let slot = Slot()
@@ -24,6 +25,7 @@ final class LiveHandle: Sendable {
         _ configuration: LiveClientConfiguration, _ token: @escaping @Sendable () async throws -> String
     ) throws(LiveClientError) {
         settings = try configuration.connection()
+        cursor = configuration.cursor
         self.token = token
         buffer = UpdateBuffer(maximumUpdates: configuration.maximumBufferedUpdates)
         do throws(ReactorError) {
@@ -43,9 +45,9 @@ final class LiveHandle: Sendable {
             return true
         }
         guard isFirst else { return }
-        let (settings, token, buffer, loop, slot) = (settings, token, buffer, loop, slot)
+        let (settings, cursor, token, buffer, loop, slot) = (settings, cursor, token, buffer, loop, slot)
         loop.execute {
-            let session = LiveSession(settings, token: token, buffer: buffer, loop: loop)
+            let session = LiveSession(settings, from: cursor, token: token, buffer: buffer, loop: loop)
             slot.session.withLock { $0 = LoopBound(session, loop: loop) }
             session.start()
         }

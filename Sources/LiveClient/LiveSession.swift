@@ -1,5 +1,4 @@
 import HTTP
-import LiveUpdates
 import Reactor
 import Transport
 import WebSocket
@@ -10,11 +9,14 @@ final class LiveSession {
     private let loop: EventLoop
     private let token: @Sendable () async throws -> String
     private let connection: PersistentConnection<LiveSession>
+    /// The newest that was told: where the next stream goes on. Never before its update stands in the buffer.
+    private var cursor: LiveCursor?
 
     init(
-        _ settings: ConnectionSettings, token: @escaping @Sendable () async throws -> String, buffer: UpdateBuffer,
-        loop: EventLoop
+        _ settings: ConnectionSettings, from cursor: LiveCursor?, token: @escaping @Sendable () async throws -> String,
+        buffer: UpdateBuffer, loop: EventLoop
     ) {
+        self.cursor = cursor
         self.buffer = buffer
         self.loop = loop
         self.token = token
@@ -33,6 +35,7 @@ final class LiveSession {
 
     private func push(_ update: LiveUpdate) {
         if !buffer.push(update) { connection.pauseReading() }
+        if let newer = update.cursor { cursor = newer }
     }
 }
 
@@ -54,14 +57,27 @@ extension LiveSession: PersistentConnectionOwner {
     }
 
     private func proceed(token: String) {
-        connection.proceed(headers: [("Authorization", "Bearer " + token)], host: nil)
+        connection.proceed(headers: [("Authorization", "Bearer " + token)], host: nil, since: cursor)
     }
 
-    func connectionOpened(_ opening: Opening) { push(.connected) }
+    func connectionOpened(_ opening: Opening) {
+        push(.connected)
+        // Without a place to go on from, something may have been missed; everything from here on is told.
+        if cursor == nil { push(.resync(.start, nil)) }
+    }
 
     func connectionReceived(_ kind: MessageKind, _ payload: [UInt8]) {
-        guard kind == .text, let event = EventReader.event(payload) else { return }
-        push(.event(event))
+        guard kind == .text else { return }
+        switch StreamMessage(payload) {
+        case .event(let event): push(.event(event))
+        case .live(let cursor): push(.live(cursor))
+        case .beat(let cursor): push(.beat(cursor))
+        case .resync(let why, let cursor): push(.resync(why, cursor))
+        case .source(let source): push(.source(source))
+        // The close that follows says the same.
+        case .bye: break
+        case .changed, .unknownControl, .other: break
+        }
     }
 
     func connectionReceivedPing(_ payload: [UInt8]) {}
@@ -78,28 +94,12 @@ extension LiveSession: PersistentConnectionOwner {
     }
 }
 
-/// Reads the protocol's messages.
-enum EventReader {
-    /// Three keys at one level; later versions may put more beside them.
-    private static let maximumDepth = 16
-
-    /// The event; nil for what is none: control messages, which clients pass over, and anything else.
-    static func event(_ message: [UInt8]) -> LiveEvent? {
-        let limits = JSONLimits(maximumBytes: 1 << 20, maximumDepth: maximumDepth)
-        guard let root = try? JSONDocument(message, limits: limits).root,
-            let entity = try? root.member("ent")?.string, let id = try? root.member("id")?.string,
-            let type = try? root.member("type")?.string
-        else { return nil }
-        return LiveEvent(entity: entity, id: id, type: type)
-    }
-}
-
 extension ConnectionEnding {
     /// For an application's log; what a peer wrote stands in it as it came.
     var summary: String {
         switch self {
         case .notConnected(let failure): failure.description
-        case .refused(let answer): "the server refused with status \(answer.status)"
+        case .refused(let answer), .answered(let answer): "the server refused with status \(answer.status)"
         case .closed(let code, let reason): "the server closed with code \(code.rawValue): \(reason)"
         case .broken(let error): error.description
         case .cut(let how): how

@@ -8,15 +8,19 @@ public struct LiveEvent: Sendable, Hashable {
     public let id: String
     /// What happened: `created`, `updated`, `deleted` or another word that the company's services use.
     public let type: String
+    /// Where to go on behind this event; nil where the server gives none.
+    public let cursor: LiveCursor?
 
     /// Makes an event; the client does, and tests of applications may.
-    public init(entity: String, id: String, type: String) {
+    public init(entity: String, id: String, type: String, cursor: LiveCursor? = nil) {
         self.entity = entity
         self.id = id
         self.type = type
+        self.cursor = cursor
     }
 
-    /// Equal when entity, id and type are the same bytes: identifiers are no text to be normalised.
+    /// Equal when entity, id and type are the same bytes: identifiers are no text to be normalised, and the same event
+    /// may come again with another cursor.
     public static func == (left: LiveEvent, right: LiveEvent) -> Bool {
         left.entity.utf8.elementsEqual(right.entity.utf8) && left.id.utf8.elementsEqual(right.id.utf8)
             && left.type.utf8.elementsEqual(right.type.utf8)
@@ -31,14 +35,79 @@ public struct LiveEvent: Sendable, Hashable {
     }
 }
 
+/// Why an application has to fetch what it shows.
+public enum LiveResync: Sendable, Hashable {
+    /// There was no cursor to go on from: the first stream, or a server that gives none.
+    case start
+    /// Positions have lost their meaning, for example because a topic was made anew.
+    case epoch
+    /// What was missed is no longer in the server's log.
+    case expired
+    /// The cursor is beyond what the broker has.
+    case ahead
+    /// The cursor cannot be read, or is another account's.
+    case invalid
+    /// A reason that a later server may have.
+    case other(String)
+
+    init(why: String) {
+        self =
+            switch why {
+            case "epoch": .epoch
+            case "expired": .expired
+            case "ahead": .ahead
+            case "invalid": .invalid
+            default: .other(why)
+            }
+    }
+
+    /// The protocol's word.
+    package var why: String {
+        switch self {
+        case .start: "start"
+        case .epoch: "epoch"
+        case .expired: "expired"
+        case .ahead: "ahead"
+        case .invalid: "invalid"
+        case .other(let why): why
+        }
+    }
+}
+
+/// Whether the server gets events itself. Times are in milliseconds since 1970.
+public enum LiveSource: Sendable, Hashable {
+    /// The broker cannot be reached: silence says nothing until ``live(since:)``.
+    case stalled(since: Int64?)
+    /// It is reached again; whatever was written meanwhile follows.
+    case live(since: Int64?)
+}
+
 /// What a ``LiveClient`` tells.
 public enum LiveUpdate: Sendable, Equatable {
-    /// A stream has begun: fetch now what is shown. What happened before this moment is not told, everything after
-    /// it is.
+    /// A stream has begun.
     case connected
+    /// Fetch now what is shown: what was missed is not told. Everything after this is.
+    case resync(LiveResync, LiveCursor?)
     /// Something has changed.
     case event(LiveEvent)
-    /// The stream has ended, or an attempt at one failed; after `retry` there is another attempt. What happens until
-    /// the next ``connected`` is missed.
+    /// Everything that was missed has been told, or nothing was; what follows happens now.
+    case live(LiveCursor)
+    /// Nothing new, but a newer cursor, so that silence does not let the old one expire.
+    case beat(LiveCursor)
+    /// The server has lost its own source of events, or found it again.
+    case source(LiveSource)
+    /// The stream has ended, or an attempt at one failed; after `retry` there is another attempt, which goes on where
+    /// this one ended or tells to ``resync(_:_:)``.
     case disconnected(reason: String, retry: Duration)
+
+    /// Where to go on behind this update. Keep it once the update is dealt with, and give it to
+    /// ``LiveClientConfiguration/cursor`` after a restart.
+    public var cursor: LiveCursor? {
+        switch self {
+        case .event(let event): event.cursor
+        case .resync(_, let cursor): cursor
+        case .live(let cursor), .beat(let cursor): cursor
+        case .connected, .source, .disconnected: nil
+        }
+    }
 }

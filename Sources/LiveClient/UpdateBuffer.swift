@@ -45,10 +45,19 @@ final class UpdateBuffer: Sendable {
         return mayGoOn
     }
 
-    /// A stream that brought nothing, and the end before it, are history once that stream has ended too.
+    /// A stream that brought no event, and the end before it, are history once that stream has ended too. But that
+    /// something has to be fetched stays true.
     private static func forgetStream(_ state: inout State) {
-        if state.count > 0, state.updates.last == .connected { state.updates.removeLast() }
-        if state.count > 0, case .disconnected = state.updates.last { state.updates.removeLast() }
+        var resync: LiveUpdate?
+        loop: while state.count > 0, let last = state.updates.last {
+            switch last {
+            case .event: break loop
+            case .resync: resync = resync ?? last
+            case .connected, .live, .beat, .source, .disconnected: break
+            }
+            state.updates.removeLast()
+        }
+        if let resync { state.updates.append(resync) }
     }
 
     /// Ends it behind what it holds; with an error, or without.

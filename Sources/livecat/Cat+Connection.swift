@@ -6,7 +6,13 @@ import WebSocket
 
 extension Cat: PersistentConnectionOwner {
     func connectionPrepares(_ url: WebSocketURL, isSameOrigin: Bool) {
-        guard isSameOrigin else { return connection.proceed(headers: [], host: nil) }
+        // Pages are as large as the server likes: the next one waits for whoever reads.
+        if settings.connection.form == .document, output.isFull, !isEnding {
+            owesRequest = (url, isSameOrigin)
+            return
+        }
+        requestedAt = loop.now
+        guard isSameOrigin else { return connection.proceed(headers: [], host: nil, since: cursor) }
         var headers = settings.credentials
         if let path = settings.tokenFile {
             do throws(StartProblem) {
@@ -16,7 +22,7 @@ extension Cat: PersistentConnectionOwner {
                 return finish(.noInput)
             }
         }
-        connection.proceed(headers: headers, host: settings.host)
+        connection.proceed(headers: headers, host: settings.host, since: cursor)
     }
 
     func connectionOpened(_ opening: Opening) {
@@ -42,10 +48,21 @@ extension Cat: PersistentConnectionOwner {
         if let count = settings.count, received >= count { return }
         // The end does not wait for a reader that stalls.
         if isEnding && output.isFull { return }
-        received += 1
-        screen.show(kind, payload)
+        switch kind {
+        case .text where settings.hasCursors: receive(streamed: payload)
+        case .text where settings.verifies:
+            if case .event(let event) = StreamMessage(payload) { verify(event) }
+            print(kind, payload)
+        default: print(kind, payload)
+        }
         if received == settings.count { return endByItself() }
         if output.isFull && !isEnding { connection.pauseReading() }
+    }
+
+    /// Shows a message and counts it.
+    func print(_ kind: MessageKind, _ payload: [UInt8]) {
+        received += 1
+        screen.show(kind, payload)
     }
 
     func connectionReceivedPing(_ payload: [UInt8]) {

@@ -6,7 +6,9 @@ import WebSocket
 extension Cat {
     /// Reads on, as long as the connection keeps up. A terminal is read always.
     func requestInput() {
-        guard !isEnding, connection.isOpen || screen.editor != nil else { return }
+        guard !isEnding, settings.connection.form == .webSocket, connection.isOpen || screen.editor != nil else {
+            return
+        }
         guard screen.editor != nil || (lines.isEmpty && connection.pendingBytes < Self.maximumPendingBytes) else {
             return
         }

@@ -33,6 +33,14 @@ final class Cat {
     /// We wanted the end: the status is 0 whatever the server makes of it.
     var isEnding = false
     var wasOpened = false
+    /// The newest that was shown: where the next connection goes on.
+    var cursor: LiveCursor?
+    var verification: Verification?
+    /// When the page was asked for that is awaited.
+    var requestedAt: UInt64 = 0
+    var resyncsInARow = 0
+    /// The next page waits until standard output has room.
+    var owesRequest: (url: WebSocketURL, isSameOrigin: Bool)?
     var waitTimer: Timer?
     private var signals: [SignalWatch] = []
 
@@ -40,7 +48,9 @@ final class Cat {
     init(_ settings: CatSettings, loop: EventLoop, isInteractive: Bool) throws(ReactorError) {
         self.settings = settings
         self.loop = loop
-        output = try Output(loop: loop)
+        output = try Output(loop: loop, cursorFile: settings.cursorFile)
+        cursor = settings.cursor
+        verification = settings.verifies ? Verification() : nil
         input = try Input(loop: loop)
         let outputIsTerminal = TerminalMode.isTerminal(STDOUT_FILENO)
         let marksMessages = settings.execute.isEmpty
@@ -63,13 +73,21 @@ final class Cat {
         if terminal != nil {
             signals.append(SignalWatch(SIGCONT, loop: loop) { self.continued() })
         }
-        output.drained = { self.connection.resumeReading() }
+        output.drained = { self.outputDrained() }
+        output.cursorFailed = { self.endByItself() }
         output.failed = { error in self.outputFailed(error) }
         input.received = { piece in self.take(piece) }
         if let milliseconds = settings.durationMilliseconds {
             loop.schedule(afterMilliseconds: milliseconds) { self.endByItself() }
         }
         connection.start(self)
+    }
+
+    private func outputDrained() {
+        connection.resumeReading()
+        guard let (url, isSameOrigin) = owesRequest else { return }
+        owesRequest = nil
+        connectionPrepares(url, isSameOrigin: isSameOrigin)
     }
 
     // MARK: The end
@@ -100,6 +118,11 @@ final class Cat {
 
     func finish(_ status: ExitStatus) {
         screen.removePrompt()
+        var status = status
+        if let verification {
+            screen.notice(verification.summary, verification.missing == 0 ? .control : .error)
+            if verification.missing > 0, status == .success { status = .lost }
+        }
         terminal?.restore()
         output.finish(inputProblem ?? status)
     }

@@ -25,6 +25,14 @@ struct CatSettings {
     var readsSlashCommands: Bool
     var reconnects: Bool
     var allowsColor: Bool
+    /// What comes is read as Livegate's protocol: cursors are followed, control messages told.
+    var hasCursors = false
+    /// Where to begin.
+    var cursor: LiveCursor?
+    var cursorFile: CursorFile?
+    var verifies = false
+    /// Nil: `--sync` ends when it has caught up.
+    var syncWaitSeconds: Int?
 }
 
 /// Why livecat does not even begin.
@@ -70,6 +78,7 @@ extension CatSettings {
         }
         if execute.isEmpty { waitMilliseconds = nil }
         try setVersion(arguments)
+        try setProtocol(arguments)
         try setHeaders(arguments)
         try setProxy(arguments)
         try setTLS(arguments, askPassphrase)

@@ -8,6 +8,7 @@ extension ConnectionEnding {
         switch self {
         case .notConnected: .notConnected
         case .refused: .refused
+        case .answered: .success
         case .closed(.normal, _), .closed(.goingAway, _): .success
         case .closed, .broken, .cut, .closeUnanswered, .noPong, .aborted: .lost
         }
@@ -16,7 +17,7 @@ extension ConnectionEnding {
     /// Whether there was no WebSocket yet.
     var isBeforeOpening: Bool {
         switch self {
-        case .notConnected, .refused: true
+        case .notConnected, .refused, .answered: true
         default: false
         }
     }
@@ -24,7 +25,7 @@ extension ConnectionEnding {
     /// What a browser would call the code: 1006 for an end without a close frame (RFC 6455 §7.1.5).
     var closeCodeAndReason: (code: CloseCode, reason: String)? {
         switch self {
-        case .notConnected, .refused: nil
+        case .notConnected, .refused, .answered: nil
         case .closed(let code, let reason): (code, reason)
         case .broken(let error): (error.closeCode, error.reason)
         case .cut, .closeUnanswered, .noPong, .aborted: (.abnormal, "")
@@ -40,6 +41,7 @@ extension ConnectionEnding {
             let first = "error: unexpected server response: \(answer.status)" + (reason.isEmpty ? "" : " \(reason)")
             guard !answer.body.isEmpty else { return [first] }
             return [first, String(decoding: answer.body, as: UTF8.self).printable + (answer.isTruncated ? "…" : "")]
+        case .answered: return []
         case .closed(let code, let reason):
             return ["disconnected (code: \(code.rawValue), reason: \"\(reason.printable)\")"]
         case .broken(let error): return ["error: \(error.description.printable) (code: \(error.closeCode.rawValue))"]

@@ -44,17 +44,42 @@ enum LivecatCommand {
     static let reconnect = Flag("reconnect", help: "come back after a loss, as the server says or with growing waits")
     static let deflate = Flag("deflate", help: "offer permessage-deflate")
 
+    static let since = SingleOption(
+        "since", .text("CURSOR"), help: "tell first what came after this cursor of a Livegate")
+    static let with = SingleOption(
+        "with", .text("WORDS"), help: "ask for more in each message: at (cursors), ts, or at,ts")
+    static let entities = SingleOption("ent", .text("NAMES"), help: "ask for these entities alone, by comma")
+    static let mode = SingleOption(
+        "mode", .choice("MODE", of: ["changed"]), help: "changed: be told only that something has changed")
+    static let beat = SingleOption(
+        "beat", .integer("SECONDS", in: 5...300), help: "ask for a sign of life with a cursor after so long")
+    static let sse = Flag("sse", help: "read server-sent events instead of a WebSocket; nothing is sent")
+    static let sync = Flag(
+        "sync",
+        help: "ask /sync/v1 (in place of /live/v1) for what came after --since, an event a line, and end when caught "
+            + "up; with --wait go on, each request waiting so long (-1: 55 s)")
+    static let cursorFile = SingleOption(
+        "cursor-file", .file(), help: "go on at the cursor in this file, if it is there, and keep the newest in it")
+    static let verify = Flag(
+        "verify", help: "count what is missing and what is doubled, where ids end with numbers that grow by one")
+
     static let table = Command(
         "livecat", summary: "talk to a WebSocket server, as wscat does",
         details: [
             "In a terminal it prompts for messages and shows what comes behind '< '. In a pipe each message is a line "
                 + "on standard output, everything else goes to standard error, and each line of standard input is sent "
-                + "as a message."
+                + "as a message.",
+            "Of a Livegate, whose cursors are asked for by --since, --with at, --mode changed, --beat, --sse, --sync or "
+                + "--cursor-file, the control messages (live, beat, resync, source, bye) are told on standard error, and "
+                + "with --json as messages; --reconnect goes on behind the last message. A server-sent event is printed "
+                + "as its data; --json shows control events in the form that a WebSocket has.",
         ],
         options: [
             connect, header, subprotocol, origin, version, showPingPong, execute, wait, noCheck, location,
             maximumRedirects, host, auth, tokenFile, authority, certificate, key, passphrase, proxy, slash, noColor,
-            binary, json, count, duration, ping, reconnect, deflate,
+            binary, json, count, duration, ping, reconnect, deflate, since, with, entities, mode, beat, sse, sync,
+            cursorFile,
+            verify,
         ],
         operands: [
             Operand(
@@ -65,8 +90,9 @@ enum LivecatCommand {
             (.success, "a clean close: 1000, 1001, or its own end"),
             (.refused, "the server answered with another status than 101"),
             (.notConnected, "no connection: name, network, TLS, proxy, deadline, or not a WebSocket"),
-            (.lost, "any other close, none, a cut or a broken frame"),
+            (.lost, "any other close, none, a cut or a broken frame; --verify found something missing"),
             (.wrongUse, "wrong use"), (.noInput, "a file cannot be read"),
+            (.output, "standard output or the file of --cursor-file cannot be written"),
         ],
         sections: [
             ManualSection(
@@ -74,6 +100,9 @@ enum LivecatCommand {
                 [
                     .example("livecat -c http://localhost:8080/live/v1 -H \"Authorization: Bearer $TOKEN\""),
                     .example("livecat --token-file token --reconnect --json wss://live.example/live/v1 | jq .text"),
+                    .example("livecat --token-file token --reconnect --cursor-file place wss://live.example/live/v1"),
+                    .example(
+                        "livecat --token-file token --sync --wait 55 --cursor-file place https://live.example/live/v1"),
                     .example("echo hello | livecat wss://echo.example"),
                 ]),
             ManualSection(

@@ -32,7 +32,7 @@ import Reactor
         if isDumb { settings.allowsColor = false }
         let isInteractive =
             TerminalMode.isTerminal(STDIN_FILENO) && TerminalMode.isTerminal(STDOUT_FILENO) && !settings.isJSON
-            && settings.execute.isEmpty && !isDumb
+            && settings.execute.isEmpty && !isDumb && settings.connection.form == .webSocket
         let loop = try EventLoop(label: "livecat")
         let chosen = settings
         loop.execute {

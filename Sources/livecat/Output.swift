@@ -22,6 +22,9 @@ final class Output {
     private let loop: EventLoop
     private let writer: EventLoop
     private var batch: [Piece] = []
+    private let cursorFile: CursorFile?
+    /// The newest that the batch leads to.
+    private var cursor: String?
     /// What standard output has not taken yet.
     private(set) var pendingBytes = 0
     private(set) var isClosed = false
@@ -30,8 +33,12 @@ final class Output {
     /// Called when nobody reads standard output any more, or it fails with another error than that.
     var failed: (_ error: Int32) -> Void = { _ in }
 
-    init(loop: EventLoop) throws(ReactorError) {
+    /// Called when a cursor cannot be kept, which was told.
+    var cursorFailed: () -> Void = {}
+
+    init(loop: EventLoop, cursorFile: CursorFile? = nil) throws(ReactorError) {
         self.loop = loop
+        self.cursorFile = cursorFile
         writer = try EventLoop(label: "output")
     }
 
@@ -39,7 +46,7 @@ final class Output {
 
     func write(_ bytes: [UInt8], to stream: Stream) {
         guard !bytes.isEmpty, !(isClosed && stream == .standardOutput) else { return }
-        if batch.isEmpty { loop.executeNextTick { self.flush() } }
+        requestFlush()
         if stream == .standardOutput { pendingBytes += bytes.count }
         if batch.last?.stream == stream {
             batch[batch.count - 1].bytes += bytes
@@ -48,17 +55,37 @@ final class Output {
         }
     }
 
+    /// Keeps a cursor in the file as soon as everything before is written.
+    func keep(_ cursor: String) {
+        guard !isClosed else { return }
+        requestFlush()
+        self.cursor = cursor
+    }
+
+    private func requestFlush() {
+        if batch.isEmpty && cursor == nil { loop.executeNextTick { self.flush() } }
+    }
+
     private func flush() {
-        let pieces = batch
+        let (pieces, cursor, cursorFile) = (batch, cursor, cursorFile)
         batch = []
+        self.cursor = nil
         let bound = LoopBound(self, loop: loop)
+        if cursor != nil { cursorFile?.announce() }
         writer.execute {
+            var isWritten = true
             for piece in pieces {
                 let error = WholeWrite.write(piece.bytes, to: piece.stream.descriptor)
                 guard piece.stream == .standardOutput else { continue }
+                if error != 0 { isWritten = false }
                 let count = piece.bytes.count
                 bound.loop.execute { bound.value.wrote(count, error: error) }
             }
+            // What could not be written has not been shown.
+            guard isWritten, let cursor, let problem = cursorFile?.keep(cursor) else { return }
+            // Here, because the end may be under way already.
+            _ = WholeWrite.write(Array("error: \(problem)\n".utf8), to: STDERR_FILENO)
+            bound.loop.execute { bound.value.cursorFailed() }
         }
     }
 
@@ -75,7 +102,8 @@ final class Output {
     /// Ends the process when everything is written.
     func finish(_ status: ExitStatus) {
         flush()
-        writer.execute { exit(status.code) }
+        let cursorFile = cursorFile
+        writer.execute { exit(cursorFile?.hasFailed == true ? ExitStatus.output.code : status.code) }
     }
 }
 

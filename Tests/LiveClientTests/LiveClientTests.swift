@@ -41,12 +41,16 @@ import Testing
     @Test func `gives events, and passes over what it does not know`() async throws {
         let server = try ScriptedServer([
             .awaitHead, .upgrade(["Sec-WebSocket-Protocol: livegate.v1"]), Self.frame(Self.event), Self.frame("{}"),
-            Self.frame(#"{"bye":{"code":1}}"#), Self.frame("[1]"), Self.frame("no"),
+            Self.frame(#"{"bye":{"code":1}}"#), Self.frame(#"{"news":{}}"#), Self.frame("[1]"), Self.frame("no"),
             Self.frame(#"{"ent":"a","id":"b","type":"c","at":"x"}"#), Self.frame(#"{"ent":"a","id":1,"type":"c"}"#),
             Self.close(1000), .awaitBytes(8), .close,
         ])
         let (updates, error) = await Self.all(try Self.client(server))
-        #expect(updates == [.connected, Self.incident, .event(LiveEvent(entity: "a", id: "b", type: "c"))])
+        #expect(
+            updates == [
+                .connected, .resync(.start, nil), Self.incident, .event(LiveEvent(entity: "a", id: "b", type: "c")),
+            ])
+        #expect(updates.last?.cursor == LiveCursor("x"))
         #expect(error == nil)
         let head = String(decoding: server.received[0], as: UTF8.self)
         #expect(
@@ -67,7 +71,8 @@ import Testing
         let (updates, error) = await Self.all(client)
         #expect(
             updates == [
-                .connected, .disconnected(reason: "the server closed with code 4401: token expired", retry: .zero),
+                .connected, .resync(.start, nil),
+                .disconnected(reason: "the server closed with code 4401: token expired", retry: .zero),
             ])
         #expect(error == .refused(status: 401, body: ""))
         #expect(String(decoding: server.received.last ?? [], as: UTF8.self).contains("Bearer t2\r\n"))
@@ -80,12 +85,47 @@ import Testing
         let (updates, error) = await Self.all(try Self.client(server))
         #expect(
             updates == [
-                .connected,
+                .connected, .resync(.start, nil),
                 .disconnected(
                     reason: "the server closed with code 1012: restart retry_ms=20", retry: .milliseconds(20)),
-                .connected, Self.incident,
+                .connected, .resync(.start, nil), Self.incident,
             ])
         #expect(error == .revoked(reason: "revoked"))
+    }
+
+    @Test func `goes on behind the last update on the next connection`() async throws {
+        let server = try ScriptedServer(
+            [
+                .awaitHead, .upgrade(), Self.frame(#"{"live":{"at":"one"}}"#),
+                Self.frame(#"{"ent":"incident","id":"P1","type":"created","at":"two"}"#),
+                Self.frame(#"{"bye":{"code":1012,"why":"restart","retry_ms":20}}"#),
+                Self.close(1012, "restart retry_ms=20"),
+                .awaitBytes(8), .close,
+            ],
+            [
+                .awaitHead, .upgrade(), Self.frame(#"{"resync":{"why":"expired","at":"three"}}"#),
+                Self.frame(#"{"live":{"at":"three"}}"#), Self.frame(#"{"source":{"state":"stalled","ts":5}}"#),
+                Self.frame(#"{"beat":{"at":"four"}}"#), Self.frame(Self.event), Self.close(1001), .awaitBytes(8),
+                .close,
+            ],
+            [.awaitHead, .upgrade(), Self.close(1000), .awaitBytes(8), .close])
+        var configuration = LiveClientConfiguration(url: "ws://127.0.0.1:\(server.port)/live/v1?with=ts&since=old")
+        configuration.cursor = LiveCursor("kept")
+        configuration.entities = ["incident", "note"]
+        let (updates, error) = await Self.all(try LiveClient(configuration) { "t" })
+        #expect(error == nil)
+        #expect(
+            updates.filter { if case .disconnected = $0 { false } else { true } } == [
+                .connected, .live(LiveCursor("one")), Self.incident, .connected,
+                .resync(.expired, LiveCursor("three")), .live(LiveCursor("three")), .source(.stalled(since: 5)),
+                .beat(LiveCursor("four")), Self.incident, .connected,
+            ])
+        let targets = server.received.filter { $0.starts(with: Array("GET".utf8)) }.map { head in
+            String(String(decoding: head, as: UTF8.self).split(separator: " ")[1])
+        }
+        #expect(
+            targets
+                == ["kept", "two", "four"].map { "/live/v1?with=at&ent=incident,note&since=\($0)" })
     }
 
     @Test func `tries again when no token can be had`() async throws {
@@ -107,7 +147,7 @@ import Testing
             return
         }
         #expect(reason.contains("Offline") && retry >= .milliseconds(500))
-        #expect(updates.last == .connected)
+        #expect(updates.last == .resync(.start, nil))
     }
 
     @Test func `ends when it is closed, and when its reader is cancelled`() async throws {
@@ -129,6 +169,11 @@ import Testing
         var configuration = LiveClientConfiguration(url: "wss://a")
         configuration.certificateAuthorities = "/no/such/file"
         #expect(throws: LiveClientError.self) { try LiveClient(configuration) { "" } }
+        for names in [["a,b"], [""], [String](repeating: "a", count: 17)] {
+            configuration = LiveClientConfiguration(url: "ws://a")
+            configuration.entities = names
+            #expect(throws: LiveClientError.self) { try LiveClient(configuration) { "" } }
+        }
         let server = try ScriptedServer([.silence])
         let (updates, error) = await Self.all(try Self.client(server) { "a\r\nX: b" })
         #expect(updates.isEmpty)
@@ -177,6 +222,20 @@ import Testing
         var updates: [LiveUpdate] = []
         while let update = try await buffer.next() { updates.append(update) }
         #expect(updates == [gone(99), .connected, Self.event(1), gone(100)])
+    }
+
+    @Test func `keeps that something must be fetched, though the stream has gone`() async throws {
+        let buffer = UpdateBuffer(maximumUpdates: 4)
+        for number in 0..<100 {
+            _ = buffer.push(.connected)
+            if number % 2 == 0 { _ = buffer.push(.resync(.expired, LiveCursor("\(number)"))) }
+            _ = buffer.push(.live(LiveCursor("\(number)")))
+            _ = buffer.push(.disconnected(reason: "\(number)", retry: .zero))
+        }
+        buffer.finish(nil)
+        var updates: [LiveUpdate] = []
+        while let update = try await buffer.next() { updates.append(update) }
+        #expect(updates == [.resync(.expired, LiveCursor("98")), .disconnected(reason: "99", retry: .zero)])
     }
 
     @Test func `ends with its error once, behind what it holds`() async throws {

@@ -15,7 +15,7 @@ import WebSocket
         var offer = UpgradeOffer(target: "/", host: "a", key: key)
         offer.protocols = ["livegate.v1"]
         offer.extensions = deflate?.text
-        return OpeningHandshake(offer, deflate: deflate, maximumRefusalBytes: 8)
+        return OpeningHandshake(offer, deflate: deflate, maximumBodyBytes: 8)
     }
 
     /// The first progress that is not `needMore`, for an answer that comes in two pieces.
@@ -73,7 +73,7 @@ import WebSocket
     }
 
     @Test func `cuts the body of a refusal at the limit`() {
-        func refused(_ body: String) -> RefusedAnswer? {
+        func refused(_ body: String) -> ServerAnswer? {
             let answer = "HTTP/1.1 500 No\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
             guard case .refused(let refused) = Self.progress(answer, cut: 0).progress else { return nil }
             return refused

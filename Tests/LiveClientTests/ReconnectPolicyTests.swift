@@ -8,7 +8,7 @@ import WebSocket
     static func refused(_ status: Int, _ fields: (String, String)...) -> ConnectionEnding {
         var headers = HeaderFields()
         for (name, value) in fields { headers.append(name, value) }
-        return .refused(RefusedAnswer(status: status, reason: [], headers: headers, body: [], isTruncated: false))
+        return .refused(ServerAnswer(status: status, reason: [], headers: headers, body: [], isTruncated: false))
     }
 
     static func closed(_ code: UInt16, _ reason: String = "") -> ConnectionEnding {

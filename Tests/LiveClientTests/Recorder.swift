@@ -19,13 +19,13 @@ enum Told: Equatable, Sendable {
 
 /// A connection on a loop of its own, seen from a test.
 final class Recorder: ConnectionOwner, Sendable {
-    typealias Reaction = @Sendable (WebSocketConnection<Recorder>, Told) -> Void
+    typealias Reaction = @Sendable (ClientConnection<Recorder>, Told) -> Void
 
     let loop: EventLoop
     private let stream: AsyncStream<Told>
     private let sink: AsyncStream<Told>.Continuation
     private let reaction: Reaction
-    private let connection = Mutex<LoopBound<WebSocketConnection<Recorder>>?>(nil)
+    private let connection = Mutex<LoopBound<ClientConnection<Recorder>>?>(nil)
 
     /// Connects at once.
     init(_ settings: ConnectionSettings, reaction: @escaping Reaction = { _, _ in }) throws {
@@ -34,7 +34,7 @@ final class Recorder: ConnectionOwner, Sendable {
         self.reaction = reaction
         let loop = loop
         loop.wait { [self] in
-            let connection = WebSocketConnection<Recorder>(settings, on: TransportLoop(loop: loop))
+            let connection = ClientConnection<Recorder>(settings, on: TransportLoop(loop: loop))
             let bound = LoopBound(connection, loop: loop)
             self.connection.withLock { $0 = bound }
             connection.start(self)
@@ -42,7 +42,7 @@ final class Recorder: ConnectionOwner, Sendable {
     }
 
     /// Runs work with the connection on its loop.
-    func perform(_ work: @escaping @Sendable (WebSocketConnection<Recorder>) -> Void) {
+    func perform(_ work: @escaping @Sendable (ClientConnection<Recorder>) -> Void) {
         let bound = connection.withLock { $0 }
         loop.wait { if let bound { work(bound.value) } }
     }

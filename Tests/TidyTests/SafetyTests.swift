@@ -17,7 +17,7 @@ struct SafetyTests {
         "Sources/Gateway/Auth/BoundedFile.swift",
         // The terminal, standard input, the clock.
         "Sources/livecat/Input.swift", "Sources/livecat/Main.swift", "Sources/livecat/Terminal/TerminalMode.swift",
-        "Sources/livecat/TokenFile.swift", "Sources/livecat/WallClock.swift",
+        "Sources/livecat/TokenFile.swift", "Sources/livecat/CursorFile.swift", "Sources/livecat/WallClock.swift",
         // Counters of the kernel, and calls that are measured.
         "Sources/livebench/BenchEvent.swift", "Sources/livebench/Calibration.swift",
         "Sources/livebench/GatewayProcess.swift",

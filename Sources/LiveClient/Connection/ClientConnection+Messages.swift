@@ -1,9 +1,10 @@
 import TLS
 import WebSocket
 
-extension WebSocketConnection {
+extension ClientConnection {
     /// Whether messages can be sent.
     package var isOpen: Bool {
+        if case .streaming = phase { return ending == nil }
         guard case .open = phase, ending == nil, let current = session?.phase else { return false }
         return current == .open
     }
@@ -104,6 +105,7 @@ extension WebSocketConnection {
     ///
     /// - Precondition: the code may be sent, and the reason has at most ``CloseCode/maximumReasonBytes``.
     package func close(_ code: CloseCode = .normal, reason: String = "") {
+        if case .streaming = phase { return end(.closed(code, reason: reason)) }
         guard case .open = phase else { return abort() }
         guard isOpen else { return }
         session?.close(code, reason: reason)

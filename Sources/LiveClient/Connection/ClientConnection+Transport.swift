@@ -4,13 +4,13 @@ import TLS
 import Transport
 import WebSocket
 
-extension WebSocketConnection: TransportOwner {
+extension ClientConnection: TransportOwner {
     package func transportOpened() {
         do throws(RequestFault) {
             switch phase {
             case .askingProxy: transport?.write(try settings.proxy?.request(to: settings.authority) ?? [])
             case .shakingHands(let handshake): transport?.write(try handshake.request())
-            case .new, .connecting, .open, .ended: break
+            case .new, .connecting, .open, .streaming, .ended: break
             }
         } catch {
             end(.notConnected(.badRequest(error)))
@@ -23,6 +23,7 @@ extension WebSocketConnection: TransportOwner {
         case .askingProxy(let parser): receiveProxy(parser, bytes)
         case .shakingHands(let handshake): receiveHandshake(handshake, bytes)
         case .open: receiveFrames(bytes)
+        case .streaming(let reading): receiveEvents(reading, bytes)
         case .new, .connecting, .ended: break
         }
     }
@@ -61,6 +62,12 @@ extension WebSocketConnection: TransportOwner {
         switch progress {
         case .needMore: break
         case .refused(let answer): end(.refused(answer), afterFlush: true)
+        case .answered(let answer): end(.answered(answer), afterFlush: true)
+        case .stream(let opening, let framing, let consumed):
+            openStream(opening, framing)
+            if ending == nil, case .streaming(let reading) = phase {
+                receiveEvents(reading, bytes.extracting(consumed..<bytes.count))
+            }
         case .failed(let failure): end(.notConnected(failure), afterFlush: true)
         case .open(let opening, let consumed):
             open(opening)
@@ -83,15 +90,31 @@ extension WebSocketConnection: TransportOwner {
         let failure: ConnectFailure
         switch end {
         case .tls(let tls):
-            if case .open = phase { return .cut(tls.description) }
+            if isEstablished { return cut(tls.description) }
             failure = .tls(tls.description)
         case .stream(let stream):
-            if case .open = phase { return .cut(stream.explanation) }
+            if isEstablished { return cut(stream.explanation) }
             failure = .cut(stream.explanation)
         }
         // A body without a length ends with the connection.
-        if case .shakingHands(let handshake) = phase, let refused = handshake.refused { return .refused(refused) }
-        return .notConnected(failure)
+        guard case .shakingHands(var handshake) = phase else { return .notConnected(failure) }
+        switch handshake.end() {
+        case .answered(let answer): return .answered(answer)
+        default: return refusal(handshake) ?? .notConnected(failure)
+        }
+    }
+
+    private var isEstablished: Bool {
+        switch phase {
+        case .open, .streaming: true
+        default: false
+        }
+    }
+
+    /// An event stream that said `bye` ends as it said.
+    private func cut(_ how: String) -> ConnectionEnding {
+        if case .streaming(let reading) = phase, let goodbye = reading.goodbye { return goodbye }
+        return .cut(how)
     }
 }
 

@@ -4,11 +4,12 @@ import TLS
 import Transport
 import WebSocket
 
-/// One WebSocket of a client, from the first packet to the last: connects, says TLS, asks a proxy, shakes hands, and
-/// then carries messages. Lives on a loop and tells its owner, which it holds until the end.
+/// One connection of a client, from the first packet to the last: connects, says TLS, asks a proxy, shakes hands, and
+/// then carries messages, as a WebSocket, or as server-sent events one way; or it brings one document and ends. Lives on
+/// a loop and tells its owner, which it holds until the end.
 ///
 /// It opens once and never comes back; who wants that makes another one.
-package final class WebSocketConnection<Owner: ConnectionOwner> {
+package final class ClientConnection<Owner: ConnectionOwner> {
     enum Phase {
         case new
         case connecting(Connector)
@@ -16,6 +17,7 @@ package final class WebSocketConnection<Owner: ConnectionOwner> {
         case shakingHands(OpeningHandshake)
         /// Frames flow, or the end of them is being said.
         case open
+        case streaming(EventStreamReading)
         case ended
     }
 
@@ -23,7 +25,7 @@ package final class WebSocketConnection<Owner: ConnectionOwner> {
     let shared: TransportLoop
     var owner: Owner?
     var phase = Phase.new
-    var transport: Transport<WebSocketConnection<Owner>>?
+    var transport: Transport<ClientConnection<Owner>>?
     var session: WebSocketSession?
     var heartbeat = Heartbeat()
     /// Of the step that is under way: connecting, closing, lingering.
@@ -34,6 +36,8 @@ package final class WebSocketConnection<Owner: ConnectionOwner> {
     var ending: ConnectionEnding?
     var events: [WebSocketEvent] = []
     var isPaused = false
+    /// Whether something came since the last look.
+    var isAlive = false
 
     package init(_ settings: ConnectionSettings, on shared: TransportLoop) {
         precondition(!settings.url.isSecure || settings.tls != nil, "wss needs a TLS context")
@@ -48,7 +52,7 @@ package final class WebSocketConnection<Owner: ConnectionOwner> {
         guard case .new = phase else { preconditionFailure("a connection is started once") }
         self.owner = owner
         let limit = settings.limits.connectMilliseconds
-        setDeadline(limit) { $0.connectIsLate() }
+        setDeadline(limit + settings.limits.patienceMilliseconds) { $0.connectIsLate() }
         if let proxy = settings.proxy, proxy.isSecure, settings.url.isSecure {
             loop.executeNextTick { self.finish(.notConnected(.secureProxyForSecureServer)) }
             return
@@ -82,7 +86,7 @@ package final class WebSocketConnection<Owner: ConnectionOwner> {
 
     private func begin(_ descriptor: consuming FileDescriptor, _ next: Phase) throws(ReactorError) {
         do throws(TLSError) {
-            let transport = try Transport<WebSocketConnection<Owner>>(
+            let transport = try Transport<ClientConnection<Owner>>(
                 descriptor, security: settings.firstSecurity, on: shared)
             self.transport = transport
             phase = next
@@ -94,27 +98,35 @@ package final class WebSocketConnection<Owner: ConnectionOwner> {
 
     func makeHandshake() -> OpeningHandshake {
         OpeningHandshake(
-            settings.offer(), deflate: settings.deflate, maximumRefusalBytes: settings.limits.maximumRefusalBytes)
+            settings.offer(), form: settings.form, deflate: settings.deflate,
+            maximumBodyBytes: settings.form == .document
+                ? settings.limits.maximumDocumentBytes : settings.limits.maximumRefusalBytes)
     }
 
     private func connectIsLate() {
         switch phase {
-        case .new, .open, .ended: return
+        case .new, .open, .streaming, .ended: return
         case .connecting(let connector):
             connector.cancel()
             finish(.notConnected(.deadline(milliseconds: settings.limits.connectMilliseconds)))
         case .askingProxy:
             end(.notConnected(.deadline(milliseconds: settings.limits.connectMilliseconds)))
         case .shakingHands(let handshake):
-            let refused = handshake.refused.map(ConnectionEnding.refused)
-            end(refused ?? .notConnected(.deadline(milliseconds: settings.limits.connectMilliseconds)))
+            let limit = settings.limits.connectMilliseconds + settings.limits.patienceMilliseconds
+            end(refusal(handshake) ?? .notConnected(.deadline(milliseconds: limit)))
         }
+    }
+
+    /// A refusal counts even where its body is cut; half of a document is none.
+    func refusal(_ handshake: OpeningHandshake) -> ConnectionEnding? {
+        guard let refused = handshake.refused, settings.form != .document else { return nil }
+        return .refused(refused)
     }
 
     // MARK: Ending
 
     /// Replaces the deadline of the step before.
-    func setDeadline(_ milliseconds: UInt64, _ expired: @escaping (WebSocketConnection<Owner>) -> Void) {
+    func setDeadline(_ milliseconds: UInt64, _ expired: @escaping (ClientConnection<Owner>) -> Void) {
         clearDeadline()
         deadline = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
             guard let self else { return }
@@ -152,12 +164,12 @@ package final class WebSocketConnection<Owner: ConnectionOwner> {
         case .connecting(let connector):
             ending = .aborted
             connector.cancel()
-        case .askingProxy, .shakingHands, .open: end(.aborted)
+        case .askingProxy, .shakingHands, .open, .streaming: end(.aborted)
         }
     }
 }
 
-@available(*, unavailable) extension WebSocketConnection: Sendable {}
+@available(*, unavailable) extension ClientConnection: Sendable {}
 
 extension ConnectionSettings {
     /// How the first byte goes out: to the proxy, or to the server.

@@ -1,13 +1,16 @@
 import WebSocket
 
-/// What a ``WebSocketConnection`` tells the one that uses it. All of it comes on the connection's loop.
+/// What a ``ClientConnection`` tells the one that uses it. All of it comes on the connection's loop.
 ///
 /// Any method of the connection may be called from any of these, closing included.
 package protocol ConnectionOwner: AnyObject {
-    /// The server said 101. Before everything but the end.
+    /// The server said 101, or began its stream. Before everything but the end.
     func connectionOpened(_ opening: Opening)
 
     func connectionReceived(_ kind: MessageKind, _ payload: [UInt8])
+
+    /// An event stream has come to a place that can be resumed from; behind the message that leads there.
+    func connectionReached(_ cursor: LiveCursor)
 
     /// A ping came; it was answered.
     func connectionReceivedPing(_ payload: [UInt8])
@@ -25,6 +28,7 @@ package protocol ConnectionOwner: AnyObject {
 }
 
 extension ConnectionOwner {
+    package func connectionReached(_ cursor: LiveCursor) {}
     package func connectionReceivedPing(_ payload: [UInt8]) {}
     package func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?) {}
     package func connectionDrained() {}

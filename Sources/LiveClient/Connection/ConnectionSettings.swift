@@ -2,9 +2,19 @@ import HTTP
 import TLS
 import WebSocket
 
-/// What it takes to open one WebSocket.
+/// What a client asks a server for.
+package enum StreamForm: Sendable, Equatable {
+    case webSocket
+    /// Server-sent events.
+    case eventStream
+    /// One answer, for example a page of `/sync/v1`.
+    case document
+}
+
+/// What it takes to open one connection.
 package struct ConnectionSettings: Sendable {
     package var url: WebSocketURL
+    package var form = StreamForm.webSocket
     /// For `wss`; required there.
     package var tls: TLSContext?
     package var proxy: ProxyServer?

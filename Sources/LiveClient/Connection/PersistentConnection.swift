@@ -4,28 +4,6 @@ import TLS
 import Transport
 import WebSocket
 
-/// What a ``PersistentConnection`` tells the one that uses it. All of it comes on its loop.
-package protocol PersistentConnectionOwner: AnyObject {
-    /// An attempt is about to be made: call ``PersistentConnection/proceed(headers:host:)``, now or later on the loop.
-    ///
-    /// - Parameter isSameOrigin: false where a redirect leads away from the server that credentials are meant for.
-    func connectionPrepares(_ url: WebSocketURL, isSameOrigin: Bool)
-
-    func connectionOpened(_ opening: Opening)
-    func connectionReceived(_ kind: MessageKind, _ payload: [UInt8])
-    func connectionReceivedPing(_ payload: [UInt8])
-    func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?)
-    func connectionDrained()
-
-    /// A server's redirect is followed.
-    func connectionRedirected(to url: WebSocketURL)
-
-    /// An attempt, or the connection that came of it, has ended.
-    ///
-    /// - Parameter retryMilliseconds: after so long there is another attempt; nil: it is over, and nothing follows.
-    func connectionEnded(_ ending: ConnectionEnding, retryMilliseconds: UInt64?)
-}
-
 /// A connection that is made anew: it follows redirects, and comes back where the protocol says that a client does.
 ///
 /// Lives on a loop; holds its owner until it is over.
@@ -34,7 +12,7 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
         case new
         /// The owner was asked to prepare an attempt.
         case preparing
-        case trying(WebSocketConnection<PersistentConnection<Owner>>)
+        case trying(ClientConnection<PersistentConnection<Owner>>)
         case waiting(Timer)
         case over
     }
@@ -66,7 +44,7 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     private var loop: EventLoop { shared.loop }
 
     /// The open connection, or the attempt at one.
-    private var connection: WebSocketConnection<PersistentConnection<Owner>>? {
+    private var connection: ClientConnection<PersistentConnection<Owner>>? {
         if case .trying(let connection) = state { connection } else { nil }
     }
 
@@ -81,18 +59,23 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
         owner?.connectionPrepares(path.current, isSameOrigin: path.isSameOrigin)
     }
 
+    private func prepare(afterMilliseconds milliseconds: UInt64) {
+        state = .waiting(loop.schedule(afterMilliseconds: milliseconds) { [weak self] in self?.prepare() })
+    }
+
     /// Makes the attempt that was being prepared.
     ///
     /// - Parameters:
     ///   - headers: beside those of the settings.
     ///   - host: the value of `Host` where it is not the address's own.
-    package func proceed(headers: [(name: String, value: String)], host: String?) {
+    ///   - since: where to go on; it takes the place of the address's own `since`.
+    package func proceed(headers: [(name: String, value: String)], host: String?, since: LiveCursor? = nil) {
         guard case .preparing = state, !isClosing else { return }
         var settings = settings
-        settings.url = path.current
+        settings.url = path.current.setting(since.map { [("since", $0.text)] } ?? [])
         settings.host = host
         settings.headers += headers
-        let connection = WebSocketConnection<PersistentConnection<Owner>>(settings, on: shared)
+        let connection = ClientConnection<PersistentConnection<Owner>>(settings, on: shared)
         state = .trying(connection)
         connection.start(self)
     }
@@ -164,6 +147,8 @@ extension PersistentConnection: ConnectionOwner {
         owner?.connectionReceived(kind, payload)
     }
 
+    package func connectionReached(_ cursor: LiveCursor) { owner?.connectionReached(cursor) }
+
     package func connectionReceivedPing(_ payload: [UInt8]) { owner?.connectionReceivedPing(payload) }
 
     package func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?) {
@@ -176,20 +161,30 @@ extension PersistentConnection: ConnectionOwner {
         let stood = openedAt.map { loop.now - $0 }
         openedAt = nil
         if isClosing { return finish(ending) }
+        var ending = ending
+        if case .answered(let answer) = ending {
+            if follows(answer) { return }
+            switch owner?.connectionAnswered(answer) ?? .done {
+            case _ where isClosing: return finish(ending)
+            case .done: return finish(ending)
+            case .again(let milliseconds):
+                policy.succeeded()
+                path = RedirectPath(settings.url)
+                return prepare(afterMilliseconds: milliseconds)
+            case .refused: ending = .refused(answer)
+            }
+        }
         if case .refused(let answer) = ending, follows(answer) { return }
         // The next attempt asks the server that the user named.
         path = RedirectPath(settings.url)
-        guard reconnects,
+        guard reconnects || ending.isPostponement && settings.form == .document,
             case .wait(let milliseconds) = policy.verdict(on: ending, openMilliseconds: stood, random: Random.word())
         else { return finish(ending) }
-        state = .waiting(
-            loop.schedule(afterMilliseconds: milliseconds) { [weak self] in
-                self?.prepare()
-            })
+        prepare(afterMilliseconds: milliseconds)
         owner?.connectionEnded(ending, retryMilliseconds: milliseconds)
     }
 
-    private func follows(_ answer: RefusedAnswer) -> Bool {
+    private func follows(_ answer: ServerAnswer) -> Bool {
         guard let maximumRedirects, let location = answer.redirect else { return false }
         do throws(RedirectPath.Problem) {
             try path.follow(location, maximum: maximumRedirects)

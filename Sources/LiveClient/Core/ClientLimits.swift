@@ -8,6 +8,12 @@ package struct ClientLimits: Sendable, Equatable {
     package var maximumControlFramesPerSecond = 1000
     /// From the first step of connecting to the whole answer, absolute: bytes that trickle in do not prolong it.
     package var connectMilliseconds: UInt64 = 10_000
+    /// How much longer an answer may take than ``connectMilliseconds``: the wait of a long poll.
+    package var patienceMilliseconds: UInt64 = 0
+    /// An event stream that brings nothing for so long is lost: a server writes a comment every 25 s.
+    package var silenceMilliseconds: UInt64 = 75_000
+    /// What is kept of the body of a document.
+    package var maximumDocumentBytes = 16 << 20
     /// From our close frame to the server's.
     package var closeMilliseconds: UInt64 = 5_000
     /// From the exchange of close frames to the server's closing of the connection, which RFC 6455 §7.1.1 wants to come

@@ -1,15 +1,15 @@
 import HTTP
 import WebSocket
 
-/// An answer to the handshake with another status than 101.
-package struct RefusedAnswer: Equatable, Sendable {
+/// An answer that is neither 101 nor a stream: a refusal, or the document that was asked for.
+package struct ServerAnswer: Equatable, Sendable {
     package let status: Int
     /// The reason phrase, as the server sent it.
     package let reason: [UInt8]
     package let headers: HeaderFields
     /// The beginning of the body, as far as it came in time.
     package let body: [UInt8]
-    /// The body was longer than ``ClientLimits/maximumRefusalBytes``.
+    /// The body was longer than ``ClientLimits/maximumRefusalBytes``, or than the largest document.
     package let isTruncated: Bool
 
     /// `Retry-After` in milliseconds, where it is a number of seconds and no more than a day.
@@ -29,13 +29,23 @@ package struct RefusedAnswer: Equatable, Sendable {
     }
 }
 
+extension ConnectionEnding {
+    /// The server asks to come back at a certain time, instead of answering.
+    var isPostponement: Bool {
+        guard case .refused(let answer) = self else { return false }
+        return [429, 503].contains(answer.status) && answer.retryAfterMilliseconds != nil
+    }
+}
+
 /// How a connection ended.
 package enum ConnectionEnding: Equatable, Sendable {
     /// There never was one.
     case notConnected(ConnectFailure)
     /// The server answered, and not with 101.
-    case refused(RefusedAnswer)
-    /// Close frames went both ways; the server's code, `.noStatus` where its frame was empty.
+    case refused(ServerAnswer)
+    /// What ``StreamForm/document`` asks for: the whole answer, whatever its status.
+    case answered(ServerAnswer)
+    /// Close frames went both ways, or an event stream said `bye`; the server's code, `.noStatus` where its frame was empty.
     case closed(CloseCode, reason: String)
     /// The server broke a rule of WebSocket; it was told.
     case broken(WebSocketError)

@@ -11,27 +11,33 @@ package struct Opening: Equatable, Sendable {
     package let headers: HeaderFields
 }
 
-/// The client's side of the opening handshake, without its connection: a request, then the bytes of the answer.
+/// The client's side of the opening, without its connection: a request, then the bytes of the answer.
 struct OpeningHandshake {
     enum Progress: Equatable {
         case needMore
         /// The first `consumed` bytes of the input belonged to the answer; what follows are frames.
         case open(Opening, consumed: Int)
-        case refused(RefusedAnswer)
+        /// A stream of events, with how it ends; what follows in the input belongs to it.
+        case stream(Opening, BodyFraming, consumed: Int)
+        case refused(ServerAnswer)
+        case answered(ServerAnswer)
         case failed(ConnectFailure)
     }
 
     private let offer: UpgradeOffer
+    private let form: StreamForm
     private let accept: String
     private let deflate: DeflateOffer?
-    private let maximumRefusalBytes: Int
+    private let maximumBodyBytes: Int
     private var parser = ResponseParser()
     private var refusal: (head: ResponseHead, body: BodyReader)?
 
-    init(_ offer: UpgradeOffer, deflate: DeflateOffer?, maximumRefusalBytes: Int) {
+    /// - Parameter maximumBodyBytes: of a refusal, or of the document.
+    init(_ offer: UpgradeOffer, form: StreamForm = .webSocket, deflate: DeflateOffer?, maximumBodyBytes: Int) {
         self.offer = offer
+        self.form = form
         self.deflate = deflate
-        self.maximumRefusalBytes = maximumRefusalBytes
+        self.maximumBodyBytes = maximumBodyBytes
         accept = Base64.encode(Digest.sha1(WebSocketKey.acceptInput(offer.key.utf8)))
     }
 
@@ -39,7 +45,13 @@ struct OpeningHandshake {
     static func makeKey() -> String { Base64.encode(Random.bytes(16)) }
 
     /// What the client sends.
-    func request() throws(RequestFault) -> [UInt8] { try offer.serialized() }
+    func request() throws(RequestFault) -> [UInt8] {
+        switch form {
+        case .webSocket: try offer.serialized()
+        case .eventStream: try offer.plainRequest(accept: "text/event-stream")
+        case .document: try offer.plainRequest(accept: "application/json")
+        }
+    }
 
     mutating func receive(_ bytes: Span<UInt8>) -> Progress {
         if refusal != nil { return readBody(bytes) }
@@ -47,9 +59,14 @@ struct OpeningHandshake {
         case .needMore: return .needMore
         case .failed(let fault): return .failed(.badAnswer(fault))
         case .head(let head, let consumed):
-            if head.status == 101 { return open(head, consumed: consumed) }
+            if head.status == 101, form == .webSocket { return open(head, consumed: consumed) }
             do throws(ResponseFault) {
-                refusal = (head, BodyReader(try head.framing(), maximumBytes: maximumRefusalBytes))
+                let framing = try head.framing()
+                if isStream(head) {
+                    let opening = Opening(subprotocol: nil, deflate: nil, headers: head.headers)
+                    return .stream(opening, framing, consumed: consumed)
+                }
+                refusal = (head, BodyReader(framing, maximumBytes: maximumBodyBytes))
             } catch {
                 // Where its body ends is not known; the status is, and that is what people need.
                 refusal = (head, BodyReader(.none, maximumBytes: 0))
@@ -64,8 +81,27 @@ struct OpeningHandshake {
         } catch {
             return refused.map(Progress.refused) ?? .failed(.badAnswer(error))
         }
-        guard let refusal, refusal.body.isDone, let refused else { return .needMore }
-        return .refused(refused)
+        return whole ?? .needMore
+    }
+
+    private var whole: Progress? {
+        guard let refusal, refusal.body.isDone, let refused else { return nil }
+        return form == .document ? .answered(refused) : .refused(refused)
+    }
+
+    /// The connection has ended, which is how a body without a length does.
+    mutating func end() -> Progress? {
+        try? refusal?.body.end()
+        return whole
+    }
+
+    /// RFC 9110 §8.3.1: parameters may follow the type.
+    private func isStream(_ head: ResponseHead) -> Bool {
+        guard form == .eventStream, head.status == 200, let type = head.headers.text("content-type") else {
+            return false
+        }
+        let name = type.utf8.prefix { $0 != UInt8(ascii: ";") }
+        return String(decoding: name, as: UTF8.self).lowercased().hasPrefix("text/event-stream")
     }
 
     private func open(_ head: ResponseHead, consumed: Int) -> Progress {
@@ -87,9 +123,9 @@ struct OpeningHandshake {
 
     /// The refusal as far as it has come; nil while there is no head. It is what there is when the time is up or the
     /// connection ends.
-    var refused: RefusedAnswer? {
+    var refused: ServerAnswer? {
         guard let (head, body) = refusal else { return nil }
-        return RefusedAnswer(
+        return ServerAnswer(
             status: head.status, reason: head.reason, headers: head.headers, body: body.bytes,
             isTruncated: body.isTruncated)
     }

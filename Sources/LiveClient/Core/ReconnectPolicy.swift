@@ -30,6 +30,12 @@ package struct ReconnectPolicy: Sendable {
 
     package init(refreshesToken: Bool = false) { self.refreshesToken = refreshesToken }
 
+    /// A document came: the row of failures has ended.
+    package mutating func succeeded() {
+        failures = 0
+        refreshedToken = false
+    }
+
     /// Decides on an ending.
     ///
     /// - Parameters:
@@ -53,7 +59,7 @@ package struct ReconnectPolicy: Sendable {
             // All that were refused together were told the same time: up to half of it more spreads them.
             return .wait(milliseconds: later(UInt64(asked), spread: max(UInt64(asked) / 2, 1000), random))
         case .closed(let code, let reason): return verdict(code, reason, random)
-        case .aborted: return .stop
+        case .aborted, .answered: return .stop
         case .notConnected(.badRequest), .notConnected(.secureProxyForSecureServer): return .stop
         case .notConnected, .broken, .cut, .closeUnanswered, .noPong: return backOff(random)
         }

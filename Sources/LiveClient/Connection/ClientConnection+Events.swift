@@ -1,0 +1,48 @@
+import HTTP
+
+/// The connection as a stream of server-sent events.
+extension ClientConnection {
+    /// How often a look is taken whether anything came.
+    private static var looksPerSilence: UInt64 { 3 }
+
+    func openStream(_ opening: Opening, _ framing: BodyFraming) {
+        clearDeadline()
+        phase = .streaming(EventStreamReading(framing, maximumMessageBytes: settings.limits.maximumMessageBytes))
+        isAlive = true
+        listen(silentLooks: 0)
+        owner?.connectionOpened(opening)
+    }
+
+    func receiveEvents(_ reading: EventStreamReading, _ bytes: Span<UInt8>) {
+        var reading = reading
+        isAlive = true
+        do throws(EventStreamReading.Fault) {
+            let messages = try reading.receive(bytes)
+            phase = .streaming(reading)
+            for message in messages {
+                // The owner may have closed it for what it was told before.
+                guard ending == nil else { return }
+                owner?.connectionReceived(.text, message.payload)
+                if let cursor = message.cursor { owner?.connectionReached(cursor) }
+            }
+            if reading.isDone { end(reading.goodbye ?? .cut("the server ended the stream")) }
+        } catch {
+            end(.cut(error.text))
+        }
+    }
+
+    /// A stream whose way is gone brings nothing, not even its end.
+    private func listen(silentLooks: UInt64) {
+        let pause = settings.limits.silenceMilliseconds / Self.looksPerSilence
+        pingTimer = loop.schedule(afterMilliseconds: pause) { [weak self] in
+            guard let self, case .streaming = self.phase, self.ending == nil else { return }
+            // What we do not read cannot be missed.
+            let silent = self.isAlive || self.isPaused ? 0 : silentLooks + 1
+            self.isAlive = false
+            guard silent < Self.looksPerSilence else {
+                return self.end(.cut("nothing came for \(self.settings.limits.silenceMilliseconds / 1000) s"))
+            }
+            self.listen(silentLooks: silent)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import LiveUpdates
+
+/// What `/sync/v1` has answered, read.
+package enum SyncAnswer: Equatable, Sendable {
+    package struct Line: Equatable, Sendable {
+        /// The event as it stands in the answer.
+        package let json: [UInt8]
+        package let event: LiveEvent
+    }
+
+    /// Events in their order; ask with `at` next, at once where there is `more`.
+    case page([Line], at: LiveCursor, more: Bool)
+    /// 410: what was missed cannot be given.
+    case resync(LiveResync, at: LiveCursor)
+
+    /// 500 events with names as long as they may be are less than half of a MiB.
+    package static let maximumBytes = 16 << 20
+
+    /// Nil for anything else: an error, or no answer of a Livegate.
+    package init?(_ answer: ServerAnswer) {
+        let limits = JSONLimits(maximumBytes: Self.maximumBytes, maximumDepth: 16)
+        guard !answer.isTruncated, let root = try? JSONDocument(answer.body, limits: limits).root,
+            let at = root.cursor
+        else { return nil }
+        switch answer.status {
+        case 200:
+            guard let elements = (try? root.member("events"))?.elements, let more = (try? root.member("more"))?.bool
+            else { return nil }
+            var lines: [Line] = []
+            for element in elements {
+                guard let event = StreamMessage.event(element) else { return nil }
+                lines.append(Line(json: Array(element.source.utf8), event: event))
+            }
+            self = .page(lines, at: at, more: more)
+        case 410 where root.text("code") == "resync":
+            self = .resync(LiveResync(why: root.text("why") ?? ""), at: at)
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import HTTP
+import LiveClient
+import Options
+
+/// What asks for Livegate's protocol, and what is none of a stream that only comes.
+extension CatSettings {
+    mutating func setProtocol(_ arguments: Arguments) throws(StartProblem) {
+        let table = LivecatCommand.self
+        try setForm(arguments)
+        verifies = arguments[table.verify]
+        var since = arguments[table.since]
+        if let path = arguments[table.cursorFile] {
+            let file = CursorFile(path)
+            since = try file.read() ?? since
+            cursorFile = file
+        }
+        cursor = since.map(LiveCursor.init)
+        var parameters: [(name: String, value: String)] = []
+        if let with = with(arguments[table.with]) { parameters.append(("with", with)) }
+        if let entities = arguments[table.entities] { parameters.append(("ent", entities)) }
+        if let mode = arguments[table.mode] { parameters.append(("mode", mode)) }
+        if let beat = arguments[table.beat] { parameters.append(("beat", String(beat))) }
+        if let wait = syncWaitSeconds { parameters.append(("wait", String(wait))) }
+        connection.url = connection.url.setting(parameters)
+        hasCursors = connection.form != .webSocket || cursor != nil || asksForCursors
+    }
+
+    /// A file needs cursors to keep.
+    private func with(_ words: String?) -> String? {
+        guard cursorFile != nil, connection.form == .webSocket else { return words }
+        let list = words?.split(separator: ",").map(String.init) ?? []
+        return (list.contains("at") ? list : ["at"] + list).joined(separator: ",")
+    }
+
+    /// Whether the address, options included, makes a Livegate send cursors and control messages (its protocol's table of
+    /// parameters). Anything else may come from a server that means something else by the same words.
+    private var asksForCursors: Bool {
+        let url = connection.url
+        if ["since", "beat"].contains(where: { url.parameter($0) != .absent }) { return true }
+        if url.parameter("mode") == .one(Array("changed".utf8)) { return true }
+        guard case .one(let with) = url.parameter("with") else { return false }
+        return with.split(separator: UInt8(ascii: ",")).contains { $0.elementsEqual("at".utf8) }
+    }
+
+    private mutating func setForm(_ arguments: Arguments) throws(StartProblem) {
+        let table = LivecatCommand.self
+        let (sse, sync) = (arguments[table.sse], arguments[table.sync])
+        guard !(sse && sync) else { throw .wrongUse("--sse and --sync exclude one another") }
+        connection.form = sse ? .eventStream : sync ? .document : .webSocket
+        guard connection.form != .webSocket else { return }
+        let name = sse ? "--sse" : "--sync"
+        let sending: [(name: String, isGiven: Bool)] = [
+            ("execute", !execute.isEmpty), ("subprotocol", !connection.protocols.isEmpty), ("binary", isBinary),
+            ("deflate", connection.deflate != nil), ("ping", connection.pingMilliseconds != nil),
+            ("slash", readsSlashCommands), ("protocol", arguments[table.version] != nil),
+            ("show-ping-pong", showsPingPong), ("wait", sse && arguments[table.wait] != nil),
+            ("mode", sync && arguments[table.mode] != nil), ("beat", sync && arguments[table.beat] != nil),
+        ]
+        if let other = sending.first(where: \.isGiven) {
+            throw .wrongUse("option '--\(other.name)' has no meaning with \(name)")
+        }
+        guard sync else { return }
+        connection.url = connection.url.replacing(pathSuffix: "/live/v1", with: "/sync/v1")
+        switch arguments[table.wait] {
+        case nil, .milliseconds(0): break
+        case .forever: syncWaitSeconds = Self.longWaitSeconds
+        case .milliseconds(let milliseconds): syncWaitSeconds = Int((milliseconds + 999) / 1000)
+        }
+        connection.limits.patienceMilliseconds = UInt64(syncWaitSeconds ?? 0) * 1000
+    }
+
+    /// What a server grants unless its settings say otherwise (`max_wait`).
+    private static let longWaitSeconds = 55
+}

@@ -1,0 +1,102 @@
+import Glibc
+import Options
+import Synchronization
+
+/// The file of `--cursor-file`: one line with the newest cursor, so that another run goes on there.
+///
+/// A cursor is kept after what it stands for was written to standard output, never before: a kill in between gives a
+/// message twice, not a gap. It is replaced as a whole (a new file, fsync, rename), so whoever reads it finds the old
+/// cursor or the new one. The folder is not synchronised: after a power failure the older one does no harm.
+final class CursorFile: Sendable {
+    private struct State {
+        /// Lots of output that are still to be written behind the one being written.
+        var waiting = 0
+        var savedAt: ContinuousClock.Instant?
+        var hasFailed = false
+    }
+
+    /// Cursors have some 64 bytes, with many partitions a few thousand.
+    private static let maximumBytes = 16 * 1024
+    /// While more and more output waits, the cursor is kept so often, since an fsync may take longer than a write.
+    private static let maximumDelay = Duration.seconds(1)
+
+    private let path: String
+    private let state = Mutex(State())
+
+    init(_ path: String) { self.path = path }
+
+    /// What an earlier run has kept; nil where there is no file, or an empty one.
+    func read() throws(StartProblem) -> String? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .unreadable("cannot read \(path.printable): \(Self.reason(errno))")
+        }
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: Self.maximumBytes + 1)
+        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
+        guard count >= 0 else { throw .unreadable("cannot read \(path.printable): \(Self.reason(errno))") }
+        var text = bytes[..<count]
+        while let last = text.last, last <= 0x20 { text.removeLast() }
+        guard text.count <= Self.maximumBytes, text.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw .unreadable("\(path.printable) holds no cursor")
+        }
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+    }
+
+    /// Output with a cursor behind it is on its way to the writer.
+    func announce() { state.withLock { $0.waiting += 1 } }
+
+    /// That output is written. Keeps the cursor, unless more output with a newer one follows at once.
+    ///
+    /// - Returns: why it could not be kept, once.
+    func keep(_ cursor: String) -> String? {
+        let isDue = state.withLock { state in
+            state.waiting -= 1
+            guard !state.hasFailed else { return false }
+            let isLate = state.savedAt.map { .now - $0 >= Self.maximumDelay } ?? true
+            guard state.waiting == 0 || isLate else { return false }
+            state.savedAt = .now
+            return true
+        }
+        guard isDue, let problem = replace(Array((cursor + "\n").utf8)) else { return nil }
+        state.withLock { $0.hasFailed = true }
+        return problem
+    }
+
+    /// Whether a cursor could not be kept: this run ends, and says so by its status.
+    var hasFailed: Bool { state.withLock { $0.hasFailed } }
+
+    /// The corresponding C functions are open, write, fsync and rename.
+    private func replace(_ bytes: [UInt8]) -> String? {
+        let new = path + ".new"
+        let descriptor = unsafe open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { return failure(errno) }
+        var written = 0
+        while written < bytes.count {
+            let count = unsafe bytes.withUnsafeBytes {
+                unsafe write(descriptor, $0.baseAddress! + written, bytes.count - written)
+            }
+            if count < 0 && errno == EINTR { continue }
+            guard count > 0 else { return abandon(descriptor, errno) }
+            written += count
+        }
+        guard fsync(descriptor) == 0 else { return abandon(descriptor, errno) }
+        close(descriptor)
+        guard unsafe rename(new, path) == 0 else { return failure(errno) }
+        return nil
+    }
+
+    private func abandon(_ descriptor: Int32, _ error: Int32) -> String {
+        close(descriptor)
+        return failure(error)
+    }
+
+    private func failure(_ error: Int32) -> String {
+        "cannot keep the cursor in \(path.printable): \(Self.reason(error))"
+    }
+
+    private static func reason(_ number: Int32) -> String {
+        unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+    }
+}
