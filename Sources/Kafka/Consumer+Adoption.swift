@@ -6,8 +6,10 @@ extension Consumer {
     ///
     /// Returns at once: librdkafka is told, no broker is asked. A map may be adopted twice.
     package func adopt(_ map: PartitionMap) {
+        clusterID = map.clusterID ?? clusterID
+        factsVersion += 1
+        hear(map)
         if let failure = map.failure {
-            handle.client.notices.postAllBrokersDown()
             tell(.library, [(.facility, "metadata"), (.reason, failure)])
             return
         }
@@ -17,20 +19,41 @@ extension Consumer {
             precondition(topic.name == topics[index].name, "a map of another consumer")
             adopt(topic, at: index, &changes)
         }
-        resetPositions(&changes)
         apply(changes)
     }
 
+    /// Notes which leaders have answered the look, and which have not.
+    private func hear(_ map: PartitionMap) {
+        var isAnyHeard = false
+        for (index, topic) in map.topics.enumerated() {
+            guard case .present(let partitions) = topic.state, topic.incarnation == topics[index].incarnation else {
+                continue
+            }
+            for partition in partitions where topics[index].partitions.indices.contains(Int(partition.number)) {
+                if let heardAt = partition.heardAt {
+                    isAnyHeard = true
+                    topics[index].partitions[Int(partition.number)].watch.hear(at: heardAt)
+                } else {
+                    topics[index].partitions[Int(partition.number)].watch.isSilent = true
+                }
+            }
+        }
+        if map.failure != nil, !isAnyHeard { handle.client.notices.postAllBrokersDown() }
+    }
+
     private func adopt(_ topic: PartitionMap.Topic, at index: Int, _ changes: inout AssignmentChanges) {
-        let known = topics[index].incarnation
-        if topic.incarnation > known {
+        if topic.incarnation > topics[index].incarnation {
             topics[index].incarnation = topic.incarnation
+            topics[index].owesMadeAnew = true
             forget(index, &changes)
         }
         switch topic.state {
         case .present(let partitions):
-            if topic.incarnation > known, topics[index].situation == .present {
-                tell(.topicMadeAnew, [(.topic, topic.name)])
+            if topics[index].owesMadeAnew {
+                topics[index].owesMadeAnew = false
+                events.append(.madeAnew(topic: topic.name))
+                // One that had gone is told as found.
+                if topics[index].situation == .present { tell(.topicMadeAnew, [(.topic, topic.name)]) }
             }
             adopt(partitions, of: topic, at: index, &changes)
         case .missing:
@@ -63,13 +86,38 @@ extension Consumer {
         }
         topics[index].situation = .present
         for partition in partitions {
-            let state = topics[index].partitions[Int(partition.number)]
             if partition.leader == nil {
                 tell(.partitionWithoutLeader, [(.topic, topic.name), (.partition, String(partition.number))])
             }
-            if !state.isAssigned, let start = partition.start {
-                changes.add(topic: index, partition: partition.number, at: start)
+            adopt(partition, at: index, &changes)
+        }
+    }
+
+    private func adopt(_ partition: PartitionMap.Partition, at index: Int, _ changes: inout AssignmentChanges) {
+        let number = Int(partition.number)
+        let state = topics[index].partitions[number]
+        if let end = partition.end { topics[index].partitions[number].end = end }
+        guard let opening = partition.opening else { return }
+        if let old = state.opening, opening.turn > old.turn {
+            if state.isAssigned { changes.remove(topic: index, partition: partition.number) }
+            let name = topics[index].name
+            events.append(.positionsLost(topic: name, partition: partition.number))
+            tell(
+                .positionOutOfRange,
+                [
+                    (.topic, name), (.partition, String(number)),
+                    (.offset, state.next.map { String($0) } ?? "unknown"),
+                ])
+            changes.add(topic: index, partition: partition.number, at: opening)
+        } else if !state.isAssigned {
+            changes.add(topic: index, partition: partition.number, at: opening)
+        } else {
+            if let known = partition.known {
+                topics[index].partitions[number].known = max(known, state.known)
+                // The log is the one that refused the position: it was not the log's fault, so once more.
+                if state.refused != nil { retry(partition.number, topic: index, &changes) }
             }
+            if let gone = partition.witnessGone { topics[index].partitions[number].anchor.replaceWitness(gone) }
         }
     }
 
@@ -92,35 +140,22 @@ extension Consumer {
         tell(cause, [(.topic, topics[index].name)])
     }
 
-    /// The log does not hold our position: read on from its start, with one notice.
-    func lost(position: Int64, topic index: Int, partition: Int32) {
+    /// The log does not hold our position: the scout finds out at its next look whether it has moved on without us, or
+    /// is another one. Until then the partition stands still, and so does librdkafka.
+    func refused(position: Int64, topic index: Int, partition: Int32) {
         guard topics[index].partitions.indices.contains(Int(partition)) else { return }
-        topics[index].partitions[Int(partition)].awaitsReset = true
-        var changes = AssignmentChanges()
-        resetPositions(&changes)
-        apply(changes)
+        topics[index].partitions[Int(partition)].refused = position
     }
 
-    /// Those whose last reset is too recent wait for the next map.
-    private func resetPositions(_ changes: inout AssignmentChanges) {
-        let now = ContinuousClock.now
-        for index in topics.indices {
-            for number in topics[index].partitions.indices where topics[index].partitions[number].awaitsReset {
-                let state = topics[index].partitions[number]
-                guard state.isAssigned else { continue }
-                if let resetAt = state.resetAt, now - resetAt < Self.resetPause { continue }
-                changes.remove(topic: index, partition: Int32(number))
-                changes.add(topic: index, partition: Int32(number), at: Int64(RD_KAFKA_OFFSET_BEGINNING))
-                tell(
-                    .positionOutOfRange,
-                    [
-                        (.topic, topics[index].name), (.partition, String(number)),
-                        (.offset, state.next.map { String($0) } ?? "unknown"),
-                    ])
-                topics[index].partitions[number].resetAt = now
-                topics[index].partitions[number].awaitsReset = false
-            }
-        }
+    /// Goes on where it was, at most once in a while.
+    private func retry(_ number: Int32, topic index: Int, _ changes: inout AssignmentChanges) {
+        let state = topics[index].partitions[Int(number)]
+        guard let next = state.next else { return }
+        if let resetAt = state.resetAt, .now - resetAt < Self.resetPause { return }
+        changes.remove(topic: index, partition: number)
+        changes.resume(topic: index, partition: number, at: next)
+        topics[index].partitions[Int(number)].resetAt = .now
+        topics[index].partitions[Int(number)].refused = nil
     }
 
     /// Tells librdkafka. Its own thread does the work; other partitions go on undisturbed.
@@ -137,7 +172,8 @@ extension Consumer {
         guard unsafe report(failure, "assign") else { return }
         for place in changes.added {
             topics[place.topic].partitions[Int(place.partition)].isAssigned = true
-            topics[place.topic].partitions[Int(place.partition)].next = place.offset < 0 ? nil : place.offset
+            guard let opening = place.opening else { continue }
+            topics[place.topic].partitions[Int(place.partition)].begin(at: opening)
         }
     }
 
@@ -170,6 +206,8 @@ struct AssignmentChanges {
         var topic: Int
         var partition: Int32
         var offset: Int64
+        /// Nil where reading goes on.
+        var opening: Opening?
     }
 
     private(set) var removed: [Place] = []
@@ -179,7 +217,11 @@ struct AssignmentChanges {
         removed.append(Place(topic: topic, partition: partition, offset: Int64(RD_KAFKA_OFFSET_INVALID)))
     }
 
-    mutating func add(topic: Int, partition: Int32, at offset: Int64) {
+    mutating func add(topic: Int, partition: Int32, at opening: Opening) {
+        added.append(Place(topic: topic, partition: partition, offset: opening.start, opening: opening))
+    }
+
+    mutating func resume(topic: Int, partition: Int32, at offset: Int64) {
         added.append(Place(topic: topic, partition: partition, offset: offset))
     }
 }

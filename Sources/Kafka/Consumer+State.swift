@@ -20,6 +20,7 @@ extension Consumer {
                 readiness.topicsMissing.append(topic.name)
             }
         }
+        readiness.offsetsLeft = loading.offsetsLeft
         return readiness
     }
 
@@ -32,5 +33,61 @@ extension Consumer {
         topics.flatMap { topic in
             topic.partitions.enumerated().map { (topic.name, Int32($0.offset), $0.element.next) }
         }
+    }
+
+    /// What is known of each partition that is read. Take it after each map; between two maps only `next`, and `born`
+    /// and `known` when a first record was read, can change: `factsVersion` tells.
+    package var partitionFacts: [PartitionFacts] {
+        topics.flatMap { topic in
+            topic.partitions.enumerated().compactMap { number, partition in
+                partition.opening.map { opening in
+                    PartitionFacts(
+                        topic: topic.name, number: Int32(number), start: opening.start, began: opening.began,
+                        born: opening.born, known: partition.known, next: partition.next, end: partition.end,
+                        loadUntil: opening.loadUntil)
+                }
+            }
+        }
+    }
+
+    /// How far the window is loaded, by offsets and by the newest time stamps that were read.
+    package var loading: LoadingProgress {
+        var progress = LoadingProgress()
+        var oldest: Int64?
+        for partition in topics.lazy.flatMap(\.partitions) {
+            guard let opening = partition.opening else { continue }
+            let next = min(partition.next ?? opening.start, opening.loadUntil)
+            progress.offsetsRead += max(0, next - opening.start)
+            guard next < opening.loadUntil else { continue }
+            progress.offsetsLeft += opening.loadUntil - next
+            if let newest = partition.anchor.newest { oldest = min(oldest ?? .max, newest.timestamp) }
+        }
+        progress.secondsLeft = oldest.map { max(0, WallClock.now - $0) / 1_000 }
+        return progress
+    }
+
+    /// What happened to the logs since the last call. Take it after each map, before what is drained next.
+    package func takeEvents() -> [SourceEvent] {
+        defer { events = [] }
+        return events
+    }
+
+    /// Whether answers flow, by what drains and maps have told until now. Cheap; ask every second or so.
+    package func sourceState(at now: ContinuousClock.Instant = .now) -> SourceState {
+        sourceWatch.judge(topics.lazy.flatMap(\.partitions).map(\.watch), at: now, wall: WallClock.now)
+    }
+
+    /// What is read at this moment, for the scout's next look.
+    package var anchors: ReadingAnchors {
+        var anchors = ReadingAnchors()
+        anchors.topics = topics.map { topic in
+            ReadingAnchors.Topic(
+                incarnation: topic.incarnation,
+                partitions: topic.partitions.map { partition in
+                    guard partition.isAssigned, let opening = partition.opening else { return nil }
+                    return .init(turn: opening.turn, anchor: partition.anchor, refused: partition.refused)
+                })
+        }
+        return anchors
     }
 }

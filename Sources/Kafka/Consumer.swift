@@ -28,6 +28,12 @@ package final class Consumer {
     private var lastIndex = 0
     private let batch: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
     var reach = BrokerReach()
+    var sourceWatch = SourceWatch(now: WallClock.now)
+    var events: [SourceEvent] = []
+    /// The cluster's own name for itself; nil until a broker has answered.
+    package internal(set) var clusterID: String?
+    /// Counts up when anything of `partitionFacts` but `next` has changed.
+    package internal(set) var factsVersion = 0
 
     /// Looks at the cluster for this consumer, on another thread.
     package let scout: Scout
@@ -73,6 +79,7 @@ package final class Consumer {
             handle.queue, 0, batch.baseAddress, min(maximum, Self.maximumBatch))
         guard count > 0 else { return 0 }
         reach.heard = true
+        let now = ContinuousClock.now
         for position in 0..<count {
             guard let message = unsafe batch[position] else { continue }
             if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
@@ -80,14 +87,23 @@ package final class Consumer {
                     unsafe rd_kafka_message_destroy(message)
                     continue
                 }
-                unsafe topics[index].advance(message.pointee.partition, to: message.pointee.offset + 1)
+                unsafe take(message, topic: index, isLast: isLastOfRun(position, count), at: now)
                 body(unsafe Record(message, topic: topics[index].name))
             } else {
-                unsafe note(message)
+                unsafe note(message, at: now)
                 unsafe rd_kafka_message_destroy(message)
             }
         }
         return count
+    }
+
+    /// Whether the next message of the batch is of another partition, or no record, or there is none.
+    private func isLastOfRun(_ position: Int, _ count: Int) -> Bool {
+        guard position + 1 < count, let message = unsafe batch[position], let next = unsafe batch[position + 1] else {
+            return true
+        }
+        return unsafe next.pointee.partition != message.pointee.partition || next.pointee.rkt != message.pointee.rkt
+            || next.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR
     }
 
     /// Which of our topics it is; consecutive records are mostly of one.
@@ -100,7 +116,7 @@ package final class Consumer {
     }
 
     /// Takes in a message that is no record.
-    private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
+    private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>, at now: ContinuousClock.Instant) {
         guard let index = unsafe index(of: message.pointee.rkt) else {
             // Without a topic it is about the group, which we never join: no cause of anything.
             return
@@ -108,9 +124,10 @@ package final class Consumer {
         let (code, number) = unsafe (message.pointee.err, message.pointee.partition)
         switch code {
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-            unsafe topics[index].advance(number, to: message.pointee.offset)
+            unsafe topics[index].advance(number, to: message.pointee.offset, at: now)
+            learnFirst(nil, topic: index, partition: number)
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
-            lost(position: unsafe message.pointee.offset, topic: index, partition: number)
+            refused(position: unsafe message.pointee.offset, topic: index, partition: number)
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
             topics[index].isUnreadable = true
             tell(.topicUnreadable, [(.topic, topics[index].name)])

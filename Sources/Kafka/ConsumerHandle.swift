@@ -14,6 +14,7 @@ final class ConsumerHandle: @unchecked Sendable {
     let client: ClientHandle
     let queue: OpaquePointer
     let topics: [Topic]
+    let settings: ConsumerSettings
     var pointer: OpaquePointer { unsafe client.pointer }
 
     init(_ settings: ConsumerSettings) throws(KafkaError) {
@@ -37,6 +38,7 @@ final class ConsumerHandle: @unchecked Sendable {
         self.client = client
         unsafe self.queue = queue
         self.topics = topics
+        self.settings = settings
     }
 
     deinit {

@@ -7,7 +7,13 @@ package struct ConsumerSettings: Sendable {
     /// Properties of librdkafka as the operator gave them. Those in `ReservedProperties` are refused.
     package var properties: [(String, String)]
 
-    package init(brokers: String, topics: [String], properties: [(String, String)] = []) {
+    /// How far back reading begins; nil: at the end.
+    package var retention: Duration?
+
+    package init(
+        brokers: String, topics: [String], properties: [(String, String)] = [], retention: Duration? = nil
+    ) {
+        self.retention = retention
         self.brokers = brokers
         self.topics = topics
         self.properties = properties

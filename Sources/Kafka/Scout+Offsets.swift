@@ -1,109 +1,136 @@
 import CRdKafka
 
+/// What is asked of the leader of a partition: the offset that stands for a time.
+struct OffsetQuestion {
+    var place: PartitionPlace
+    /// Milliseconds since 1970, or `RD_KAFKA_OFFSET_END`, or `RD_KAFKA_OFFSET_BEGINNING`.
+    var time: Int64
+}
+
+/// A partition within a map.
+struct PartitionPlace: Hashable {
+    var topic: Int
+    var position: Int
+    var partition: Int32
+    var leader: Int32
+}
+
+enum OffsetAnswer: Equatable {
+    case offset(Int64)
+    /// No record has that time or a later one.
+    case end
+    /// The leader answered with an error about the partition.
+    case refused
+    /// The leader did not answer.
+    case silent
+
+    var offset: Int64? {
+        if case .offset(let offset) = self { return offset }
+        return nil
+    }
+}
+
 extension Scout {
-    /// Asks one leader for the ends of its partitions and for the beginnings that are still open: at most two requests.
-    ///
-    /// A look at a healthy cluster thereby proves that each leader answers, which metadata, told by any node, does not.
-    func askOffsets(of leader: Int32, _ map: inout PartitionMap, _ memory: inout Memory) {
-        var beginnings: [Place] = []
-        var ends: [Place] = []
-        for (index, topic) in map.topics.enumerated() {
-            guard case .present(let partitions) = topic.state else { continue }
-            for (position, partition) in partitions.enumerated() where partition.leader == leader {
-                let place = Place(topic: index, position: position, partition: partition.number)
-                ends.append(place)
-                if memory.history.openAnchor(topic: index, partition: partition.number) == .beginning {
-                    beginnings.append(place)
-                }
+    /// Asks all leaders at once; if that fails, one after the other, so that one that is silent does not hide what the
+    /// others say. Those that were silent the last time come last and share what is left of the time.
+    func ask(_ questions: [OffsetQuestion], until deadline: ContinuousClock.Instant, _ memory: inout Memory)
+        -> [OffsetAnswer]
+    {
+        var answers = [OffsetAnswer](repeating: .silent, count: questions.count)
+        let leaders = Dictionary(grouping: questions.indices) { questions[$0].place.leader }
+        let willing = questions.indices.filter { !memory.silentLeaders.contains(questions[$0].place.leader) }
+        var left = leaders.keys.sorted().sorted {
+            !memory.silentLeaders.contains($0) && memory.silentLeaders.contains($1)
+        }
+        if !willing.isEmpty,
+            case .answered(let found) = request(willing.map { questions[$0] }, until: deadline, share: 2)
+        {
+            for (index, answer) in zip(willing, found) { answers[index] = answer }
+            left.removeAll { !memory.silentLeaders.contains($0) }
+        }
+        for (position, leader) in left.enumerated() {
+            let indices = leaders[leader]!
+            let found = ask(
+                indices.map { questions[$0] }[...], until: deadline, share: left.count - position)
+            guard let found else {
+                memory.silentLeaders.insert(leader)
+                continue
             }
+            memory.silentLeaders.remove(leader)
+            for (index, answer) in zip(indices, found) { answers[index] = answer }
         }
-        let timeout =
-            memory.silentLeaders.contains(leader)
-            ? Self.silentLeaderTimeoutMilliseconds : Self.offsetsTimeoutMilliseconds
-        guard let found = offsets(ends[...], at: Int64(RD_KAFKA_OFFSET_END), timeout, map) else {
-            memory.silentLeaders.insert(leader)
-            return
-        }
-        memory.silentLeaders.remove(leader)
-        for (place, end) in zip(ends, found) {
-            guard let end else { continue }
-            map.topics[place.topic].setPartition(at: place.position) { $0.end = end }
-            if memory.history.openAnchor(topic: place.topic, partition: place.partition) == .end {
-                settle(place, at: end, &map, &memory)
-            }
-        }
-        guard !beginnings.isEmpty,
-            let found = offsets(beginnings[...], at: Int64(RD_KAFKA_OFFSET_BEGINNING), timeout, map)
-        else { return }
-        for (place, beginning) in zip(beginnings, found) {
-            if let beginning { settle(place, at: beginning, &map, &memory) }
-        }
-    }
-
-    struct Place {
-        var topic: Int
-        var position: Int
-        var partition: Int32
-    }
-
-    private func settle(_ place: Place, at start: Int64, _ map: inout PartitionMap, _ memory: inout Memory) {
-        memory.history.resolve(topic: place.topic, partition: place.partition, start: start)
-        map.topics[place.topic].setPartition(at: place.position) { $0.start = start }
+        return answers
     }
 
     /// One partition that fails makes the whole answer fail in librdkafka, so halves are asked until it stands alone: a
     /// new partition whose leader is not yet up to date must not keep the others waiting.
-    private func offsets(
-        _ places: ArraySlice<Place>, at time: Int64, _ timeout: Int32, _ map: PartitionMap
-    ) -> [Int64?]? {
-        switch ask(places, at: time, timeout, map) {
-        case .answered(let offsets): return offsets
+    private func ask(
+        _ questions: ArraySlice<OffsetQuestion>, until deadline: ContinuousClock.Instant, share: Int
+    ) -> [OffsetAnswer]? {
+        switch request(Array(questions), until: deadline, share: share) {
+        case .answered(let answers): return answers
         case .silent: return nil
-        case .refused where places.count == 1: return [nil]
+        case .refused where questions.count == 1: return [.refused]
         case .refused:
-            let middle = places.startIndex + places.count / 2
-            guard let first = offsets(places[..<middle], at: time, timeout, map),
-                let second = offsets(places[middle...], at: time, timeout, map)
+            let middle = questions.startIndex + questions.count / 2
+            guard let first = ask(questions[..<middle], until: deadline, share: share),
+                let second = ask(questions[middle...], until: deadline, share: share)
             else { return nil }
             return first + second
         }
     }
 
-    private enum Answer {
-        case answered([Int64?])
-        /// The leader answered with an error about some partition.
-        case refused
-        /// The leader did not answer.
-        case silent
+    private enum Reply {
+        case answered([OffsetAnswer])
+        case refused, silent
     }
 
-    /// The offsets that stand for `time` (ListOffsets: −1 is the end, −2 the beginning), in the order of `places`.
+    /// Asks within a share of the time that is left. What a cut connection loses is asked again: a new one takes 0.1 s.
+    private func request(
+        _ questions: [OffsetQuestion], until deadline: ContinuousClock.Instant, share: Int
+    ) -> Reply {
+        let now = ContinuousClock.now
+        let end = now + max((deadline - now) / share, Self.shortestWait)
+        while true {
+            let left = max((end - .now).milliseconds, Self.shortestWait.milliseconds)
+            let (code, answers) = request(questions, within: Int32(left))
+            switch code {
+            case RD_KAFKA_RESP_ERR_NO_ERROR: return .answered(answers)
+            case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE: return .silent
+            case RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
+                guard end - .now > Self.shortestWait else { return .silent }
+                pause(Self.shortestWait / 4)
+            default: return .refused
+            }
+        }
+    }
+
+    /// The offsets that stand for the times, in the order of the questions.
     ///
     /// With `isolation.level=read_committed` the end is the last stable offset, so a transaction that is open now and
-    /// commits later lies wholly behind it (KIP-98).
-    private func ask(
-        _ places: ArraySlice<Place>, at time: Int64, _ timeout: Int32, _ map: PartitionMap
-    ) -> Answer {
-        guard let list = unsafe rd_kafka_topic_partition_list_new(Int32(places.count)) else { return .silent }
+    /// commits later lies wholly behind it (KIP-98), and no time stands for a record behind it.
+    private func request(
+        _ questions: [OffsetQuestion], within milliseconds: Int32
+    ) -> (rd_kafka_resp_err_t, [OffsetAnswer]) {
+        guard let list = unsafe rd_kafka_topic_partition_list_new(Int32(questions.count)) else {
+            return (RD_KAFKA_RESP_ERR__TIMED_OUT, [])
+        }
         defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
-        for place in places {
-            let entry = unsafe rd_kafka_topic_partition_list_add(list, map.topics[place.topic].name, place.partition)
-            unsafe entry?.pointee.offset = time
+        for question in questions {
+            let entry = unsafe rd_kafka_topic_partition_list_add(
+                list, topicName(question.place.topic), question.place.partition)
+            unsafe entry?.pointee.offset = question.time
         }
-        let code = unsafe rd_kafka_offsets_for_times(pointer, list, timeout)
-        switch code {
-        case RD_KAFKA_RESP_ERR_NO_ERROR: break
-        case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE,
-            RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
-            return .silent
-        default: return .refused
+        let code = unsafe rd_kafka_offsets_for_times(pointer, list, milliseconds)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { return (code, []) }
+        let answers = questions.indices.map { index in
+            let entry = unsafe list.pointee.elems[index]
+            guard unsafe entry.err == RD_KAFKA_RESP_ERR_NO_ERROR else { return OffsetAnswer.refused }
+            let offset = unsafe entry.offset
+            if offset >= 0 { return .offset(offset) }
+            return offset == Int64(RD_KAFKA_OFFSET_END) ? .end : .refused
         }
-        return .answered(
-            (0..<places.count).map { index in
-                let entry = unsafe list.pointee.elems[index]
-                let answered = unsafe entry.err == RD_KAFKA_RESP_ERR_NO_ERROR && entry.offset >= 0
-                return answered ? unsafe entry.offset : nil
-            })
+        return (code, answers)
     }
 }
 

@@ -1,4 +1,5 @@
 import CRdKafka
+import Glibc
 import Synchronization
 
 /// Looks at the cluster with blocking calls, on a thread where that harms nobody, and yields maps for the consumer.
@@ -6,20 +7,35 @@ import Synchronization
 /// It shares the consumer's connections. Call `look` every 2 s: then a partition that was added is read within 4 s of
 /// having a leader.
 package final class Scout: Sendable {
-    /// How long metadata may take. Longer than a healthy cluster ever needs, short enough to look again soon.
-    static let metadataTimeoutMilliseconds: Int32 = 2_000
-    /// How long one leader may take to tell offsets.
-    static let offsetsTimeoutMilliseconds: Int32 = 1_500
-    /// The same for a leader that did not answer the last time, so that it does not hold up the others.
-    static let silentLeaderTimeoutMilliseconds: Int32 = 250
+    /// How long metadata and the ends of all partitions may take together: then whoever has not answered is silent.
+    static let patience = Duration.seconds(2)
+    /// Of that, how long metadata may take before it is asked for once more, of another broker perhaps.
+    static let metadataTimeoutMilliseconds: Int32 = 1_000
+    /// How long whatever is asked beside that may take.
+    static let furtherPatience = Duration.seconds(2)
+    /// The least that a leader is waited for, however many others were silent before it.
+    static let shortestWait = Duration.milliseconds(100)
+
+    /// How long the client that reads single records is kept after it was needed.
+    static let peekIdleTime = Duration.seconds(30)
 
     struct Memory {
         var history: PartitionHistory
         var silentLeaders: Set<Int32> = []
+        /// As the last look found them, for the next one that gets no metadata.
+        var topics: [PartitionMap.Topic] = []
+        /// Made when a record is to be read outside of the consumer's way, and let go when it was idle for a while.
+        var peek: LogPeek?
+        var peekedAt = ContinuousClock.now
+        /// Looks in a row in which the first records of some logs did not come.
+        var failedPeeks = 0
+        /// Whether it is the broker within librdkafka, which cannot find offsets by time.
+        var isEmbedded = false
     }
 
     private let handle: ConsumerHandle
     var pointer: OpaquePointer { unsafe handle.client.pointer }
+    var retention: Duration? { handle.settings.retention }
     private let memory: Mutex<Memory>
 
     convenience init(_ handle: ConsumerHandle) {
@@ -31,50 +47,112 @@ package final class Scout: Sendable {
         memory = Mutex(Memory(history: history))
     }
 
+    func topicName(_ index: Int) -> String { handle.topics[index].name }
+
     /// Blocks until the brokers have answered or the time is up. Callers wait for each other.
-    package func look() -> PartitionMap {
-        memory.withLock { look(&$0) }
+    ///
+    /// `anchors` are the consumer's of this moment: they show whether the logs are still those that it reads.
+    package func look(_ anchors: ReadingAnchors = ReadingAnchors()) -> PartitionMap {
+        memory.withLock { look(anchors, &$0) }
     }
 
-    private func look(_ memory: inout Memory) -> PartitionMap {
+    private func look(_ anchors: ReadingAnchors, _ memory: inout Memory) -> PartitionMap {
+        let deadline = ContinuousClock.now + Self.patience
         var map = PartitionMap(topics: [], brokers: [:], failure: nil)
-        for (index, topic) in handle.topics.enumerated() {
-            // One request a topic: a request for all local topics sets allow_auto_topic_creation in 2.0.2 once they
-            // are cached, whatever the settings say, and so brings deleted topics back to life.
-            switch sight(topic, brokers: &map.brokers) {
-            case .success(let sighting):
-                map.topics.append(memory.history.see(sighting, topic: index))
-            case .failure(let failure):
-                return PartitionMap(topics: [], brokers: [:], failure: "\(failure)")
-            }
+        if let failure = sight(&map, &memory) {
+            // The leaders may answer nevertheless, and are those of before.
+            map = PartitionMap(topics: memory.topics, brokers: [:], failure: "\(failure)")
         }
-        for leader in leaders(of: map).sorted(by: { Self.isEarlier($0, $1, memory) }) {
-            askOffsets(of: leader, &map, &memory)
-        }
+        map.clusterID = clusterID()
+        memory.isEmbedded = map.clusterID?.hasPrefix("mockCluster") == true
+        if memory.peek != nil, .now - memory.peekedAt > Self.peekIdleTime { memory.peek = nil }
+        let ends = askEnds(until: deadline, &map, &memory)
+        guard map.failure == nil else { return map }
+        check(ends, anchors, until: .now + Self.furtherPatience, &map, &memory)
+        open(ends, until: .now + Self.furtherPatience, &map, &memory)
         return map
     }
 
-    private static func isEarlier(_ a: Int32, _ b: Int32, _ memory: Memory) -> Bool {
-        let (a, b) = ((memory.silentLeaders.contains(a), a), (memory.silentLeaders.contains(b), b))
-        return a.0 == b.0 ? a.1 < b.1 : !a.0
+    /// The first record at each place or behind it, by a client of its own.
+    func peek(
+        at places: [LogPeek.Place], until deadline: ContinuousClock.Instant, _ memory: inout Memory
+    ) -> [PeekAnswer] {
+        guard !places.isEmpty else { return [] }
+        if memory.peek == nil { memory.peek = try? LogPeek(handle.settings) }
+        memory.peekedAt = .now
+        return memory.peek?.records(at: places, until: deadline) ?? places.map { _ in .silent }
     }
 
-    private func leaders(of map: PartitionMap) -> Set<Int32> {
-        var leaders: Set<Int32> = []
-        for topic in map.topics {
-            guard case .present(let partitions) = topic.state else { continue }
-            leaders.formUnion(partitions.compactMap(\.leader))
+    /// Asks the leaders for the ends of their partitions.
+    ///
+    /// A look at a healthy cluster thereby proves that each leader answers, which metadata, told by any node, does not.
+    private func askEnds(
+        until deadline: ContinuousClock.Instant, _ map: inout PartitionMap, _ memory: inout Memory
+    ) -> [PartitionPlace: Int64] {
+        let places = places(of: map)
+        guard !places.isEmpty else { return [:] }
+        let answers = ask(
+            places.map { OffsetQuestion(place: $0, time: Int64(RD_KAFKA_OFFSET_END)) }, until: deadline, &memory)
+        let heardAt = ContinuousClock.now
+        var ends: [PartitionPlace: Int64] = [:]
+        for (place, answer) in zip(places, answers) {
+            guard case .offset(let end) = answer else { continue }
+            ends[place] = end
+            map.topics[place.topic].setPartition(at: place.position) {
+                $0.end = end
+                $0.heardAt = heardAt
+            }
         }
-        return leaders
+        return ends
+    }
+
+    private func places(of map: PartitionMap) -> [PartitionPlace] {
+        map.topics.enumerated().flatMap { index, topic -> [PartitionPlace] in
+            guard case .present(let partitions) = topic.state else { return [] }
+            return partitions.enumerated().compactMap { position, partition in
+                partition.leader.map {
+                    PartitionPlace(topic: index, position: position, partition: partition.number, leader: $0)
+                }
+            }
+        }
+    }
+
+    /// Reads the metadata of all topics into the map, or answers why it could not.
+    private func sight(_ map: inout PartitionMap, _ memory: inout Memory) -> KafkaError? {
+        for (index, topic) in handle.topics.enumerated() {
+            // One request a topic: a request for all local topics sets allow_auto_topic_creation in 2.0.2 once they
+            // are cached, whatever the settings say, and so brings deleted topics back to life.
+            var sighting = sight(topic, brokers: &map.brokers, within: Self.metadataTimeoutMilliseconds)
+            if case .failure = sighting {
+                sighting = sight(topic, brokers: &map.brokers, within: Self.metadataTimeoutMilliseconds / 2)
+            }
+            switch sighting {
+            case .success(let sighting): map.topics.append(memory.history.see(sighting, topic: index))
+            case .failure(let failure): return failure
+            }
+        }
+        memory.topics = map.topics
+        return nil
+    }
+
+    /// Known from the first answer of a broker on: it costs no request.
+    private func clusterID() -> String? {
+        guard let text = unsafe rd_kafka_clusterid(pointer, 0) else { return nil }
+        defer { unsafe rd_kafka_mem_free(pointer, text) }
+        return unsafe String(cString: text)
+    }
+
+    func pause(_ time: Duration) {
+        usleep(UInt32(time.milliseconds * 1_000))
     }
 
     /// Metadata of one topic.
     private func sight(
-        _ topic: ConsumerHandle.Topic, brokers: inout [Int32: String]
+        _ topic: ConsumerHandle.Topic, brokers: inout [Int32: String], within milliseconds: Int32
     ) -> Result<PartitionHistory.Sighting, KafkaError> {
         var answer: UnsafePointer<rd_kafka_metadata>?
         let code = unsafe rd_kafka_metadata(
-            handle.client.pointer, 0, topic.pointer, &answer, Self.metadataTimeoutMilliseconds)
+            handle.client.pointer, 0, topic.pointer, &answer, milliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = unsafe answer else {
             return .failure(.request(what: "metadata of \(topic.name)", code: code.symbol, reason: code.sentence))
         }

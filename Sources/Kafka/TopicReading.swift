@@ -11,18 +11,42 @@ struct TopicReading {
         var isAssigned = false
         /// Whether a fetch was ever answered, with records or with the end.
         var hasAnswered = false
-        /// The offset of the next record, or nil until the first answer after an assignment without a number.
+        /// The offset of the next record, or nil until the first answer.
         var next: Int64?
         /// When its position was given up last: it is not given up twice in a second.
         var resetAt: ContinuousClock.Instant?
-        /// Waits to be assigned from the log's start.
-        var awaitsReset = false
+        /// The position that the broker refused, until the scout has found out why.
+        var refused: Int64?
+        /// Where reading of it began; nil until it is assigned.
+        var opening: Opening?
+        /// What was read of it; `next` in it is where reading began until something was answered.
+        var anchor = LogAnchor(next: 0)
+        /// The last moment at which its log was known to be this one.
+        var known = Int64.min
+        var end: Int64?
+        var watch = SourceWatch.Partition(heardAt: .now)
+
+        /// Nothing of it was read yet.
+        mutating func begin(at opening: Opening) {
+            let end = end
+            self = Self(isAssigned: true, next: opening.start, end: end)
+            self.opening = opening
+            anchor.next = opening.start
+        }
+
+        /// Whether what was there when reading began is yet to be read.
+        var isLoading: Bool {
+            guard let opening else { return true }
+            return (next ?? opening.start) < opening.loadUntil
+        }
     }
 
     let name: String
     let pointer: OpaquePointer
     var situation = Situation.unknown
     var incarnation = 0
+    /// Whether it is yet to be told that another topic has this name: it is once that one is there.
+    var owesMadeAnew = false
     /// Looks since the situation was told; it is told again now and then while it lasts.
     var looksSinceTold = 0
     /// Whether fetches are refused for want of the Read right.
@@ -31,11 +55,13 @@ struct TopicReading {
     var partitions: [Partition] = []
 
     /// Notes an answer of the partition and where it goes on.
-    mutating func advance(_ number: Int32, to next: Int64) {
+    mutating func advance(_ number: Int32, to next: Int64, at now: ContinuousClock.Instant) {
         let index = Int(number)
         guard partitions.indices.contains(index) else { return }
         partitions[index].next = next
+        partitions[index].anchor.next = next
         partitions[index].hasAnswered = true
+        partitions[index].watch.hear(at: now)
         isUnreadable = false
     }
 }
@@ -48,11 +74,15 @@ package struct Readiness: Sendable, Equatable {
     package var topicsForbidden: [String] = []
     /// Partitions that have never answered a fetch.
     package var partitionsUnanswered: [(topic: String, partition: Int32)] = []
+    /// Offsets that are left of the window; see `Consumer.loading`.
+    package var offsetsLeft: Int64 = 0
 
-    package var isReady: Bool { topicsMissing.isEmpty && topicsForbidden.isEmpty && partitionsUnanswered.isEmpty }
+    package var isReady: Bool {
+        topicsMissing.isEmpty && topicsForbidden.isEmpty && partitionsUnanswered.isEmpty && offsetsLeft == 0
+    }
 
     package static func == (a: Readiness, b: Readiness) -> Bool {
         a.topicsMissing == b.topicsMissing && a.topicsForbidden == b.topicsForbidden
-            && a.partitionsUnanswered.elementsEqual(b.partitionsUnanswered, by: ==)
+            && a.offsetsLeft == b.offsetsLeft && a.partitionsUnanswered.elementsEqual(b.partitionsUnanswered, by: ==)
     }
 }

@@ -98,7 +98,10 @@ extension AgainstApacheKafka {
             let whole = PartitionMap(
                 topics: [
                     .init(
-                        name: topic, state: .present([.init(number: 0, leader: 1, start: 0, end: nil)]), incarnation: 0)
+                        name: topic,
+                        state: .present([
+                            .init(number: 0, leader: 1, opening: Opening(start: 0, loadUntil: 0, began: nil, born: 0))
+                        ]), incarnation: 0)
                 ], brokers: [:], failure: nil)
             let deadline = ContinuousClock.now + .seconds(30)
             var offsets: [Int64] = []
@@ -165,19 +168,20 @@ extension AgainstApacheKafka {
             #expect(reading.values == ["1", "2", "3", "new"])
         }
 
-        @Test func `a topic made anew at once and shorter is read from its beginning with one notice`() throws {
+        @Test func `a topic made anew at once and shorter is read from its beginning with one notice and one event`()
+            throws
+        {
             try administrator.createTopic(topic, partitions: 1)
             let reading = try kafka.reading(topic)
             try kafka.producer().send(topic, 0, "1", "2", "3")
             try #require(reading.run { $0.entries.count == 3 })
-            try #require(reading.stopLooking())
             try administrator.deleteTopic(topic)
             try administrator.createTopic(topic, partitions: 1)
             try kafka.producer().send(topic, 0, "new")
             try #require(reading.run { $0.values.last == "new" })
             reading.run(for: .seconds(1))
-            #expect(reading.count(.positionOutOfRange) == 1)
-            #expect(reading.notice(.positionOutOfRange)?[.topic] == topic)
+            #expect(reading.events == [.madeAnew(topic: topic)])
+            #expect(reading.count(.positionOutOfRange) == 0)
             #expect(reading.values == ["1", "2", "3", "new"])
         }
     }

@@ -130,7 +130,7 @@ extension AgainstApacheKafka {
             let deadline = ContinuousClock.now + .seconds(30)
             while ContinuousClock.now < deadline {
                 if case .present(let partitions) = Scout(fresh.handle, history).look().topics.first?.state,
-                    let start = partitions[0].start, start > 1
+                    let start = partitions[0].opening?.start, start > 1
                 {
                     return
                 }

@@ -7,28 +7,28 @@ import Testing
         .present((0..<count).map { ($0, leader) })
     }
 
-    private func anchors(_ history: PartitionHistory, _ count: Int32) -> [PartitionHistory.Anchor?] {
-        (0..<count).map { history.openAnchor(topic: 0, partition: $0) }
+    private func origins(_ history: PartitionHistory, _ count: Int32) -> [PartitionHistory.Origin?] {
+        (0..<count).map { history.openOrigin(topic: 0, partition: $0) }
     }
 
     @Test func `what is there when a topic is first seen is read from its end`() {
         var history = PartitionHistory(topics: ["t"])
         _ = history.see(sighting(2), topic: 0)
-        #expect(anchors(history, 3) == [.end, .end, nil])
+        #expect(origins(history, 3) == [.window, .window, nil])
     }
 
     @Test func `partitions that are added are read from their beginning`() {
         var history = PartitionHistory(topics: ["t"])
         _ = history.see(sighting(1), topic: 0)
         _ = history.see(sighting(3), topic: 0)
-        #expect(anchors(history, 3) == [.end, .beginning, .beginning])
+        #expect(origins(history, 3) == [.window, .beginning, .beginning])
     }
 
     @Test func `a topic that was missing is read from its beginning`() {
         var history = PartitionHistory(topics: ["t"])
         #expect(history.see(.missing, topic: 0).state == .missing)
         #expect(history.see(sighting(2), topic: 0).incarnation == 0, "nothing of it was read before")
-        #expect(anchors(history, 2) == [.beginning, .beginning])
+        #expect(origins(history, 2) == [.beginning, .beginning])
     }
 
     @Test(arguments: [PartitionHistory.Sighting.forbidden, .unclear("loading")])
@@ -36,46 +36,54 @@ import Testing
         var history = PartitionHistory(topics: ["t"])
         _ = history.see(sighting, topic: 0)
         _ = history.see(self.sighting(1), topic: 0)
-        #expect(anchors(history, 1) == [.end])
-        history.resolve(topic: 0, partition: 0, start: 7)
+        #expect(origins(history, 1) == [.window])
+        history.resolve(topic: 0, partition: 0, Opening(start: 7, loadUntil: 7, began: nil, born: 0))
         _ = history.see(sighting, topic: 0)
         let topic = history.see(self.sighting(1), topic: 0)
         #expect(topic.incarnation == 0)
-        #expect(topic.state == .present([.init(number: 0, leader: 1, start: 7, end: nil)]))
+        #expect(
+            topic.state
+                == .present([
+                    .init(number: 0, leader: 1, opening: Opening(start: 7, loadUntil: 7, began: nil, born: 0), end: nil)
+                ]))
     }
 
     @Test func `a partition without a leader at first is still read from its end`() {
         var history = PartitionHistory(topics: ["t"])
         _ = history.see(sighting(1, leader: nil), topic: 0)
         _ = history.see(sighting(1), topic: 0)
-        #expect(anchors(history, 1) == [.end])
+        #expect(origins(history, 1) == [.window])
     }
 
     @Test func `a start once found stays`() {
         var history = PartitionHistory(topics: ["t"])
         _ = history.see(sighting(1), topic: 0)
-        history.resolve(topic: 0, partition: 0, start: 42)
-        #expect(anchors(history, 1) == [nil])
+        history.resolve(topic: 0, partition: 0, Opening(start: 42, loadUntil: 42, began: nil, born: 0))
+        #expect(origins(history, 1) == [nil])
         #expect(
-            history.see(sighting(1), topic: 0).state == .present([.init(number: 0, leader: 1, start: 42, end: nil)]))
+            history.see(sighting(1), topic: 0).state
+                == .present([
+                    .init(
+                        number: 0, leader: 1, opening: Opening(start: 42, loadUntil: 42, began: nil, born: 0), end: nil)
+                ]))
     }
 
     @Test func `a topic that went missing is another one when it comes back`() {
         var history = PartitionHistory(topics: ["t"])
         _ = history.see(sighting(2), topic: 0)
-        history.resolve(topic: 0, partition: 0, start: 42)
+        history.resolve(topic: 0, partition: 0, Opening(start: 42, loadUntil: 42, began: nil, born: 0))
         #expect(history.see(.missing, topic: 0).incarnation == 1)
         #expect(history.see(.missing, topic: 0).incarnation == 1)
         #expect(history.see(sighting(2), topic: 0).incarnation == 1)
-        #expect(anchors(history, 2) == [.beginning, .beginning])
+        #expect(origins(history, 2) == [.beginning, .beginning])
     }
 
     @Test func `a topic with fewer partitions than before was made anew`() {
         var history = PartitionHistory(topics: ["t"])
         _ = history.see(sighting(3), topic: 0)
-        history.resolve(topic: 0, partition: 0, start: 42)
+        history.resolve(topic: 0, partition: 0, Opening(start: 42, loadUntil: 42, began: nil, born: 0))
         #expect(history.see(sighting(2), topic: 0).incarnation == 1)
-        #expect(anchors(history, 3) == [.beginning, .beginning, nil])
+        #expect(origins(history, 3) == [.beginning, .beginning, nil])
     }
 
     @Test func `topics are told apart`() {
@@ -83,7 +91,7 @@ import Testing
         _ = history.see(sighting(1), topic: 0)
         _ = history.see(.missing, topic: 1)
         _ = history.see(sighting(1), topic: 1)
-        #expect(history.openAnchor(topic: 0, partition: 0) == .end)
-        #expect(history.openAnchor(topic: 1, partition: 0) == .beginning)
+        #expect(history.openOrigin(topic: 0, partition: 0) == .window)
+        #expect(history.openOrigin(topic: 1, partition: 0) == .beginning)
     }
 }

@@ -53,7 +53,9 @@ extension Kafka.Readiness {
     var missing: String? {
         if let topic = topicsForbidden.first { return "no right to read the topic \(topic)" }
         if let topic = topicsMissing.first { return "the topic \(topic) does not exist or is not known yet" }
-        guard let (topic, partition) = partitionsUnanswered.first else { return nil }
-        return "partition \(partition) of the topic \(topic) has not answered a fetch"
+        if let (topic, partition) = partitionsUnanswered.first {
+            return "partition \(partition) of the topic \(topic) has not answered a fetch"
+        }
+        return offsetsLeft > 0 ? "the window is not loaded yet: \(offsetsLeft) records are left" : nil
     }
 }

@@ -85,11 +85,11 @@ final class KafkaSource {
     // MARK: - The cluster
 
     private func look() {
-        let scout = consumer.scout
+        let (scout, anchors) = (consumer.scout, consumer.anchors)
         let loop = loop
         let source = LoopBound(self, loop: loop)
         scoutLoop.execute {
-            let map = scout.look()
+            let map = scout.look(anchors)
             loop.execute { source.value.adopt(map) }
         }
     }

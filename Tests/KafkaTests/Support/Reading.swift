@@ -21,6 +21,7 @@ final class Reading {
     let consumer: Consumer
     private(set) var entries: [Entry] = []
     private(set) var notices: [KafkaNotice] = []
+    private(set) var events: [SourceEvent] = []
     private(set) var wakes = 0
     /// The first header value of this name of each record, where it has one.
     var headerName = "h"
@@ -112,12 +113,13 @@ final class Reading {
         }) {
             self.map = map
             consumer.adopt(map)
+            events += consumer.takeEvents()
         }
         guard ContinuousClock.now >= nextLook, !box.isLooking.exchange(true, ordering: .relaxed) else { return }
         nextLook = .now + lookEvery
-        let (scout, box) = (consumer.scout, box)
+        let (scout, box, anchors) = (consumer.scout, box, consumer.anchors)
         DispatchQueue.global().async {
-            let map = scout.look()
+            let map = scout.look(anchors)
             box.map.withLock { $0 = map }
             box.isLooking.store(false, ordering: .releasing)
         }
