@@ -8,44 +8,52 @@ import WebSocket
 
 /// One client, from the accepted socket to its end.
 ///
-///     request ──refused────────────────────────────────► ending
-///        └──admitted──► joining ──ingest's answer──► open ──close frame──► ending
+///     request ──refused─────────────────────────────────────────► ending
+///        ├──admitted to a stream──► joining ──ingest's answer──► open ──close──► ending
+///        └──admitted to sync──► syncing ──answer──► request, or ending
 ///
-/// Confined to its loop. The bytes, with or without TLS, are `Transport`'s; this type decides what they mean.
+/// Confined to its loop. The bytes, with or without TLS, are `Transport`'s; this type decides what they mean. What a
+/// stream has been given and is owed is ``LiveStream``'s.
 final class Connection {
     enum Phase: UInt8 {
-        /// Reading the request.
+        /// Reading a request.
         case request
         /// Admitted; waits for ingest to say from when on it gets events.
         case joining
-        /// The 101 was sent; events come.
+        /// The head was sent; events come.
         case open
+        /// A request to `/sync/v1` is being answered.
+        case syncing
         /// Said its last: nothing is written after that, and what comes only matters for the close handshake.
         case ending
     }
 
-    /// What an admitted connection keeps between the request and the 101.
-    private struct Joining {
+    /// What an admitted connection keeps between the request and the head of its answer.
+    struct Joining {
         let admitted: Admission.Admitted
         /// What followed the request in the same read; bounded by the loop's receive buffer.
         var early: [UInt8]
     }
 
-    let id: ConnectionID
-    /// The place in its `LoopFanOut` audience, which owns the number.
+    private(set) var id: ConnectionID
+    /// The place in its group of the fan-out, which owns the number.
     var placeInAudience = 0
-    private(set) var takesDeflated = false
 
-    private unowned let node: LoopNode
-    private let peer: String
-    private var phase = Phase.request
-    private var transport: Transport<Connection>?
-    private var parser: RequestParser?
-    private var joining: Joining?
-    private var session: WebSocketSession?
-    private var identity: Identity?
-    /// The handshake's deadline, then the token's end: one at a time.
+    unowned let node: LoopNode
+    let peer: String
+    var phase = Phase.request
+    var transport: Transport<Connection>?
+    var parser: RequestParser?
+    var joining: Joining?
+    var session: WebSocketSession?
+    var stream: LiveStream?
+    var sync: SyncExchange?
+    private(set) var identity: Identity?
+    /// The request's deadline, then the token's end: one at a time.
     private var timer: Timer?
+    /// The next ping or comment, or the time for its answer.
+    var pulse: Timer?
+    var awaitsPong = false
 
     init(id: ConnectionID, node: LoopNode, peer: String) {
         self.id = id
@@ -55,8 +63,7 @@ final class Connection {
 
     /// Takes the accepted socket. The handshake's time is absolute: bytes that drip in do not prolong it.
     func start(_ descriptor: consuming FileDescriptor) {
-        parser = RequestParser(limits: node.policy.requestLimits)
-        setTimer(afterMilliseconds: node.policy.handshakeTimeoutMilliseconds) { $0.requestTimedOut() }
+        awaitRequest(within: node.policy.handshakeTimeoutMilliseconds)
         let transport: Transport<Connection>
         do {
             transport = try Transport(descriptor, security: node.policy.security, on: node.transports)
@@ -68,8 +75,14 @@ final class Connection {
         transport.start(self)
     }
 
-    private func setTimer(afterMilliseconds delay: UInt64, _ action: @escaping (Connection) -> Void) {
-        if let timer { node.loop.cancel(timer) }
+    private func awaitRequest(within milliseconds: UInt64) {
+        phase = .request
+        parser = RequestParser(limits: node.policy.requestLimits)
+        setTimer(afterMilliseconds: milliseconds) { $0.requestTimedOut() }
+    }
+
+    func setTimer(afterMilliseconds delay: UInt64, _ action: @escaping (Connection) -> Void) {
+        cancelTimer()
         timer = node.loop.schedule(afterMilliseconds: delay) { [weak self] in
             guard let self else { return }
             timer = nil
@@ -77,7 +90,7 @@ final class Connection {
         }
     }
 
-    private func cancelTimer() {
+    func cancelTimer() {
         if let timer = timer.take() { node.loop.cancel(timer) }
     }
 
@@ -101,28 +114,21 @@ final class Connection {
             count(refusal: "not_a_websocket", status: 400)
             finish(writing: Refusal.plainGet(date: node.httpDate()))
         case .admit(let admitted):
-            joining = Joining(admitted: admitted, early: [])
-            keepEarly(early)
             identity = admitted.identity
-            takesDeflated = admitted.deflate != nil
-            phase = .joining
-            // Whoever has not seen the 101 has nothing to say.
-            transport?.pauseReading()
-            node.subscribe(self, account: admitted.identity.account)
+            cancelTimer()
+            switch admitted.service {
+            case .sync(let parameters): beginSync(parameters, keepsAlive: SyncAnswer.keepsAlive(head), early)
+            case .webSocket, .eventStream: join(admitted, early)
+            }
         }
     }
 
-    /// Keeps what followed the request for the WebSocket. Reading is paused, but of one read TLS may give several pieces.
-    private func keepEarly(_ bytes: Span<UInt8>) {
-        for index in bytes.indices { joining?.early.append(bytes[index]) }
-    }
-
-    private func refuse(_ refusal: Refusal, withoutBody: Bool = false) {
+    func refuse(_ refusal: Refusal, withoutBody: Bool = false) {
         count(refusal: refusal.code.rawValue, status: refusal.status)
-        finish(writing: refusal.serialized(date: node.httpDate(), withoutBody: withoutBody))
+        finish(writing: refusal.serialized(date: node.httpDate(), withoutBody: withoutBody, keepsAlive: false))
     }
 
-    private func count(refusal code: String, status: Int) {
+    func count(refusal code: String, status: Int) {
         node.counters.refusals[code, default: 0] += 1
         node.logger.debug("request refused", [.peer: .text(peer), .status: .number(status), .code: .text(code)])
     }
@@ -135,103 +141,48 @@ final class Connection {
         if let parser, parser.isInsideHead { refuse(Refusal(.timeout)) } else { finish(writing: []) }
     }
 
-    // MARK: - WebSocket
-
-    /// Ingest has answered: everything of the account from here on comes to this loop. The 101 leaves now.
-    func joined() {
-        guard phase == .joining, let joining = joining.take(), let transport else { return }
-        let admitted = joining.admitted
-        let accept = Digest.sha1(WebSocketKey.acceptInput(admitted.upgrade.key))
-        transport.write(
-            UpgradeResponse.serialized(
-                accept: Base64.encode(accept),
-                subprotocol: admitted.upgrade.offers(Admission.subprotocol) ? Admission.subprotocol : nil,
-                extensions: admitted.deflate?.answer))
-        session = WebSocketSession(
-            server: node.policy.webSocketLimits, deflate: admitted.deflate?.parameters, payloads: .discard)
-        phase = .open
-        node.fanOut.join(self, account: admitted.identity.account)
-        node.counters.opened += 1
-        node.logger.info("connection opened", [.peer: .text(peer), .account: .text(admitted.identity.account.text)])
-        watchToken(admitted.identity)
-        if !joining.early.isEmpty { receiveFrames(joining.early.span) }
-        transport.resumeReading()
-    }
-
-    private func watchToken(_ identity: Identity) {
-        cancelTimer()
-        guard let expiresAt = identity.expiresAt else { return }
-        let seconds = UInt64(clamping: max(0, expiresAt - node.epochSeconds()))
-        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
-        setTimer(afterMilliseconds: overflow ? .max : milliseconds) { $0.close(.tokenExpired) }
-    }
-
-    private func receiveFrames(_ bytes: Span<UInt8>) {
-        // What a client sends is read, checked and ignored; the session answers pings and closes.
-        node.events.removeAll(keepingCapacity: true)
-        let isBlocked = transport.map { $0.pendingBytes > 0 } ?? true
-        session?.receive(bytes, now: node.loop.now, isBlocked: isBlocked, into: &node.events)
-        writeSession()
-    }
-
-    /// Sends what the session wants to say, unless earlier bytes have not left: then pongs replace each other.
-    private func writeSession() {
-        guard let transport, let action = session?.transportAction else { return }
-        if session?.hasOutput == true, transport.pendingBytes == 0 || action != .keep,
-            let output = session?.takeOutput()
-        {
-            transport.write(output)
-        }
-        switch action {
-        case .keep: break
-        case .awaitPeer: beginEnding()
-        case .closeAfterFlush:
-            beginEnding()
-            transport.close(afterFlush: true)
-        }
-    }
-
-    /// A slice of frames that many connections share.
-    func deliver(_ frames: [UInt8]) {
-        guard phase == .open else { return }
-        transport?.write(frames)
-    }
-
-    /// Closes with a code; nothing is written after it.
-    func close(_ code: CloseCode) {
-        guard phase == .open else { return abandon(code) }
-        node.counters.closes[code.rawValue, default: 0] += 1
-        session?.close(code)
-        writeSession()
-        setTimer(afterMilliseconds: LoopNode.closeTimeoutMilliseconds) { $0.transport?.close(afterFlush: true) }
-    }
-
-    /// A close before there is a WebSocket to say it on.
-    private func abandon(_ code: CloseCode) {
-        guard phase != .ending else { return }
-        refuse(Refusal(code == .goingAway ? .draining : .overloaded, retryAfterSeconds: LoopNode.retryAfterSeconds))
+    /// The answer has been written and the client may ask again; `early` is what it has said already.
+    func awaitNextRequest(early: [UInt8]) {
+        id.turn &+= 1
+        awaitRequest(within: LoopNode.idleRequestMilliseconds)
+        transport?.resumeReading()
+        if !early.isEmpty { receiveRequest(early.span) }
     }
 
     // MARK: - The end
 
-    private func finish(writing answer: [UInt8]) {
+    func finish(writing answer: [UInt8]) {
         beginEnding()
         transport?.write(answer)
         transport?.close(afterFlush: true)
     }
 
     /// From here on no event reaches this connection.
-    private func beginEnding() {
+    func beginEnding() {
         guard phase != .ending else { return }
         cancelTimer()
+        if let pulse = pulse.take() { node.loop.cancel(pulse) }
         leave()
         phase = .ending
     }
 
     private func leave() {
-        guard let account = identity?.account else { return }
-        if phase == .open { node.fanOut.leave(self, account: account) }
-        if phase == .open || phase == .joining { node.unsubscribe(account: account) }
+        stream?.end()
+        if phase == .open || phase == .joining { node.unsubscribe(self, withCursors: asksForCursors) }
+        sync?.end()
+        sync = nil
+    }
+
+    /// Whether the account's events carry cursors for the sake of this connection.
+    var asksForCursors: Bool {
+        if let stream { return stream.form.needsCursors || stream.parameters.isChangedMode }
+        guard let (parameters, form) = joining?.admitted.liveRequest else { return false }
+        return form.needsCursors || parameters.isChangedMode
+    }
+
+    var account: Account {
+        guard let account = identity?.account else { preconditionFailure("nobody knows yet whose connection this is") }
+        return account
     }
 }
 
@@ -241,37 +192,35 @@ extension Connection: TransportOwner {
         case .request: receiveRequest(bytes)
         case .open, .ending: receiveFrames(bytes)
         case .joining: keepEarly(bytes)
+        case .syncing: sync?.keepEarly(bytes)
         }
     }
 
     func transportDrained() {
-        if phase == .open { writeSession() }
+        guard phase == .open else { return }
+        if session != nil { writeSession() }
+        stream?.drained()
     }
 
-    /// After a tick's send: what the kernel has not taken is what a slow client costs.
+    /// After a tick's send: the kernel has not taken all of it.
     func transportBlocked() {
-        guard phase == .open, let transport, transport.pendingBytes > node.policy.maximumPendingBytes else { return }
-        node.logger.info(
-            "connection too slow",
-            [
-                .peer: .text(peer), .bytes: .number(transport.pendingBytes),
-                .limit: .number(node.policy.maximumPendingBytes),
-            ])
-        close(.tooSlow)
+        if phase == .open { stream?.blocked() }
     }
 
     func transportEnded(_ reason: TransportEnd) {
+        let code = session?.ending?.code.rawValue
+        let wasStream = stream != nil
         beginEnding()
-        cancelTimer()
-        if let ending = session?.ending {
+        if wasStream {
             node.logger.info(
                 "connection closed",
                 [
                     .peer: .text(peer), .account: identity.map { .text($0.account.text) } ?? .absent,
-                    .code: .number(Int(ending.code.rawValue)), .reason: .text("\(reason)"),
+                    .code: code.map { .number(Int($0)) } ?? .absent, .reason: .text("\(reason)"),
                 ])
         }
         node.forget(self, reason)
+        stream = nil
         transport = nil
     }
 }

@@ -10,6 +10,8 @@ struct LoopCounters: Sendable {
     var refusals: [String: UInt64] = [:]
     /// Closes that we began, by code.
     var closes: [UInt16: UInt64] = [:]
+    /// Streams that were told to begin anew, by reason.
+    var resyncs: [String: UInt64] = [:]
     /// Ends of the transport by reason.
     var ends: [String: UInt64] = [:]
 
@@ -24,6 +26,7 @@ struct LoopCounters: Sendable {
         sum.deliveries += b.deliveries
         sum.refusals.merge(b.refusals, uniquingKeysWith: +)
         sum.closes.merge(b.closes, uniquingKeysWith: +)
+        sum.resyncs.merge(b.resyncs, uniquingKeysWith: +)
         sum.ends.merge(b.ends, uniquingKeysWith: +)
         return sum
     }

@@ -11,8 +11,14 @@ struct ConnectionPolicy: Sendable {
     let requestLimits: RequestLimits
     let webSocketLimits: WebSocketLimits
     let handshakeTimeoutMilliseconds: UInt64
-    /// What the kernel may leave behind after a tick's send.
+    /// Handed to one socket before it has taken any of it.
     let maximumPendingBytes: Int
+    let maximumLagMilliseconds: UInt64
+    let pingIntervalMilliseconds: UInt64
+    let pongTimeoutMilliseconds: UInt64
+    let changedIntervalMilliseconds: UInt64
+    /// After so long without a message a stream with cursors gets a fresh one, unless it asked for another time.
+    let quietMilliseconds: UInt64
     let security: TransportSecurity
 }
 
@@ -22,6 +28,9 @@ final class LoopNode {
     static let closeTimeoutMilliseconds: UInt64 = 3_000
     /// What refusals of a node that is not at its best ask for; clients add jitter.
     static let retryAfterSeconds = 5
+    /// Between two requests on one connection: longer than the longest poll, so that clients and proxies are the ones to
+    /// close.
+    static let idleRequestMilliseconds: UInt64 = 75_000
 
     let loop: EventLoop
     let index: Int
@@ -31,12 +40,14 @@ final class LoopNode {
     let fanOut = LoopFanOut()
     let transports: TransportLoop
     var counters = LoopCounters()
+    /// Nil until something was told of it.
+    private(set) var sourceState: SourceState?
     /// What a session made of the bytes at hand; kept between calls for its memory alone.
     var events: [WebSocketEvent] = []
 
     private let ingest: Mailbox<IngestMessage>
     private let backlog: LoopBacklog
-    private var connections: [ConnectionID: Connection] = [:]
+    private var connections: [UInt64: Connection] = [:]
     private var nextNumber: UInt64 = 0
     private var clock = WallClock()
     private var isClosing = false
@@ -61,46 +72,89 @@ final class LoopNode {
     var connectionCount: Int { connections.count }
 
     func epochSeconds() -> Int64 { clock.seconds(loop.tickNumber) }
+    /// From now to a second since 1970; 0 when it has passed.
+    func milliseconds(until epochSecond: Int64) -> UInt64 {
+        let seconds = UInt64(clamping: max(0, epochSecond - epochSeconds()))
+        let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
+        return overflow ? .max : milliseconds
+    }
+
     func httpDate() -> String { clock.httpDate(loop.tickNumber) }
 
     func accept(_ descriptor: consuming FileDescriptor, peer: String) {
         let connection = Connection(id: ConnectionID(number: nextNumber), node: self, peer: peer)
         nextNumber += 1
-        connections[connection.id] = connection
+        connections[connection.id.number] = connection
         counters.accepted += 1
         connection.start(descriptor)
         if isClosing { connection.close(.goingAway) }
     }
 
     func forget(_ connection: Connection, _ reason: TransportEnd) {
-        connections[connection.id] = nil
+        connections[connection.id.number] = nil
         counters.count(reason)
         if connections.isEmpty { becameEmpty() }
     }
 
     // MARK: - Between ingest and the connections
 
-    func subscribe(_ connection: Connection, account: Account) {
-        ingest.post(.subscribe(account, loop: index, connection: connection.id))
+    private func subscriber(_ connection: Connection) -> Subscriber {
+        Subscriber(account: connection.account, loop: index, connection: connection.id)
     }
 
-    func unsubscribe(account: Account) {
-        ingest.post(.unsubscribe(account, loop: index))
+    func subscribe(_ connection: Connection, _ request: JoinRequest) {
+        ingest.post(.subscribe(subscriber(connection), request))
+    }
+
+    func unsubscribe(_ connection: Connection, withCursors: Bool) {
+        ingest.post(.unsubscribe(subscriber(connection), withCursors: withCursors))
+    }
+
+    func read(_ connection: Connection, _ request: ReadRequest) {
+        ingest.post(.read(subscriber(connection), request))
+    }
+
+    func askFreshCursor(_ connection: Connection) {
+        ingest.post(.freshCursor(subscriber(connection)))
     }
 
     func receive(_ messages: [FanOutMessage]) {
         var worked = 0
         for message in messages {
             switch message {
-            case .subscribed(let id):
+            case .joined(let id, let answer):
+                fanOut.advance(to: answer.sequence)
                 // It may have gone meanwhile; its unsubscription is on the way.
-                connections[id]?.joined()
-            case .events(let batch):
-                counters.deliveries += UInt64(fanOut.deliver(batch))
+                connection(id)?.joined(answer)
+            case .page(let id, let answer):
+                fanOut.advance(to: answer.sequence)
+                connection(id)?.took(answer)
+            case .fresh(let id, let cursor): connection(id)?.tookFresh(cursor)
+            case .events(let batch, let sequence):
+                counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: loop.now))
                 worked += batch.reduce(0) { $0 + $1.events.count }
+            case .reset(let why, let sequence, let cursors): reset(why, sequence, cursors)
+            case .source(let state):
+                sourceState = state
+                for connection in connections.values { connection.stream?.tellSource() }
             }
         }
         if worked > 0, backlog.remove(worked) { ingest.post(.caughtUp) }
+    }
+
+    /// The connection that asked, if it is still there and has not asked anew.
+    private func connection(_ id: ConnectionID) -> Connection? {
+        guard let connection = connections[id.number], connection.id == id else { return nil }
+        return connection
+    }
+
+    private func reset(_ why: ResyncReason, _ sequence: UInt64, _ cursors: [Account: CursorText]) {
+        fanOut.advance(to: sequence)
+        fanOut.reset()
+        for connection in Array(connections.values) {
+            guard connection.isSubscribed, let cursor = cursors[connection.account] else { continue }
+            connection.reset(why, at: cursor)
+        }
     }
 
     // MARK: - The end

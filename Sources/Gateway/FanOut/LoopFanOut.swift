@@ -1,45 +1,100 @@
 import LiveUpdates
-import WebSocket
 
-/// From an account's events to the connections of one loop.
+/// From an account's events to the streams of one loop.
 ///
-/// Frames of one account and one form are encoded once a wake and shared; a connection gets a reference to them.
+/// Messages of one account and one form are encoded once a wake and shared; a connection gets a reference to them.
 /// Confined to its loop.
 final class LoopFanOut {
-    /// The connections of one account on this loop, by the form in which they take messages.
-    private final class Audience {
-        var plain: [Connection] = []
-        var deflated: [Connection] = []
-        var isEmpty: Bool { plain.isEmpty && deflated.isEmpty }
-    }
+    /// Bytes of recent slices on this loop, all forms together; over it those who are behind go on from the log.
+    static let maximumRecentBytes = 32 * 1_048_576
 
+    /// All events up to here that concern this loop have been handed out, or are told to those who are behind.
+    private(set) var sequence: UInt64 = 0
+    let encoder = FormEncoder()
     private var audiences: [Account: Audience] = [:]
-    private var payload: [UInt8] = []
-    /// Made with the first connection that takes deflated messages; one for all of them.
-    private var deflater: Deflater?
+    private var recentBytes = 0
 
-    func join(_ connection: Connection, account: Account) {
-        let audience = audiences[account] ?? Audience()
-        if connection.takesDeflated {
-            connection.placeInAudience = audience.deflated.count
-            audience.deflated.append(connection)
-        } else {
-            connection.placeInAudience = audience.plain.count
-            audience.plain.append(connection)
-        }
-        audiences[account] = audience
+    /// What ingest has just said holds everything up to `sequence`.
+    func advance(to sequence: UInt64) {
+        if sequence > self.sequence { self.sequence = sequence }
     }
 
-    /// O(1): the last connection of the audience takes the place of the one that leaves.
-    func leave(_ connection: Connection, account: Account) {
+    // MARK: - Who gets what
+
+    /// From now on the stream is given what comes, with all others of its form.
+    func join(_ connection: Connection, account: Account, _ form: StreamForm) {
+        let group = audience(account).makeGroup(form)
+        connection.placeInAudience = group.connections.count
+        group.connections.append(connection)
+    }
+
+    /// O(1): the last connection of the group takes the place of the one that leaves.
+    func leave(_ connection: Connection, account: Account, _ form: StreamForm) {
+        let (audience, group) = place(account, form)
+        Self.remove(connection, from: &group.connections)
+        tidy(audience, group, account)
+    }
+
+    /// The stream has been given all up to ``sequence``, and takes no more for now.
+    func fallBehind(_ connection: Connection, account: Account, _ form: StreamForm, now: UInt64) {
+        let (_, group) = place(account, form)
+        Self.remove(connection, from: &group.connections)
+        group.behind += 1
+        group.recent.keep(after: sequence, now: now)
+    }
+
+    /// A stream that begins behind: it asks for what it missed before it joins.
+    func beginBehind(account: Account, _ form: StreamForm) {
+        audience(account).makeGroup(form).behind += 1
+    }
+
+    /// It has caught up and joins, or it goes.
+    func endBehind(account: Account, _ form: StreamForm) {
+        let (audience, group) = place(account, form)
+        precondition(group.behind > 0, "a stream caught up that had not been behind")
+        group.behind -= 1
+        if group.behind == 0 { dropRecent(of: group) }
+        tidy(audience, group, account)
+    }
+
+    /// What the form was given after `sequence`; nil where the log has to tell.
+    func recent(
+        account: Account, _ form: StreamForm, after sequence: UInt64, limit: Int
+    ) -> (slices: [[UInt8]], sequence: UInt64)? {
+        place(account, form).group.recent.next(after: sequence, limit: limit)
+    }
+
+    func watch(_ connection: Connection, account: Account) {
+        let audience = audience(account)
+        connection.placeInAudience = audience.watchers.count
+        audience.watchers.append(connection)
+    }
+
+    func unwatch(_ connection: Connection, account: Account) {
         guard let audience = audiences[account] else {
             preconditionFailure("a connection left an account that nobody had joined")
         }
-        if connection.takesDeflated {
-            Self.remove(connection, from: &audience.deflated)
-        } else {
-            Self.remove(connection, from: &audience.plain)
+        Self.remove(connection, from: &audience.watchers)
+        if audience.isEmpty { audiences[account] = nil }
+    }
+
+    private func audience(_ account: Account) -> Audience {
+        if let audience = audiences[account] { return audience }
+        let audience = Audience()
+        audiences[account] = audience
+        return audience
+    }
+
+    private func place(_ account: Account, _ form: StreamForm) -> (audience: Audience, group: Audience.Group) {
+        guard let audience = audiences[account], let group = audience.group(form) else {
+            preconditionFailure("a connection left an account that nobody had joined")
         }
+        return (audience, group)
+    }
+
+    private func tidy(_ audience: Audience, _ group: Audience.Group, _ account: Account) {
+        guard group.isEmpty else { return }
+        audience.groups.removeAll { $0 === group }
         if audience.isEmpty { audiences[account] = nil }
     }
 
@@ -52,48 +107,54 @@ final class LoopFanOut {
         last.placeInAudience = place
     }
 
+    // MARK: - Handing out
+
     /// Hands `batch` to everybody whom it concerns; returns the number of messages handed out.
-    func deliver(_ batch: [AccountEvents]) -> Int {
+    ///
+    /// `sequence` is the last one in the batch; `now` is monotonic, in milliseconds.
+    func deliver(_ batch: [AccountEvents], sequence: UInt64, now: UInt64) -> Int {
+        advance(to: sequence)
         var deliveries = 0
         for part in batch {
             // Everybody may have left since ingest looked.
             guard let audience = audiences[part.account] else { continue }
-            if !audience.plain.isEmpty {
-                deliveries += deliver(frames(part.events, deflated: false), part.events.count, to: audience.plain)
-            }
-            if !audience.deflated.isEmpty {
-                deliveries += deliver(frames(part.events, deflated: true), part.events.count, to: audience.deflated)
-            }
+            // A connection that turns out to be too slow leaves while we walk: hence copies of the arrays.
+            for group in audience.groups { deliveries += deliver(part.events, to: group, now: now) }
+            for connection in audience.watchers { connection.eventsCame(part.events) }
         }
         return deliveries
     }
 
-    private func deliver(_ frames: [UInt8], _ events: Int, to connections: [Connection]) -> Int {
-        // A connection that turns out to be too slow leaves the audience while we walk: hence the copy of the array.
-        for connection in connections { connection.deliver(frames) }
-        return events * connections.count
+    private func deliver(_ events: [LoggedEvent], to group: Audience.Group, now: UInt64) -> Int {
+        guard !group.connections.isEmpty || group.recent.isKept else { return 0 }
+        let messages = encoder.messages(events, group.form)
+        guard !messages.isEmpty else { return 0 }
+        let connections = group.connections
+        keepRecent(messages, in: group, now: now)
+        for connection in connections { connection.deliver(messages) }
+        return events.count * connections.count
     }
 
-    private func frames(_ events: [ThinEvent], deflated: Bool) -> [UInt8] {
-        var frames: [UInt8] = []
-        for event in events {
-            payload.removeAll(keepingCapacity: true)
-            WireMessage.appendPlain(event, to: &payload)
-            guard deflated, let compressed = compress(payload) else {
-                FrameEncoder.append(.text, payload: payload.span, to: &frames)
-                continue
-            }
-            FrameEncoder.append(.text, isCompressed: true, payload: compressed.span, to: &frames)
-        }
-        return frames
+    private func keepRecent(_ messages: [UInt8], in group: Audience.Group, now: UInt64) {
+        guard group.recent.isKept else { return }
+        recentBytes -= group.recent.bytes
+        group.recent.append(messages, sequence: sequence, now: now)
+        recentBytes += group.recent.bytes
+        if recentBytes > Self.maximumRecentBytes { dropRecent(of: group) }
     }
 
-    /// Nil where there is no memory for it: each message may go uncompressed (RFC 7692 §6).
-    private func compress(_ payload: [UInt8]) -> [UInt8]? {
-        if deflater == nil {
-            let policy = DeflatePolicy.shared
-            deflater = try? Deflater(windowBits: policy.serverWindowBits, contextTakeover: policy.serverContextTakeover)
+    private func dropRecent(of group: Audience.Group) {
+        recentBytes -= group.recent.bytes
+        group.recent.drop()
+    }
+
+    /// What was kept has lost its meaning: ingest's logs begin anew.
+    func reset() {
+        for audience in audiences.values {
+            for group in audience.groups { dropRecent(of: group) }
         }
-        return deflater?.message(payload.span)
     }
 }
+
+@available(*, unavailable)
+extension LoopFanOut: Sendable {}

@@ -1,0 +1,213 @@
+import HTTP
+import LiveUpdates
+import Logging
+import TLS
+import WebSocket
+
+/// A connection with a stream on it: its head, its frames, its closes.
+extension Connection {
+    func join(_ admitted: Admission.Admitted, _ early: Span<UInt8>) {
+        guard let (parameters, _) = admitted.liveRequest else { preconditionFailure("a stream without a form") }
+        joining = Joining(admitted: admitted, early: [])
+        keepEarly(early)
+        phase = .joining
+        // Whoever has not seen the head of the answer has nothing to say.
+        transport?.pauseReading()
+        node.subscribe(self, JoinRequest(since: parameters.since, withCursors: asksForCursors))
+    }
+
+    /// Keeps what followed the request for the WebSocket. Reading is paused, but of one read TLS may give several pieces.
+    func keepEarly(_ bytes: Span<UInt8>) {
+        for index in bytes.indices { joining?.early.append(bytes[index]) }
+    }
+
+    /// Ingest has answered: everything of the account from here on comes to this loop. The head leaves now.
+    func joined(_ answer: JoinAnswer) {
+        if let sync { return sync.joined(answer) }
+        guard phase == .joining, let joining, let (parameters, form) = joining.admitted.liveRequest else { return }
+        self.joining = nil
+        writeHead(joining.admitted)
+        phase = .open
+        let stream = LiveStream(parameters, form: form, account: account, connection: self, node: node)
+        self.stream = stream
+        node.counters.opened += 1
+        node.logger.info("connection opened", [.peer: .text(peer), .account: .text(account.text)])
+        watchToken(joining.admitted.identity)
+        stream.begin(answer)
+        beginPulse()
+        if session != nil, !joining.early.isEmpty { receiveFrames(joining.early.span) }
+        transport?.resumeReading()
+    }
+
+    private func writeHead(_ admitted: Admission.Admitted) {
+        switch admitted.service {
+        case .webSocket(let upgrade, let deflate, _):
+            let accept = Digest.sha1(WebSocketKey.acceptInput(upgrade.key))
+            transport?.write(
+                UpgradeResponse.serialized(
+                    accept: Base64.encode(accept),
+                    subprotocol: upgrade.offers(Admission.subprotocol) ? Admission.subprotocol : nil,
+                    extensions: deflate?.answer))
+            session = WebSocketSession(
+                server: node.policy.webSocketLimits, deflate: deflate?.parameters, payloads: .discard)
+        case .eventStream:
+            let retry = Int.random(in: EventStreamEncoder.retryMilliseconds)
+            transport?.write(EventStream.head(date: node.httpDate(), retryMilliseconds: retry))
+        case .sync: preconditionFailure("/sync/v1 is no stream")
+        }
+    }
+
+    private func watchToken(_ identity: Identity) {
+        guard let expiresAt = identity.expiresAt else { return }
+        setTimer(afterMilliseconds: node.milliseconds(until: expiresAt)) { $0.close(.tokenExpired) }
+    }
+
+    func took(_ page: PageAnswer) {
+        if let sync { sync.took(page) } else { stream?.took(page) }
+    }
+
+    func tookFresh(_ cursor: CursorText) {
+        if let sync { sync.tookFresh(cursor) } else { stream?.tookFresh(cursor) }
+    }
+
+    func reset(_ why: ResyncReason, at cursor: CursorText) {
+        if let sync { sync.reset(why, at: cursor) } else { stream?.reset(why, at: cursor) }
+    }
+
+    /// Whether ingest has answered that the account's events come to this loop.
+    var isSubscribed: Bool { phase == .open || sync?.isJoined == true }
+
+    // MARK: - Bytes
+
+    /// What the kernel has not taken yet.
+    var pendingBytes: Int { transport?.pendingBytes ?? 0 }
+
+    func write(_ bytes: [UInt8]) {
+        if phase == .open { transport?.write(bytes) }
+    }
+
+    /// A slice that many connections share.
+    func deliver(_ messages: [UInt8]) {
+        if phase == .open { stream?.deliver(messages) }
+    }
+
+    /// Events for a connection that makes its own of them.
+    func eventsCame(_ events: [LoggedEvent]) {
+        if let sync { return sync.eventsCame(events) }
+        if phase == .open { stream?.eventsCame(events) }
+    }
+
+    func receiveFrames(_ bytes: Span<UInt8>) {
+        // Of an event stream's client nothing is expected, and nothing is read into it.
+        guard let session else { return }
+        // What a client sends is read, checked and ignored; the session answers pings and closes.
+        node.events.removeAll(keepingCapacity: true)
+        session.receive(bytes, now: node.loop.now, isBlocked: pendingBytes > 0, into: &node.events)
+        if awaitsPong, node.events.contains(where: \.isPong) { awaitsPong = false }
+        writeSession()
+    }
+
+    /// Sends what the session wants to say, unless earlier bytes have not left: then pongs replace each other.
+    func writeSession() {
+        guard let transport, let session else { return }
+        let action = session.transportAction
+        if session.hasOutput, transport.pendingBytes == 0 || action != .keep { transport.write(session.takeOutput()) }
+        switch action {
+        case .keep: break
+        case .awaitPeer: beginEnding()
+        case .closeAfterFlush:
+            beginEnding()
+            transport.close(afterFlush: true)
+        }
+    }
+
+    // MARK: - Closes
+
+    /// Ends the stream with a code; nothing is written after it.
+    func close(_ code: CloseCode, retryMilliseconds: Int? = nil) {
+        guard phase == .open else { return abandon(code) }
+        node.counters.closes[code.rawValue, default: 0] += 1
+        sayBye(code, retryMilliseconds)
+        end(code, retryMilliseconds)
+    }
+
+    /// The client is behind and cannot be given what it misses: only the close is written any more.
+    func closeTooSlow(_ why: StaticString) {
+        guard phase == .open else { return }
+        node.counters.closes[CloseCode.tooSlow.rawValue, default: 0] += 1
+        node.logger.info(
+            "connection too slow",
+            [
+                .peer: .text(peer), .account: .text(account.text), .reason: .text("\(why)"),
+                .bytes: .number(pendingBytes),
+            ])
+        if session == nil { sayBye(.tooSlow, nil) }
+        end(.tooSlow, nil)
+    }
+
+    private func sayBye(_ code: CloseCode, _ retryMilliseconds: Int?) {
+        guard let stream, stream.hasControls else { return }
+        let why = code.reason()
+        stream.sendControl(.bye(code: code.rawValue, why: why, retryMilliseconds: retryMilliseconds))
+    }
+
+    private func end(_ code: CloseCode, _ retryMilliseconds: Int?) {
+        guard let session else { return finish(writing: []) }
+        session.close(code, retryMilliseconds: retryMilliseconds)
+        writeSession()
+        setTimer(afterMilliseconds: LoopNode.closeTimeoutMilliseconds) { $0.transport?.close(afterFlush: true) }
+    }
+
+    /// A close before there is a stream to say it on.
+    private func abandon(_ code: CloseCode) {
+        guard phase != .ending else { return }
+        refuse(Refusal(code == .goingAway ? .draining : .overloaded, retryAfterSeconds: LoopNode.retryAfterSeconds))
+    }
+
+    // MARK: - Pulse
+
+    /// Pings begin after a random part of the interval: a fleet that came back at once is not pinged at once.
+    private func beginPulse() {
+        let interval = node.policy.pingIntervalMilliseconds
+        schedulePulse(after: UInt64.random(in: 0...interval))
+    }
+
+    private func schedulePulse(after delay: UInt64) {
+        pulse = node.loop.schedule(afterMilliseconds: delay) { [weak self] in self?.pulseIsDue() }
+    }
+
+    private func pulseIsDue() {
+        pulse = nil
+        guard phase == .open else { return }
+        let interval = node.policy.pingIntervalMilliseconds
+        guard let session else {
+            if pendingBytes == 0 { write(EventStream.comment) }
+            return schedulePulse(after: interval)
+        }
+        if awaitsPong { return close(.noPong) }
+        // Behind what the client does not read no ping arrives; max_lag is for it.
+        guard pendingBytes == 0 else { return schedulePulse(after: interval) }
+        session.ping([].span)
+        writeSession()
+        awaitsPong = true
+        let patience = node.policy.pongTimeoutMilliseconds
+        pulse = node.loop.schedule(afterMilliseconds: patience) { [weak self] in self?.pongIsDue() }
+    }
+
+    private func pongIsDue() {
+        pulse = nil
+        guard phase == .open else { return }
+        // What lies between the ping and its answer has not left: the client is slow, and may not have seen the ping.
+        if awaitsPong, pendingBytes == 0 { return close(.noPong) }
+        awaitsPong = false
+        let (interval, waited) = (node.policy.pingIntervalMilliseconds, node.policy.pongTimeoutMilliseconds)
+        let rest = interval > waited ? interval - waited : 0
+        schedulePulse(after: rest + UInt64.random(in: 0...max(interval / 10, 1)))
+    }
+}
+
+extension WebSocketEvent {
+    fileprivate var isPong: Bool {
+        if case .pong = self { true } else { false }
+    }
+}

@@ -1,0 +1,57 @@
+import LiveUpdates
+import WebSocket
+
+/// Makes the bytes of a form, on one loop. What it keeps between calls is memory alone.
+final class FormEncoder {
+    private var payload: [UInt8] = []
+    /// Made with the first connection that takes deflated messages; one for all of them.
+    private var deflater: Deflater?
+
+    /// The events that pass the form's filter, one message each, in their order; empty where none passes.
+    func messages(_ events: [LoggedEvent], _ form: StreamForm) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for event in events {
+            if let entities = form.entities, !entities.passes(event.event.entity) { continue }
+            if form.carrier == .eventStream {
+                EventStreamEncoder.append(
+                    event.event, id: event.at, withAt: form.withAt, ts: form.withTs ? event.timestamp : nil, to: &bytes)
+                continue
+            }
+            payload.removeAll(keepingCapacity: true)
+            WireMessage.append(
+                event.event, at: form.withAt ? event.at : nil, ts: form.withTs ? event.timestamp : nil, to: &payload)
+            appendFrame(form.carrier, to: &bytes)
+        }
+        return bytes
+    }
+
+    /// A control message in the same carrier.
+    func control(_ message: ControlMessage, _ carrier: StreamForm.Carrier) -> [UInt8] {
+        var bytes: [UInt8] = []
+        if carrier == .eventStream {
+            EventStreamEncoder.appendControl(message, to: &bytes)
+            return bytes
+        }
+        payload.removeAll(keepingCapacity: true)
+        WireMessage.appendControl(message, to: &payload)
+        appendFrame(carrier, to: &bytes)
+        return bytes
+    }
+
+    /// The payload as one message of a WebSocket.
+    private func appendFrame(_ carrier: StreamForm.Carrier, to bytes: inout [UInt8]) {
+        guard carrier == .deflated, let compressed = compress(payload) else {
+            return FrameEncoder.append(.text, payload: payload.span, to: &bytes)
+        }
+        FrameEncoder.append(.text, isCompressed: true, payload: compressed.span, to: &bytes)
+    }
+
+    /// Nil where there is no memory for it: each message may go uncompressed (RFC 7692 §6).
+    private func compress(_ payload: [UInt8]) -> [UInt8]? {
+        if deflater == nil {
+            let policy = DeflatePolicy.shared
+            deflater = try? Deflater(windowBits: policy.serverWindowBits, contextTakeover: policy.serverContextTakeover)
+        }
+        return deflater?.message(payload.span)
+    }
+}
