@@ -42,6 +42,9 @@ extension LogKey {
     package static let records = LogKey("records")
     package static let events = LogKey("events")
     package static let skipped = LogKey("skipped")
+    package static let left = LogKey("left")
+    package static let seconds = LogKey("seconds")
+    package static let resyncs = LogKey("resyncs")
 
     // Settings.
     package static let file = LogKey("file")

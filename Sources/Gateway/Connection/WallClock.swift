@@ -3,6 +3,13 @@ import HTTP
 
 /// The wall clock as a loop sees it: read at most once a tick, and the text of `Date` made at most once a second.
 struct WallClock {
+    /// Now, in milliseconds since 1970.
+    static var milliseconds: Int64 {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
     private var tick: UInt64?
     private var now: Int64 = 0
     private var dateOf: Int64 = .min

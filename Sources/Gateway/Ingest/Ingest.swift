@@ -2,11 +2,12 @@ import LiveUpdates
 import Logging
 import Reactor
 
-/// From records to the loops: decodes, maps, filters, and groups what one wake brought by account.
+/// From records to the loops: decodes, maps, keeps the accounts' logs, and groups what one wake brought by account.
 ///
-/// Ingest is one serial queue and the only one that decides what follows what. A subscription is a message to it;
-/// from its answer on, everything that concerns the account goes the same way, through the same mailbox and in the
-/// same order. That is the whole argument why a join has neither gap nor double.
+/// Ingest is one serial queue and the only one that decides what follows what: the only writer of the logs and their
+/// only reader. A subscription is a message to it, and so is the wish to read on; from its answer on, everything that
+/// concerns the account goes the same way, through the same mailbox and in the same order. That is the whole argument
+/// why a join has neither gap nor double.
 final class Ingest {
     /// Where the events for one loop go.
     struct Outlet {
@@ -14,18 +15,32 @@ final class Ingest {
         let backlog: LoopBacklog
     }
 
+    /// A subscription whose cursor is further than the broker was seen to be: the next look at it decides.
+    struct Undecided {
+        let subscriber: Subscriber
+        let request: JoinRequest
+        /// Monotonic, in milliseconds.
+        let since: UInt64
+    }
+
+    /// What is kept of the past. Empty and of no epoch until ``begin(_:)``.
+    private(set) var history: History
+    let outlets: [Outlet]
     private let mapper: EventMapper
-    private let outlets: [Outlet]
     private let skipped: SkipLog
-    private var subscriptions: SubscriptionTable
+    var subscriptions: SubscriptionTable
+    var undecided: [Undecided] = []
     /// Entries that the current wake has events for.
     private var touched: [SubscriptionTable.Entry] = []
+    /// The wall clock at the last wake or message, in milliseconds since 1970.
+    private(set) var wallClock: Int64 = 0
 
     private var records: UInt64 = 0
     private var events: UInt64 = 0
 
-    init(mapper: EventMapper, outlets: [Outlet], skipped: SkipLog) {
+    init(mapper: EventMapper, limits: HistoryLimits, outlets: [Outlet], skipped: SkipLog) {
         self.mapper = mapper
+        history = History(epoch: Epoch(number: 0), limits: limits)
         self.outlets = outlets
         self.skipped = skipped
         subscriptions = SubscriptionTable(loops: outlets.count)
@@ -33,31 +48,62 @@ final class Ingest {
 
     var counters: IngestCounters { IngestCounters(records: records, events: events, skipped: skipped.counts) }
 
+    /// The cluster is known, and with it the epoch. Before the first record and the first subscription.
+    func begin(_ epoch: Epoch) {
+        history = History(epoch: epoch, limits: history.limits)
+    }
+
     // MARK: - The records of a wake
+
+    /// Begins a wake. What came before it has been handed out, as far as cursors are concerned.
+    func beginWake(wallClock: Int64) {
+        self.wallClock = wallClock
+        history.beginWake()
+    }
 
     /// Takes one record of the current wake. A record that yields no event is counted and never stops the partition.
     ///
     /// `now` is monotonic, in milliseconds.
     func take<R: RecordReading & ~Copyable>(
-        _ record: borrowing R, partition: Int32, offset: Int64, now: UInt64
+        _ record: borrowing R, _ partition: PartitionName, offset: Int64, timestamp: Int64, now: UInt64
     ) {
         records += 1
         switch mapper.map(record) {
         case .event(let account, let event):
-            guard let entry = subscriptions[account] else { return }
+            let sequence = history.append(
+                event, account: account, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
+            // 0: a record that was taken before.
+            guard sequence > 0, let entry = subscriptions[account] else { return }
             if entry.gathered.isEmpty { touched.append(entry) }
-            entry.gathered.append(event)
+            let cursor =
+                entry.wantsCursors
+                ? history.liveCursor(
+                    account: account, partition: partition, offset: offset, timestamp: timestamp, now: wallClock
+                ).bytes : []
+            entry.gathered.append(
+                LoggedEvent(
+                    event: event, partition: partition, offset: offset, timestamp: timestamp, sequence: sequence,
+                    at: cursor))
             events += 1
         case .skip(let reason, let why):
+            history.setNext(partition, offset + 1)
             skipped.count(
                 reason, why: why,
-                place: RecordPlace(topic: record.topic, partition: partition, offset: offset), now: now)
+                place: RecordPlace(topic: record.topic, partition: partition.number, offset: offset), now: now)
         }
     }
 
     /// Ends the wake: one post for each loop that holds a subscriber of one of the accounts.
-    func endWake() {
+    ///
+    /// `now` is monotonic, in milliseconds.
+    func endWake(now: UInt64) {
+        post()
+        if !undecided.isEmpty { decide(.earlier, lookBegan: .max, now: now) }
+    }
+
+    private func post() {
         guard !touched.isEmpty else { return }
+        let sequence = history.lastSequence
         for (loop, outlet) in outlets.enumerated() {
             var batch: [AccountEvents] = []
             var count = 0
@@ -67,7 +113,7 @@ final class Ingest {
             }
             guard !batch.isEmpty else { continue }
             outlet.backlog.add(count)
-            outlet.mailbox.post(.events(batch))
+            outlet.mailbox.post(.events(batch, sequence: sequence))
         }
         for entry in touched { entry.gathered = [] }
         touched.removeAll(keepingCapacity: true)
@@ -83,19 +129,32 @@ final class Ingest {
     // MARK: - The messages of the loops
 
     /// Takes a message of a loop; never in the middle of a wake. Returns true when it allows reading on.
-    func take(_ message: IngestMessage) -> Bool {
+    ///
+    /// `now` is monotonic, `wallClock` since 1970, both in milliseconds.
+    func take(_ message: IngestMessage, now: UInt64, wallClock: Int64) -> Bool {
         precondition(touched.isEmpty, "a subscription would come into the middle of a wake")
+        self.wallClock = wallClock
         switch message {
-        case .subscribe(let account, let loop, let connection):
-            subscriptions.add(account, loop: loop)
-            outlets[loop].mailbox.post(.subscribed(connection))
-            return false
-        case .unsubscribe(let account, let loop):
-            subscriptions.remove(account, loop: loop)
-            return false
+        case .subscribe(let subscriber, let request):
+            subscribe(subscriber, request, now: now)
+        case .unsubscribe(let subscriber, let withCursors):
+            unsubscribe(subscriber, withCursors: withCursors)
+        case .read(let subscriber, let request):
+            read(subscriber, request)
+        case .freshCursor(let subscriber):
+            answer(subscriber, .fresh(subscriber.connection, freshCursor(subscriber.account)))
         case .caughtUp:
             return true
         }
+        return false
+    }
+
+    func answer(_ subscriber: Subscriber, _ message: FanOutMessage) {
+        outlets[subscriber.loop].mailbox.post(message)
+    }
+
+    func freshCursor(_ account: Account) -> CursorText {
+        history.freshCursor(account: account, now: wallClock)
     }
 }
 

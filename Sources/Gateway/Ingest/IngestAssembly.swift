@@ -7,6 +7,8 @@ import Reactor
 struct IngestAssembly: Sendable {
     let settings: ConsumerSettings
     let mapping: EventMapping
+    let history: HistoryLimits
+    let epochNumber: UInt32
     let outlets: [Ingest.Outlet]
     let readiness: NodeReadiness
     let logger: Logger
@@ -19,15 +21,19 @@ struct IngestAssembly: Sendable {
     func open(_ desk: IngestDesk) -> GatewayError? {
         let consumer: Consumer
         do throws(KafkaError) {
+            var settings = settings
+            settings.retention = .milliseconds(history.retentionMilliseconds)
             consumer = try Consumer(settings)
         } catch {
             return .kafka(error)
         }
         let ingest = Ingest(
-            mapper: EventMapper(mapping), outlets: outlets, skipped: SkipLog(logger: logger.named("ingest")))
+            mapper: EventMapper(mapping), limits: history, outlets: outlets,
+            skipped: SkipLog(logger: logger.named("ingest")))
         do throws(ReactorError) {
             let source = try KafkaSource(
-                consumer: consumer, ingest: ingest, readiness: readiness, logger: logger.named("kafka"), loop: loop,
+                consumer: consumer, ingest: ingest, names: PartitionNames(topics: settings.topics),
+                epochNumber: epochNumber, readiness: readiness, logger: logger.named("kafka"), loop: loop,
                 scoutLoop: scoutLoop, ready: ready, failed: { [failure] in failure(.kafkaFatal($0)) })
             desk.open(ingest, source)
             try source.start()

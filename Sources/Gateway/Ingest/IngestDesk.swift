@@ -6,8 +6,11 @@ import Reactor
 ///
 /// Loops need ingest's mailbox and ingest needs theirs; the desk stands first, and opens when all of them are there.
 final class IngestDesk {
+    private let loop: EventLoop
     private var ingest: Ingest?
     private var source: KafkaSource?
+
+    init(loop: EventLoop) { self.loop = loop }
 
     func open(_ ingest: Ingest, _ source: KafkaSource) {
         self.ingest = ingest
@@ -16,8 +19,10 @@ final class IngestDesk {
 
     func receive(_ messages: [IngestMessage]) {
         guard let ingest else { preconditionFailure("a loop spoke before ingest was open") }
+        let (now, wallClock) = (loop.now, WallClock.milliseconds)
         var mayReadOn = false
-        for message in messages where ingest.take(message) { mayReadOn = true }
+        for message in messages where ingest.take(message, now: now, wallClock: wallClock) { mayReadOn = true }
+        if !ingest.undecided.isEmpty { source?.lookSoon() }
         if mayReadOn { source?.drain() }
     }
 

@@ -49,13 +49,13 @@ extension KafkaNotice.Level {
 }
 
 extension Kafka.Readiness {
-    /// What is missing, in one sentence; nil when nothing is.
+    /// What is missing besides the window's records, in one sentence; nil when nothing is.
     var missing: String? {
         if let topic = topicsForbidden.first { return "no right to read the topic \(topic)" }
         if let topic = topicsMissing.first { return "the topic \(topic) does not exist or is not known yet" }
         if let (topic, partition) = partitionsUnanswered.first {
             return "partition \(partition) of the topic \(topic) has not answered a fetch"
         }
-        return offsetsLeft > 0 ? "the window is not loaded yet: \(offsetsLeft) records are left" : nil
+        return nil
     }
 }

@@ -12,16 +12,20 @@ extension Kafka.Record: RecordReading {}
 final class KafkaSource {
     /// Between two looks at the cluster: a partition that was added is read within two of them.
     static let lookIntervalMilliseconds: UInt64 = 2_000
+    /// Between two glances at what looks and records have told: whether answers flow, how far the window is loaded.
+    static let glanceIntervalMilliseconds: UInt64 = 500
     private static let unreachable = "no Kafka broker can be reached"
 
     private let loop: EventLoop
     private let scoutLoop: EventLoop
     private let consumer: Consumer
     private let ingest: Ingest
+    private let names: PartitionNames
+    private let epochNumber: UInt32
     private let readiness: NodeReadiness
     private let logger: Logger
     private let report: KafkaReport
-    /// Called once, when every partition has answered.
+    /// Called once, when every partition has answered and the window is loaded.
     private let ready: () -> Void
     /// Called once, when librdkafka has given up for good.
     private let failed: (String) -> Void
@@ -29,13 +33,23 @@ final class KafkaSource {
     private var watch: DescriptorWatch?
     private var isScheduled = false
     private var hasFailed = false
+    private var hasBegun = false
+    /// Nil while a look is under way.
+    private var nextLook: Timer?
+    private var lookBegan: UInt64 = 0
+    private var factsSeen = -1
+    private var loading: LoadingReport
+    private var toldState: LiveUpdates.SourceState?
 
     init(
-        consumer: Consumer, ingest: Ingest, readiness: NodeReadiness, logger: Logger, loop: EventLoop,
-        scoutLoop: EventLoop, ready: @escaping () -> Void, failed: @escaping (String) -> Void
+        consumer: Consumer, ingest: Ingest, names: PartitionNames, epochNumber: UInt32, readiness: NodeReadiness,
+        logger: Logger, loop: EventLoop, scoutLoop: EventLoop, ready: @escaping () -> Void,
+        failed: @escaping (String) -> Void
     ) throws(ReactorError) {
         self.consumer = consumer
         self.ingest = ingest
+        self.names = names
+        self.epochNumber = epochNumber
         self.readiness = readiness
         self.loop = loop
         self.scoutLoop = scoutLoop
@@ -43,6 +57,7 @@ final class KafkaSource {
         self.failed = failed
         self.logger = logger
         report = KafkaReport(logger: logger)
+        loading = LoadingReport(logger: logger)
         pipe = try WakePipe()
     }
 
@@ -50,6 +65,7 @@ final class KafkaSource {
         watch = try pipe.watch(on: loop) { [weak self] in self?.drain() }
         consumer.enableWake(descriptor: pipe.writeDescriptor)
         look()
+        glance()
     }
 
     func stop() {
@@ -66,10 +82,13 @@ final class KafkaSource {
         // A loop that owes too much calls this again when it has caught up.
         guard !hasFailed, !ingest.mustWait() else { return }
         let now = loop.now
+        ingest.beginWake(wallClock: WallClock.milliseconds)
         let taken = consumer.drain { record in
-            ingest.take(record, partition: record.partition, offset: record.offset, now: now)
+            ingest.take(
+                record, names.name(record.topic, record.partition), offset: record.offset,
+                timestamp: record.timestamp, now: now)
         }
-        ingest.endWake()
+        ingest.endWake(now: now)
         report.tell(consumer.takeNotices(), now: now)
         if !readiness.hasBeenReady, taken > 0 { judge() }
         // librdkafka rings only when its queue was empty.
@@ -84,8 +103,18 @@ final class KafkaSource {
 
     // MARK: - The cluster
 
+    /// Looks at once, if no look is under way: somebody waits for what it will tell.
+    func lookSoon() {
+        guard let timer = nextLook.take() else { return }
+        loop.cancel(timer)
+        look()
+    }
+
     private func look() {
-        let (scout, anchors) = (consumer.scout, consumer.anchors)
+        nextLook = nil
+        lookBegan = loop.now
+        let scout = consumer.scout
+        let anchors = consumer.anchors
         let loop = loop
         let source = LoopBound(self, loop: loop)
         scoutLoop.execute {
@@ -98,8 +127,91 @@ final class KafkaSource {
         guard watch != nil else { return }
         consumer.adopt(map)
         report.tell(consumer.takeNotices(), now: loop.now)
+        begin()
+        takeEvents()
+        takeFacts()
+        ingest.decide(map.failure == nil ? .now : .earlier, lookBegan: lookBegan, now: loop.now)
         judge()
-        loop.schedule(afterMilliseconds: Self.lookIntervalMilliseconds) { [weak self] in self?.look() }
+        nextLook = loop.schedule(afterMilliseconds: Self.lookIntervalMilliseconds) { [weak self] in self?.look() }
+    }
+
+    /// The first answer of a broker says which cluster it is; no partition is read before.
+    private func begin() {
+        guard !hasBegun, let cluster = consumer.clusterID else { return }
+        hasBegun = true
+        ingest.begin(Epoch(cluster: cluster, topics: names.topics, setting: Int(epochNumber)))
+    }
+
+    /// Before the next record is drained: it may be of another log.
+    private func takeEvents() {
+        let events = consumer.takeEvents()
+        guard !events.isEmpty, hasBegun else { return }
+        for event in events {
+            switch event {
+            case .madeAnew(let topic): logger.warning("everybody begins anew: another log has the name", [.topic: .text(topic)])
+            case .positionsLost(let topic, let partition):
+                logger.warning(
+                    "everybody begins anew: records were lost before they were read",
+                    [.topic: .text(topic), .partition: .number(Int(partition))])
+            }
+        }
+        ingest.reset(.epoch)
+        openAnew(events)
+    }
+
+    /// After a reset logs hold nothing: what was read before counts as not read, save of the logs that begin now.
+    private func openAnew(_ events: [SourceEvent]) {
+        let now = WallClock.milliseconds
+        for fact in consumer.partitionFacts {
+            let isNew = events.contains { $0.concerns(fact) }
+            let next = fact.next ?? fact.start
+            ingest.history.open(
+                names.name(fact.topic, fact.number), start: isNew ? fact.start : next, began: isNew ? fact.began : now,
+                born: fact.born, known: fact.known)
+        }
+        factsSeen = -1
+    }
+
+    private func takeFacts() {
+        guard hasBegun else { return }
+        let hasChanged = factsSeen != consumer.factsVersion
+        factsSeen = consumer.factsVersion
+        for fact in consumer.partitionFacts {
+            let name = names.name(fact.topic, fact.number)
+            ingest.history.open(name, start: fact.start, began: fact.began, born: fact.born, known: fact.known)
+            if hasChanged {
+                ingest.history.setBorn(name, fact.born)
+                ingest.history.setKnown(name, at: fact.known)
+            }
+            if let next = fact.next { ingest.history.setNext(name, next) }
+            if let end = fact.end { ingest.history.setEnd(name, end) }
+        }
+    }
+
+    // MARK: - What is told
+
+    private func glance() {
+        guard watch != nil else { return }
+        if readiness.hasBeenReady { tellState() } else { judge() }
+        ingest.sweep(wallClock: WallClock.milliseconds)
+        loop.schedule(afterMilliseconds: Self.glanceIntervalMilliseconds) { [weak self] in self?.glance() }
+    }
+
+    private func tellState() {
+        let state: LiveUpdates.SourceState =
+            switch consumer.sourceState() {
+            case .live(let since): .live(since: since)
+            case .stalled(let since): .stalled(since: since)
+            }
+        // Nobody is told that all is well who has not heard otherwise.
+        guard state != toldState, toldState != nil || state.isStalled else { return }
+        toldState = state
+        if state.isStalled {
+            logger.warning("no answer from the leader of a partition: clients are told that the source is stalled")
+        } else {
+            logger.notice("answers flow again: clients are told that the source is live")
+        }
+        ingest.tell(state)
     }
 
     private func judge() {
@@ -112,6 +224,8 @@ final class KafkaSource {
         guard let missing = state.missing else {
             if consumer.unreachableSince != nil {
                 readiness.lose(Self.unreachable, now: loop.now)
+            } else if !isLoaded {
+                readiness.wait(for: loading.text)
             } else if readiness.becomeReady() {
                 logger.notice("ready", [.partitions: .number(consumer.positions.count)])
                 ready()
@@ -121,6 +235,21 @@ final class KafkaSource {
         // What is not known yet is not missing, as long as nobody answers.
         let why = consumer.unreachableSince == nil ? missing : Self.unreachable
         if readiness.hasBeenReady { readiness.lose(why, now: loop.now) } else { readiness.wait(for: why) }
+    }
+
+    private var isLoaded: Bool {
+        if readiness.hasBeenReady { return true }
+        return loading.take(consumer.loading, now: loop.now)
+    }
+}
+
+extension SourceEvent {
+    /// Whether it is about the log that the fact is of.
+    fileprivate func concerns(_ fact: PartitionFacts) -> Bool {
+        switch self {
+        case .madeAnew(let topic): topic == fact.topic
+        case .positionsLost(let topic, let partition): topic == fact.topic && partition == fact.number
+        }
     }
 }
 

@@ -10,13 +10,17 @@ struct SubscriptionTable {
         let account: Account
         fileprivate(set) var connectionsPerLoop: [Int32]
         fileprivate(set) var connections = 0
+        /// How many of them want each event with its cursor.
+        fileprivate(set) var cursorConnections = 0
         /// Events of the current wake; empty between wakes.
-        var gathered: [ThinEvent] = []
+        var gathered: [LoggedEvent] = []
 
         fileprivate init(account: Account, loops: Int) {
             self.account = account
             connectionsPerLoop = Array(repeating: 0, count: loops)
         }
+
+        var wantsCursors: Bool { cursorConnections > 0 }
 
         func hasSubscribers(onLoop loop: Int) -> Bool { connectionsPerLoop[loop] > 0 }
     }
@@ -32,19 +36,30 @@ struct SubscriptionTable {
 
     subscript(account: Account) -> Entry? { entries[account] }
 
-    mutating func add(_ account: Account, loop: Int) {
-        let entry = entries[account] ?? Entry(account: account, loops: loops)
+    /// Every account that somebody listens to.
+    var all: some Collection<Entry> { entries.values }
+
+    /// Returns whether the account had no subscriber before.
+    mutating func add(_ account: Account, loop: Int, withCursors: Bool) -> Bool {
+        let known = entries[account]
+        let entry = known ?? Entry(account: account, loops: loops)
         entry.connectionsPerLoop[loop] += 1
         entry.connections += 1
+        if withCursors { entry.cursorConnections += 1 }
         entries[account] = entry
+        return known == nil
     }
 
-    mutating func remove(_ account: Account, loop: Int) {
+    /// Returns whether the account has no subscriber any more.
+    mutating func remove(_ account: Account, loop: Int, withCursors: Bool) -> Bool {
         guard let entry = entries[account], entry.connectionsPerLoop[loop] > 0 else {
             preconditionFailure("a connection unsubscribed that had never subscribed")
         }
         entry.connectionsPerLoop[loop] -= 1
         entry.connections -= 1
-        if entry.connections == 0 { entries[account] = nil }
+        if withCursors { entry.cursorConnections -= 1 }
+        guard entry.connections == 0 else { return false }
+        entries[account] = nil
+        return true
     }
 }

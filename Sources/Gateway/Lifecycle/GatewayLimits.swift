@@ -35,6 +35,12 @@ extension ConnectionPolicy {
             maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond)
         handshakeTimeoutMilliseconds = limits.handshakeTimeoutMilliseconds
         maximumPendingBytes = limits.maximumPendingBytes
+        maximumLagMilliseconds = limits.maximumLagMilliseconds
+        pingIntervalMilliseconds = limits.pingIntervalMilliseconds
+        pongTimeoutMilliseconds = limits.pongTimeoutMilliseconds
+        changedIntervalMilliseconds = limits.changedIntervalMilliseconds
+        // The protocol's promise to quiet accounts: silence does not expire their cursor.
+        quietMilliseconds = UInt64(clamping: max(1, parts.history.retentionMilliseconds / 8))
         security = parts.tls.map { .server($0) } ?? .plain
     }
 }

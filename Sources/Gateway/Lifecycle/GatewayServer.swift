@@ -92,14 +92,15 @@ package actor GatewayServer {
         loops = [ingestLoop, scoutLoop] + workers
 
         let (desk, ingestBox) = await ingestLoop.perform { () -> (LoopBound<IngestDesk>, Mailbox<IngestMessage>) in
-            let desk = LoopBound(IngestDesk(), loop: ingestLoop)
+            let desk = LoopBound(IngestDesk(loop: ingestLoop), loop: ingestLoop)
             return (desk, Mailbox(loop: ingestLoop) { desk.value.receive($0) })
         }
         self.desk = desk
         let outlets = await makeNodes(workers, ingest: ingestBox)
         try await listen(workers)
         let assembly = IngestAssembly(
-            settings: consumer, mapping: parts.mapping, outlets: outlets, readiness: readiness, logger: logger,
+            settings: consumer, mapping: parts.mapping, history: parts.history,
+            epochNumber: parts.epochNumber, outlets: outlets, readiness: readiness, logger: logger,
             loop: ingestLoop, scoutLoop: scoutLoop, ready: ready, failure: failure)
         let problem = await ingestLoop.perform { assembly.open(desk.value) }
         if let problem { throw problem }
@@ -120,7 +121,8 @@ package actor GatewayServer {
     private func makeNodes(_ workers: [EventLoop], ingest: Mailbox<IngestMessage>) async -> [Ingest.Outlet] {
         let policy = ConnectionPolicy(parts)
         let admission = Admission(
-            verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.agreesToDeflate)
+            verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.agreesToDeflate,
+            limits: parts.limits)
         let logger = logger.named("connection")
         var outlets: [Ingest.Outlet] = []
         for (index, loop) in workers.enumerated() {
@@ -221,6 +223,7 @@ package actor GatewayServer {
                 .deliveries: .number(Int(counters.deliveries)), .connections: .number(Int(counters.opened)),
                 .skipped: Self.text(read.skipped.map { ($0.key.rawValue, $0.value) }),
                 .refused: Self.text(counters.refusals.map { ($0.key, $0.value) }),
+                .resyncs: Self.text(counters.resyncs.map { ($0.key, $0.value) }),
                 .closed: Self.text(counters.closes.map { ("\($0.key)", $0.value) }),
                 .ended: Self.text(counters.ends.map { ($0.key, $0.value) }),
             ])
