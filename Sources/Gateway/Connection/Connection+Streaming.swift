@@ -187,7 +187,8 @@ extension Connection {
         if awaitsPong { return close(.noPong) }
         // Behind what the client does not read no ping arrives; max_lag is for it.
         guard pendingBytes == 0 else { return schedulePulse(after: interval) }
-        session.ping([].span)
+        let nothing: [UInt8] = []
+        session.ping(nothing.span)
         writeSession()
         awaitsPong = true
         let patience = node.policy.pongTimeoutMilliseconds

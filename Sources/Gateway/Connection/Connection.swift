@@ -208,7 +208,7 @@ extension Connection: TransportOwner {
     }
 
     func transportEnded(_ reason: TransportEnd) {
-        let code = session?.ending?.code.rawValue
+        let code = session?.ending.code.rawValue
         let wasStream = stream != nil
         beginEnding()
         if wasStream {
@@ -216,7 +216,7 @@ extension Connection: TransportOwner {
                 "connection closed",
                 [
                     .peer: .text(peer), .account: identity.map { .text($0.account.text) } ?? .absent,
-                    .code: code.map { .number(Int($0)) } ?? .absent, .reason: .text("\(reason)"),
+                    .code: code.map { LogValue.number(Int($0)) } ?? .absent, .reason: .text("\(reason)"),
                 ])
         }
         node.forget(self, reason)

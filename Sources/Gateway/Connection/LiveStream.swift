@@ -194,7 +194,7 @@ final class LiveStream {
             connection,
             ReadRequest(
                 position: state.position, limit: changed == nil ? Self.eventsPerPage : 1, entities: form.entities,
-                withCursors: form.needsCursors))
+                withCursors: form.needsCursors, alwaysFresh: changed != nil))
     }
 
     private func recent(after sequence: UInt64) -> (slices: [[UInt8]], sequence: UInt64)? {
@@ -217,6 +217,7 @@ final class LiveStream {
         }
         behind?.position = position
         if changed != nil {
+            // That there is something is all that is told; the cursor is of now, and so is the stream from here on.
             if !events.isEmpty { signal(at: page.fresh.bytes) }
             return caughtUp(page.fresh)
         }
@@ -244,7 +245,8 @@ final class LiveStream {
         floors = []
         if behind == nil, connection.pendingBytes == 0 { return beginAnewLive(why, at) }
         if behind == nil { fallBehind() }
-        behind?.ignoresPage = behind?.isReading == true
+        let isReading = behind?.isReading ?? false
+        behind?.ignoresPage = isReading
         behind?.position = StreamPosition(sequence: node.fanOut.sequence)
         behind?.resync = (why, at)
         catchUp()

@@ -20,7 +20,7 @@ final class FormEncoder {
             payload.removeAll(keepingCapacity: true)
             WireMessage.append(
                 event.event, at: form.withAt ? event.at : nil, ts: form.withTs ? event.timestamp : nil, to: &payload)
-            appendFrame(form.carrier, to: &bytes)
+            Self.appendFrame(payload, form.carrier == .deflated ? compress(payload) : nil, to: &bytes)
         }
         return bytes
     }
@@ -34,16 +34,17 @@ final class FormEncoder {
         }
         payload.removeAll(keepingCapacity: true)
         WireMessage.appendControl(message, to: &payload)
-        appendFrame(carrier, to: &bytes)
+        Self.appendFrame(payload, carrier == .deflated ? compress(payload) : nil, to: &bytes)
         return bytes
     }
 
-    /// The payload as one message of a WebSocket.
-    private func appendFrame(_ carrier: StreamForm.Carrier, to bytes: inout [UInt8]) {
-        guard carrier == .deflated, let compressed = compress(payload) else {
-            return FrameEncoder.append(.text, payload: payload.span, to: &bytes)
+    /// The payload as one message of a WebSocket, compressed where that is given.
+    private static func appendFrame(_ payload: [UInt8], _ compressed: [UInt8]?, to bytes: inout [UInt8]) {
+        if let compressed {
+            FrameEncoder.append(.text, isCompressed: true, payload: compressed.span, to: &bytes)
+        } else {
+            FrameEncoder.append(.text, payload: payload.span, to: &bytes)
         }
-        FrameEncoder.append(.text, isCompressed: true, payload: compressed.span, to: &bytes)
     }
 
     /// Nil where there is no memory for it: each message may go uncompressed (RFC 7692 §6).

@@ -64,7 +64,7 @@ extension Ingest {
         // Only the last page, and the one that says that there is none, is followed by a cursor of now.
         let needsFresh: Bool
         switch page {
-        case .page(_, _, let isComplete): needsFresh = isComplete
+        case .page(_, _, let isComplete): needsFresh = isComplete || request.alwaysFresh
         case .lost: needsFresh = true
         }
         answer(

@@ -86,7 +86,7 @@ final class KafkaSource {
         let taken = consumer.drain { record in
             ingest.take(
                 record, names.name(record.topic, record.partition), offset: record.offset,
-                timestamp: record.timestamp, now: now)
+                timestamp: record.timestamp ?? -1, now: now)
         }
         ingest.endWake(now: now)
         report.tell(consumer.takeNotices(), now: now)

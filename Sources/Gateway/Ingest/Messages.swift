@@ -41,6 +41,8 @@ struct ReadRequest: Sendable {
     let limit: Int
     let entities: EntityFilter?
     let withCursors: Bool
+    /// Whether a cursor of now is wanted though more may follow: for who needs to know that there is something, not what.
+    var alwaysFresh = false
 }
 
 /// What ingest tells a loop. Order is the promise: whatever follows an answer in the mailbox is newer than the answer,
