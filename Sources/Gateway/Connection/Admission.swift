@@ -31,6 +31,11 @@ struct Admission: Sendable {
         let identity: Identity
         let service: Service
 
+        /// What was agreed on, of a WebSocket.
+        var deflate: Deflate? {
+            if case .webSocket(_, let deflate, _) = service { deflate } else { nil }
+        }
+
         /// What a stream is asked to be like, and the form that follows from it; nil for what is no stream.
         var liveRequest: (LiveParameters, StreamForm)? {
             switch service {

@@ -44,7 +44,8 @@ extension Ingest {
         undecided = []
         for join in waiting {
             let isLate = now >= join.since + Self.undecidedMilliseconds
-            self.join(join, join.since <= lookBegan ? ends : isLate ? .unknown : .earlier)
+            let isOfNow = ends == .now && join.since <= lookBegan
+            self.join(join, isOfNow ? .now : isLate ? .unknown : .earlier)
         }
     }
 

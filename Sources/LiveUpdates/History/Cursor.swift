@@ -61,4 +61,7 @@ package struct CursorText: Hashable, Sendable {
     package let bytes: [UInt8]
 
     package init(bytes: [UInt8]) { self.bytes = bytes }
+
+    /// No cursor: nobody reads it.
+    package static let none = CursorText(bytes: [])
 }

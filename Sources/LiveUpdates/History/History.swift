@@ -21,7 +21,8 @@ package final class History {
     // MARK: What it knows
 
     var partitions = PartitionTable()
-    private(set) var lastSequence: UInt64 = 0
+    /// The last event that was taken, of any account: whatever comes later has a higher sequence.
+    package private(set) var lastSequence: UInt64 = 0
 
     // MARK: What it let go of accounts that it has forgotten
 
@@ -111,9 +112,6 @@ package final class History {
         attended.remove(log.slot)
         if log.parts.isEmpty { forget(log, now: .min) } else { unattended.use(log.slot) }
     }
-
-    /// The last event that was taken, of any account: whatever comes later has a higher sequence.
-    package func lastSequence(of account: Account) -> UInt64 { lastSequence }
 
     // MARK: - Letting go
 

@@ -12,6 +12,9 @@ package struct StreamPosition: Sendable {
         self.init(sequence: sequence, floors: floors, resume: nil)
     }
 
+    /// Whether it follows events of this node alone, none of them left out.
+    package var isLive: Bool { resume == nil && floors.isEmpty }
+
     init(sequence: UInt64, floors: [PartitionFloor], resume: ResumeState?) {
         self.sequence = sequence
         self.floors = floors
@@ -88,6 +91,17 @@ package struct LoggedEvent: Sendable {
     package let sequence: UInt64
     /// The text of its cursor; empty unless asked for.
     package let at: [UInt8]
+
+    package init(
+        event: ThinEvent, partition: PartitionName, offset: Int64, timestamp: Int64, sequence: UInt64, at: [UInt8]
+    ) {
+        self.event = event
+        self.partition = partition
+        self.offset = offset
+        self.timestamp = timestamp
+        self.sequence = sequence
+        self.at = at
+    }
 }
 
 package enum ReadAnswer: Sendable {

@@ -18,7 +18,7 @@ struct AdmissionTests {
         if isDraining { readiness.drain() }
         return Admission(
             verifier: TokenVerifier(issuers: [], anonymous: anonymous.map { Account($0) }), readiness: readiness,
-            agreesToDeflate: deflate)
+            agreesToDeflate: deflate, limits: GatewayLimits())
     }
 
     private func head(_ text: String) throws -> RequestHead {
@@ -47,6 +47,7 @@ struct AdmissionTests {
         }
         #expect(admitted.identity.account == Account("PACC1"))
         #expect(admitted.deflate == nil)
+        #expect(admitted.liveRequest?.1 == StreamForm())
     }
 
     @Test func `another address is not found, whatever is asked of it`() throws {
@@ -84,6 +85,30 @@ struct AdmissionTests {
         #expect(plain.deflate == nil)
         #expect(deflated.deflate?.parameters.serverContextTakeover == false)
         #expect(deflated.deflate?.answer.contains("server_no_context_takeover") == true)
+    }
+
+    @Test func `a cursor and a wish for beats put a cursor into each message of a WebSocket`() throws {
+        for (query, withAt) in [("", false), ("?with=ts", false), ("?with=at", true), ("?since=x", true), ("?beat=5", true)] {
+            let text = Self.upgrade.replacing("/live/v1", with: "/live/v1\(query)")
+            guard case .admit(let admitted) = admission().decide(try head(text), epochSeconds: 0) else {
+                Issue.record("refused")
+                return
+            }
+            #expect(admitted.liveRequest?.1.withAt == withAt, "\(query)")
+        }
+    }
+
+    @Test func `an event stream is asked for by its type, and the other address needs nothing`() throws {
+        let stream = "GET /live/v1?since=x HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n"
+        guard case .admit(let admitted) = admission().decide(try head(stream), epochSeconds: 0) else {
+            Issue.record("refused")
+            return
+        }
+        // What `since` implies stands in the id of each event already.
+        #expect(admitted.liveRequest?.1 == StreamForm(carrier: .eventStream))
+        #expect(try outcome("GET /sync/v1 HTTP/1.1\r\nHost: h\r\n", admission()) == "admitted")
+        #expect(try outcome("GET /sync/v1?limit=0 HTTP/1.1\r\nHost: h\r\n", admission()) == "bad_parameter")
+        #expect(try outcome("GET /sync/v1 HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n", admission()) == "bad_request")
     }
 
     @Test func `an offer that cannot be read is no offer`() throws {

@@ -45,9 +45,13 @@ final class IngestBench {
             let mailbox = Mailbox<FanOutMessage>(loop: loop) { messages in
                 let lines = messages.flatMap { message -> [String] in
                     switch message {
-                    case .subscribed(let id): ["joined \(id.number)"]
-                    case .events(let batch):
-                        batch.map { "\($0.account.text):" + $0.events.map(\.id).joined(separator: ",") }
+                    case .joined(let id, let answer): ["joined \(id.number)" + answer.outcome.word]
+                    case .events(let batch, _):
+                        batch.map { "\($0.account.text):" + $0.events.map(\.event.id).joined(separator: ",") }
+                    case .page(let id, let page): ["page \(id.number) " + page.answer.words]
+                    case .fresh(let id, _): ["fresh \(id.number)"]
+                    case .reset(let why, _, let cursors): ["reset \(why) \(cursors.keys.map(\.text).sorted())"]
+                    case .source(let state): ["source \(state)"]
                     }
                 }
                 heard.lines.withLock { $0 += lines }
@@ -58,18 +62,34 @@ final class IngestBench {
         self.heard = heard
         self.backlogs = backlogs
         ingest = Ingest(
-            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), outlets: outlets,
+            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), limits: HistoryLimits(), outlets: outlets,
             skipped: SkipLog(logger: Logger("test", to: SilentLog())))
+        ingest.begin(Epoch(number: 1))
+        ingest.history.open(Self.partition, start: 0, began: nil, born: 0, known: 0)
     }
 
+    static let partition = PartitionName(topic: 0, number: 0)
+    private var offset: Int64 = 0
+
     func take(_ records: PlainRecord...) {
-        for record in records { ingest.take(record, partition: 0, offset: 0, now: 0) }
-        ingest.endWake()
+        ingest.beginWake(wallClock: 1_000)
+        for record in records {
+            ingest.take(record, Self.partition, offset: offset, timestamp: 1_000, now: 0)
+            offset += 1
+        }
+        ingest.endWake(now: 0)
     }
 
     @discardableResult
     func subscribe(_ account: String, loop: Int, _ number: UInt64) -> Bool {
-        ingest.take(.subscribe(Account(account), loop: loop, connection: ConnectionID(number: number)))
+        take(.subscribe(Self.subscriber(account, loop: loop, number), JoinRequest()))
+    }
+
+    @discardableResult
+    func take(_ message: IngestMessage, now: UInt64 = 0) -> Bool { ingest.take(message, now: now, wallClock: 1_000) }
+
+    static func subscriber(_ account: String, loop: Int = 0, _ number: UInt64) -> Subscriber {
+        Subscriber(account: Account(account), loop: loop, connection: ConnectionID(number: number))
     }
 
     /// What a loop has heard, once everything posted has arrived.
@@ -80,6 +100,26 @@ final class IngestBench {
     }
 
     deinit { for loop in loops { loop.stop() } }
+}
+
+extension JoinAnswer.Outcome {
+    /// Nothing for a join from now on.
+    var word: String {
+        switch self {
+        case .now: ""
+        case .resumed: " resumed"
+        case .refused(let why): " \(why)"
+        }
+    }
+}
+
+extension ReadAnswer {
+    var words: String {
+        switch self {
+        case .page(let events, _, let isComplete): events.map(\.event.id).joined(separator: ",") + (isComplete ? "." : "…")
+        case .lost: "lost"
+        }
+    }
 }
 
 final class SilentLog: LogDestination {
@@ -117,7 +157,7 @@ struct IngestTests {
     @Test func `after the last unsubscription a loop hears nothing more`() async throws {
         let bench = try IngestBench(loops: 1)
         bench.subscribe("A", loop: 0, 1)
-        _ = bench.ingest.take(.unsubscribe(Account("A"), loop: 0))
+        _ = bench.take(.unsubscribe(IngestBench.subscriber("A", 1), withCursors: false))
         bench.take(.event("A", "1"))
         #expect(await bench.lines(ofLoop: 0) == ["joined 1"])
     }
@@ -140,7 +180,7 @@ struct IngestTests {
         bench.backlogs[1].add(LoopBacklog.maximumEvents)
         #expect(bench.ingest.mustWait())
         #expect(bench.backlogs[1].remove(LoopBacklog.maximumEvents))
-        #expect(bench.ingest.take(.caughtUp))
+        #expect(bench.take(.caughtUp))
         #expect(!bench.ingest.mustWait())
     }
 }

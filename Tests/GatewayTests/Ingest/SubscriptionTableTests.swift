@@ -8,20 +8,22 @@ struct SubscriptionTableTests {
         var table = SubscriptionTable(loops: 2)
         let account = Account("PACC1")
         #expect(table[account] == nil)
-        table.add(account, loop: 1)
-        table.add(account, loop: 1)
+        #expect(table.add(account, loop: 1, withCursors: false))
+        #expect(!table.add(account, loop: 1, withCursors: true))
+        #expect(table[account]?.wantsCursors == true)
         #expect(table[account]?.hasSubscribers(onLoop: 0) == false)
         #expect(table[account]?.hasSubscribers(onLoop: 1) == true)
-        table.remove(account, loop: 1)
+        #expect(!table.remove(account, loop: 1, withCursors: true))
+        #expect(table[account]?.wantsCursors == false)
         #expect(table[account]?.hasSubscribers(onLoop: 1) == true)
-        table.remove(account, loop: 1)
+        #expect(table.remove(account, loop: 1, withCursors: false))
         #expect(table[account] == nil)
         #expect(table.accounts == 0)
     }
 
     @Test func `two accounts that only look alike are two`() {
         var table = SubscriptionTable(loops: 1)
-        table.add(Account("caf\u{e9}"), loop: 0)
+        _ = table.add(Account("caf\u{e9}"), loop: 0, withCursors: false)
         #expect(table[Account("cafe\u{301}")] == nil)
     }
 }

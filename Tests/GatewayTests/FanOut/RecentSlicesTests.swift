@@ -1,0 +1,57 @@
+import Testing
+
+@testable import Gateway
+
+struct RecentSlicesTests {
+    private func kept(after sequence: UInt64 = 10) -> RecentSlices {
+        var recent = RecentSlices()
+        recent.keep(after: sequence, now: 0)
+        return recent
+    }
+
+    @Test func `nothing is kept while nobody is behind`() {
+        var recent = RecentSlices()
+        recent.append([1], sequence: 11, now: 0)
+        #expect(recent.bytes == 0)
+        #expect(recent.next(after: 10, limit: 100) == nil)
+    }
+
+    @Test func `whoever fell behind is given exactly what came since, in order and in parts`() {
+        var recent = kept()
+        for sequence: UInt64 in [11, 15, 16] { recent.append([UInt8(sequence), 0], sequence: sequence, now: 1) }
+        let first = recent.next(after: 10, limit: 3)
+        #expect(first?.slices == [[11, 0], [15, 0]])
+        #expect(first?.sequence == 15)
+        let second = recent.next(after: 15, limit: 3)
+        #expect(second?.slices == [[16, 0]])
+        #expect(recent.next(after: 16, limit: 3)?.slices == [])
+        // Between two slices nothing came for this form.
+        #expect(recent.next(after: 13, limit: 1)?.slices == [[15, 0]])
+    }
+
+    @Test func `what lies before the first slice is the log's business`() {
+        #expect(kept().next(after: 9, limit: 100) == nil)
+        #expect(kept().next(after: 10, limit: 100)?.slices == [])
+    }
+
+    @Test func `slices go when their time is over, and with them the right to be asked for what stood before`() {
+        var recent = kept()
+        let limit = RecentSlices.keptMilliseconds
+        recent.append([1], sequence: 11, now: 0)
+        recent.keep(after: 11, now: limit)
+        recent.append([2], sequence: 12, now: limit)
+        #expect(recent.next(after: 10, limit: 100)?.slices == [[1], [2]])
+        recent.append([3], sequence: 13, now: limit + 1)
+        #expect(recent.next(after: 10, limit: 100) == nil)
+        #expect(recent.next(after: 11, limit: 100)?.slices == [[2], [3]])
+        #expect(recent.bytes == 2)
+    }
+
+    @Test func `when nobody has fallen behind for long all of it goes`() {
+        var recent = kept()
+        recent.append([1], sequence: 11, now: 0)
+        recent.append([2], sequence: 12, now: RecentSlices.keptMilliseconds + 1)
+        #expect(!recent.isKept)
+        #expect(recent.bytes == 0)
+    }
+}

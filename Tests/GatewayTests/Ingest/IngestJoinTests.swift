@@ -1,0 +1,100 @@
+import LiveUpdates
+import Testing
+
+@testable import Gateway
+
+/// Joins after a cursor, reads, and the order in which they are answered.
+struct IngestJoinTests {
+    private func join(_ bench: IngestBench, _ number: UInt64, since: [UInt8]?, now: UInt64 = 0) {
+        bench.take(
+            .subscribe(IngestBench.subscriber("A", number), JoinRequest(since: since, withCursors: true)), now: now)
+    }
+
+    /// A cursor of the account, from which nothing was missed.
+    private func cursor(_ bench: IngestBench) -> [UInt8] { bench.ingest.freshCursor(Account("A")).bytes }
+
+    @Test func `a cursor is answered with a position, and what follows it is read page by page`() async throws {
+        let bench = try IngestBench(loops: 1)
+        let since = cursor(bench)
+        bench.take(.event("A", "1"), .event("B", "x"), .event("A", "2"), .event("A", "3"))
+        join(bench, 1, since: since)
+        guard
+            case .accepted(let position, _) = bench.ingest.history.resume(
+                since, account: Account("A"), now: 1_000, ends: .earlier)
+        else {
+            Issue.record("refused")
+            return
+        }
+        let subscriber = IngestBench.subscriber("A", 1)
+        bench.take(
+            .read(subscriber, ReadRequest(position: position, limit: 2, entities: nil, withCursors: false)))
+        bench.take(.event("A", "4"))
+        bench.take(
+            .read(subscriber, ReadRequest(position: position, limit: 9, entities: nil, withCursors: false)))
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed", "page 1 1,2…", "A:4", "page 1 1,2,3,4."])
+    }
+
+    @Test func `a cursor that cannot be read is refused with its reason`() async throws {
+        let bench = try IngestBench(loops: 1)
+        join(bench, 1, since: Array("nonsense".utf8))
+        join(bench, 2, since: Array(cursor(bench).dropLast()))
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 invalid", "joined 2 invalid"])
+    }
+
+    /// Another node that has read further.
+    private func ahead() throws -> [UInt8] {
+        let other = try IngestBench(loops: 1)
+        other.take(.event("A", "1"), .event("A", "2"))
+        return cursor(other)
+    }
+
+    @Test func `a cursor beyond the end that was seen waits, and is served when the records have come`() async throws {
+        let bench = try IngestBench(loops: 1)
+        join(bench, 1, since: try ahead())
+        #expect(await bench.lines(ofLoop: 0) == [])
+        bench.take(.event("A", "1"))
+        #expect(await bench.lines(ofLoop: 0) == ["A:1"])
+        bench.take(.event("A", "2"))
+        #expect(await bench.lines(ofLoop: 0) == ["A:1", "A:2", "joined 1 resumed"])
+    }
+
+    @Test func `only a look that began after the cursor came can call it ahead`() async throws {
+        let bench = try IngestBench(loops: 1)
+        join(bench, 1, since: try ahead(), now: 100)
+        bench.ingest.decide(.now, lookBegan: 99, now: 150)
+        #expect(await bench.lines(ofLoop: 0) == [])
+        bench.ingest.decide(.now, lookBegan: 100, now: 150)
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 ahead"])
+    }
+
+    @Test func `where the broker cannot be asked nobody is refused for being ahead`() async throws {
+        let bench = try IngestBench(loops: 1)
+        join(bench, 1, since: try ahead(), now: 100)
+        bench.ingest.decide(.earlier, lookBegan: 200, now: 100 + Ingest.undecidedMilliseconds - 1)
+        #expect(bench.ingest.undecided.count == 1)
+        bench.ingest.decide(.earlier, lookBegan: 200, now: 100 + Ingest.undecidedMilliseconds)
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
+    }
+
+    @Test func `whoever goes while its cursor is undecided gets no answer`() async throws {
+        let bench = try IngestBench(loops: 1)
+        join(bench, 1, since: try ahead())
+        bench.take(.unsubscribe(IngestBench.subscriber("A", 1), withCursors: true))
+        bench.take(.event("A", "1"), .event("A", "2"))
+        #expect(await bench.lines(ofLoop: 0) == [])
+    }
+
+    @Test func `a reset tells each loop the cursors of its accounts, and positions from before are lost`() async throws {
+        let bench = try IngestBench(loops: 2)
+        bench.subscribe("A", loop: 0, 1)
+        bench.subscribe("B", loop: 1, 2)
+        bench.take(.event("A", "1"))
+        bench.ingest.reset(.epoch)
+        bench.take(
+            .read(
+                IngestBench.subscriber("A", 1),
+                ReadRequest(position: StreamPosition(sequence: 0), limit: 9, entities: nil, withCursors: false)))
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1", "A:1", "reset epoch [\"A\"]", "page 1 lost"])
+        #expect(await bench.lines(ofLoop: 1) == ["joined 2", "reset epoch [\"B\"]"])
+    }
+}
