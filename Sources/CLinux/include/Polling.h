@@ -45,4 +45,7 @@ int64_t linux_write(int descriptor, const void *bytes, uint64_t count);
 /// Milliseconds of CLOCK_MONOTONIC.
 uint64_t linux_monotonic_milliseconds(void);
 
+/* Milliseconds since 1970, as the machine's clock has it. */
+int64_t linux_wall_clock_milliseconds(void);
+
 #endif

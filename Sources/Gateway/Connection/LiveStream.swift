@@ -93,13 +93,17 @@ final class LiveStream {
 
     private func goLive() {
         isWatching = isTold
-        if isWatching { node.fanOut.watch(connection, account: account) } else {
+        if isWatching {
+            node.fanOut.watch(connection, account: account)
+        } else {
             node.fanOut.join(connection, account: account, form)
         }
     }
 
     private func leaveLive() {
-        if isWatching { node.fanOut.unwatch(connection, account: account) } else {
+        if isWatching {
+            node.fanOut.unwatch(connection, account: account)
+        } else {
             node.fanOut.leave(connection, account: account, form)
         }
     }

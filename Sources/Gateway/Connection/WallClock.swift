@@ -1,14 +1,11 @@
+import CLinux
 import Glibc
 import HTTP
 
 /// The wall clock as a loop sees it: read at most once a tick, and the text of `Date` made at most once a second.
 struct WallClock {
     /// Now, in milliseconds since 1970.
-    static var milliseconds: Int64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-    }
+    static var milliseconds: Int64 { linux_wall_clock_milliseconds() }
 
     private var tick: UInt64?
     private var now: Int64 = 0

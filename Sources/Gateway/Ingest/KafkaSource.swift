@@ -148,7 +148,8 @@ final class KafkaSource {
         guard !events.isEmpty, hasBegun else { return }
         for event in events {
             switch event {
-            case .madeAnew(let topic): logger.warning("everybody begins anew: another log has the name", [.topic: .text(topic)])
+            case .madeAnew(let topic):
+                logger.warning("everybody begins anew: another log has the name", [.topic: .text(topic)])
             case .positionsLost(let topic, let partition):
                 logger.warning(
                     "everybody begins anew: records were lost before they were read",

@@ -88,7 +88,9 @@ struct AdmissionTests {
     }
 
     @Test func `a cursor and a wish for beats put a cursor into each message of a WebSocket`() throws {
-        for (query, withAt) in [("", false), ("?with=ts", false), ("?with=at", true), ("?since=x", true), ("?beat=5", true)] {
+        for (query, withAt) in [
+            ("", false), ("?with=ts", false), ("?with=at", true), ("?since=x", true), ("?beat=5", true),
+        ] {
             let text = Self.upgrade.replacing("/live/v1", with: "/live/v1\(query)")
             guard case .admit(let admitted) = admission().decide(try head(text), epochSeconds: 0) else {
                 Issue.record("refused")

@@ -84,7 +84,8 @@ struct IngestJoinTests {
         #expect(await bench.lines(ofLoop: 0) == [])
     }
 
-    @Test func `a reset tells each loop the cursors of its accounts, and positions from before are lost`() async throws {
+    @Test func `a reset tells each loop the cursors of its accounts, and positions from before are lost`() async throws
+    {
         let bench = try IngestBench(loops: 2)
         bench.subscribe("A", loop: 0, 1)
         bench.subscribe("B", loop: 1, 2)

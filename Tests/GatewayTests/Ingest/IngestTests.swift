@@ -116,7 +116,8 @@ extension JoinAnswer.Outcome {
 extension ReadAnswer {
     var words: String {
         switch self {
-        case .page(let events, _, let isComplete): events.map(\.event.id).joined(separator: ",") + (isComplete ? "." : "…")
+        case .page(let events, _, let isComplete):
+            events.map(\.event.id).joined(separator: ",") + (isComplete ? "." : "…")
         case .lost: "lost"
         }
     }
