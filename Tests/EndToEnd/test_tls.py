@@ -200,7 +200,7 @@ def test_a_storm_of_handshakes_does_not_stop_those_who_are_connected(open_door, 
 
 
 def test_a_client_that_never_reads_is_closed_over_tls_too(open_door, mock_broker, certificates, tokens):
-    door = open_door()
+    door = open_door(limits__max_lag="2s")
     context = certificates.client()
     address, _, port = door.host.rpartition(":")
     plain = socket.socket()
