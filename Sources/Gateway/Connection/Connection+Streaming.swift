@@ -184,26 +184,28 @@ extension Connection {
             if pendingBytes == 0 { write(EventStream.comment) }
             return schedulePulse(after: interval)
         }
-        if awaitsPong { return close(.noPong) }
-        // Behind what the client does not read no ping arrives; max_lag is for it.
-        guard pendingBytes == 0 else { return schedulePulse(after: interval) }
+        let sincePing = node.loop.now - pingedAt
+        if pendingBytes > 0 {
+            // Behind what the client does not read no ping arrives; max_lag is for it.
+            awaitsPong = false
+            schedulePulse(after: interval)
+        } else if awaitsPong {
+            let patience = node.policy.pongTimeoutMilliseconds
+            if sincePing >= patience { close(.noPong) } else { schedulePulse(after: patience - sincePing) }
+        } else if sincePing < interval {
+            schedulePulse(after: interval - sincePing + UInt64.random(in: 0...interval / 10))
+        } else {
+            ping(session)
+        }
+    }
+
+    private func ping(_ session: WebSocketSession) {
         let nothing: [UInt8] = []
         session.ping(nothing.span)
         writeSession()
         awaitsPong = true
-        let patience = node.policy.pongTimeoutMilliseconds
-        pulse = node.loop.schedule(afterMilliseconds: patience) { [weak self] in self?.pongIsDue() }
-    }
-
-    private func pongIsDue() {
-        pulse = nil
-        guard phase == .open else { return }
-        // What lies between the ping and its answer has not left: the client is slow, and may not have seen the ping.
-        if awaitsPong, pendingBytes == 0 { return close(.noPong) }
-        awaitsPong = false
-        let (interval, waited) = (node.policy.pingIntervalMilliseconds, node.policy.pongTimeoutMilliseconds)
-        let rest = interval > waited ? interval - waited : 0
-        schedulePulse(after: rest + UInt64.random(in: 0...max(interval / 10, 1)))
+        pingedAt = node.loop.now
+        schedulePulse(after: min(node.policy.pongTimeoutMilliseconds, node.policy.pingIntervalMilliseconds))
     }
 }
 

@@ -54,6 +54,8 @@ final class Connection {
     /// The next ping or comment, or the time for its answer.
     var pulse: Timer?
     var awaitsPong = false
+    /// Monotonic, in milliseconds; 0 before the first ping.
+    var pingedAt: UInt64 = 0
 
     init(id: ConnectionID, node: LoopNode, peer: String) {
         self.id = id

@@ -22,6 +22,8 @@ final class SyncExchange {
     private var isReading = false
     /// An event has come since the page was asked for.
     private var isDue = false
+    /// The client has waited as long as it wanted to.
+    private var isOver = false
     private var timer: Timer?
 
     init(
@@ -71,7 +73,7 @@ final class SyncExchange {
         guard case .page(let events, let position, let isComplete) = page.answer else {
             return refuse(.expired, page.fresh)
         }
-        if events.isEmpty, isComplete, parameters.waitMilliseconds > 0 {
+        if events.isEmpty, isComplete, parameters.waitMilliseconds > 0, !isOver {
             self.position = position
             return wait()
         }
@@ -100,7 +102,9 @@ final class SyncExchange {
         timer = node.loop.schedule(afterMilliseconds: patience) { [weak self] in
             guard let self else { return }
             timer = nil
-            node.askFreshCursor(connection)
+            isOver = true
+            // A page that is on its way brings a cursor of its own.
+            if !isReading { node.askFreshCursor(connection) }
         }
     }
 
