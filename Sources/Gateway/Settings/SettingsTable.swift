@@ -126,7 +126,10 @@ extension SettingsTable {
         "Control frames of a client in a second. More is a close with 1008.")
     static let maxPendingBytes = Setting(
         "limits.max_pending_bytes", .size(1024...1_073_741_824), standard: "64KiB",
-        "Bytes that wait for a client who does not read. More is a close with 4409.")
+        """
+        Bytes handed to a client's socket before it has taken any of them. Beyond, the client is behind, and goes on from \
+        its account's log once they have left.
+        """)
     static let brokerGrace = Setting(
         "limits.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), standard: "30s",
         """
