@@ -33,7 +33,7 @@ class Client:
 
     @property
     def ids(self):
-        return [message["id"] for message in self.messages]
+        return [message["id"] for message in self.messages if "id" in message]
 
     def wait_for(self, count, within=20.0):
         """The messages, once there are `count`."""
@@ -47,7 +47,7 @@ class Client:
         def came():
             nonlocal seen
             until = len(self.texts)
-            found = any(json.loads(text)["id"] == wanted for text in self.texts[seen:until])
+            found = any(json.loads(text).get("id") == wanted for text in self.texts[seen:until])
             seen = until
             return found
         try:

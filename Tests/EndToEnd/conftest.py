@@ -236,11 +236,11 @@ class Gateway:
 
 @pytest.fixture
 def listen(tokens):
-    """Connects clients that keep what they receive: `listen(gateway, account)`."""
+    """Connects clients that keep what they receive: `listen(gateway, account)`, with a query if need be."""
     clients = []
 
-    def begin(gateway, account):
-        clients.append(Client(gateway.url, tokens.token(account)))
+    def begin(gateway, account, query=""):
+        clients.append(Client(gateway.url + query, tokens.token(account)))
         return clients[-1]
 
     yield begin

@@ -1,5 +1,7 @@
 """Ways to log in to Apache Kafka 4.2 and 3.9, and rights that are granted while the gateway waits."""
 
+import itertools
+
 import pytest
 
 from clients import incident
@@ -9,6 +11,8 @@ from programs import produce
 # What is tested is how librdkafka logs in, for which no sanitizer looks.
 pytestmark = pytest.mark.unsanitized
 
+# A topic of its own for each gateway, so that its window holds nothing.
+NUMBERS = itertools.count()
 LIVEGATE, CLIENT = "User:livegate", "User:CN=client"
 
 
@@ -35,12 +39,13 @@ def certificate(kafka):
 def delivers(kafka, gateway, listen, kind, settings, env=None):
     """A gateway with these settings becomes ready, and a record comes through."""
     plain = kafka.bootstrap["plaintext"]
-    create_topic(plain, "granted-incidents")
+    topic = f"granted-incidents-{next(NUMBERS)}"
+    create_topic(plain, topic)
     for principal in (LIVEGATE, CLIENT):
         grant(plain, principal, "granted-", READ, DESCRIBE, pattern=PREFIXED)
-    running = gateway(kafka.bootstrap[kind], env=env, kafka__topics=["granted-incidents"], kafka__settings=settings)
+    running = gateway(kafka.bootstrap[kind], env=env, kafka__topics=[topic], kafka__settings=settings)
     client = listen(running, "PACC1")
-    produce(plain, "granted-incidents", [incident("PACC1", "PAM4FGS")])
+    produce(plain, topic, [incident("PACC1", "PAM4FGS")])
     assert client.wait_for(1) == [{"ent": "incident", "id": "PAM4FGS", "type": "created"}]
     stopped = running.stop()
     assert stopped["records"] == 1

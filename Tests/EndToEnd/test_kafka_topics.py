@@ -78,15 +78,17 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_anew_when_it_is_made_again
     later = listen(running, "PACC1")
     assert "comes-and-goes" not in topics_of(bootstrap)
     create_topic(bootstrap, "comes-and-goes", 2)
-    produce(bootstrap, "comes-and-goes", numbered(3, "again "))
+    # Without cursors there is no other way to be told that positions have lost their meaning.
     for listener in (client, later):
-        assert listener.wait_for_id("again 2") == ["again 0", "again 1", "again 2"]
-        assert listener.closed is None
+        assert listener.wait_until_closed() == 4409
+    back = listen(running, "PACC1")
+    produce(bootstrap, "comes-and-goes", numbered(3, "again "))
+    assert back.wait_for_id("again 2") == ["again 0", "again 1", "again 2"]
     eventually(lambda: running.readyz()[0] == 200, what="readiness")
     running.stop()
     assert len(running.log("the topic has gone")) == len(running.log("the topic is there now")) == 1
     assert [line["message"] for line in running.log() if line["level"] in ("warning", "error")] == [
-        running.log("the topic has gone")[0]["message"]]
+        running.log(told)[0]["message"] for told in ("the topic has gone", "everybody begins anew")]
     delete_topic(bootstrap, "comes-and-goes")
 
 
@@ -94,22 +96,28 @@ def test_a_topic_made_anew_at_once_and_shorter_is_read_from_its_beginning(kafka,
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "anew")
     running = gateway(bootstrap, kafka__topics=["anew"])
-    client = listen(running, "PACC1")
+    plain, client = listen(running, "PACC1"), listen(running, "PACC1", "?with=at")
     produce(bootstrap, "anew", numbered(20, "old "))
-    client.wait_for(20)
+    plain.wait_for(20)
     delete_topic(bootstrap, "anew")
     create_topic(bootstrap, "anew")
     produce(bootstrap, "anew", numbered(3, "new "))
-    assert client.wait_for_id("new 2")[20:] == ["new 0", "new 1", "new 2"]
+    client.wait_for_id("new 2")
+    first, *messages = client.messages
+    assert list(first) == ["live"]
+    assert [message["id"] for message in messages[:20]] == [f"old {at}" for at in range(20)]
+    assert messages[20]["resync"]["why"] == "epoch" and list(messages[21]) == ["live"]
+    assert [message["id"] for message in messages[22:]] == ["new 0", "new 1", "new 2"]
+    assert plain.wait_until_closed() == 4409
 
 
 def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_line(kafka, gateway, listen):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "short-lived")
     running = gateway(bootstrap, kafka__topics=["short-lived"])
-    client = listen(running, "PACC1")
+    plain, client = listen(running, "PACC1"), listen(running, "PACC1", "?with=at")
     produce(bootstrap, "short-lived", numbered(10))
-    client.wait_for(10)
+    plain.wait_for(10)
     # What is written while the gateway sleeps has gone when it wakes.
     running.program.signal(signal.SIGSTOP)
     try:
@@ -118,7 +126,12 @@ def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_lin
     finally:
         running.program.signal(signal.SIGCONT)
     produce(bootstrap, "short-lived", numbered(1, "next "))
-    assert client.wait_for_id("next 0")[10:] == ["late 8", "late 9", "next 0"]
+    client.wait_for_id("next 0")
+    # Two records are lost: nobody is left in the belief that nothing was.
+    control = [next(iter(message)) for message in client.messages if "ent" not in message]
+    assert control == ["live", "resync", "live"]
+    assert [message["id"] for message in client.messages[-3:]] == ["late 8", "late 9", "next 0"]
+    assert plain.wait_until_closed() == 4409
     lost = running.log("the log no longer holds our position")
     assert [(line["topic"], line["partition"], line["offset"]) for line in lost] == [("short-lived", "0", "10")]
     assert running.readyz()[0] == 200 and client.closed is None
