@@ -45,6 +45,7 @@ let fuzzTargets: [Target] =
         fuzz("json", "JSON", "LiveUpdates"),
         fuzz("mapping", "Mapping", "LiveUpdates"),
         fuzz("settings", "Settings", "Gateway"),
+        fuzz("cursor", "Cursor", "LiveUpdates"),
         fuzz("token", "Token", "Gateway", "TLS"),
     ]
 
@@ -75,7 +76,8 @@ let package = Package(
         // Protocol cores: no I/O.
         core("HTTP"),
         core("WebSocket", "CZlib"),
-        core("LiveUpdates", "CSimdJSON"),
+        // With optimisation in every build: its tests go through 100,000 histories, in half a minute without and 5 s with it.
+        .target(name: "LiveUpdates", dependencies: ["CSimdJSON"], swiftSettings: strict + [.unsafeFlags(["-O"])]),
 
         // The machine: sockets, TLS, Kafka, logs, command lines.
         core("Reactor", "CLinux"),
@@ -110,7 +112,9 @@ let package = Package(
 
         tests("HTTPTests", "HTTP"),
         tests("WebSocketTests", "WebSocket", "CZlib"),
-        tests("LiveUpdatesTests", "LiveUpdates", exclude: ["Records"]),
+        .testTarget(
+            name: "LiveUpdatesTests", dependencies: ["LiveUpdates"], exclude: ["Records"],
+            swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("ReactorTests", "Reactor", "CLinux"),
         tests("TLSTests", "TLS", "Transport", "Reactor"),
         tests("KafkaTests", "Kafka"),

@@ -36,8 +36,7 @@ extension Cursor {
         } else {
             bytes.append(0)
         }
-        bytes.appendFixed(UInt64(CyclicRedundancyCheck.value(of: bytes, count: bytes.count)), count: 4)
-        return CursorText(bytes: URLText.encode(bytes))
+        return CursorText(sealing: bytes)
     }
 
     /// Reads what somebody sent; nil when no node can have made it.
@@ -83,5 +82,14 @@ extension Cursor {
         return Position(
             partition: PartitionName(topic: topic, number: number), offset: offset,
             known: KnowledgeAge.known(code: UInt16(age), issue: issue))
+    }
+}
+
+extension CursorText {
+    /// Puts the checksum behind the bytes of a cursor, and makes text of them.
+    package init(sealing contents: [UInt8]) {
+        var bytes = contents
+        bytes.appendFixed(UInt64(CyclicRedundancyCheck.value(of: bytes, count: bytes.count)), count: 4)
+        self.init(bytes: URLText.encode(bytes))
     }
 }

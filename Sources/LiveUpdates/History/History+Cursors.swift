@@ -10,7 +10,7 @@ extension History {
     ) -> CursorText {
         var positions: [Cursor.Position] = []
         let log = logs[account]
-        for part in parts(of: log) {
+        for part in parts(of: log, areRead: true) {
             let state = partitions[part.place]
             let isOwn = part.partition == partition
             positions.append(
@@ -38,7 +38,11 @@ extension History {
         let log = logs[account]
         var state = position.resume ?? placement(after: position.sequence, log, now: now)
         if position.resume == nil {
-            for floor in position.floors where partitions.place(of: floor.partition) != nil {
+            for floor in position.floors {
+                // Of a log that it has not begun to read, this node can vouch for nothing.
+                guard let place = partitions.place(of: floor.partition),
+                    partitions[place].next > partitions[place].start
+                else { continue }
                 state.move(floor.partition, to: floor.offset)
             }
         }
@@ -47,22 +51,24 @@ extension History {
 
     func text(of state: ResumeState, check: UInt32) -> CursorText {
         var positions = state.positions
+        // Something after a position that finds no place would be taken for read: nothing may be, from such a time of
+        // issue.
+        let issue = positions.count > Cursor.maximumPositions ? 0 : state.issue
+        positions.removeLast(max(0, positions.count - Cursor.maximumPositions))
         for index in positions.indices {
             // This node vouches for what it knows itself; for a partition that it does not know yet, the other one
             // does.
             guard let place = partitions.place(of: positions[index].partition) else { continue }
             positions[index].known = partitions[place].known
         }
-        return text(
-            check: check, issue: state.issue, positions: Array(positions.prefix(Cursor.maximumPositions)),
-            fingerprint: state.fingerprint)
+        return text(check: check, issue: issue, positions: positions, fingerprint: state.fingerprint)
     }
 
     /// Where a stream stands that has had everything up to `sequence`: before the first event that it has not had.
     func placement(after sequence: UInt64, _ log: AccountLog?, now: Int64) -> ResumeState {
         var positions: [Cursor.Position] = []
         var last: (partition: PartitionName, offset: Int64, timestamp: Int64, sequence: UInt64)?
-        for part in parts(of: log) {
+        for part in parts(of: log, areRead: log?.parts.allSatisfy { $0.last.sequence <= sequence } ?? true) {
             var offset = partitions[part.place].next
             var had: (offset: Int64, timestamp: Int64, sequence: UInt64)?
             if part.last.sequence <= sequence {
@@ -89,13 +95,13 @@ extension History {
             })
     }
 
-    /// The logs of an account's partitions in the order of their names: those with the newest events, if there are too
-    /// many.
-    private func parts(of log: AccountLog?) -> [PartitionLog] {
+    /// The logs of an account's partitions in the order of their names. Of those that are read to their end, the ones
+    /// with the newest events, as many as a cursor may name.
+    private func parts(of log: AccountLog?, areRead: Bool) -> [PartitionLog] {
         guard let log else { return [] }
         guard log.parts.count > 1 else { return log.parts }
         var parts = log.parts
-        if parts.count > Cursor.maximumPositions {
+        if areRead && parts.count > Cursor.maximumPositions {
             parts.sort { $0.last.sequence > $1.last.sequence }
             parts.removeSubrange(Cursor.maximumPositions...)
         }

@@ -19,17 +19,17 @@ extension History {
         let state = ResumeState(issue: cursor.issue, positions: cursor.positions, fingerprint: cursor.fingerprint)
         guard isComplete(after: state, log) else { return .refused(.expired) }
         guard cursor.issue <= now + Self.maximumClockDifferenceMilliseconds else { return .refused(.ahead) }
-        return accept(state, ends)
+        return accept(state, log, ends, now: now)
     }
 
     /// Whether a partition that it names was another log when it was issued, as far as can be told: the issuing node
     /// last knew its log before this one had its first record, or the account's last event is another one here.
     private func isOfAnotherLog(_ cursor: Cursor, _ log: AccountLog?) -> Bool {
         for position in cursor.positions {
-            guard let place = partitions.place(of: position.partition), let born = partitions[place].born else {
-                continue
-            }
-            guard let known = position.known, known >= born else { return true }
+            guard let place = partitions.place(of: position.partition),
+                let earliest = partitions[place].earliestKnowledge
+            else { continue }
+            guard let known = position.known, known >= earliest else { return true }
         }
         guard let fingerprint = cursor.fingerprint, let place = partitions.place(of: fingerprint.partition) else {
             return false
@@ -44,18 +44,17 @@ extension History {
                 partition: fingerprint.partition, offset: fingerprint.offset, timestamp: entry.timestamp)
     }
 
-    /// Whether a topic has been made anew since, named or not: all of it is read from its beginning, and the first
+    /// Whether a topic has been made anew since, named or not: all of it is read from its beginning, and its first
     /// record came after the issuing node last knew the topic. A partition alone proves nothing: it may have been
     /// added.
     private func isOfAnotherTopic(_ cursor: Cursor) -> Bool {
         guard let known = cursor.topicsKnown else { return false }
-        var births: [UInt16: (first: Int64?, isWhole: Bool)] = [:]
+        var births: [UInt16: (first: Int64, isWhole: Bool)] = [:]
         for state in partitions.states {
-            let birth = births[state.name.topic] ?? (first: nil, isWhole: true)
-            let first = [birth.first, state.born].compactMap { $0 }.min()
-            births[state.name.topic] = (first, birth.isWhole && state.began == nil)
+            let birth = births[state.name.topic] ?? (first: .max, isWhole: true)
+            births[state.name.topic] = (min(birth.first, state.existed), birth.isWhole && state.began == nil)
         }
-        return births.values.contains { $0.isWhole && $0.first.map { $0 > known } ?? false }
+        return births.values.contains { $0.isWhole && $0.first > known }
     }
 
     /// Whether nothing after the positions was let go.
@@ -69,9 +68,9 @@ extension History {
             if let offset = state.offset(of: partition.name) {
                 guard offset >= completeFrom(place, part) else { return false }
             } else {
-                if let began = partition.began, began > horizon { return false }
+                if let began = partition.began, began >= horizon { return false }
                 let inherited = min(log?.inheritedNewestLetGo ?? .max, partition.newestLetGo)
-                guard part?.newestLetGo ?? inherited <= horizon else { return false }
+                guard part?.newestLetGo ?? inherited < horizon else { return false }
             }
         }
         return true
@@ -83,7 +82,7 @@ extension History {
 
     /// The last rule: no position lies beyond the broker's own end. One that lies beyond what is read here comes from
     /// a node that is ahead of this one.
-    private func accept(_ state: ResumeState, _ ends: EndsSeen) -> Resumption {
+    private func accept(_ state: ResumeState, _ log: AccountLog?, _ ends: EndsSeen, now: Int64) -> Resumption {
         var floors: [PartitionFloor] = []
         var isBeyond = false
         for position in state.positions {
@@ -102,6 +101,22 @@ extension History {
             case .unknown: break
             }
         }
-        return .accepted(StreamPosition(sequence: 0, floors: floors, resume: state), floors: floors)
+        let position = StreamPosition(sequence: 0, floors: floors, resume: reissued(state, log, now: now))
+        return .accepted(position, floors: floors)
+    }
+
+    /// The cursor as this node would have issued it now: it names the account's other partitions too, before the first
+    /// event that is held there, all of which will be given. What it does not name holds nothing of the account.
+    ///
+    /// With the old time of issue, what the replay says of a partition that was born since would speak of another log.
+    func reissued(_ state: ResumeState, _ log: AccountLog?, now: Int64) -> ResumeState {
+        var positions = state.positions
+        for part in log?.parts ?? [] where state.offset(of: part.partition) == nil {
+            var walk = PartitionLog.Walk(part)
+            let offset = walk.next()?.mark.offset ?? partitions[part.place].next
+            positions.append(Cursor.Position(partition: part.partition, offset: offset, known: nil))
+        }
+        positions.sort { $0.partition < $1.partition }
+        return ResumeState(issue: now, positions: positions, fingerprint: state.fingerprint)
     }
 }

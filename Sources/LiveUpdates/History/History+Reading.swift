@@ -16,7 +16,7 @@ extension History {
         }
         guard let log, log.count > 0 else { return .page(events: [], position: end(of: position), isComplete: true) }
 
-        var state = position.resume
+        var state = position.resume.map { reissued($0, log, now: now) }
         if state == nil && withCursors { state = placement(after: position.sequence, log, now: now) }
         var events: [LoggedEvent] = []
         var sequence = position.sequence

@@ -7,8 +7,12 @@ struct PartitionState {
     let began: Int64?
     /// The time stamp of the first record, never later than its reading; nil while there is none.
     var born: Int64?
+    /// Another log had its name up to this moment at least; nil where none is remembered.
+    let notBefore: Int64?
     /// When the log was last known to be the one that is read.
     var known: Int64
+    /// The same when it was opened.
+    let opened: Int64
     /// The offset that is read next.
     var next: Int64
     /// The broker's end at the last look.
@@ -18,6 +22,12 @@ struct PartitionState {
     /// Of forgotten accounts: the highest offset that was let go, and the newest time stamp.
     var letGo: Int64
     var newestLetGo = Int64.min
+
+    /// The earliest moment at which the log is known to have existed.
+    var existed: Int64 { min(born ?? opened, opened) }
+
+    /// A cursor whose node knew the log only before this moment speaks of another one; nil while nothing is known.
+    var earliestKnowledge: Int64? { [born, notBefore].compactMap { $0 }.max() }
 
     /// The earliest offset from which an account's log is complete, `letGo` being what went of it.
     func completeFrom(letGo: Int64) -> Int64 { max(start, letGo + 1) }

@@ -4,7 +4,9 @@ struct PartitionTable {
     private var places: [PartitionName: Int] = [:]
     /// Records come in runs from one partition.
     private var lastPlace = 0
-    /// Since when at the latest each topic was the one that is read; nil where one has no record yet to tell it by.
+    /// When each topic, as a whole, was last known to be the one that is read.
+    private var topics: [UInt16: Int64] = [:]
+    /// The earliest of them; nil where a topic has no record yet to tell it by.
     private(set) var topicsKnown: Int64?
 
     subscript(place: Int) -> PartitionState {
@@ -30,11 +32,16 @@ struct PartitionTable {
         guard places[state.name] == nil else { return }
         places[state.name] = states.count
         states.append(state)
+        // A partition that is found later may belong to a topic that was made anew in between.
+        if topics[state.name.topic] == nil { topics[state.name.topic] = state.known }
         countTopics()
     }
 
-    /// The first record of a log that is read from its beginning: to have it is to know the log.
+    /// The first record of a log that is read from its beginning: to have it is to know the log. The first of all its
+    /// topic is to know the topic; but where other partitions are read in their middle, they may be another topic's.
     mutating func readFirst(_ place: Int, timestamp: Int64, now: Int64) {
+        let topic = states[place].name.topic
+        if !states.contains(where: { $0.name.topic == topic && $0.next > 0 }) { topics[topic] = now }
         states[place].known = max(states[place].known, now)
         if states[place].born == nil { states[place].born = timestamp < 0 ? now : min(timestamp, now) }
         countTopics()
@@ -43,6 +50,9 @@ struct PartitionTable {
     mutating func setKnown(_ partition: PartitionName, at known: Int64) {
         let place = openPlace(of: partition)
         states[place].known = max(states[place].known, known)
+        let topic = states[place].name.topic
+        // Any empty log is like another.
+        if states[place].next > 0 { topics[topic] = max(topics[topic] ?? known, known) }
         countTopics()
     }
 
@@ -55,13 +65,10 @@ struct PartitionTable {
         for place in states.indices { states[place].handedOut = states[place].next }
     }
 
-    /// A topic is made anew as a whole: that one of its partitions is known tells of all.
     private mutating func countTopics() {
-        var topics: [UInt16: (known: Int64, isBorn: Bool)] = [:]
-        for state in states {
-            let topic = topics[state.name.topic] ?? (known: .min, isBorn: false)
-            topics[state.name.topic] = (max(topic.known, state.known), topic.isBorn || state.born != nil)
+        let isEachBorn = topics.keys.allSatisfy { topic in
+            states.contains { $0.name.topic == topic && $0.earliestKnowledge != nil }
         }
-        topicsKnown = topics.values.allSatisfy(\.isBorn) ? topics.values.map(\.known).min() : nil
+        topicsKnown = isEachBorn ? topics.values.min() : nil
     }
 }

@@ -30,7 +30,7 @@ package struct PartitionFloor: Equatable, Sendable {
 
 /// What a replay has come to: the cursor that it began with, moved on over what was served.
 struct ResumeState: Sendable {
-    /// Of the cursor, and it stays that: partitions without a position are judged by it.
+    /// Partitions without a position are judged by it.
     let issue: Int64
     private(set) var positions: [Cursor.Position]
     var fingerprint: Cursor.Fingerprint?

@@ -10,19 +10,17 @@ struct Vocabulary {
 
     /// Kinds of events of a product number some dozens. With the longest names the table takes about 1 MiB.
     static let maximumWords = 4_096
-    /// Where so many places in a row are taken, whoever chose the names meant them to be.
+    /// Where so many places in a row are taken although half are free, whoever chose the names meant them to be.
     private static let maximumProbes = 16
-    private static let slots = 4 * maximumWords
 
     /// The first is nobody's: 0 says that the words stand in full.
     private(set) var words = [Word(entity: "", type: "")]
-    private var table = [UInt16](repeating: 0, count: Self.slots)
+    /// Numbers of words by their hash, a power of two of them; 0 is free.
+    private var table = [UInt16](repeating: 0, count: 64)
 
     /// The number of an event's entity and type, given at their first appearance; 0 when there is no place for them.
     mutating func number(of event: ThinEvent) -> Int {
-        var hash = Self.mixed(event.entity, 0x9E37_79B9_7F4A_7C15)
-        hash = Self.mixed(event.type, hash)
-        var slot = Int(truncatingIfNeeded: hash >> 40) & (Self.slots - 1)
+        var slot = firstSlot(event.entity, event.type)
         for _ in 0..<Self.maximumProbes {
             let number = Int(table[slot])
             if number == 0 { return add(event, at: slot) }
@@ -31,16 +29,36 @@ struct Vocabulary {
             {
                 return number
             }
-            slot = (slot + 1) & (Self.slots - 1)
+            slot = (slot + 1) & (table.count - 1)
         }
         return 0
     }
 
     private mutating func add(_ event: ThinEvent, at slot: Int) -> Int {
         guard words.count <= Self.maximumWords else { return 0 }
-        table[slot] = UInt16(words.count)
+        let number = words.count
+        table[slot] = UInt16(number)
         words.append(Word(entity: event.entity, type: event.type))
-        return words.count - 1
+        if 2 * words.count > table.count { grow() }
+        return number
+    }
+
+    /// A word whose neighbourhood is crowded loses its place in the table, not its number.
+    private mutating func grow() {
+        table = Array(repeating: 0, count: 4 * table.count)
+        for number in 1..<words.count {
+            var slot = firstSlot(words[number].entity, words[number].type)
+            var probes = 1
+            while table[slot] != 0 && probes < Self.maximumProbes {
+                slot = (slot + 1) & (table.count - 1)
+                probes += 1
+            }
+            if table[slot] == 0 { table[slot] = UInt16(number) }
+        }
+    }
+
+    private func firstSlot(_ entity: String, _ type: String) -> Int {
+        Int(truncatingIfNeeded: Self.mixed(type, Self.mixed(entity, 0x9E37_79B9_7F4A_7C15)) >> 32) & (table.count - 1)
     }
 
     private static func mixed(_ text: String, _ seed: UInt64) -> UInt64 {
