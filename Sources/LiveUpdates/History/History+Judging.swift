@@ -117,6 +117,6 @@ extension History {
             positions.append(Cursor.Position(partition: part.partition, offset: offset, known: nil))
         }
         positions.sort { $0.partition < $1.partition }
-        return ResumeState(issue: now, positions: positions, fingerprint: state.fingerprint)
+        return ResumeState(issue: max(now, state.issue), positions: positions, fingerprint: state.fingerprint)
     }
 }
