@@ -4,7 +4,7 @@
 /// read it) and the first after it (nothing below our position may have a later one). A log that was made anew passes
 /// both only with the same time stamp at the same offset and older ones before it. In one log both can fail too, for
 /// records that we did not see (aborted, before our window) or that are gone (retention, compaction): so a failure is a
-/// suspicion, which reading the last record once more settles.
+/// suspicion, which reading the last record once more settles. Now and then that is done without a suspicion.
 ///
 /// What is asked about was read before the check that held last, never after: of a log that was made anew meanwhile we
 /// may have read already, and such records would prove it to be itself.
@@ -88,7 +88,8 @@ struct AnchorCheck: Sendable {
         answer == .end || answer.offset.map { $0 >= position } == true
     }
 
-    /// Settles a suspicion by what stands now where `held.last` was read.
+    /// Settles a suspicion by what stands now where `held.last` was read. Where nothing can, because that is out of range,
+    /// `logStart` is asked for afterwards: retention may have moved it a moment ago.
     mutating func settle(_ found: PeekAnswer, _ answers: Answers, logStart: Int64?, now: Int64) -> Verdict {
         guard let last = held.last else { return .open }
         let isShort = answers.end < held.next
@@ -99,9 +100,11 @@ struct AnchorCheck: Sendable {
             // A hole where our record was: compaction removed it, unless there are records that we would have read.
             let position = held.newest == nil ? floor?.position ?? 0 : held.next
             if let answer = answers.floor, !isFloorKept(answer, position) { return .broken }
-        case .outOfRange where logStart.map({ $0 > last.offset }) == true:
-            break  // Retention removed it, and so the log is an older one.
-        case .record, .end, .outOfRange:
+        case .outOfRange:
+            // Retention removed it, and so the log is an older one; or it is on its way.
+            guard let logStart else { return .open }
+            if logStart <= last.offset { return isShort ? .broken : .open }
+        case .record, .end:
             return .broken
         case .silent:
             return .open

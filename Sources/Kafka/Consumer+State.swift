@@ -1,4 +1,11 @@
+import CRdKafka
+
 extension Consumer {
+    /// Makes librdkafka give up as it would by itself, so that what follows can be tried.
+    package func injectFatalError(_ reason: String) {
+        unsafe rd_kafka_test_fatal_error(handle.pointer, RD_KAFKA_RESP_ERR__FATAL, reason)
+    }
+
     /// What has gathered for the operator since the last call. Take it after each drain and each map.
     package func takeNotices() -> [KafkaNotice] {
         let (notices, allBrokersDown) = handle.client.notices.take()

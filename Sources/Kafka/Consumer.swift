@@ -40,7 +40,7 @@ package final class Consumer {
 
     package init(_ settings: ConsumerSettings) throws(KafkaError) {
         handle = try ConsumerHandle(settings)
-        scout = Scout(handle)
+        scout = try Scout(handle)
         unsafe indexes = [:]
         topics = handle.topics.map { unsafe TopicReading(name: $0.name, pointer: $0.pointer) }
         unsafe batch = .allocate(capacity: Self.maximumBatch)
@@ -118,7 +118,8 @@ package final class Consumer {
     /// Takes in a message that is no record.
     private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>, at now: ContinuousClock.Instant) {
         guard let index = unsafe index(of: message.pointee.rkt) else {
-            // Without a topic it is about the group, which we never join: no cause of anything.
+            // Without a topic it is about the client, or about the group, which we never join: no cause of anything.
+            if unsafe message.pointee.err == RD_KAFKA_RESP_ERR__FATAL { tell(.fatal, [(.reason, fatalError ?? "")]) }
             return
         }
         let (code, number) = unsafe (message.pointee.err, message.pointee.partition)

@@ -19,10 +19,11 @@ extension Scout {
         // A request is sent after this moment, and so proves the log of this moment.
         let now = WallClock.now
         var checks = begin(ends, anchors, map, memory, now: now)
-        ask(&checks, until: deadline, &memory)
+        if !memory.isEmbedded { ask(&checks, until: deadline) }
         for index in checks.indices {
             let place = checks[index].place
             let answers = checks[index].answers
+            // The embedded broker knows no times.
             guard !memory.isEmbedded else {
                 checks[index].verdict = answers.end >= checks[index].reading.anchor.next ? .holds : .open
                 continue
@@ -31,9 +32,8 @@ extension Scout {
                 $0.judge(answers, now: now)
             }
         }
-        let logStarts = askLogStarts(checks, until: deadline, &memory)
-        judgeRefused(&checks, logStarts, map, &memory)
-        settle(&checks, logStarts, until: deadline, now: now, &memory)
+        judgeRefused(&checks, until: deadline, &memory)
+        settle(&checks, until: deadline, now: now, &memory)
         conclude(checks, now: now, &map, &memory)
     }
 
@@ -52,34 +52,31 @@ extension Scout {
         }
     }
 
-    private func ask(_ checks: inout [Check], until deadline: ContinuousClock.Instant, _ memory: inout Memory) {
-        // The embedded broker knows no times.
-        guard !memory.isEmbedded else { return }
+    private func ask(_ checks: inout [Check], until deadline: ContinuousClock.Instant) {
         let witnesses = checks.indices.filter { checks[$0].questions.witness != nil }
         let found = ask(
             witnesses.map { OffsetQuestion(place: checks[$0].place, time: checks[$0].questions.witness!) },
-            until: deadline, &memory)
+            of: side.client, until: deadline)
         for (index, answer) in zip(witnesses, found) { checks[index].answers.witness = answer }
         let floors = checks.indices.filter { checks[$0].questions.floor != nil }
         let answers = ask(
             floors.map { OffsetQuestion(place: checks[$0].place, time: checks[$0].questions.floor!) },
-            until: deadline, &memory)
+            of: side.client, until: deadline)
         for (index, answer) in zip(floors, answers) { checks[index].answers.floor = answer }
     }
 
-    /// Only for those that are in doubt.
     private func askLogStarts(
-        _ checks: [Check], until deadline: ContinuousClock.Instant, _ memory: inout Memory
+        _ places: [PartitionPlace], until deadline: ContinuousClock.Instant
     ) -> [PartitionPlace: Int64] {
-        let places = checks.filter { $0.verdict == .suspicious || $0.reading.refused != nil }.map(\.place)
-        return answers(to: places, at: Int64(RD_KAFKA_OFFSET_BEGINNING), until: deadline, &memory)
-            .compactMapValues(\.offset)
+        answers(to: places, at: Int64(RD_KAFKA_OFFSET_BEGINNING), until: deadline).compactMapValues(\.offset)
     }
 
     /// A position below the start of the log was lost to retention. Any other is not refused by the log that we read.
     private func judgeRefused(
-        _ checks: inout [Check], _ logStarts: [PartitionPlace: Int64], _ map: PartitionMap, _ memory: inout Memory
+        _ checks: inout [Check], until deadline: ContinuousClock.Instant, _ memory: inout Memory
     ) {
+        let places = checks.filter { $0.reading.refused != nil }.map(\.place)
+        let logStarts = askLogStarts(places, until: deadline)
         for index in checks.indices {
             let place = checks[index].place
             guard let refused = checks[index].reading.refused, let logStart = logStarts[place] else { continue }
@@ -93,26 +90,45 @@ extension Scout {
         }
     }
 
-    /// Reads the records once more that decide.
+    /// Reads the records once more that decide, and some others in turn: a log that was made anew with the same time stamps
+    /// at the same offsets raises no suspicion.
     private func settle(
-        _ checks: inout [Check], _ logStarts: [PartitionPlace: Int64], until deadline: ContinuousClock.Instant,
-        now: Int64, _ memory: inout Memory
+        _ checks: inout [Check], until deadline: ContinuousClock.Instant, now: Int64, _ memory: inout Memory
     ) {
-        let suspicious = checks.indices.filter { checks[$0].verdict == .suspicious }
-        let places = suspicious.compactMap { index -> LogPeek.Place? in
+        let chosen = checks.indices.filter { checks[$0].verdict == .suspicious } + patrol(checks, &memory)
+        let places = chosen.compactMap { index -> SideClient.Place? in
             let place = checks[index].place
             return memory.history.lastRecord(topic: place.topic, partition: place.partition).map {
-                LogPeek.Place(topic: topicName(place.topic), partition: place.partition, offset: $0.offset)
+                SideClient.Place(topic: topicName(place.topic), partition: place.partition, offset: $0.offset)
             }
         }
-        precondition(places.count == suspicious.count, "a suspicion without a record that settles it")
-        let found = peek(at: places, until: deadline, &memory)
-        for (index, answer) in zip(suspicious, found) {
+        precondition(places.count == chosen.count, "a suspicion without a record that settles it")
+        let found = side.records(at: places, until: deadline)
+        let outOfRange = zip(chosen, found).filter { $1 == .outOfRange }.map { checks[$0.0].place }
+        let logStarts = askLogStarts(outOfRange, until: deadline)
+        for (index, answer) in zip(chosen, found) {
+            // What was not in doubt does not get so by silence.
+            if checks[index].verdict == .holds, answer == .silent { continue }
             let (place, answers) = (checks[index].place, checks[index].answers)
             checks[index].verdict = memory.history.check(topic: place.topic, partition: place.partition) {
                 $0.settle(answer, answers, logStart: logStarts[place], now: now)
             }
         }
+    }
+
+    /// Those whose turn it is of the ones that are not in doubt.
+    private func patrol(_ checks: [Check], _ memory: inout Memory) -> [Int] {
+        let willing = checks.indices.filter { index in
+            let place = checks[index].place
+            return checks[index].verdict == .holds && !memory.isEmbedded
+                && memory.history.lastRecord(topic: place.topic, partition: place.partition) != nil
+        }.sorted {
+            (checks[$0].place.topic, checks[$0].place.partition) < (checks[$1].place.topic, checks[$1].place.partition)
+        }
+        guard !willing.isEmpty else { return [] }
+        let count = min(Self.patrolsPerLook, willing.count)
+        defer { memory.patrolled &+= count }
+        return (0..<count).map { willing[(memory.patrolled &+ $0) % willing.count] }
     }
 
     private func conclude(_ checks: [Check], now: Int64, _ map: inout PartitionMap, _ memory: inout Memory) {

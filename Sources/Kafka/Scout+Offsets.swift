@@ -33,48 +33,56 @@ enum OffsetAnswer: Equatable {
 extension Scout {
     /// Asks all leaders at once; if that fails, one after the other, so that one that is silent does not hide what the
     /// others say. Those that were silent the last time come last and share what is left of the time.
-    func ask(_ questions: [OffsetQuestion], until deadline: ContinuousClock.Instant, _ memory: inout Memory)
-        -> [OffsetAnswer]
-    {
+    func ask(
+        _ questions: [OffsetQuestion], of client: ClientHandle, until deadline: ContinuousClock.Instant,
+        _ silent: inout Set<Int32>
+    ) -> [OffsetAnswer] {
         var answers = [OffsetAnswer](repeating: .silent, count: questions.count)
         let leaders = Dictionary(grouping: questions.indices) { questions[$0].place.leader }
-        let willing = questions.indices.filter { !memory.silentLeaders.contains(questions[$0].place.leader) }
-        var left = leaders.keys.sorted().sorted {
-            !memory.silentLeaders.contains($0) && memory.silentLeaders.contains($1)
-        }
+        let willing = questions.indices.filter { !silent.contains(questions[$0].place.leader) }
+        var left = leaders.keys.sorted { (silent.contains($0) ? 1 : 0, $0) < (silent.contains($1) ? 1 : 0, $1) }
         if !willing.isEmpty,
-            case .answered(let found) = request(willing.map { questions[$0] }, until: deadline, share: 2)
+            case .answered(let found) = request(willing.map { questions[$0] }, of: client, until: deadline, share: 2)
         {
             for (index, answer) in zip(willing, found) { answers[index] = answer }
-            left.removeAll { !memory.silentLeaders.contains($0) }
+            left.removeAll { !silent.contains($0) }
         }
         for (position, leader) in left.enumerated() {
             let indices = leaders[leader]!
-            let found = ask(
-                indices.map { questions[$0] }[...], until: deadline, share: left.count - position)
-            guard let found else {
-                memory.silentLeaders.insert(leader)
+            let share = left.count - position
+            guard let found = ask(indices.map { questions[$0] }[...], of: client, until: deadline, share: share) else {
+                silent.insert(leader)
                 continue
             }
-            memory.silentLeaders.remove(leader)
+            silent.remove(leader)
             for (index, answer) in zip(indices, found) { answers[index] = answer }
         }
         return answers
     }
 
+    /// The same where nobody needs to know who was silent.
+    func ask(
+        _ questions: [OffsetQuestion], of client: ClientHandle, until deadline: ContinuousClock.Instant
+    ) -> [OffsetAnswer] {
+        guard !questions.isEmpty else { return [] }
+        var silent: Set<Int32> = []
+        return ask(questions, of: client, until: deadline, &silent)
+    }
+
     /// One partition that fails makes the whole answer fail in librdkafka, so halves are asked until it stands alone: a
     /// new partition whose leader is not yet up to date must not keep the others waiting.
     private func ask(
-        _ questions: ArraySlice<OffsetQuestion>, until deadline: ContinuousClock.Instant, share: Int
+        _ questions: ArraySlice<OffsetQuestion>, of client: ClientHandle, until deadline: ContinuousClock.Instant,
+        share: Int
     ) -> [OffsetAnswer]? {
-        switch request(Array(questions), until: deadline, share: share) {
+        switch request(Array(questions), of: client, until: deadline, share: share) {
         case .answered(let answers): return answers
         case .silent: return nil
         case .refused where questions.count == 1: return [.refused]
         case .refused:
             let middle = questions.startIndex + questions.count / 2
-            guard let first = ask(questions[..<middle], until: deadline, share: share),
-                let second = ask(questions[middle...], until: deadline, share: share)
+            guard let first = ask(questions[..<middle], of: client, until: deadline, share: share),
+                let second = ask(questions[middle...], of: client, until: deadline, share: share)
             else { return nil }
             return first + second
         }
@@ -87,13 +95,13 @@ extension Scout {
 
     /// Asks within a share of the time that is left. What a cut connection loses is asked again: a new one takes 0.1 s.
     private func request(
-        _ questions: [OffsetQuestion], until deadline: ContinuousClock.Instant, share: Int
+        _ questions: [OffsetQuestion], of client: ClientHandle, until deadline: ContinuousClock.Instant, share: Int
     ) -> Reply {
         let now = ContinuousClock.now
         let end = now + max((deadline - now) / share, Self.shortestWait)
         while true {
             let left = max((end - .now).milliseconds, Self.shortestWait.milliseconds)
-            let (code, answers) = request(questions, within: Int32(left))
+            let (code, answers) = request(questions, of: client, within: Int32(left))
             switch code {
             case RD_KAFKA_RESP_ERR_NO_ERROR: return .answered(answers)
             case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE: return .silent
@@ -107,10 +115,10 @@ extension Scout {
 
     /// The offsets that stand for the times, in the order of the questions.
     ///
-    /// With `isolation.level=read_committed` the end is the last stable offset, so a transaction that is open now and
+    /// With `isolation.level=read_committed`, as the consumer has it, the end is the last stable offset, so a transaction that is open now and
     /// commits later lies wholly behind it (KIP-98), and no time stands for a record behind it.
     private func request(
-        _ questions: [OffsetQuestion], within milliseconds: Int32
+        _ questions: [OffsetQuestion], of client: ClientHandle, within milliseconds: Int32
     ) -> (rd_kafka_resp_err_t, [OffsetAnswer]) {
         guard let list = unsafe rd_kafka_topic_partition_list_new(Int32(questions.count)) else {
             return (RD_KAFKA_RESP_ERR__TIMED_OUT, [])
@@ -121,7 +129,7 @@ extension Scout {
                 list, topicName(question.place.topic), question.place.partition)
             unsafe entry?.pointee.offset = question.time
         }
-        let code = unsafe rd_kafka_offsets_for_times(pointer, list, milliseconds)
+        let code = unsafe rd_kafka_offsets_for_times(client.pointer, list, milliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR else { return (code, []) }
         let answers = questions.indices.map { index in
             let entry = unsafe list.pointee.elems[index]

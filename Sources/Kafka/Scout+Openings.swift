@@ -19,9 +19,9 @@ extension Scout {
             retention != nil && memory.history.openOrigin(topic: $0.topic, partition: $0.partition) == .window
         }
         let windowStart = now - (retention?.milliseconds ?? 0)
-        let beginnings = answers(to: places, at: Int64(RD_KAFKA_OFFSET_BEGINNING), until: deadline, &memory)
+        let beginnings = answers(to: places, at: Int64(RD_KAFKA_OFFSET_BEGINNING), until: deadline)
         // The embedded broker knows no times and answers −1 to all of them: its window is empty.
-        let firsts = answers(to: windowed, at: windowStart, until: deadline, &memory)
+        let firsts = answers(to: windowed, at: windowStart, until: deadline)
         var openings: [PartitionPlace: Opening] = [:]
         for place in places {
             guard let end = ends[place], let logStart = beginnings[place]?.offset else { continue }
@@ -58,10 +58,10 @@ extension Scout {
     ) {
         guard retention != nil, !memory.isEmbedded, memory.failedPeeks < Self.maximumPeeks else { return }
         let places = openings.filter { !$0.value.isAtLogStart }.map(\.key)
-        let found = peek(
+        let found = side.records(
             at: places.map {
-                LogPeek.Place(topic: topicName($0.topic), partition: $0.partition, offset: logStarts[$0] ?? 0)
-            }, until: deadline, &memory)
+                SideClient.Place(topic: topicName($0.topic), partition: $0.partition, offset: logStarts[$0] ?? 0)
+            }, until: deadline)
         memory.failedPeeks = found.contains(.silent) ? memory.failedPeeks + 1 : 0
         for (place, answer) in zip(places, found) {
             switch answer {
@@ -75,10 +75,10 @@ extension Scout {
     }
 
     func answers(
-        to places: [PartitionPlace], at time: Int64, until deadline: ContinuousClock.Instant, _ memory: inout Memory
+        to places: [PartitionPlace], at time: Int64, until deadline: ContinuousClock.Instant
     ) -> [PartitionPlace: OffsetAnswer] {
         guard !places.isEmpty else { return [:] }
-        let answers = ask(places.map { OffsetQuestion(place: $0, time: time) }, until: deadline, &memory)
+        let answers = ask(places.map { OffsetQuestion(place: $0, time: time) }, of: side.client, until: deadline)
         return Dictionary(uniqueKeysWithValues: zip(places, answers))
     }
 }

@@ -4,8 +4,9 @@ import Synchronization
 
 /// Looks at the cluster with blocking calls, on a thread where that harms nobody, and yields maps for the consumer.
 ///
-/// It shares the consumer's connections. Call `look` every 2 s: then a partition that was added is read within 4 s of
-/// having a leader.
+/// The ends of the logs it asks for on the consumer's own connections: then answers prove that those are alive. All else
+/// goes through a client of its own. Call `look` every 2 s: then a partition that was added is read within 4 s of having
+/// a leader.
 package final class Scout: Sendable {
     /// How long metadata and the ends of all partitions may take together: then whoever has not answered is silent.
     static let patience = Duration.seconds(2)
@@ -16,17 +17,18 @@ package final class Scout: Sendable {
     /// The least that a leader is waited for, however many others were silent before it.
     static let shortestWait = Duration.milliseconds(100)
 
-    /// How long the client that reads single records is kept after it was needed.
-    static let peekIdleTime = Duration.seconds(30)
+    /// Last records that a look reads once more without a suspicion: cheap for the broker, whose cache has them.
+    static let patrolsPerLook = 4
 
     struct Memory {
         var history: PartitionHistory
         var silentLeaders: Set<Int32> = []
         /// As the last look found them, for the next one that gets no metadata.
         var topics: [PartitionMap.Topic] = []
-        /// Made when a record is to be read outside of the consumer's way, and let go when it was idle for a while.
-        var peek: LogPeek?
-        var peekedAt = ContinuousClock.now
+        /// What the consumer's client knows of the partitions and their leaders.
+        var told: [Int: PartitionHistory.Sighting] = [:]
+        /// Records that were read again without a suspicion.
+        var patrolled = 0
         /// Looks in a row in which the first records of some logs did not come.
         var failedPeeks = 0
         /// Whether it is the broker within librdkafka, which cannot find offsets by time.
@@ -34,16 +36,17 @@ package final class Scout: Sendable {
     }
 
     private let handle: ConsumerHandle
-    var pointer: OpaquePointer { unsafe handle.client.pointer }
+    let side: SideClient
     var retention: Duration? { handle.settings.retention }
     private let memory: Mutex<Memory>
 
-    convenience init(_ handle: ConsumerHandle) {
-        self.init(handle, PartitionHistory(topics: handle.topics.map(\.name)))
+    convenience init(_ handle: ConsumerHandle) throws(KafkaError) {
+        try self.init(handle, PartitionHistory(topics: handle.topics.map(\.name)))
     }
 
-    init(_ handle: ConsumerHandle, _ history: PartitionHistory) {
+    init(_ handle: ConsumerHandle, _ history: PartitionHistory) throws(KafkaError) {
         self.handle = handle
+        side = try SideClient(handle.settings)
         memory = Mutex(Memory(history: history))
     }
 
@@ -65,22 +68,12 @@ package final class Scout: Sendable {
         }
         map.clusterID = clusterID()
         memory.isEmbedded = map.clusterID?.hasPrefix("mockCluster") == true
-        if memory.peek != nil, .now - memory.peekedAt > Self.peekIdleTime { memory.peek = nil }
+        side.hush()
         let ends = askEnds(until: deadline, &map, &memory)
         guard map.failure == nil else { return map }
         check(ends, anchors, until: .now + Self.furtherPatience, &map, &memory)
         open(ends, until: .now + Self.furtherPatience, &map, &memory)
         return map
-    }
-
-    /// The first record at each place or behind it, by a client of its own.
-    func peek(
-        at places: [LogPeek.Place], until deadline: ContinuousClock.Instant, _ memory: inout Memory
-    ) -> [PeekAnswer] {
-        guard !places.isEmpty else { return [] }
-        if memory.peek == nil { memory.peek = try? LogPeek(handle.settings) }
-        memory.peekedAt = .now
-        return memory.peek?.records(at: places, until: deadline) ?? places.map { _ in .silent }
     }
 
     /// Asks the leaders for the ends of their partitions.
@@ -92,7 +85,8 @@ package final class Scout: Sendable {
         let places = places(of: map)
         guard !places.isEmpty else { return [:] }
         let answers = ask(
-            places.map { OffsetQuestion(place: $0, time: Int64(RD_KAFKA_OFFSET_END)) }, until: deadline, &memory)
+            places.map { OffsetQuestion(place: $0, time: Int64(RD_KAFKA_OFFSET_END)) }, of: handle.client,
+            until: deadline, &memory.silentLeaders)
         let heardAt = ContinuousClock.now
         var ends: [PartitionPlace: Int64] = [:]
         for (place, answer) in zip(places, answers) {
@@ -122,12 +116,16 @@ package final class Scout: Sendable {
         for (index, topic) in handle.topics.enumerated() {
             // One request a topic: a request for all local topics sets allow_auto_topic_creation in 2.0.2 once they
             // are cached, whatever the settings say, and so brings deleted topics back to life.
-            var sighting = sight(topic, brokers: &map.brokers, within: Self.metadataTimeoutMilliseconds)
-            if case .failure = sighting {
-                sighting = sight(topic, brokers: &map.brokers, within: Self.metadataTimeoutMilliseconds / 2)
+            var brokers: [Int32: String] = [:]
+            var answer = sight(topic.name, of: side.client, &brokers, within: Self.metadataTimeoutMilliseconds)
+            if case .failure = answer {
+                answer = sight(topic.name, of: side.client, &brokers, within: Self.metadataTimeoutMilliseconds / 2)
             }
-            switch sighting {
-            case .success(let sighting): map.topics.append(memory.history.see(sighting, topic: index))
+            switch answer {
+            case .success(let sighting):
+                map.topics.append(memory.history.see(sighting, topic: index))
+                map.brokers.merge(brokers) { $1 }
+                tell(sighting, topic: index, &memory)
             case .failure(let failure): return failure
             }
         }
@@ -135,10 +133,20 @@ package final class Scout: Sendable {
         return nil
     }
 
+    /// Makes the consumer's client look for itself when there is something new: by itself it does so after an error only,
+    /// and takes half a second to begin with a partition whose leader it does not know.
+    private func tell(_ sighting: PartitionHistory.Sighting, topic index: Int, _ memory: inout Memory) {
+        guard case .present = sighting, memory.told[index] != sighting else { return }
+        var brokers: [Int32: String] = [:]
+        let found = sight(
+            handle.topics[index].name, of: handle.client, &brokers, within: Self.metadataTimeoutMilliseconds)
+        if case .success(let sighting) = found { memory.told[index] = sighting }
+    }
+
     /// Known from the first answer of a broker on: it costs no request.
     private func clusterID() -> String? {
-        guard let text = unsafe rd_kafka_clusterid(pointer, 0) else { return nil }
-        defer { unsafe rd_kafka_mem_free(pointer, text) }
+        guard let text = unsafe rd_kafka_clusterid(side.client.pointer, 0) else { return nil }
+        defer { unsafe rd_kafka_mem_free(side.client.pointer, text) }
         return unsafe String(cString: text)
     }
 
@@ -148,13 +156,16 @@ package final class Scout: Sendable {
 
     /// Metadata of one topic.
     private func sight(
-        _ topic: ConsumerHandle.Topic, brokers: inout [Int32: String], within milliseconds: Int32
+        _ name: String, of client: ClientHandle, _ brokers: inout [Int32: String], within milliseconds: Int32
     ) -> Result<PartitionHistory.Sighting, KafkaError> {
+        guard let topic = unsafe rd_kafka_topic_new(client.pointer, name, nil) else {
+            return .failure(.client(reason: "no handle for topic \(name)"))
+        }
+        defer { unsafe rd_kafka_topic_destroy(topic) }
         var answer: UnsafePointer<rd_kafka_metadata>?
-        let code = unsafe rd_kafka_metadata(
-            handle.client.pointer, 0, topic.pointer, &answer, milliseconds)
+        let code = unsafe rd_kafka_metadata(client.pointer, 0, topic, &answer, milliseconds)
         guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = unsafe answer else {
-            return .failure(.request(what: "metadata of \(topic.name)", code: code.symbol, reason: code.sentence))
+            return .failure(.request(what: "metadata of \(name)", code: code.symbol, reason: code.sentence))
         }
         defer { unsafe rd_kafka_metadata_destroy(metadata) }
         for index in 0..<Int(unsafe metadata.pointee.broker_cnt) {
@@ -174,7 +185,7 @@ package final class Scout: Sendable {
                 let leader = unsafe partition.leader
                 return unsafe (number: partition.id, leader: leader < 0 ? nil : leader)
             }
-            return .present(partitions)
+            return .present(partitions.sorted { $0.number < $1.number })
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
             return .missing
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:

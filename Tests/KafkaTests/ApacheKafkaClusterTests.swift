@@ -50,6 +50,12 @@ extension AgainstApacheKafka {
         }
     }
 
+    @Suite(.serialized) struct `The previous line of Kafka, logs made anew` {
+        @Test func `at once and longer than our position`() throws {
+            try checkMadeAnewLonger(try ApacheKafka.cluster(.previous))
+        }
+    }
+
     @Suite(.serialized) struct `Three nodes` {
         @Test func `one node killed and started again: everything acknowledged comes, in order and once`() throws {
             let kafka = try ApacheKafka.cluster(.threeNodes)

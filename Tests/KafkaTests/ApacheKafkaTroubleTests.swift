@@ -112,7 +112,7 @@ extension AgainstApacheKafka {
             try kafka.run("fault", "all", "refuse")
             let large = String(repeating: "x", count: 500_000)
             for _ in 0..<12 { try producer.send(short, 0, large) }
-            try waitForRetention(short)
+            try waitForRetention(kafka, short)
             try kafka.run("fault", "all", "pass")
             try producer.send(short, 0, "last")
             try #require(reading.run { $0.values.last == "last" })
@@ -122,20 +122,36 @@ extension AgainstApacheKafka {
             #expect(offsets == offsets.sorted() && offsets.count < 14)
         }
 
-        /// Until the log begins behind offset 1.
-        private func waitForRetention(_ topic: String) throws {
-            let fresh = try Consumer(ConsumerSettings(brokers: kafka.plaintext, topics: [topic]))
-            var history = PartitionHistory(topics: [topic])
-            _ = history.see(.missing, topic: 0)
-            let deadline = ContinuousClock.now + .seconds(30)
-            while ContinuousClock.now < deadline {
-                if case .present(let partitions) = Scout(fresh.handle, history).look().topics.first?.state,
-                    let start = partitions[0].opening?.start, start > 1
-                {
-                    return
-                }
-            }
-            Issue.record("retention removed nothing in 30 s")
+        @Test func `a leader that says nothing stalls the source, and one cut connection does not`() throws {
+            let reading = try kafka.reading(topic, at: kafka.faults)
+            reading.lookEvery = .seconds(2)
+            try kafka.run("fault", "all", "cut")
+            try kafka.run("fault", "all", "pass")
+            let isStalled = reading.run(within: .seconds(6)) { $0.isStalled }
+            #expect(!isStalled, "one cut connection says nothing")
+            let beforeStall = WallClock.now
+            try kafka.run("fault", "all", "stall")
+            // 5 s after the last answer, which came before the fault; the rest is for a busy machine.
+            try #require(reading.run(within: .seconds(7)) { $0.isStalled })
+            guard case .stalled(let since) = reading.consumer.sourceState() else { return }
+            #expect(since > beforeStall - 3_000)
+            #expect(reading.consumer.sourceState() == .stalled(since: since), "since then, however long it lasts")
+            try kafka.run("fault", "all", "pass")
+            try #require(reading.run { !$0.isStalled })
+        }
+
+        @Test(arguments: [
+            ("refuse", ["fault", "all", "refuse"], ["fault", "all", "pass"]),
+            ("pause", ["pause", "1"], ["resume", "1"]),
+        ])
+        func `so do brokers that refuse or pause`(_ name: String, _ begin: [String], _ end: [String]) throws {
+            let reading = try kafka.reading(topic, at: kafka.faults)
+            reading.lookEvery = .seconds(2)
+            try kafka.run(begin)
+            let isStalled = reading.run(within: .seconds(7)) { $0.isStalled }
+            #expect(isStalled)
+            try kafka.run(end)
+            try #require(reading.run { !$0.isStalled })
         }
     }
 }

@@ -1,6 +1,7 @@
 import CRdKafka
-import Kafka
 import Testing
+
+@testable import Kafka
 
 @Suite(.serialized) struct `Consumer with the embedded broker` {
     let cluster: MockCluster
@@ -76,5 +77,35 @@ import Testing
         try #require(reading.run { $0.entries.count == 2 && $0.has(.recovered) })
         #expect(reading.values == ["1", "2"])
         #expect(reading.consumer.unreachableSince == nil)
+    }
+
+    @Test func `an error that librdkafka cannot survive is told and kept`() throws {
+        try cluster.createTopic("t")
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { $0.isReady })
+        #expect(reading.consumer.fatalError == nil)
+        reading.consumer.injectFatalError("out of order")
+        let error = try #require(reading.consumer.fatalError)
+        #expect(error.contains("out of order"))
+        try #require(reading.run { $0.has(.fatal) })
+        #expect(reading.notice(.fatal)?.level == .error)
+    }
+
+    @Test func `with the embedded broker, which finds no offsets by time, the window is empty and no alarm is raised`()
+        throws
+    {
+        try cluster.createTopic("t")
+        try producer.send("t", 0, "before")
+        let reading = try Reading(
+            ConsumerSettings(
+                brokers: cluster.bootstrap, topics: ["t"], properties: [("fetch.wait.max.ms", "10")],
+                retention: .seconds(3_600)))
+        try #require(reading.run { $0.isReady })
+        try producer.send("t", 0, "after")
+        try #require(reading.run { $0.values == ["after"] })
+        let later = WallClock.now
+        try #require(reading.run { $0.consumer.partitionFacts.allSatisfy { $0.known > later } })
+        #expect(reading.events.isEmpty)
+        #expect(reading.consumer.partitionFacts.map(\.start) == [1])
     }
 }

@@ -101,7 +101,10 @@ final class ApacheKafka: Sendable {
 
     /// Runs a command such as `kill 1` or `fault all stall`, and waits for it.
     @discardableResult
-    func run(_ words: String...) throws -> String {
+    func run(_ words: String...) throws -> String { try run(words) }
+
+    @discardableResult
+    func run(_ words: [String]) throws -> String {
         let command = Process()
         let output = Pipe()
         command.executableURL = URL(filePath: Self.tool)

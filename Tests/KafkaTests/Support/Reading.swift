@@ -30,19 +30,19 @@ final class Reading {
     private let descriptor: Int32
     private let wakeEnd: Int32
     private let box = Box()
+    private var mayHaveMore = false
     private var nextLook = ContinuousClock.now
     var lookEvery = Duration.milliseconds(200)
+    /// Records that were read, kept or not.
+    private(set) var recordCount = 0
+    var keepsEntries = true
+    /// Records that a turn takes at most.
+    var batch = Int.max
 
     init(_ settings: ConsumerSettings) throws {
         consumer = try Consumer(settings)
         var ends: [Int32] = [-1, -1]
-        // Tests beside this one may hold every descriptor for a moment.
-        var attempts = 0
-        while unsafe pipe(&ends) != 0 {
-            attempts += 1
-            precondition(attempts < 1_000, "no pipe: \(errno)")
-            usleep(10_000)
-        }
+        precondition(unsafe pipe(&ends) == 0, "no pipe: \(errno)")
         for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
         (descriptor, wakeEnd) = (ends[0], ends[1])
         consumer.enableWake(descriptor: wakeEnd)
@@ -85,19 +85,25 @@ final class Reading {
 
     private func turn() {
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        if unsafe poll(&watched, 1, 20) == 1 {
+        if unsafe poll(&watched, 1, mayHaveMore ? 0 : 20) == 1 {
             var written = [UInt8](repeating: 0, count: 4_096)
             _ = unsafe read(descriptor, &written, written.count)
             wakes += 1
-            while drain() == Consumer.maximumBatch {}
+            mayHaveMore = true
+        }
+        if mayHaveMore {
+            let maximum = min(batch, Consumer.maximumBatch)
+            repeat { mayHaveMore = drain(maximum) == maximum } while mayHaveMore && batch == Int.max
         }
         look()
         notices += consumer.takeNotices()
     }
 
-    private func drain() -> Int {
+    private func drain(_ maximum: Int) -> Int {
         var bytes: [UInt8] = []
-        return consumer.drain { record in
+        return consumer.drain(maximum: maximum) { record in
+            recordCount += 1
+            guard keepsEntries else { return }
             let value = record.copyValue(into: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
             let key = record.copyKey(into: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
             if record.copyHeader(headerName, into: &bytes) { headers.append(String(decoding: bytes, as: UTF8.self)) }
@@ -126,6 +132,10 @@ final class Reading {
     }
 
     var values: [String?] { entries.map(\.value) }
+    var isStalled: Bool {
+        if case .stalled = consumer.sourceState() { return true }
+        return false
+    }
     var isReady: Bool { consumer.readiness.isReady }
     func has(_ cause: KafkaCause) -> Bool { notices.contains { $0.cause == cause } }
     func count(_ cause: KafkaCause) -> Int { notices.count { $0.cause == cause } }
@@ -133,7 +143,12 @@ final class Reading {
 }
 
 struct NotDelivered: Error {
+    var reason: String?
     var notices: [KafkaNotice]
+
+    init(_ producer: Producer) {
+        (reason, notices) = (producer.lastFailure, producer.takeNotices())
+    }
 }
 
 func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
@@ -143,6 +158,6 @@ extension Producer {
     func send(_ topic: String, _ partition: Int32? = nil, _ values: String...) throws {
         for value in values { _ = try produce(topic: topic, partition: partition, value: bytes(value)) }
         let failedBefore = failed
-        guard flush(within: 20_000), failed == failedBefore else { throw NotDelivered(notices: takeNotices()) }
+        guard flush(within: 20_000), failed == failedBefore else { throw NotDelivered(self) }
     }
 }

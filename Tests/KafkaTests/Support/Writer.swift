@@ -23,7 +23,7 @@ final class Writer: Sendable {
                     producer.poll(3)
                 }
                 guard producer.flush(within: 30_000), producer.failed == 0 else {
-                    throw NotDelivered(notices: producer.takeNotices())
+                    throw NotDelivered(producer)
                 }
                 return number
             }

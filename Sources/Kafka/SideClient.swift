@@ -20,11 +20,16 @@ enum PeekAnswer: Equatable {
     }
 }
 
-/// A second client, which reads single records: the consumer's own position must not move.
+/// The scout's own client: for all that is not to wait behind the fetches of the consumer, and for reading single records
+/// while the consumer's own position must not move.
+///
+/// A broker answers the requests of one connection one after the other, and an idle fetch takes half a second
+/// (`fetch.wait.max.ms`): seven questions in a row took three seconds on the consumer's connection, and a few
+/// milliseconds on this one.
 ///
 /// It sees aborted records too: they tell as much of a log as others, and come at once, however many there are.
 @safe
-final class LogPeek: Sendable {
+final class SideClient: Sendable {
     struct Place: Hashable {
         var topic: String
         var partition: Int32
@@ -33,15 +38,23 @@ final class LogPeek: Sendable {
 
     /// Small fetches, because one record is wanted; the broker sends a larger batch nevertheless.
     private static let ownProperties: [(String, String)] = [
-        ("client.id", "livegate-peek"), ("group.id", "livegate"), ("isolation.level", "read_uncommitted"),
+        ("client.id", "livegate-scout"), ("isolation.level", "read_uncommitted"),
         ("queued.min.messages", "1"), ("fetch.message.max.bytes", "65536"), ("fetch.wait.max.ms", "10"),
     ]
 
-    private let client: ClientHandle
+    let client: ClientHandle
 
     init(_ settings: ConsumerSettings) throws(KafkaError) {
         client = try ClientHandle(RD_KAFKA_CONSUMER, try settings.allProperties() + Self.ownProperties)
         unsafe rd_kafka_poll_set_consumer(client.pointer)
+    }
+
+    /// Takes what the client has to say about brokers: the consumer's own says the same.
+    func hush() {
+        while let message = unsafe rd_kafka_consumer_poll(client.pointer, 0) {
+            unsafe rd_kafka_message_destroy(message)
+        }
+        _ = client.notices.take()
     }
 
     /// The first record at each place or behind it. Blocks.
@@ -50,7 +63,6 @@ final class LogPeek: Sendable {
         var open: [String: [Int32: Int]] = [:]
         for (index, place) in places.enumerated() { open[place.topic, default: [:]][place.partition] = index }
         var left = places.count
-        learnLeaders(of: open.keys, until: deadline)
         assign(places)
         while left > 0 {
             let wait = (deadline - .now).milliseconds
@@ -66,20 +78,8 @@ final class LogPeek: Sendable {
             release(places[index])
         }
         unsafe rd_kafka_assign(client.pointer, nil)
-        _ = client.notices.take()
+        hush()
         return answers
-    }
-
-    /// Assigning to a client that knows no leaders takes half a second.
-    private func learnLeaders(of topics: some Sequence<String>, until deadline: ContinuousClock.Instant) {
-        for name in topics {
-            guard let topic = unsafe rd_kafka_topic_new(client.pointer, name, nil) else { continue }
-            defer { unsafe rd_kafka_topic_destroy(topic) }
-            var metadata: UnsafePointer<rd_kafka_metadata>?
-            let wait = Int32(max(1, (deadline - .now).milliseconds))
-            _ = unsafe rd_kafka_metadata(client.pointer, 0, topic, &metadata, wait)
-            unsafe rd_kafka_metadata_destroy(metadata)
-        }
     }
 
     private func assign(_ places: [Place]) {
@@ -109,39 +109,5 @@ final class LogPeek: Sendable {
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET: .outOfRange
         default: nil
         }
-    }
-}
-
-extension RecordMark {
-    init(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
-        var check = RecordCheck()
-        unsafe check.take(UnsafeRawBufferPointer(start: message.pointee.key, count: message.pointee.key_len))
-        unsafe check.take(UnsafeRawBufferPointer(start: message.pointee.payload, count: message.pointee.len))
-        unsafe self.init(
-            offset: message.pointee.offset, timestamp: rd_kafka_message_timestamp(message, nil), check: check.sum)
-    }
-}
-
-/// Tells contents apart that are not meant to look alike: FNV-1a over words of 8 bytes, lengths included.
-struct RecordCheck {
-    private(set) var sum: UInt64 = 0xcbf2_9ce4_8422_2325
-
-    mutating func take(_ bytes: UnsafeRawBufferPointer) {
-        add(UInt64(bytes.count))
-        var index = 0
-        while index + 8 <= bytes.count {
-            unsafe add(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
-            index += 8
-        }
-        while index < bytes.count {
-            unsafe add(UInt64(bytes[index]))
-            index += 1
-        }
-    }
-
-    private mutating func add(_ word: UInt64) {
-        // The shift carries the upper bits down, which a multiplication alone never does.
-        sum = (sum ^ word) &* 0x0000_0100_0000_01b3
-        sum ^= sum >> 29
     }
 }

@@ -1,0 +1,206 @@
+import Testing
+
+@testable import Kafka
+
+@Suite struct `Whether a log is still the one that was read` {
+    /// Records 0 to 9 were read, a millisecond apart, the last at 1,009.
+    private let last = RecordMark(offset: 9, timestamp: 1_009, check: 1)
+    private var anchor: LogAnchor { LogAnchor(next: 10, newest: .init(timestamp: 1_009, offset: 9), last: last) }
+    private let now: Int64 = 2_000
+
+    private func check(_ anchor: LogAnchor? = nil, windowStart: Int64? = nil, start: Int64 = 0) -> AnchorCheck {
+        var opening = Opening(start: start, loadUntil: 10, began: nil, born: 0)
+        opening.windowStart = windowStart
+        var check = AnchorCheck(opening)
+        if let anchor { check.hold(anchor) }
+        return check
+    }
+
+    private func answers(
+        _ end: Int64, floor: OffsetAnswer? = nil, witness: OffsetAnswer? = nil
+    ) -> AnchorCheck.Answers {
+        .init(end: end, floor: floor, witness: witness)
+    }
+
+    @Test func `asked are the newest time stamp and the one after it`() {
+        let (floor, witness) = check(anchor).questions(now: now)
+        #expect(floor == 1_010 && witness == 1_009)
+    }
+
+    @Test(arguments: [
+        (OffsetAnswer.end, OffsetAnswer.offset(9), AnchorCheck.Verdict.holds),
+        (.offset(10), .offset(9), .holds), (.offset(12), .offset(9), .holds),
+        // Newer records from the start on: another log, or aborted ones.
+        (.offset(9), .offset(9), .suspicious), (.offset(0), .offset(0), .suspicious),
+        // Nothing as new: another log that is older in its time stamps, or retention.
+        (.end, .end, .suspicious), (.end, .offset(8), .suspicious), (.end, .offset(10), .suspicious),
+        (.silent, .offset(9), .open), (.end, .refused, .open),
+    ])
+    func `the witness stands where it was read, and nothing newer below our position`(
+        _ floor: OffsetAnswer, _ witness: OffsetAnswer, _ verdict: AnchorCheck.Verdict
+    ) {
+        var check = check(anchor)
+        #expect(check.judge(answers(20, floor: floor, witness: witness), now: now) == verdict)
+    }
+
+    @Test func `a single record at offset 0 is told from a log that begins with a newer one`() {
+        var check = check(
+            LogAnchor(
+                next: 1, newest: .init(timestamp: 1_000, offset: 0), last: .init(offset: 0, timestamp: 1_000, check: 1))
+        )
+        #expect(check.judge(answers(5, floor: .offset(0), witness: .offset(0)), now: now) == .suspicious)
+    }
+
+    @Test func `an end below our position is a suspicion, and the second in a row the end of it`() {
+        var check = check(anchor)
+        #expect(check.judge(answers(10, floor: .end, witness: .offset(9)), now: now) == .holds)
+        #expect(check.judge(answers(9, floor: .end, witness: .offset(9)), now: now) == .suspicious)
+        #expect(check.settle(.record(last), answers(9), logStart: 0, now: now) == .open)
+        #expect(check.judge(answers(10, floor: .end, witness: .offset(9)), now: now) == .holds)
+        #expect(check.judge(answers(9), now: now) == .suspicious)
+        #expect(check.judge(answers(9), now: now) == .broken)
+    }
+
+    @Test(arguments: [
+        (PeekAnswer.record(.init(offset: 9, timestamp: 1_009, check: 1)), AnchorCheck.Verdict.holds),
+        (.record(.init(offset: 9, timestamp: 1_009, check: 2)), .broken),
+        (.record(.init(offset: 9, timestamp: 1_010, check: 1)), .broken),
+        (.outOfRange, .open), (.end(at: 9), .broken), (.silent, .open),
+        // A hole, and records below our position that we would have read.
+        (.record(.init(offset: 11, timestamp: 1_009, check: 1)), .broken), (.end(at: 20), .broken),
+    ])
+    func `reading the last record again settles a suspicion`(_ found: PeekAnswer, _ verdict: AnchorCheck.Verdict) {
+        var check = check(anchor)
+        let answers = answers(20, floor: .offset(4), witness: .offset(4))
+        #expect(check.judge(answers, now: now) == .suspicious)
+        #expect(check.settle(found, answers, logStart: 0, now: now) == verdict)
+    }
+
+    @Test func `what compaction and retention remove is no alarm`() {
+        var check = check(anchor)
+        let answers = answers(20, floor: .offset(14), witness: .offset(14))
+        #expect(check.judge(answers, now: now) == .suspicious)
+        let later = PeekAnswer.record(.init(offset: 14, timestamp: 1_500, check: 1))
+        #expect(check.settle(later, answers, logStart: 0, now: now) == .holds, "compaction")
+        #expect(check.settle(.end(at: 20), answers, logStart: 0, now: now) == .holds, "compaction and aborts")
+        #expect(check.settle(.outOfRange, answers, logStart: 14, now: now) == .holds, "retention")
+        #expect(check.settle(.outOfRange, answers, logStart: nil, now: now) == .open, "not to be told yet")
+        #expect(check.witnessGone(answers) == 9)
+    }
+
+    @Test func `answers that were settled raise no suspicion again, and others do`() {
+        var check = check(anchor)
+        let aborted = answers(20, floor: .offset(4), witness: .offset(4))
+        #expect(check.judge(aborted, now: now) == .suspicious)
+        #expect(check.settle(.record(last), aborted, logStart: 0, now: now) == .holds)
+        #expect(check.judge(aborted, now: now) == .holds)
+        #expect(check.judge(answers(30, floor: .offset(4), witness: .offset(4)), now: now) == .holds)
+        #expect(check.judge(answers(20, floor: .offset(0), witness: .offset(0)), now: now) == .suspicious)
+    }
+
+    @Test func `what another log would answer too is not remembered`() {
+        var check = check(anchor)
+        let first = answers(20, floor: .offset(0), witness: .offset(0))
+        #expect(check.settle(.record(last), first, logStart: 0, now: now) == .holds)
+        #expect(check.judge(first, now: now) == .suspicious, "any new log begins at 0 with newer records")
+        let future = LogAnchor(next: 10, newest: .init(timestamp: 9_999, offset: 3), last: last)
+        check.hold(future)
+        let gone = answers(20, floor: .end, witness: .end)
+        #expect(check.settle(.record(last), gone, logStart: 0, now: now) == .holds)
+        #expect(check.judge(gone, now: now) == .suspicious, "nothing is as new as the future")
+    }
+
+    @Test func `an anchor from the future whose record is gone gives way to the last record`() {
+        var anchor = LogAnchor(next: 10, newest: .init(timestamp: 9_999, offset: 3), last: last)
+        anchor.replaceWitness(2)
+        #expect(anchor.newest?.offset == 3)
+        anchor.replaceWitness(3)
+        #expect(anchor.newest == .init(timestamp: 1_009, offset: 9))
+    }
+
+    @Test func `what was read since the last check proves nothing about itself`() {
+        var check = check(anchor)
+        // Of the new log, 10 to 19 were read; the question is still about what was read before.
+        #expect(check.questions(now: now).witness == 1_009)
+        #expect(check.judge(answers(20, floor: .offset(0), witness: .offset(0)), now: now) == .suspicious)
+        #expect(check.held == anchor)
+    }
+
+    @Test func `of a log read from 0, of which nothing was read, nothing can be missed`() {
+        var check = check()
+        #expect(check.questions(now: now) == (nil, nil))
+        #expect(check.judge(answers(0), now: now) == .holds)
+        #expect(check.judge(answers(7), now: now) == .holds)
+    }
+
+    @Test func `an empty window is known by what stands before it`() {
+        var check = check(windowStart: 500, start: 40)
+        #expect(check.questions(now: now).floor == 500)
+        #expect(check.judge(answers(40, floor: .end), now: now) == .holds)
+        #expect(check.judge(answers(60, floor: .offset(40)), now: now) == .holds)
+        #expect(check.judge(answers(60, floor: .offset(39)), now: now) == .broken)
+        #expect(check.judge(answers(60, floor: .silent), now: now) == .open)
+    }
+
+    @Test func `where only aborted records were passed over, the present is the floor`() {
+        var check = check()
+        check.hold(LogAnchor(next: 3))
+        #expect(check.judge(answers(3, floor: .end), now: 2_000) == .holds)
+        #expect(check.questions(now: 5_000).floor == 2_000)
+        #expect(check.judge(answers(9, floor: .offset(3)), now: 5_000) == .holds)
+        #expect(check.judge(answers(9, floor: .offset(0)), now: 5_000) == .broken)
+    }
+
+    @Test func `the newest time stamp is that of its first record, and records without one count for nothing`() {
+        var anchor = LogAnchor(next: 0)
+        for (offset, timestamp) in [(0, 5), (1, -1), (2, 9), (3, 9), (4, 7)] as [(Int64, Int64)] {
+            anchor.witness(timestamp, at: offset)
+        }
+        #expect(anchor.newest == .init(timestamp: 9, offset: 2))
+    }
+}
+
+@Suite struct `Whether answers flow` {
+    private let start = ContinuousClock.now
+
+    private func partition(heard seconds: Double, silent: Bool = false) -> SourceWatch.Partition {
+        .init(heardAt: start + .seconds(seconds), isSilent: silent)
+    }
+
+    private func state(
+        _ watch: inout SourceWatch, _ partitions: [SourceWatch.Partition], at seconds: Double
+    ) -> SourceState {
+        watch.judge(partitions, at: start + .seconds(seconds), wall: Int64(seconds * 1_000))
+    }
+
+    @Test func `a partition that was asked in vain is stalled after 2 s, and not before`() {
+        var watch = SourceWatch(now: 0)
+        let partitions = [partition(heard: 10), partition(heard: 8, silent: true)]
+        #expect(state(&watch, partitions, at: 9.9) == .live(since: 0))
+        #expect(state(&watch, partitions, at: 10) == .stalled(since: 8_000))
+        #expect(state(&watch, partitions, at: 60) == .stalled(since: 8_000))
+    }
+
+    @Test func `without an answer of any kind it is told before 5 s are over`() {
+        var watch = SourceWatch(now: 0)
+        #expect(state(&watch, [partition(heard: 1)], at: 5.4) == .live(since: 0))
+        #expect(state(&watch, [partition(heard: 1)], at: 5.5) == .stalled(since: 1_000))
+    }
+
+    @Test func `live again is the moment at which all partitions have answered`() {
+        var watch = SourceWatch(now: 0)
+        var partitions = [partition(heard: 0, silent: true), partition(heard: 1, silent: true)]
+        #expect(state(&watch, partitions, at: 4) == .stalled(since: 0))
+        partitions[0].hear(at: start + .seconds(5))
+        #expect(state(&watch, partitions, at: 5) == .stalled(since: 0), "another still is")
+        partitions[1].hear(at: start + .seconds(6))
+        #expect(state(&watch, partitions, at: 6) == .live(since: 6_000))
+        #expect(state(&watch, partitions, at: 7) == .live(since: 6_000))
+    }
+
+    @Test func `an answer that was on its way does not take back a later one`() {
+        var partition = partition(heard: 5)
+        partition.hear(at: start + .seconds(3))
+        #expect(partition.heardAt == start + .seconds(5))
+    }
+}
