@@ -49,12 +49,15 @@ extension History {
     /// added.
     private func isOfAnotherTopic(_ cursor: Cursor) -> Bool {
         guard let known = cursor.topicsKnown else { return false }
-        var births: [UInt16: (first: Int64, isWhole: Bool)] = [:]
+        var births: [UInt16: (first: Int64, isWhole: Bool, isTellable: Bool)] = [:]
         for state in partitions.states {
-            let birth = births[state.name.topic] ?? (first: .max, isWhole: true)
-            births[state.name.topic] = (min(birth.first, state.existed), birth.isWhole && state.began == nil)
+            let birth = births[state.name.topic] ?? (first: .max, isWhole: true, isTellable: false)
+            births[state.name.topic] = (
+                min(birth.first, state.existed), birth.isWhole && state.began == nil,
+                birth.isTellable || state.isTellable
+            )
         }
-        return births.values.contains { $0.isWhole && $0.first > known }
+        return births.values.contains { $0.isWhole && $0.isTellable && $0.first > known }
     }
 
     /// Whether nothing after the positions was let go.

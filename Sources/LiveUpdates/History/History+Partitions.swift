@@ -33,14 +33,13 @@ extension History {
 
     /// What a look at the broker gave: its end.
     package func setEnd(_ partition: PartitionName, _ end: Int64) {
-        let place = partitions.openPlace(of: partition)
-        partitions[place].end = end
+        partitions.setEnd(partition, end)
     }
 
     /// Moves the read position over records that gave no event; never back.
     package func setNext(_ partition: PartitionName, _ next: Int64) {
         let place = partitions.openPlace(of: partition)
-        partitions[place].next = max(partitions[place].next, next)
+        partitions.setNext(place, next)
     }
 
     /// Begins a wake: everything taken before has been handed out.

@@ -54,7 +54,7 @@ package final class History {
         if state.next == state.start && state.began == nil {
             partitions.readFirst(place, timestamp: timestamp, now: now)
         }
-        partitions[place].next = offset + 1
+        partitions.setNext(place, offset + 1)
         lastSequence += 1
         let log = logs[account] ?? begin(account)
         let before = log.bytes

@@ -26,6 +26,10 @@ struct PartitionState {
     /// The earliest moment at which the log is known to have existed.
     var existed: Int64 { min(born ?? opened, opened) }
 
+    /// Whether it can be told from a log of another topic: it has or had a record, or followed another one. Any empty
+    /// log is like another, and what is said of its birth is no more than a guess.
+    var isTellable: Bool { next > 0 || end > 0 || notBefore != nil }
+
     /// A cursor whose node knew the log only before this moment speaks of another one; nil while nothing is known.
     var earliestKnowledge: Int64? { [born, notBefore].compactMap { $0 }.max() }
 

@@ -56,6 +56,21 @@ struct PartitionTable {
         countTopics()
     }
 
+    /// What a look at the broker gave: its end.
+    mutating func setEnd(_ partition: PartitionName, _ end: Int64) {
+        let place = openPlace(of: partition)
+        let wasTellable = states[place].isTellable
+        states[place].end = end
+        if states[place].isTellable != wasTellable { countTopics() }
+    }
+
+    /// Moves the read position forward, never back.
+    mutating func setNext(_ place: Int, _ next: Int64) {
+        let wasTellable = states[place].isTellable
+        states[place].next = max(states[place].next, next)
+        if !wasTellable { countTopics() }
+    }
+
     mutating func setBorn(_ partition: PartitionName, _ born: Int64) {
         states[openPlace(of: partition)].born = born
         countTopics()
@@ -66,9 +81,9 @@ struct PartitionTable {
     }
 
     private mutating func countTopics() {
-        let isEachBorn = topics.keys.allSatisfy { topic in
-            states.contains { $0.name.topic == topic && $0.earliestKnowledge != nil }
+        let areTellable = topics.keys.allSatisfy { topic in
+            states.contains { $0.name.topic == topic && $0.isTellable }
         }
-        topicsKnown = isEachBorn ? topics.values.min() : nil
+        topicsKnown = areTellable ? topics.values.min() : nil
     }
 }

@@ -56,4 +56,155 @@ struct AccountLogTests {
         let notes = try #require(EntityFilter(["note"]))
         #expect(node.offsets(cursor, limit: limit, entities: notes) == [5, 10, 15, 20])
     }
+
+    @Test func `of a full log the oldest of the firsts goes, whatever order it was loaded in`() {
+        func kept(_ order: [Int]) -> [String] {
+            let node = TestHistory { $0.maximumEventsPerAccount = 4 }
+            node.openWhole()
+            node.openWhole(TestHistory.second)
+            let start = node.now - 100
+            for turn in order {
+                let partition = turn % 2 == 0 ? TestHistory.first : TestHistory.second
+                node.take(Int64(turn / 2), in: partition, at: start + Int64(turn))
+            }
+            let log = node.history.logs[TestHistory.account]
+            return (log?.parts ?? []).map { "\($0.partition.number): \($0.base.offset), \($0.count)" }.sorted()
+        }
+        #expect(kept(Array(0..<10)) == kept([0, 2, 4, 6, 8, 1, 3, 5, 7, 9]))
+        #expect(kept([1, 3, 5, 7, 9, 0, 2, 4, 6, 8]) == ["0: 2, 2", "1: 2, 2"])
+    }
+
+    @Test func `what is older than the retention goes, what is as old stays`() {
+        let node = TestHistory()
+        node.openWhole()
+        let cursor = node.fresh()
+        node.take(0, at: node.now - TestHistory.day)
+        node.history.sweep(now: node.now)
+        #expect(node.offsets(cursor) == [0])
+        node.history.sweep(now: node.now + 1)
+        #expect(node.history.size.events == 0)
+        // The account's state goes with the next round.
+        node.history.sweep(now: node.now + 1)
+        #expect(node.history.size == HistorySize())
+    }
+
+    @Test func `an event without a time stamp is as old as its reading, and is told to have none`() throws {
+        let node = TestHistory()
+        node.openWhole()
+        let cursor = node.fresh()
+        node.take(0, at: -1)
+        node.history.sweep(now: node.now + TestHistory.day)
+        #expect(try #require(node.replay(cursor)).map(\.timestamp) == [-1])
+        #expect(node.refusal(node.fresh()) == nil)
+        node.history.sweep(now: node.now + TestHistory.day + 1)
+        #expect(node.history.size.events == 0)
+    }
+
+    @Test func `an event from the future does not make every later cursor expire`() {
+        let node = TestHistory { $0.maximumEventsPerAccount = 1 }
+        node.openWhole()
+        node.openWhole(TestHistory.second)
+        node.take(0, at: node.now + 1_000 * TestHistory.day)
+        node.take(1)
+        node.now += TestHistory.hour + 1
+        let elsewhere = TestHistory()
+        elsewhere.now = node.now
+        elsewhere.openWhole(TestHistory.second)
+        #expect(node.offsets(elsewhere.fresh()) == [1])
+    }
+
+    @Test func `a record that comes a second time changes nothing`() {
+        let node = TestHistory()
+        node.openWhole()
+        let cursor = node.fresh()
+        #expect(node.take(5) == 1)
+        #expect(node.take(5) == 0)
+        #expect(node.take(4) == 0)
+        #expect(node.take(6) == 2)
+        #expect(node.offsets(cursor) == [5, 6])
+    }
+
+    @Test func `whoever has been idle for longest gives way, unless somebody follows`() {
+        let node = TestHistory { $0.maximumLogBytes = 2_500 }
+        node.openWhole()
+        let followed = Account("B0")
+        node.history.retain(followed)
+        for turn in 0..<40 { node.take(Int64(turn), account: Account("B\(turn < 20 ? turn : turn - 18)")) }
+        #expect(node.history.size.bytes <= 2_500)
+        #expect(node.history.logs[followed]?.count == 1)
+        #expect(node.history.logs[Account("B21")]?.count == 1)
+        #expect(node.history.logs[Account("B1")] == nil)
+        node.history.release(followed)
+        for turn in 40..<60 { node.take(Int64(turn), account: Account("C\(turn)")) }
+        #expect(node.history.logs[followed] == nil)
+    }
+
+    @Test func `events that give way under a stream are lost to it, not skipped`() {
+        let node = TestHistory { $0.maximumEventsPerAccount = 3 }
+        node.openWhole()
+        node.history.retain(TestHistory.account)
+        node.take(0)
+        let position = StreamPosition(sequence: node.history.lastSequence)
+        func answer() -> [Int64]? {
+            let answer = node.history.read(
+                account: TestHistory.account, from: position, limit: 9, entities: nil, now: node.now, withCursors: false
+            )
+            if case .page(let events, _, true) = answer { return events.map(\.offset) } else { return nil }
+        }
+        for offset in 1...3 { node.take(Int64(offset)) }
+        #expect(answer() == [1, 2, 3])
+        node.take(4)
+        #expect(answer() == nil)
+    }
+
+    @Test func `after a topic was made anew every position is lost, and who follows still does`() {
+        let node = TestHistory()
+        node.openWhole()
+        node.history.retain(TestHistory.account)
+        node.take(0)
+        let position = StreamPosition(sequence: node.history.lastSequence)
+        node.history.reset()
+        guard
+            case .lost = node.history.read(
+                account: TestHistory.account, from: position, limit: 1, entities: nil, now: node.now, withCursors: false
+            )
+        else {
+            Issue.record("a position of the old topic was served")
+            return
+        }
+        node.openWhole()
+        node.take(0)
+        node.history.release(TestHistory.account)
+        #expect(node.history.size.events == 1)
+    }
+
+    @Test func `an event takes at most 48 bytes beside its id, an account at most 400`() {
+        let node = TestHistory { $0.maximumLogBytes = 1 << 30 }
+        node.openWhole()
+        let before = node.history.size.bytes
+        for offset in 0..<60_000 {
+            node.now += Int64(offset % 7)
+            node.history.append(
+                ThinEvent(entity: "incident", id: "Q0ABCDEFGHIJKL", type: "updated"),
+                account: Account("P\(offset % 100)"),
+                partition: TestHistory.first, offset: Int64(offset) * 11, timestamp: node.now, now: node.now)
+        }
+        let size = node.history.size
+        #expect(size.events == 60_000)
+        #expect((size.bytes - before - size.accounts * 400) / size.events <= 48 + 14)
+        let alone = TestHistory()
+        alone.openWhole()
+        alone.take(0)
+        #expect(alone.history.size.bytes <= 400 + 48 + 1)
+    }
+
+    @Test func `a flood of words stays within its limit and loses no event`() throws {
+        let node = TestHistory { $0.maximumEventsPerAccount = 10_000 }
+        node.openWhole()
+        let cursor = node.fresh()
+        for offset in 0..<6_000 { node.take(Int64(offset), entity: "e\(offset % 5_500)") }
+        #expect(node.history.vocabulary.words.count <= Vocabulary.maximumWords + 1)
+        let replay = try #require(node.replay(cursor))
+        #expect(replay.map(\.event.entity) == (0..<6_000).map { "e\($0 % 5_500)" })
+    }
 }

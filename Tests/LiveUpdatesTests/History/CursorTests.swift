@@ -35,4 +35,131 @@ struct CursorTests {
             }
         }
     }
+
+    @Test func `cut, doubled, swapped and lengthened cursors are unreadable`() {
+        let text = Self.cursor.text.bytes
+        for place in text.indices {
+            #expect(Cursor(Array(text[..<place])) == nil)
+            #expect(Cursor(Array(text[place...].dropFirst())) == nil)
+            var without = text
+            without.remove(at: place)
+            #expect(Cursor(without) == nil)
+            for byte in Array("AQz09-_=%. ".utf8) + [0, 0xFF] {
+                var longer = text
+                longer.insert(byte, at: place)
+                #expect(Cursor(longer) == nil)
+                #expect(Cursor(text + [byte]) == nil)
+            }
+            var doubled = text
+            doubled.insert(text[place], at: place)
+            #expect(Cursor(doubled) == nil)
+            if place > 0, text[place] != text[place - 1] {
+                var swapped = text
+                swapped.swapAt(place, place - 1)
+                #expect(Cursor(swapped) == nil)
+            }
+        }
+        #expect(Cursor(text + text) == nil)
+        #expect(Cursor(Array(repeating: UInt8(ascii: "A"), count: 1 << 20)) == nil)
+    }
+
+    @Test func `random bytes are unreadable, with a fitting checksum too as long as they say no cursor`() {
+        var numbers = JSONPropertyTests.Numbers(state: 5)
+        for _ in 0..<20_000 {
+            let bytes = (0..<numbers.below(60)).map { _ in UInt8.random(in: .min ... .max, using: &numbers) }
+            #expect(Cursor(bytes) == nil)
+            if let cursor = Cursor(CursorText(sealing: [1] + bytes).bytes) {
+                #expect(cursor.text == CursorText(sealing: [1] + bytes))
+            }
+        }
+    }
+
+    @Test func `whatever a cursor says is read back`() {
+        var numbers = JSONPropertyTests.Numbers(state: 6)
+        for _ in 0..<2_000 {
+            let issue = Int64.random(in: 0...Cursor.latestIssue, using: &numbers)
+            let places: Set<Int> = Set((0..<numbers.below(6)).map { _ in numbers.below(40) })
+            var positions: [Cursor.Position] = []
+            for place in places.sorted() {
+                let partition = PartitionName(topic: UInt16(place / 8 * 9_000), number: Int32(place % 8 * 300_000_000))
+                let known: Int64? = numbers.below(3) == 0 ? nil : issue - 77
+                positions.append(
+                    Cursor.Position(
+                        partition: partition, offset: .random(in: 0 ... .max, using: &numbers), known: known))
+            }
+            let marked = positions.randomElement(using: &numbers)
+            let cursor = Cursor(
+                epoch: Epoch(number: .random(in: 0 ... .max, using: &numbers)), accountCheck: 5, issue: issue,
+                topicsKnown: numbers.below(2) == 0 ? nil : issue, positions: positions,
+                fingerprint: nil)
+            var marking = cursor
+            if let marked, marked.offset > 0 {
+                marking.fingerprint = Cursor.Fingerprint(
+                    partition: marked.partition, offset: marked.offset / 2, check: 0xFF_FFFF)
+            }
+            #expect(Cursor(marking.text.bytes) == marking)
+            #expect(Cursor(cursor.text.bytes) == cursor)
+        }
+    }
+
+    @Test func `a cursor names as many partitions as may be and no more`() {
+        func cursor(_ count: Int) -> Cursor {
+            Cursor(
+                epoch: Epoch(number: .max), accountCheck: .max, issue: Cursor.latestIssue, topicsKnown: nil,
+                positions: (0..<count).map {
+                    Cursor.Position(
+                        partition: PartitionName(topic: .max, number: .max - Int32(count - $0)), offset: .max,
+                        known: nil)
+                },
+                fingerprint: nil)
+        }
+        let full = cursor(Cursor.maximumPositions).text.bytes
+        #expect(full.count <= CursorText.maximumBytes)
+        #expect(Cursor(full)?.positions.count == Cursor.maximumPositions)
+        #expect(Cursor(cursor(Cursor.maximumPositions + 1).text.bytes) == nil)
+    }
+
+    @Test func `an account in too many partitions is served all the same`() {
+        let node = TestHistory()
+        for number in 0..<300 { node.openWhole(PartitionName(topic: 0, number: Int32(number))) }
+        let empty = node.fresh()
+        for number in 0..<300 { node.take(0, in: PartitionName(topic: 0, number: Int32(number))) }
+        #expect(Cursor(node.fresh())?.positions.count == Cursor.maximumPositions)
+        for number in 0..<300 { node.take(1, in: PartitionName(topic: 0, number: Int32(number))) }
+        #expect(node.replay(empty)?.count == 600)
+        // Whatever the last of its pages' cursors leaves out is not taken for read.
+        let half = node.replay(empty)?[299].at ?? []
+        #expect((node.replay(half)?.filter { $0.offset == 1 }.count ?? 300) == 300)
+    }
+
+    @Test(arguments: [0, 1, 8_191, 8_192, 8_193, 100_000, 36 * 3_600_000] as [Int64])
+    func `what is known seems never later than it was, and hardly earlier`(age: Int64) throws {
+        let issue: Int64 = 1_795_240_000_000
+        let code = KnowledgeAge.code(known: issue - age, issue: issue)
+        let known = try #require(KnowledgeAge.known(code: code, issue: issue))
+        #expect(known <= issue - age)
+        #expect(known >= issue - age - age / 4_000 - (age < 8_192 ? 0 : 2))
+    }
+
+    @Test func `knowledge that is too old is none, and none from the future`() {
+        #expect(KnowledgeAge.code(known: nil, issue: 5) == KnowledgeAge.never)
+        #expect(KnowledgeAge.code(known: .min, issue: 5) == KnowledgeAge.never)
+        #expect(KnowledgeAge.code(known: -1 << 40, issue: 5) == KnowledgeAge.never)
+        #expect(KnowledgeAge.code(known: 9, issue: 5) == 0)
+        var last: Int64 = .max
+        for code in UInt16.min..<KnowledgeAge.never {
+            let known = KnowledgeAge.known(code: code, issue: 0) ?? 0
+            #expect(known < last)
+            #expect(KnowledgeAge.code(known: known, issue: 0) == code)
+            last = known
+        }
+    }
+
+    @Test func `an epoch depends on cluster, topics in any order, and the setting`() {
+        let epoch = Epoch(cluster: "c", topics: ["b", "a"], setting: 1)
+        #expect(epoch == Epoch(cluster: "c", topics: ["a", "b"], setting: 1))
+        #expect(epoch != Epoch(cluster: "d", topics: ["a", "b"], setting: 1))
+        #expect(epoch != Epoch(cluster: "c", topics: ["ab"], setting: 1))
+        #expect(epoch != Epoch(cluster: "c", topics: ["a", "b"], setting: 2))
+    }
 }

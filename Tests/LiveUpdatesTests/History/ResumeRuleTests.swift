@@ -192,12 +192,30 @@ struct ResumeRuleTests {
         let cursor = other.fresh()
         node.now += 1_000
         node.history.open(TestHistory.first, start: 0, began: nil, born: node.now, known: node.now)
+        node.history.setEnd(TestHistory.first, 10)
         #expect(node.refusal(cursor) == .epoch)
         // A partition that was added to the same topic proves nothing.
         let same = TestHistory()
         same.openWhole(born: other.now)
+        same.history.setEnd(TestHistory.first, 1)
         same.history.open(TestHistory.second, start: 0, began: nil, born: node.now, known: node.now)
         #expect(same.offsets(cursor) == [])
+    }
+
+    @Test func `two nodes that began on an empty topic agree on it`() {
+        let early = TestHistory()
+        early.openWhole(born: early.now)
+        let quiet = early.fresh()
+        node.now += 10_000
+        node.openWhole(born: node.now)
+        #expect(node.offsets(quiet) == [])
+        early.now = node.now + 1_000
+        early.take(0, account: Account("A2"))
+        let later = early.fresh()
+        node.now = early.now + 5
+        node.take(0, account: Account("A2"), at: early.now)
+        #expect(node.offsets(later) == [])
+        #expect(node.offsets(quiet) == [])
     }
 
     // MARK: - The order of the answers
