@@ -12,8 +12,10 @@ package final class Scout: Sendable {
     static let patience = Duration.seconds(2)
     /// Of that, how long metadata may take before it is asked for once more, of another broker perhaps.
     static let metadataTimeoutMilliseconds: Int32 = 1_000
-    /// How long whatever is asked beside that may take.
-    static let furtherPatience = Duration.seconds(2)
+    /// How long checking the logs may take. With the interval of the looks it stays below `SourceWatch.longestSilence`.
+    static let checkPatience = Duration.seconds(1)
+    /// How long it may take to find where reading begins.
+    static let openingPatience = Duration.seconds(2)
     /// The least that a leader is waited for, however many others were silent before it.
     static let shortestWait = Duration.milliseconds(100)
 
@@ -71,8 +73,8 @@ package final class Scout: Sendable {
         side.hush()
         let ends = askEnds(until: deadline, &map, &memory)
         guard map.failure == nil else { return map }
-        check(ends, anchors, until: .now + Self.furtherPatience, &map, &memory)
-        open(ends, until: .now + Self.furtherPatience, &map, &memory)
+        check(ends, anchors, until: .now + Self.checkPatience, &map, &memory)
+        open(ends, until: .now + Self.openingPatience, &map, &memory)
         return map
     }
 

@@ -26,18 +26,10 @@ struct TopicReading {
         var end: Int64?
         var watch = SourceWatch.Partition(heardAt: .now)
 
-        /// Nothing of it was read yet.
+        /// Nothing of it was read yet. That the partition answers was known before, if it was.
         mutating func begin(at opening: Opening) {
-            let end = end
-            self = Self(isAssigned: true, next: opening.start, end: end)
-            self.opening = opening
+            self = Self(isAssigned: true, hasAnswered: hasAnswered, next: opening.start, opening: opening, end: end)
             anchor.next = opening.start
-        }
-
-        /// Whether what was there when reading began is yet to be read.
-        var isLoading: Bool {
-            guard let opening else { return true }
-            return (next ?? opening.start) < opening.loadUntil
         }
     }
 

@@ -22,7 +22,7 @@ final class Writer: Sendable {
                     }
                     producer.poll(3)
                 }
-                guard producer.flush(within: 30_000), producer.failed == 0 else {
+                guard producer.flush(within: 90_000), producer.failed == 0 else {
                     throw NotDelivered(producer)
                 }
                 return number
