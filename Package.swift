@@ -39,6 +39,7 @@ let fuzzTargets: [Target] =
         .target(name: "FuzzSupport", dependencies: ["WebSocket"], path: "Tests/Fuzz/Support", swiftSettings: strict),
         fuzz("http-request", "HTTPRequest", "HTTP"),
         fuzz("http-response", "HTTPResponse", "HTTP"),
+        fuzz("event-stream", "EventStream", "HTTP"),
         fuzz("websocket-server", "WebSocketServer", "WebSocket"),
         fuzz("websocket-client", "WebSocketClient", "WebSocket"),
         fuzz("extension-header", "ExtensionHeader", "WebSocket"),
