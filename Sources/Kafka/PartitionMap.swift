@@ -53,6 +53,9 @@ package struct Opening: Sendable, Equatable {
     package var began: Int64?
     /// Time stamp of the first record that the log is known to have had, never later than the moment of reading it.
     package var born: Int64
+    /// When it was found: then the log was the one whose start, end and first record these are. Should another take its
+    /// name before the first fetch, then that one is younger.
+    package var found = Int64.min
     /// Counts up when reading begins anew because the log no longer holds the position.
     package var turn = 0
     /// The leader said that no record before `start` has this time or a later one.

@@ -34,7 +34,8 @@ extension Scout {
             case (_, .none) where retention == nil: start = end
             default: continue
             }
-            var opening = Opening(start: start, loadUntil: origin == .window ? end : start, began: now, born: now)
+            var opening = Opening(
+                start: start, loadUntil: origin == .window ? end : start, began: now, born: now, found: now)
             opening.isAtLogStart = start == logStart
             if firsts[place] != nil {
                 opening.windowStart = windowStart

@@ -28,6 +28,14 @@ import Testing
         #expect(reading.consumer.positions.map(\.next) == [11, 10, 10, 10])
     }
 
+    @Test func `a log is known from the moment it was found, and so are cursors of the first seconds`() throws {
+        try cluster.createTopic("t")
+        try producer.send("t", 0, "before")
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { !$0.consumer.partitionFacts.isEmpty })
+        for fact in reading.consumer.partitionFacts { #expect(fact.known >= fact.born) }
+    }
+
     @Test func `keys, headers, tombstones and empty values arrive as they are`() throws {
         try cluster.createTopic("t")
         let reading = try Reading(cluster, "t")

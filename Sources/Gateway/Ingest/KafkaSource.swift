@@ -88,6 +88,8 @@ final class KafkaSource {
                 record, names.name(record.topic, record.partition), offset: record.offset,
                 timestamp: record.timestamp ?? -1, now: now)
         }
+        // A first record tells what cursors of this wake have to say.
+        if factsSeen != consumer.factsVersion { takeFacts() }
         ingest.endWake(now: now)
         report.tell(consumer.takeNotices(), now: now)
         if !readiness.hasBeenReady, taken > 0 { judge() }
