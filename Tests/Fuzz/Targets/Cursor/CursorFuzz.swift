@@ -4,7 +4,7 @@ import LiveUpdates
 private let account = Account("A1")
 
 /// A node that has read a little, so that a cursor is judged by every rule.
-private let history: History = {
+private func makeHistory() -> History {
     let history = History(epoch: Epoch(number: 7), limits: HistoryLimits())
     let partition = PartitionName(topic: 0, number: 0)
     history.open(partition, start: 0, began: nil, born: 1_000, known: 1_000)
@@ -15,18 +15,19 @@ private let history: History = {
             offset: Int64(offset), timestamp: 1_000, now: 1_000)
     }
     return history
-}()
+}
 
 /// The input is a cursor as somebody may send it, and the inside of one as nobody can: with a checksum that fits.
 @_cdecl("LLVMFuzzerTestOneInput")
 package func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let bytes = unsafe fuzzInput(start, count)
-    judge(bytes)
-    judge(CursorText(sealing: bytes).bytes)
+    let history = makeHistory()
+    judge(bytes, history)
+    judge(CursorText(sealing: bytes).bytes, history)
     return 0
 }
 
-private func judge(_ text: [UInt8]) {
+private func judge(_ text: [UInt8], _ history: History) {
     let answer = history.resume(text, account: account, now: 2_000, ends: .unknown)
     guard let cursor = Cursor(text) else {
         if case .refused(.invalid) = answer { return }
