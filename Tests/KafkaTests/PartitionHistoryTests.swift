@@ -86,6 +86,38 @@ import Testing
         #expect(origins(history, 3) == [.beginning, .beginning, nil])
     }
 
+    @Test func `a position that was lost is begun anew at the start of the log, and the others are left alone`() {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting(2), topic: 0)
+        for partition in [0, 1] as [Int32] {
+            history.resolve(
+                topic: 0, partition: partition, Opening(start: 42, loadUntil: 50, began: nil, born: 0))
+        }
+        history.reopen(topic: 0, partition: 1)
+        #expect(origins(history, 2) == [nil, .beginning])
+        history.resolve(topic: 0, partition: 1, Opening(start: 60, loadUntil: 60, began: 5, born: 5))
+        let topic = history.see(sighting(2), topic: 0)
+        #expect(topic.incarnation == 0)
+        #expect(topic.partition(at: 0)?.opening?.turn == 0 && topic.partition(at: 1)?.opening?.turn == 1)
+    }
+
+    @Test func `another log is read from its beginning, and was not born before the old one was known last`() {
+        var history = PartitionHistory(topics: ["t"])
+        _ = history.see(sighting(2), topic: 0)
+        for partition in [0, 1] as [Int32] {
+            history.resolve(topic: 0, partition: partition, Opening(start: 0, loadUntil: 0, began: nil, born: 0))
+        }
+        let answers = AnchorCheck.Answers(end: 3)
+        _ = history.hold(LogAnchor(next: 3), topic: 0, partition: 0, answers, known: 7_000)
+        history.breakLogs(topic: 0)
+        let topic = history.renew(history.see(sighting(2), topic: 0), topic: 0)
+        #expect(topic.incarnation == 1)
+        #expect(origins(history, 2) == [.beginning, .beginning])
+        history.resolve(topic: 0, partition: 1, Opening(start: 0, loadUntil: 0, began: nil, born: 6_000))
+        let opening = history.see(sighting(2), topic: 0).partition(at: 1)?.opening
+        #expect(opening?.born == 7_000 && opening?.bornFloor == 7_000)
+    }
+
     @Test func `topics are told apart`() {
         var history = PartitionHistory(topics: ["a", "b"])
         _ = history.see(sighting(1), topic: 0)
