@@ -9,14 +9,14 @@ def faults(record, positions, others):
     `positions` has, by partition, the place of each id in its log; `others` knows whose any id is.
     """
     reach = collections.Counter()
-    last_partitions = {}
+    was_resynced = False
     for number, stream in enumerate(record["streams"]):
         after = {}
         for identity in stream:
             if identity is None:
                 # A resync: what was missed is said to be missed.
                 after = {}
-                last_partitions = None
+                was_resynced = True
                 continue
             partition = identity.rpartition(".")[2].partition("-")[0]
             place = positions.get(partition, {}).get(identity)
@@ -27,7 +27,7 @@ def faults(record, positions, others):
                 if place != after[partition] + 1:
                     yield "order", f"{record['account']} {record['form']} stream {number}: {identity} at place {place} " \
                                    f"behind place {after[partition]}"
-            elif place > reach[partition] and last_partitions is not None:
+            elif place > reach[partition] and not was_resynced:
                 yield "gap", f"{record['account']} {record['form']} stream {number} begins with {identity} at place {place}, " \
                              f"but only {reach[partition]} were told"
             after[partition] = place

@@ -50,12 +50,13 @@ class Node:
         self.file = folder / f"node-{name}.yaml"
         settings = {**settings, "listen": [self.host], "admin": self.admin}
         self.file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
-        self.program, self.errors, self.starts = None, [], 0
+        self.program, self.errors, self.is_over = None, [], False
 
     def start(self):
+        if self.is_over:
+            return
         self.collect()
         self.program = Program(PROGRAMS / "livegate", "serve", "--config", self.file)
-        self.starts += 1
 
     def collect(self):
         """Keeps what an operator would have to look at, of a run that is over; but not that brokers are in trouble."""
@@ -178,6 +179,8 @@ class Stage:
 
     def end(self):
         for node in self.nodes.values():
+            # A trouble that is not over yet would start it again.
+            node.is_over = True
             if node.program:
                 node.kill()
         if self.balancer:
