@@ -86,6 +86,7 @@ final class Ingest {
                     at: cursor))
             events += 1
         case .skip(let reason, let why):
+            history.readFirst(partition, timestamp: timestamp, now: wallClock)
             history.setNext(partition, offset + 1)
             skipped.count(
                 reason, why: why,

@@ -170,7 +170,7 @@ final class KafkaSource {
             let next = fact.next ?? fact.start
             ingest.history.open(
                 names.name(fact.topic, fact.number), start: isNew ? fact.start : next, began: isNew ? fact.began : now,
-                born: fact.born, known: fact.known)
+                born: fact.born, notBefore: isNew ? fact.born : nil, known: fact.known)
         }
         factsSeen = -1
     }
