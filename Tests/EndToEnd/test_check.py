@@ -108,6 +108,14 @@ def test_every_problem_is_told(check):
         ["livegate.yaml:3", "log.level"], ["livegate.yaml:5", "kafka.topics"], ["LIVEGATE_ADMIN", "admin"]]
 
 
+def test_the_log_must_reach_further_back_than_time_stamps_may_lag(check):
+    why = "history.retention: must be longer than history.max_timestamp_delay"
+    assert check(f"{ANYBODY}history:\n  retention: 1h\n") == (78, [f"livegate.yaml:3: {why}, 1h: '1h' is not"])
+    assert check(f"{ANYBODY}history:\n  max_timestamp_delay: 5m\n  retention: 299s\n") == (
+        78, [f"livegate.yaml:4: {why}, 5m: '299s' is not"])
+    assert check(f"{ANYBODY}history: {{retention: 3601s}}\nlimits: {{broker_grace: never}}\n") == (0, [])
+
+
 def test_warnings_are_marked_and_change_nothing(check):
     status, lines = check("", env={"LIVEGATE_KAFKA_BROKER": "x"})
     assert status == 0
