@@ -130,15 +130,15 @@ final class LoopFanOut {
         let messages = encoder.messages(events, group.form)
         guard !messages.isEmpty else { return 0 }
         let connections = group.connections
-        keepRecent(messages, in: group, now: now)
+        keepRecent(messages, first: events[0].sequence, in: group, now: now)
         for connection in connections { connection.deliver(messages) }
         return events.count * connections.count
     }
 
-    private func keepRecent(_ messages: [UInt8], in group: Audience.Group, now: UInt64) {
+    private func keepRecent(_ messages: [UInt8], first: UInt64, in group: Audience.Group, now: UInt64) {
         guard group.recent.isKept else { return }
         recentBytes -= group.recent.bytes
-        group.recent.append(messages, sequence: sequence, now: now)
+        group.recent.append(messages, first: first, sequence: sequence, now: now)
         recentBytes += group.recent.bytes
         if recentBytes > Self.maximumRecentBytes { dropRecent(of: group) }
     }

@@ -9,6 +9,8 @@ struct RecentSlices {
     static let keptMilliseconds: UInt64 = 2_000
 
     private struct Slice {
+        /// The first sequence in it.
+        let first: UInt64
         /// The last sequence in it.
         let sequence: UInt64
         let time: UInt64
@@ -31,11 +33,12 @@ struct RecentSlices {
         keptUntil = now + Self.keptMilliseconds
     }
 
-    mutating func append(_ slice: [UInt8], sequence: UInt64, now: UInt64) {
+    /// `first` and `sequence` are those of the first event in the slice and of the last.
+    mutating func append(_ slice: [UInt8], first: UInt64, sequence: UInt64, now: UInt64) {
         guard isKept else { return }
         guard now <= keptUntil else { return drop() }
         letGo(now: now)
-        slices.append(Slice(sequence: sequence, time: now, bytes: slice))
+        slices.append(Slice(first: first, sequence: sequence, time: now, bytes: slice))
         bytes += slice.count
     }
 
@@ -53,7 +56,8 @@ struct RecentSlices {
     mutating func drop() { self = RecentSlices() }
 
     /// The next slices after `sequence`, at least one and at most about `limit` bytes of them; nil where this does not
-    /// reach back so far. Empty: there is nothing more.
+    /// reach back so far, or where a page of the log has ended in the middle of a slice: the beginning of that one would
+    /// come twice. Empty: there is nothing more.
     func next(after sequence: UInt64, limit: Int) -> (slices: [[UInt8]], sequence: UInt64)? {
         guard let after, sequence >= after else { return nil }
         var found: [[UInt8]] = []
@@ -61,6 +65,7 @@ struct RecentSlices {
         // Mostly the newest ones are asked for.
         var place = slices.endIndex
         while place > first, slices[place - 1].sequence > sequence { place -= 1 }
+        if place < slices.endIndex, slices[place].first <= sequence { return nil }
         while place < slices.endIndex, size < limit {
             found.append(slices[place].bytes)
             size += slices[place].bytes.count
