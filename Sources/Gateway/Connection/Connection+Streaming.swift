@@ -161,7 +161,9 @@ extension Connection {
     /// A close before there is a stream to say it on.
     private func abandon(_ code: CloseCode) {
         guard phase != .ending else { return }
-        refuse(Refusal(code == .goingAway ? .draining : .overloaded, retryAfterSeconds: LoopNode.retryAfterSeconds))
+        let refusal = Refusal(
+            code == .goingAway ? .draining : .overloaded, retryAfterSeconds: LoopNode.retryAfterSeconds)
+        refuse(refusal, isStorable: sync == nil)
     }
 
     // MARK: - Pulse

@@ -111,7 +111,8 @@ final class Connection {
 
     private func decide(_ head: RequestHead, early: Span<UInt8>) {
         switch node.admission.decide(head, epochSeconds: node.epochSeconds()) {
-        case .refuse(let refusal): refuse(refusal, withoutBody: head.method == "HEAD")
+        case .refuse(let refusal):
+            refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
         case .plainGet:
             count(refusal: "not_a_websocket", status: 400)
             finish(writing: Refusal.plainGet(date: node.httpDate()))
@@ -125,9 +126,11 @@ final class Connection {
         }
     }
 
-    func refuse(_ refusal: Refusal, withoutBody: Bool = false) {
+    func refuse(_ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true) {
         count(refusal: refusal.code.rawValue, status: refusal.status)
-        finish(writing: refusal.serialized(date: node.httpDate(), withoutBody: withoutBody, keepsAlive: false))
+        finish(
+            writing: refusal.serialized(
+                date: node.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false))
     }
 
     func count(refusal code: String, status: Int) {
