@@ -10,9 +10,11 @@ import urllib.request
 
 import pytest
 
+import clock
 from certificates import Certificates
 from clients import Client
-from programs import PROGRAMS, SHARED, Program, eventually, free_port, run
+from live import event_stream, live, sync  # noqa: F401  fixtures
+from programs import PROGRAMS, SHARED, Program, eventually, free_port, produce, run
 
 
 def pytest_collection_modifyitems(items):
@@ -61,6 +63,22 @@ class MockBroker:
 
     def up(self):
         self.order("up")
+
+
+@pytest.fixture
+def door(gateway, mock_broker):
+    """A running gateway for which nothing is set that matters."""
+    return gateway(mock_broker.bootstrap)
+
+
+@pytest.fixture
+def tell(mock_broker):
+    """Writes events of an account, numbered as told: `tell(range(3))`, `tell(["a"], account="PACC2", entity="note")`."""
+    def write(ids, account="PACC1", entity="incident", partition=0):
+        produce(mock_broker.bootstrap, "incidents",
+                [{"account_id": account, "entity": entity, "id": str(name), "type": "updated"} for name in ids],
+                partition=partition)
+    return write
 
 
 @pytest.fixture
@@ -148,6 +166,13 @@ def start_kafka(tmp_path):
     yield begin
     for cluster in started:
         cluster.end()
+
+
+@pytest.fixture(scope="session")
+def clock_ahead(tmp_path_factory):
+    """The environment in which a program's wall clock is so many seconds ahead."""
+    library = clock.build(tmp_path_factory.mktemp("clock"))
+    return lambda seconds: {"LD_PRELOAD": str(library), "CLOCK_AHEAD_SECONDS": str(seconds)}
 
 
 class Tokens:

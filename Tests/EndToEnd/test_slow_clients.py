@@ -13,14 +13,14 @@ from programs import PATIENCE, eventually
 from rawclient import RawClient, event, frame, play, until, upgrade
 
 
-def narrow(host, token):
+def narrow(host, token, path="/live/v1"):
     """An open connection whose kernel takes as little as it can be told to."""
     address, _, port = host.rpartition(":")
     peer = socket.socket()
     peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
     peer.settimeout(20 * PATIENCE)
     peer.connect((address, int(port)))
-    peer.sendall(upgrade(token))
+    peer.sendall(upgrade(token, path))
     head = b""
     while not head.endswith(b"\r\n\r\n"):
         head += peer.recv(1)

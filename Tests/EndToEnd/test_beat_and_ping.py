@@ -1,0 +1,138 @@
+"""Signs of life: beats that a client asked for, pings, and the end of a client that answers none."""
+
+import struct
+import threading
+import time
+
+import pytest
+
+from live import query
+from programs import PATIENCE, eventually
+from rawclient import connect, frame, upgrade
+
+TEXT, CLOSE, PING, PONG = 0x1, 0x8, 0x9, 0xA
+
+
+class Peer:
+    """A WebSocket that answers pings only when told to. `read` gives the next frame: opcode and payload."""
+
+    def __init__(self, door, token, **words):
+        self.socket = connect(door.host, 20 * PATIENCE)
+        self.socket.sendall(upgrade(token, f"/live/v1{query(words)}"))
+        self.stream = self.socket.makefile("rb")
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += self.stream.read(1)
+        assert head.startswith(b"HTTP/1.1 101 ")
+
+    def read(self):
+        first, length = self.stream.read(2)
+        if length == 126:
+            length = struct.unpack("!H", self.stream.read(2))[0]
+        return first & 0x0F, self.stream.read(length)
+
+    def read_until(self, opcode):
+        while (found := self.read())[0] != opcode:
+            pass
+        return found[1]
+
+    def send(self, opcode, payload=b""):
+        self.socket.sendall(frame(opcode, payload))
+
+    def end(self):
+        self.stream.close()
+        self.socket.close()
+
+
+@pytest.fixture
+def peer(tokens):
+    peers = []
+
+    def begin(door, **words):
+        peers.append(Peer(door, tokens.token("PACC1"), **words))
+        return peers[-1]
+
+    yield begin
+    for each in peers:
+        each.end()
+
+
+@pytest.fixture
+def pinging(gateway, mock_broker):
+    return gateway(mock_broker.bootstrap, limits__ping_interval="200ms", limits__pong_timeout="2s")
+
+
+@pytest.mark.parametrize("words", [{}, {"with_": "at"}, {"mode": "changed"}])
+def test_a_client_that_answers_pings_stays(pinging, peer, words):
+    client = peer(pinging, **words)
+    # Longer than it may be silent.
+    began = time.monotonic()
+    while time.monotonic() < began + 3:
+        payload = client.read_until(PING)
+        assert len(payload) <= 125
+        client.send(PONG, payload)
+    client.send(CLOSE, struct.pack("!H", 1000))
+    assert client.read_until(CLOSE) == struct.pack("!H", 1000)
+
+
+def test_a_client_that_answers_no_ping_is_closed_with_4408(pinging, peer):
+    plain, told = peer(pinging), peer(pinging, with_="at")
+    assert plain.read_until(CLOSE) == struct.pack("!H", 4408) + b"no pong"
+    texts = []
+    while (found := told.read())[0] != CLOSE:
+        if found[0] == TEXT:
+            texts.append(found[1])
+    assert found[1] == struct.pack("!H", 4408) + b"no pong"
+    assert texts[-1] == b'{"bye":{"code":4408,"why":"no pong"}}'
+
+
+def test_events_are_no_answer_and_neither_is_what_a_client_says(pinging, peer, tell):
+    """Only a pong is: a peer that talks and does not read would never be found out otherwise."""
+    client = peer(pinging)
+    client.send(TEXT, b"I am here")
+    tell(range(3))
+    assert client.read_until(CLOSE) == struct.pack("!H", 4408) + b"no pong"
+
+
+def test_an_answer_to_a_later_ping_is_an_answer(gateway, mock_broker, peer):
+    """RFC 6455 §5.5.3: of several pings the most recent may be answered alone."""
+    door = gateway(mock_broker.bootstrap, limits__ping_interval="200ms", limits__pong_timeout="3s")
+    client = peer(door)
+    began = time.monotonic()
+    while time.monotonic() < began + 5:
+        payloads = [client.read_until(PING)]
+        client.send(PONG, payloads[-1])
+    client.send(PING, b"still here")
+    assert client.read_until(PONG) == b"still here"
+
+
+def test_first_pings_are_spread_over_the_interval(gateway, mock_broker, peer):
+    door = gateway(mock_broker.bootstrap, limits__ping_interval="2s")
+    times = []
+
+    def first_ping(client):
+        client.read_until(PING)
+        times.append(time.monotonic())
+    readers = [threading.Thread(target=first_ping, args=(peer(door),)) for _ in range(12)]
+    for reader in readers:
+        reader.start()
+    for reader in readers:
+        reader.join(20 * PATIENCE)
+    # That twelve random moments of two seconds lie within a quarter of one happens once in millions of runs.
+    assert len(times) == 12 and max(times) - min(times) > 0.25
+
+
+def test_a_beat_is_said_after_so_long_without_a_message_and_not_before(door, live, tell):
+    client = live(door, beat=5)
+    client.wait_for_control("live")
+    eventually(lambda: client.controls("live"))
+    tell(["a"])
+    client.wait_for_id("a")
+    quiet = time.monotonic()
+    client.wait_for_control("beat")
+    assert time.monotonic() - quiet > 4.5
+    # It implies cursors, and its own is the end of what there is.
+    assert "at" in client.events[0]
+    again = live(door, since=client.controls("beat")[0]["at"])
+    again.wait_for_control("live")
+    assert again.ids == []

@@ -1,0 +1,114 @@
+"""What a WebSocket is told besides its events, to the byte, and who is told it."""
+
+import re
+import signal
+import subprocess
+import time
+
+from websockets.sync.client import connect
+
+from live import CURSOR, LiveClient
+from programs import eventually
+
+PLAIN = r'\{"ent":"incident","id":"%s","type":"updated"'
+
+
+def timestamps(bootstrap):
+    done = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", "incidents", "-p", "0", "-o", "beginning", "-e", "-q",
+                           "-f", "%T\n"], capture_output=True, text=True, timeout=60, check=True)
+    return [int(line) for line in done.stdout.split()]
+
+
+def test_with_says_what_each_message_carries_in_this_order(door, live, tell, mock_broker):
+    forms = {"": "", "at": rf',"at":"{CURSOR}"', "ts": r',"ts":(\d+)', "at,ts": rf',"at":"{CURSOR}","ts":(\d+)',
+             "ts,at": rf',"at":"{CURSOR}","ts":(\d+)'}
+    clients = [(live(door, **({"with_": words} if words else {})), form) for words, form in forms.items()]
+    tell(["a"])
+    [written] = timestamps(mock_broker.bootstrap)
+    for client, form in clients:
+        client.wait_for_id("a")
+        [text] = [text for text in client.texts if '"ent"' in text]
+        match = re.fullmatch(PLAIN % "a" + form + r"\}", text)
+        assert match, text
+        assert all(int(found) == written for found in match.groups())
+
+
+def test_live_comes_at_once_where_there_is_no_replay_and_only_once(door, live, tell):
+    client = live(door, with_="at")
+    client.wait_for_control("live")
+    tell(range(3))
+    client.wait_for_events(3)
+    assert re.fullmatch(rf'\{{"live":\{{"at":"{CURSOR}"\}}\}}', client.texts[0])
+    assert len(client.controls("live")) == 1
+
+
+def test_a_client_without_cursors_is_told_of_events_alone(gateway, mock_broker, live, tell):
+    door = gateway(mock_broker.bootstrap, limits__ping_interval="100ms", history__retention="2s",
+                   history__max_timestamp_delay="1s")
+    plain = [live(door), live(door, with_="ts"), live(door, ent="incident")]
+    beaten = live(door, with_="at")
+    beaten.wait_for_control("beat", count=3)
+    tell(["a"])
+    for client in plain:
+        client.wait_for_id("a")
+    door.program.signal()
+    for client in plain:
+        assert client.wait_until_closed() in (1001, 1012)
+        assert len(client.texts) == 1
+
+
+def test_resync_is_followed_by_live_on_the_same_stream(door, live, tell):
+    client = live(door, since="x")
+    client.wait_for_control("live")
+    assert re.fullmatch(rf'\{{"resync":\{{"why":"invalid","at":"{CURSOR}"\}}\}}', client.texts[0])
+    assert re.fullmatch(rf'\{{"live":\{{"at":"{CURSOR}"\}}\}}', client.texts[1])
+    tell(["a"])
+    client.wait_for_id("a")
+    assert len(client.texts) == 3
+
+
+def test_bye_says_the_code_of_the_close_that_follows(door, tokens):
+    client = LiveClient(door, tokens.token("PACC1", "--expires", "3s"), with_="at")
+    assert client.wait_until_closed() == 4401
+    assert client.texts[-1] == '{"bye":{"code":4401,"why":"token expired"}}'
+    assert len(client.texts) == 2
+    client.end()
+
+
+def test_bye_comes_before_the_close_of_a_node_that_stops(door, live):
+    client, plain = live(door, with_="at"), live(door)
+    client.wait_for_control("live")
+    door.program.signal(signal.SIGTERM)
+    code = client.wait_until_closed()
+    assert code in (1001, 1012) and plain.wait_until_closed() == code
+    assert re.fullmatch(rf'\{{"bye":\{{"code":{code},"why":"[a-z ]+"(,"retry_ms":\d+)?\}}\}}', client.texts[-1])
+    assert plain.texts == []
+
+
+def test_what_a_client_sends_is_ignored_and_the_subprotocol_is_chosen(door, tokens, tell):
+    with connect(door.url + "?with=at", additional_headers={"Authorization": f"Bearer {tokens.token('PACC1')}"},
+                 subprotocols=["other", "livegate.v1"]) as socket:
+        assert socket.subprotocol == "livegate.v1"
+        for sent in ("ping", '{"since":"x"}', b"\0" * 100):
+            socket.send(sent)
+        assert socket.recv(10).startswith('{"live":')
+        tell(["a"])
+        assert '"id":"a"' in socket.recv(10)
+
+
+def test_quiet_streams_with_cursors_get_a_fresh_one_in_every_eighth_of_the_retention(gateway, mock_broker, live):
+    door = gateway(mock_broker.bootstrap, history__retention="4s", history__max_timestamp_delay="1s")
+    client = live(door, with_="at")
+    before = client.wait_for_control("live")["at"]
+    begin = time.monotonic()
+    client.wait_for_control("beat", count=4)
+    # Four times half a second, and no more often than twice that.
+    assert time.monotonic() - begin > 1
+    beats = client.controls("beat")
+    assert len({before, *[beat["at"] for beat in beats]}) == len(beats) + 1
+    assert all(re.fullmatch(rf'\{{"beat":\{{"at":"{CURSOR}"\}}\}}', text) for text in client.texts[1:5])
+    # Silence does not expire them: later than the retention, the last of them is good.
+    eventually(lambda: time.monotonic() > begin + 5)
+    resumed = live(door, since=client.controls("beat")[-1]["at"])
+    resumed.wait_for_control("live")
+    assert not resumed.controls("resync")

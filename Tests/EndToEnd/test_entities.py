@@ -1,0 +1,82 @@
+"""`ent`: only these entities, on every surface; cursors pass over the others."""
+
+from urllib.parse import quote
+
+from programs import eventually
+
+NAMES = ["incident", "note", "état", "with space"]
+
+
+def test_only_the_entities_asked_for_are_told(door, live, event_stream, sync, tell):
+    begin = sync(door).page()["at"]
+    pairs = ["incident", "incident,note", "note,incident", "note,note", quote("état"), "with%20space,other", "other"]
+    clients = [(live(door, raw=f"ent={names}"), names) for names in pairs]
+    streams = [(event_stream(door, raw=f"ent={names}"), names) for names in pairs]
+    for stream, _ in streams:
+        stream.wait_for("live")
+    for number, name in enumerate(NAMES * 2):
+        tell([f"{number}-{name}"], entity=name)
+    last = {"incident": 4, "incident,note": 5, "note,incident": 5, "note,note": 5, quote("état"): 6,
+            "with%20space,other": 7}
+    wanted = {names: [f"{number}-{name}" for number, name in enumerate(NAMES * 2)
+                      if name in names or quote(name) in names] for names in pairs}
+    for client, names in clients:
+        if names in last:
+            client.wait_for_id(f"{last[names]}-{NAMES[last[names] % 4]}")
+        assert client.ids == wanted[names], names
+    for stream, names in streams:
+        if wanted[names]:
+            stream.wait_for(None, count=len(wanted[names]))
+        assert stream.ids == wanted[names], names
+    peer = sync(door)
+    eventually(lambda: len(peer.page(since=begin)["events"]) == 8)
+    for names in pairs:
+        assert [event["id"] for event in peer.page(since=begin, raw=f"ent={names}")["events"]] == wanted[names]
+
+
+def test_replay_passes_the_filter_and_its_cursor_passes_over_the_others(door, live, tell):
+    first = live(door, with_="at")
+    begin = first.wait_for_control("live")["at"]
+    for number in range(6):
+        tell([number], entity=["incident", "note"][number % 2])
+    first.wait_for_events(6)
+    notes = live(door, since=begin, ent="note")
+    at = notes.wait_for_control("live")["at"]
+    assert notes.ids == ["1", "3", "5"]
+    # What came after a note, incidents too.
+    [second] = [event["at"] for event in notes.events if event["id"] == "3"]
+    both = live(door, since=second)
+    both.wait_for_control("live")
+    assert both.ids == ["4", "5"]
+    # Behind the last of everything, whatever passed.
+    end = live(door, since=at)
+    end.wait_for_control("live")
+    assert end.ids == []
+
+
+def test_the_cursor_of_a_page_passes_over_what_the_filter_left_out(door, sync, tell):
+    peer = sync(door)
+    begin = peer.page()["at"]
+    tell(range(5), entity="incident")
+    tell(["note"], entity="note")
+    # The wait is for a note; the incidents before it do not answer it.
+    page = peer.page(since=begin, ent="note", wait=10)
+    assert [event["id"] for event in page["events"]] == ["note"] and page["more"] is False
+    assert peer.page(since=page["at"])["events"] == []
+    tell(["later"], entity="incident")
+    page = peer.page(since=page["at"], ent="note", wait=1)
+    assert page["events"] == []
+    # Without the filter nothing is left either: the cursor has passed it.
+    assert peer.page(since=page["at"])["events"] == []
+
+
+def test_a_filter_fills_its_page_from_among_the_others(door, sync, tell):
+    peer = sync(door)
+    begin = peer.page()["at"]
+    for number in range(8):
+        tell([number], entity=["incident", "note"][number % 2])
+    eventually(lambda: len(peer.page(since=begin)["events"]) == 8)
+    full = peer.page(since=begin, ent="note", limit=3)
+    assert [event["id"] for event in full["events"]] == ["1", "3", "5"] and full["more"] is True
+    rest = peer.page(since=full["at"], ent="note", limit=3)
+    assert [event["id"] for event in rest["events"]] == ["7"] and rest["more"] is False

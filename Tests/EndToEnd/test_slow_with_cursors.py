@@ -1,0 +1,187 @@
+"""Slow clients cost a cursor: they catch up from what is kept, are told to resync where it no longer reaches back, or are
+closed with 4409 when they stay behind for too long. Nothing is left out unsaid."""
+
+import asyncio
+import json
+import socket as sockets
+import struct
+
+import pytest
+
+from live import query
+from programs import PATIENCE, eventually, produce
+from rawclient import RawClient, event, play, until
+from test_slow_clients import Producer, narrow, read_frames, while_producing
+
+CLOSE, TEXT = 0x8, 0x1
+# Several times what both kernels hold for a connection, in parts: what comes in one wake is given to everybody whole.
+PARTS, PART = 4, 10_000
+
+
+def slow_peer(door, token, **words):
+    return narrow(door.host, token, f"/live/v1{query(words)}")
+
+
+async def fall_behind(mock_broker, others, pause=0.0):
+    """Writes more than kernels hold; returns the writer once the others have everything. With a pause between its parts
+    none of them belongs to one burst, which even those may read whole who were blocked for a moment of it."""
+    producer = Producer(mock_broker.bootstrap)
+    for part in range(1, PARTS + 1):
+        producer.stops = False
+        await while_producing(producer, lambda: producer.count >= part * PART, "enough events")
+        await until(lambda: all(len(client.messages) >= producer.count for client in others), 60, "all of them at others")
+        await asyncio.sleep(pause)
+    return producer
+
+
+def frames(peer):
+    """What comes, and from now on as fast as it can."""
+    peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 1 << 22)
+    return read_frames(peer)
+
+
+def messages_until(frames, is_last):
+    """All messages up to the one that `is_last`, or to the close frame, which becomes a pair of code and reason."""
+    found = []
+    for opcode, payload in frames:
+        if opcode == CLOSE:
+            found.append((struct.unpack("!H", payload[:2])[0], payload[2:].decode()))
+            break
+        if opcode == TEXT:
+            found.append(json.loads(payload))
+            if is_last(found[-1]):
+                break
+    return found
+
+
+def has_id(name):
+    return lambda message: message.get("id") == name
+
+
+@pytest.mark.parametrize("words", [{}, {"with_": "at"}], ids=["plain", "with cursors"])
+def test_who_reads_again_in_time_gets_all_of_it(gateway, mock_broker, tokens, words):
+    door = gateway(mock_broker.bootstrap, history__max_events_per_account=200_000, limits__max_lag="5m",
+                   limits__ping_interval="1h")
+    token = tokens.token("PACC1")
+
+    async def scenario():
+        other = await RawClient.open(door.host, token)
+        slow = await asyncio.to_thread(slow_peer, door, token, **words)
+        producer = await fall_behind(mock_broker, [other])
+        got = await asyncio.to_thread(messages_until, frames(slow), has_id(producer.ids[-1]))
+        assert [message["id"] for message in got if "id" in message] == producer.ids
+        assert not any("resync" in message for message in got)
+        slow.close()
+
+    play(scenario())
+
+
+def test_where_the_log_no_longer_reaches_back_a_stream_is_told_to_resync_and_goes_on(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, history__max_events_per_account=500, limits__max_lag="5m",
+                   limits__ping_interval="1h")
+    token = tokens.token("PACC1")
+
+    async def scenario():
+        other = await RawClient.open(door.host, token)
+        slow = await asyncio.to_thread(slow_peer, door, token, with_="at")
+        producer = await fall_behind(mock_broker, [other], pause=1.0)
+        stream = frames(slow)
+        got = await asyncio.to_thread(messages_until, stream, lambda message: "resync" in message)
+        assert got.pop()["resync"]["why"] == "expired"
+        # Unbroken before it: the gap is where the resync stands.
+        names = [message["id"] for message in got if "id" in message]
+        assert names == producer.ids[:len(names)] and len(names) < producer.count
+        [alive] = await asyncio.to_thread(messages_until, stream, lambda _: True)
+        assert list(alive) == ["live"]
+        # And unbroken after it.
+        await asyncio.to_thread(produce, mock_broker.bootstrap, "incidents", [event("PACC1", n) for n in range(300)])
+        got = await asyncio.to_thread(messages_until, stream, has_id("299"))
+        assert [message.get("id") for message in got] == [str(number) for number in range(300)]
+        slow.close()
+
+    play(scenario())
+
+
+def test_a_client_without_cursors_is_closed_with_4409_instead(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, history__max_events_per_account=500, limits__max_lag="5m",
+                   limits__ping_interval="1h")
+    token = tokens.token("PACC1")
+
+    async def scenario():
+        other = await RawClient.open(door.host, token)
+        slow = await asyncio.to_thread(slow_peer, door, token)
+        producer = await fall_behind(mock_broker, [other], pause=1.0)
+        got = await asyncio.to_thread(messages_until, frames(slow), has_id(producer.ids[-1]))
+        assert got.pop() == (4409, "too slow")
+        assert [message["id"] for message in got] == producer.ids[:len(got)] and len(got) < producer.count
+        assert other.close is None
+        slow.close()
+
+    play(scenario())
+
+
+async def until_too_slow(door, mock_broker, count):
+    """Writes until so many clients were found too slow. They have to read now: nobody waits for them for long."""
+    producer = Producer(mock_broker.bootstrap)
+    await while_producing(
+        producer, lambda: sum("connection too slow" in line for line in door.program.err) == count, "slow clients")
+    return producer
+
+
+def test_behind_for_longer_than_max_lag_is_4409_for_all_and_with_cursors_they_resume(gateway, mock_broker, tokens, live):
+    door = gateway(mock_broker.bootstrap, history__max_events_per_account=1_000_000, limits__max_lag="1s",
+                   limits__ping_interval="1h")
+    token = tokens.token("PACC1")
+
+    async def scenario():
+        other = await RawClient.open(door.host, token)
+        peers = [await asyncio.to_thread(slow_peer, door, token, **words) for words in ({}, {"with_": "at"})]
+        producer = await until_too_slow(door, mock_broker, 2)
+        for got in await asyncio.gather(*(asyncio.to_thread(messages_until, frames(peer), lambda _: False)
+                                          for peer in peers)):
+            assert got.pop() == (4409, "too slow")
+            events = [message for message in got if "id" in message]
+            # After the decision only the close is written.
+            assert [event["id"] for event in events] == producer.ids[:len(events)] and len(events) < producer.count
+            assert "id" in got[-1]
+        await until(lambda: len(other.messages) >= producer.count, 60, "all events at the other")
+        assert other.close is None and other.ids == producer.ids
+        got, at, is_live = [event["id"] for event in events], events[-1]["at"], False
+        while not is_live:
+            # On a machine that is busy catching up may take longer than a second: then it is closed too, and resumes.
+            resumed = await asyncio.to_thread(live, door, "PACC1", since=at)
+            await until(lambda: resumed.controls("live") or resumed.closed, 60, "the end of a replay")
+            is_live = bool(resumed.controls("live"))
+            assert resumed.ids and not resumed.controls("resync") and (is_live or resumed.closed == 4409)
+            got += resumed.ids
+            at = resumed.cursors[-1]
+        assert got == producer.ids
+        for peer in peers:
+            peer.close()
+
+    play(scenario())
+
+
+def test_an_event_stream_that_is_too_slow_says_bye_with_4409(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, history__max_events_per_account=200_000, limits__max_lag="1s")
+    token = tokens.token("PACC1")
+    address, _, port = door.host.rpartition(":")
+
+    async def scenario():
+        peer = sockets.socket()
+        peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 2048)
+        peer.settimeout(30 * PATIENCE)
+        peer.connect((address, int(port)))
+        peer.sendall(f"GET /live/v1 HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n"
+                     f"Authorization: Bearer {token}\r\n\r\n".encode())
+        await asyncio.to_thread(eventually, lambda: peer.recv(1, sockets.MSG_PEEK))
+        producer = await until_too_slow(door, mock_broker, 1)
+        peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 1 << 22)
+        body = await asyncio.to_thread(lambda: b"".join(iter(lambda: peer.recv(65536), b"")))
+        blocks = body.decode().split("\n\n")
+        assert blocks.pop() == "" and blocks[-1] == 'event: bye\ndata: {"code":4409,"why":"too slow"}'
+        got = [json.loads(block.partition("data: ")[2])["id"] for block in blocks if block.startswith("id: ")]
+        assert got == producer.ids[:len(got)] and len(got) < producer.count
+        peer.close()
+
+    play(scenario())

@@ -1,0 +1,90 @@
+"""`source`: clients with cursors are told when Kafka does not answer, and when it does again. On Apache Kafka, whose proxy
+can be silent in a way that a closed connection is not."""
+
+import time
+
+import pytest
+
+from clients import incident
+from kafka_admin import create_topic
+from programs import eventually, produce
+
+TOPIC = "watched"
+
+
+@pytest.fixture
+def cluster(start_kafka):
+    cluster = start_kafka("--heap", "256m")
+    create_topic(cluster.bootstrap["plaintext"], TOPIC, 3)
+    return cluster
+
+
+@pytest.fixture
+def watched(cluster, gateway):
+    return gateway(cluster.bootstrap["faults"], kafka__topics=[TOPIC], limits__broker_grace="never")
+
+
+def write(cluster, *ids):
+    for partition, name in enumerate(ids):
+        produce(cluster.bootstrap["plaintext"], TOPIC, [incident("PACC1", name)], partition=partition % 3)
+
+
+@pytest.mark.slow
+def test_a_broker_that_does_not_answer_is_told_and_so_is_its_return(cluster, watched, live, event_stream):
+    early, plain, stream = live(watched, with_="at"), live(watched), event_stream(watched)
+    early.wait_for_control("live")
+    stream.wait_for("live")
+    write(cluster, "a", "b")
+    early.wait_for_events(2)
+    for fault in ("stall", "pause"):
+        said = len(early.controls("source"))
+        began = time.time() * 1000
+        cluster.tool(*(["fault", "all", "stall"] if fault == "stall" else ["pause", "all"]))
+        stalled = early.wait_for_control("source", count=said + 1, within=10)
+        assert list(stalled) == ["state", "ts"] and stalled["state"] == "stalled"
+        # Told no earlier than 2 s after the last answer; since when, lies between the fault and now.
+        assert began - 5000 < stalled["ts"] <= time.time() * 1000
+        # Who comes meanwhile is let in, and told right after `live`.
+        late = live(watched, with_="at")
+        late.wait_for_control("source")
+        assert [next(iter(message)) for message in late.messages] == ["live", "source"]
+        assert late.controls("source")[0] == stalled
+        assert watched.status("/readyz") == 200
+        cluster.tool(*(["fault", "all", "pass"] if fault == "stall" else ["resume", "all"]))
+        for client, count in ((early, said + 2), (late, 2)):
+            back = client.wait_for_control("source", count=count, within=20)
+            assert back["state"] == "live" and stalled["ts"] < back["ts"] <= time.time() * 1000
+        write(cluster, f"{fault}1", f"{fault}2", f"{fault}3")
+        for client in (early, late, plain):
+            for name in ("1", "2", "3"):
+                client.wait_for_id(fault + name)
+        assert not early.controls("resync") and not late.controls("resync")
+    assert [message["state"] for message in early.controls("source")] == ["stalled", "live"] * 2
+    assert plain.controls("source") == []
+    told = [event for event in stream.events if event.name == "source"]
+    assert [event.json["state"] for event in told] == ["stalled", "live"] * 2 and {event.id for event in told} == {None}
+
+
+@pytest.mark.slow
+def test_a_connection_that_is_cut_says_nothing(cluster, watched, live):
+    client = live(watched, with_="at")
+    client.wait_for_control("live")
+    for number in range(4):
+        cluster.tool("fault", "all", "cut")
+        cluster.tool("fault", "all", "pass")
+        write(cluster, f"{number}a", f"{number}b", f"{number}c")
+        for name in "abc":
+            client.wait_for_id(f"{number}{name}")
+    assert client.controls("source") == []
+
+
+@pytest.mark.slow
+def test_readiness_ends_after_the_grace_and_comes_back(cluster, gateway, tokens, live):
+    strict = gateway(cluster.bootstrap["faults"], kafka__topics=[TOPIC], limits__broker_grace="1s")
+    cluster.tool("fault", "all", "stall")
+    eventually(lambda: strict.status("/readyz") == 503, 20, "the end of readiness")
+    # Nobody is refused for it.
+    client = live(strict, with_="at")
+    client.wait_for_control("source")
+    cluster.tool("fault", "all", "pass")
+    eventually(lambda: strict.status("/readyz") == 200, 20, "readiness")
