@@ -121,7 +121,7 @@ let package = Package(
         tests("KafkaTests", "Kafka"),
         tests("LoggingTests", "Logging"),
         tests("OptionsTests", "Options"),
-        tests("GatewayTests", "Gateway", "LiveUpdates", "Logging", "Options", "Reactor", "TLS", "CJOSE"),
+        tests("GatewayTests", "Gateway", "Kafka", "LiveUpdates", "Logging", "Options", "Reactor", "TLS", "CJOSE"),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport"),
         tests("LivecatTests", "livecat", "LiveClient", "Options"),
         // It scans every source, which takes half a minute without optimisation and a second with it.

@@ -18,7 +18,7 @@ final class KafkaSource {
 
     private let loop: EventLoop
     private let scoutLoop: EventLoop
-    private let consumer: Consumer
+    let consumer: Consumer
     private let ingest: Ingest
     private let names: PartitionNames
     private let epochNumber: UInt32

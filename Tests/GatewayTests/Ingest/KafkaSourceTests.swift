@@ -1,0 +1,69 @@
+import Kafka
+import LiveUpdates
+import Logging
+import Reactor
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// Against the embedded broker: what becomes of the node when librdkafka says something about itself.
+struct KafkaSourceTests {
+    private final class Told: Sendable {
+        let failures = Mutex<[String]>([])
+        let isReady = Atomic<Bool>(false)
+    }
+
+    private static func source(
+        _ consumer: Consumer, _ loop: EventLoop, _ scoutLoop: EventLoop, _ told: Told
+    ) throws -> KafkaSource {
+        let logger = Logger("test", to: SilentLog())
+        let ingest = Ingest(
+            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), limits: HistoryLimits(), outlets: [],
+            skipped: SkipLog(logger: logger))
+        return try KafkaSource(
+            consumer: consumer, ingest: ingest, names: PartitionNames(topics: ["incidents"]), epochNumber: 1,
+            readiness: NodeReadiness(graceMilliseconds: nil), logger: logger, loop: loop, scoutLoop: scoutLoop,
+            ready: { told.isReady.store(true, ordering: .releasing) },
+            failed: { reason in told.failures.withLock { $0.append(reason) } })
+    }
+
+    /// Looks again and again; the deadline only ends tests that have failed.
+    private func eventually(_ condition: () -> Bool) async throws -> Bool {
+        for _ in 0..<2_000 {
+            if condition() { return true }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return condition()
+    }
+
+    @Test func `what librdkafka calls fatal ends the node once, with its reason`() async throws {
+        let cluster = try MockCluster()
+        try cluster.createTopic("incidents")
+        let (loop, scoutLoop) = (try EventLoop(label: "ingest"), try EventLoop(label: "scout"))
+        let told = Told()
+        let settings = ConsumerSettings(
+            brokers: cluster.bootstrap, topics: ["incidents"], properties: [("fetch.wait.max.ms", "10")])
+        let source = try await loop.perform { () -> Result<LoopBound<KafkaSource>, any Error> in
+            Result {
+                let source = try Self.source(try Consumer(settings), loop, scoutLoop, told)
+                try source.start()
+                return LoopBound(source, loop: loop)
+            }
+        }.get()
+        #expect(try await eventually { told.isReady.load(ordering: .acquiring) })
+        #expect(told.failures.withLock { $0 }.isEmpty)
+
+        await loop.perform { source.value.consumer.injectFatalError("the broker has fenced us") }
+        #expect(try await eventually { told.failures.withLock { !$0.isEmpty } })
+        // Another look would tell it again.
+        await loop.perform { source.value.lookSoon() }
+        await scoutLoop.perform {}
+        await loop.perform {}
+        let failures = told.failures.withLock { $0 }
+        #expect(failures.count == 1)
+        #expect(failures.first?.contains("the broker has fenced us") == true)
+        await loop.perform { source.value.stop() }
+        for loop in [loop, scoutLoop] { loop.stop() }
+    }
+}
