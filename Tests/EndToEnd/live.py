@@ -180,7 +180,13 @@ class Sync:
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def ask(self, method="GET", **words):
+        self.send(method, **words)
+        return self.answer()
+
+    def send(self, method="GET", **words):
         self.http.request(method, "/sync/v1" + query(words), headers=self.headers)
+
+    def answer(self):
         answer = self.http.getresponse()
         fields = {name.lower(): value for name, value in answer.getheaders()}
         return Answer(answer.status, fields, answer.read().decode())

@@ -170,6 +170,17 @@ def test_refusals_are_those_of_every_address_and_may_not_be_kept(door, sync):
             assert answer.fields["allow"] == "GET"
 
 
+def test_a_wait_on_a_node_that_stops_is_refused_as_draining(peer, begin, sync, door):
+    peer.send(since=begin, wait=50)
+    # Asked and answered behind it, on either loop.
+    for _ in range(4):
+        assert ids(sync(door).page(since=begin)) == []
+    door.program.signal()
+    answer = peer.answer()
+    assert (answer.status, answer.body["code"]) == (503, "draining")
+    assert int(answer.fields["retry-after"]) >= 1 and answer.fields["cache-control"] == "no-store"
+
+
 def test_a_client_that_goes_away_frees_its_wait(door, tokens, begin):
     before = descriptors(door.program.pid)
     line = f"GET /sync/v1?since={begin}&wait=50 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {tokens.token('PACC1')}\r\n\r\n"
