@@ -154,7 +154,7 @@ class Stage:
 
     def heal(self):
         self.say("healing")
-        self.brokers("fault", "all", "pass")
+        self.brokers("fault", "all", "cut")
         self.brokers("resume", "all")
         for broker in BROKERS:
             self.brokers("start-node", broker)
