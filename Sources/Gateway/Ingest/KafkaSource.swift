@@ -82,6 +82,7 @@ final class KafkaSource {
         // A loop that owes too much calls this again when it has caught up.
         guard !hasFailed, !ingest.mustWait() else { return }
         let now = loop.now
+        takeEvents()
         ingest.beginWake(wallClock: WallClock.milliseconds)
         let taken = consumer.drain { record in
             ingest.take(
