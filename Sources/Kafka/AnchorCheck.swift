@@ -45,6 +45,15 @@ struct AnchorCheck: Sendable {
         floor = opening.windowStart.map { Floor(time: $0, position: opening.start) }
     }
 
+    /// Nothing was held, and meanwhile something was read: the record that was read first has to be there still. Of a log
+    /// that was empty at the last look we may have read all there was, and go on in the middle of another one.
+    mutating func begin(with first: RecordMark?) {
+        guard let first, held.next == 0, held.last == nil else { return }
+        held = LogAnchor(next: first.offset + 1)
+        held.last = first
+        held.witness(first.timestamp, at: first.offset)
+    }
+
     /// The times to ask for; nil where there is nothing to ask.
     func questions(now: Int64) -> (floor: Int64?, witness: Int64?) {
         if let newest = held.newest { return (newest.timestamp + 1, newest.timestamp) }

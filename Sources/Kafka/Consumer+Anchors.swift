@@ -1,7 +1,8 @@
 import CRdKafka
 
 extension Consumer {
-    /// Notes what a record shows of its log. Only the last record of a run is remembered whole.
+    /// Notes what a record shows of its log. Only the first record, and the last of each run, are remembered
+    /// whole.
     func take(
         _ message: UnsafeMutablePointer<rd_kafka_message_t>, topic index: Int, isLast: Bool,
         at now: ContinuousClock.Instant
@@ -13,6 +14,9 @@ extension Consumer {
             learnFirst(timestamp, topic: index, partition: number)
         }
         topics[index].partitions[Int(number)].anchor.witness(timestamp, at: offset)
+        if topics[index].partitions[Int(number)].anchor.first == nil {
+            topics[index].partitions[Int(number)].anchor.first = unsafe RecordMark(message)
+        }
         if isLast { topics[index].partitions[Int(number)].anchor.last = unsafe RecordMark(message) }
         topics[index].advance(number, to: offset + 1, at: now)
     }

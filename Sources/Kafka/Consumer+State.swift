@@ -50,7 +50,8 @@ extension Consumer {
                 partition.opening.map { opening in
                     PartitionFacts(
                         topic: topic.name, number: Int32(number), start: opening.start, began: opening.began,
-                        born: opening.born, known: max(partition.known, opening.found), next: partition.next,
+                        born: opening.born, notBefore: opening.bornFloor == .min ? nil : opening.bornFloor,
+                        known: max(partition.known, opening.found), next: partition.next,
                         end: partition.end,
                         loadUntil: opening.loadUntil)
                 }

@@ -33,6 +33,8 @@ package struct ConsumerSettings: Sendable {
         // The default, 10 s, is how long events would wait for us after a broker is back.
         ("reconnect.backoff.max.ms", "1000"),
         ("socket.nagle.disable", "true"),
+        // A record that was damaged on its way must not become another account's.
+        ("check.crcs", "true"),
     ]
 
     /// What `ReservedProperties` keeps. The group is never joined; librdkafka wants a name before it assigns anything.

@@ -19,6 +19,8 @@ package struct LogAnchor: Sendable, Equatable {
     var next: Int64
     /// The newest time stamp of all that was read, in the future or not.
     var newest: Witness?
+    /// The record that was read first since reading began.
+    var first: RecordMark?
     /// The record that was read last: compaction keeps it longer than any other.
     var last: RecordMark?
 

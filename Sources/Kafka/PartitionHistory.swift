@@ -45,7 +45,8 @@ struct PartitionHistory {
 
         mutating func beginAnew() {
             incarnation += 1
-            lastKnown = max(lastKnown, partitions.values.lazy.map(\.known).max() ?? .min)
+            let moments = partitions.values.lazy.map { max($0.known, $0.opening?.found ?? .min) }
+            lastKnown = max(lastKnown, moments.max() ?? .min)
             partitions = [:]
         }
     }
@@ -111,8 +112,12 @@ struct PartitionHistory {
 
     // MARK: - Whether the logs are the same
 
-    func questions(topic index: Int, partition: Int32, now: Int64) -> (floor: Int64?, witness: Int64?)? {
-        topics[index].partitions[partition]?.check?.questions(now: now)
+    /// `first` is the record that the consumer has read first.
+    mutating func questions(
+        topic index: Int, partition: Int32, first: RecordMark?, now: Int64
+    ) -> (floor: Int64?, witness: Int64?)? {
+        topics[index].partitions[partition]?.check?.begin(with: first)
+        return topics[index].partitions[partition]?.check?.questions(now: now)
     }
 
     /// The record that settles a suspicion.

@@ -18,7 +18,7 @@ extension Scout {
     ) {
         // A request is sent after this moment, and so proves the log of this moment.
         let now = WallClock.now
-        var checks = begin(ends, anchors, map, memory, now: now)
+        var checks = begin(ends, anchors, map, &memory, now: now)
         if !memory.isEmbedded { ask(&checks, until: deadline) }
         for index in checks.indices {
             let place = checks[index].place
@@ -38,14 +38,16 @@ extension Scout {
     }
 
     private func begin(
-        _ ends: [PartitionPlace: Int64], _ anchors: ReadingAnchors, _ map: PartitionMap, _ memory: Memory, now: Int64
+        _ ends: [PartitionPlace: Int64], _ anchors: ReadingAnchors, _ map: PartitionMap, _ memory: inout Memory,
+        now: Int64
     ) -> [Check] {
         ends.compactMap { place, end in
             guard let opening = map.topics[place.topic].partition(at: place.position)?.opening,
                 let reading = anchors.partition(
                     place.partition, topic: place.topic, incarnation: map.topics[place.topic].incarnation,
                     turn: opening.turn),
-                let questions = memory.history.questions(topic: place.topic, partition: place.partition, now: now)
+                let questions = memory.history.questions(
+                    topic: place.topic, partition: place.partition, first: reading.anchor.first, now: now)
             else { return nil }
             return Check(
                 place: place, reading: reading, end: end, questions: questions, answers: .init(end: end))

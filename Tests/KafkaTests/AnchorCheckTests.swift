@@ -133,6 +133,25 @@ import Testing
         #expect(check.judge(answers(7), now: now) == .holds)
     }
 
+    @Test func `of a log that was empty at the last look, the first record has to be there still`() {
+        let first = RecordMark(offset: 0, timestamp: 1_000, check: 1)
+        var check = check()
+        #expect(check.judge(answers(0), now: now) == .holds)
+        // Five were read; the log that has the name now began with another record, and we go on in its middle.
+        check.begin(with: first)
+        #expect(check.questions(now: now) == (1_001, 1_000))
+        #expect(check.judge(answers(11, floor: .offset(0), witness: .offset(0)), now: now) == .suspicious)
+        #expect(
+            check.settle(
+                .record(RecordMark(offset: 0, timestamp: 1_900, check: 2)), answers(11, floor: .offset(0)),
+                logStart: nil, now: now) == .broken)
+        #expect(check.judge(answers(11, floor: .offset(1), witness: .offset(0)), now: now) == .holds)
+        // What is held already is not given up for a record that was read later.
+        check.hold(anchor)
+        check.begin(with: first)
+        #expect(check.held == anchor)
+    }
+
     @Test func `an empty window is known by what stands before it`() {
         var check = check(windowStart: 500, start: 40)
         #expect(check.questions(now: now).floor == 500)

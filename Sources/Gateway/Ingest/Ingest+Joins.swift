@@ -38,8 +38,9 @@ extension Ingest {
     ///
     /// - Parameters:
     ///   - ends: how good the ends are that are known now, for joins that came before `lookBegan`.
-    ///   - lookBegan, now: monotonic, in milliseconds.
-    func decide(_ ends: EndsSeen, lookBegan: UInt64, now: UInt64) {
+    ///   - lookBegan, now: monotonic, in milliseconds; `wallClock` is since 1970.
+    func decide(_ ends: EndsSeen, lookBegan: UInt64, now: UInt64, wallClock: Int64) {
+        self.wallClock = wallClock
         let waiting = undecided
         undecided = []
         for join in waiting {
@@ -78,7 +79,8 @@ extension Ingest {
     }
 
     /// Positions have lost their meaning: the logs begin anew, and everybody is told.
-    func reset(_ why: ResyncReason) {
+    func reset(_ why: ResyncReason, wallClock: Int64) {
+        self.wallClock = wallClock
         history.reset()
         for (loop, outlet) in outlets.enumerated() {
             var cursors: [Account: CursorText] = [:]

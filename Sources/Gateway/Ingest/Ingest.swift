@@ -33,7 +33,7 @@ final class Ingest {
     /// Entries that the current wake has events for.
     private var touched: [SubscriptionTable.Entry] = []
     /// The wall clock at the last wake or message, in milliseconds since 1970.
-    private(set) var wallClock: Int64 = 0
+    var wallClock: Int64 = 0
 
     private var records: UInt64 = 0
     private var events: UInt64 = 0
@@ -99,7 +99,7 @@ final class Ingest {
     /// `now` is monotonic, in milliseconds.
     func endWake(now: UInt64) {
         post()
-        if !undecided.isEmpty { decide(.earlier, lookBegan: .max, now: now) }
+        if !undecided.isEmpty { decide(.earlier, lookBegan: .max, now: now, wallClock: wallClock) }
     }
 
     private func post() {

@@ -133,7 +133,9 @@ final class KafkaSource {
         begin()
         takeEvents()
         takeFacts()
-        ingest.decide(map.failure == nil ? .now : .earlier, lookBegan: lookBegan, now: loop.now)
+        ingest.decide(
+            map.failure == nil ? .now : .earlier, lookBegan: lookBegan, now: loop.now, wallClock: WallClock.milliseconds
+        )
         judge()
         nextLook = loop.schedule(afterMilliseconds: Self.lookIntervalMilliseconds) { [weak self] in self?.look() }
     }
@@ -159,7 +161,7 @@ final class KafkaSource {
                     [.topic: .text(topic), .partition: .number(Int(partition))])
             }
         }
-        ingest.reset(.epoch)
+        ingest.reset(.epoch, wallClock: WallClock.milliseconds)
         openAnew(events)
     }
 
@@ -171,7 +173,7 @@ final class KafkaSource {
             let next = fact.next ?? fact.start
             ingest.history.open(
                 names.name(fact.topic, fact.number), start: isNew ? fact.start : next, began: isNew ? fact.began : now,
-                born: fact.born, notBefore: isNew ? fact.born : nil, known: fact.known)
+                born: fact.born, notBefore: fact.notBefore, known: fact.known)
         }
         factsSeen = -1
     }
@@ -182,7 +184,9 @@ final class KafkaSource {
         factsSeen = consumer.factsVersion
         for fact in consumer.partitionFacts {
             let name = names.name(fact.topic, fact.number)
-            ingest.history.open(name, start: fact.start, began: fact.began, born: fact.born, known: fact.known)
+            ingest.history.open(
+                name, start: fact.start, began: fact.began, born: fact.born, notBefore: fact.notBefore,
+                known: fact.known)
             if hasChanged {
                 ingest.history.setBorn(name, fact.born)
                 ingest.history.setKnown(name, at: fact.known)

@@ -48,6 +48,10 @@ extension History {
     /// record came after the issuing node last knew the topic. A partition alone proves nothing: it may have been
     /// added.
     private func isOfAnotherTopic(_ cursor: Cursor) -> Bool {
+        // Whoever has seen the topic being made anew needs no other sign than the time of issue: the cursor may be from
+        // before the old one had a record.
+        let isOlder = partitions.states.contains { $0.notBefore != nil && $0.earliestKnowledge ?? .min > cursor.issue }
+        if isOlder { return true }
         guard let known = cursor.topicsKnown else { return false }
         var births: [UInt16: (first: Int64, isWhole: Bool, isTellable: Bool)] = [:]
         for state in partitions.states {

@@ -61,18 +61,18 @@ struct IngestJoinTests {
     @Test func `only a look that began after the cursor came can call it ahead`() async throws {
         let bench = try IngestBench(loops: 1)
         join(bench, 1, since: try ahead(), now: 100)
-        bench.ingest.decide(.now, lookBegan: 99, now: 150)
+        bench.ingest.decide(.now, lookBegan: 99, now: 150, wallClock: 1_000)
         #expect(await bench.lines(ofLoop: 0) == [])
-        bench.ingest.decide(.now, lookBegan: 100, now: 150)
+        bench.ingest.decide(.now, lookBegan: 100, now: 150, wallClock: 1_000)
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 ahead"])
     }
 
     @Test func `where the broker cannot be asked nobody is refused for being ahead`() async throws {
         let bench = try IngestBench(loops: 1)
         join(bench, 1, since: try ahead(), now: 100)
-        bench.ingest.decide(.earlier, lookBegan: 200, now: 100 + Ingest.undecidedMilliseconds - 1)
+        bench.ingest.decide(.earlier, lookBegan: 200, now: 100 + Ingest.undecidedMilliseconds - 1, wallClock: 1_000)
         #expect(bench.ingest.undecided.count == 1)
-        bench.ingest.decide(.earlier, lookBegan: 200, now: 100 + Ingest.undecidedMilliseconds)
+        bench.ingest.decide(.earlier, lookBegan: 200, now: 100 + Ingest.undecidedMilliseconds, wallClock: 1_000)
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
     }
 
@@ -90,7 +90,7 @@ struct IngestJoinTests {
         bench.subscribe("A", loop: 0, 1)
         bench.subscribe("B", loop: 1, 2)
         bench.take(.event("A", "1"))
-        bench.ingest.reset(.epoch)
+        bench.ingest.reset(.epoch, wallClock: 1_000)
         bench.take(
             .read(
                 IngestBench.subscriber("A", 1),

@@ -164,6 +164,18 @@ struct ResumeRuleTests {
         #expect(late.refusal(foreign([(TestHistory.first, 0)], known: noticed - 8_000)) == nil)
     }
 
+    @Test func `a cursor from before the first record of a topic that was made anew is refused by whoever noticed`() {
+        let noticed = node.now
+        node.history.open(
+            TestHistory.first, start: 0, began: nil, born: noticed - 3_000, notBefore: noticed - 8_000, known: noticed)
+        #expect(node.refusal(foreign([], issue: noticed - 3_001)) == .epoch)
+        #expect(node.refusal(foreign([], issue: noticed - 3_000)) == nil)
+        // Of a topic that was not seen being made anew, its first record proves nothing against a cursor that names nothing.
+        let other = TestHistory()
+        other.history.open(TestHistory.first, start: 0, began: nil, born: noticed - 3_000, known: noticed)
+        #expect(other.refusal(foreign([], issue: noticed - 3_001)) == nil)
+    }
+
     @Test func `the account's last event must be the one that it was`() {
         node.openWhole()
         for offset in 0..<3 { node.take(Int64(offset)) }

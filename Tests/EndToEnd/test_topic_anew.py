@@ -1,0 +1,70 @@
+"""A topic that is made anew before the next look at it, and longer than it was, on Apache Kafka: with records that were
+first read after the last look."""
+
+import pytest
+
+from clients import incident
+from kafka_admin import create_topic, delete_topic
+from programs import eventually, produce
+
+@pytest.fixture
+def topic(kafka, request):
+    """A topic for this test alone, of four partitions."""
+    name = request.node.name.replace("_", "-")[:100]
+    create_topic(kafka.bootstrap["plaintext"], name, 4)
+    return name
+
+
+@pytest.fixture
+def node(kafka, gateway, topic):
+    """Starts nodes on that topic."""
+    return lambda **changes: gateway(kafka.bootstrap["plaintext"], kafka__topics=[topic], **changes)
+
+
+@pytest.fixture
+def write(kafka, topic):
+    def begin(ids, account="PACC1", partition=0):
+        records = [incident(account, str(name)) for name in ids]
+        produce(kafka.bootstrap["plaintext"], topic, records, partition=partition)
+    return begin
+
+
+def resumed(client):
+    client.wait_for_control("live", within=30)
+    assert not client.controls("resync"), client.texts
+    return client.ids
+
+
+@pytest.mark.slow
+def test_a_topic_made_anew_under_a_running_node_makes_everybody_resync(kafka, topic, node, write, live, event_stream):
+    bootstrap = kafka.bootstrap["plaintext"]
+    door = node()
+    plain, client, stream = live(door), live(door, with_="at"), event_stream(door)
+    client.wait_for_control("live")
+    stream.wait_for("live")
+    write(range(5))
+    # The first is from before the topic had a record: it names nothing.
+    cursors = [client.cursors[0], client.wait_for_events(5)[-1]["at"]]
+    delete_topic(bootstrap, topic)
+    eventually(lambda: recreated(bootstrap, topic), 20, "the topic anew")
+    write([f"new{number}" for number in range(10)])
+    resync = client.wait_for_control("resync", within=30)
+    assert resync["why"] == "epoch" and stream.wait_for("resync").json["why"] == "epoch"
+    # Who knows no cursors cannot be told: it is closed.
+    assert plain.wait_until_closed() == 4409
+    client.wait_for_control("live", count=2)
+    write(["after"])
+    client.wait_for_id("after")
+    for old in cursors:
+        assert live(door, since=old).wait_for_control("resync")["why"] == "epoch"
+    assert "after" in resumed(live(door, since=resync["at"]))
+
+
+def recreated(bootstrap, topic):
+    """Deletion goes on behind the answer to it: until it is over the topic is there already."""
+    try:
+        create_topic(bootstrap, topic, 4)
+        produce(bootstrap, topic, [incident("NOBODY", "first")])
+        return True
+    except AssertionError:
+        return False
