@@ -68,8 +68,10 @@ async def while_producing(producer, condition, what):
     await task
 
 
+@pytest.mark.unsanitized
 def test_a_client_that_never_reads_is_closed_with_4409_while_others_get_everything(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap, limits__max_lag="2s")
+    # On a machine that is slow for other reasons those who read may fall behind too, and come back by the log.
+    door = gateway(mock_broker.bootstrap, limits__max_lag="5s", history={"max_events_per_account": 1_000_000})
     token = tokens.token("PACC1")
 
     async def scenario():
@@ -147,9 +149,11 @@ def test_a_peer_that_pings_without_reading_finds_the_answer_to_its_last_ping(gat
         assert any(payload == f"{count - 1:0120}".encode() for opcode, payload in answers)
 
 
+@pytest.mark.unsanitized
 def test_while_one_client_does_not_read_the_next_event_reaches_the_others_at_once(gateway, mock_broker, tokens):
-    """A pending bound that is never reached keeps the slow client open: the others do not wait for it."""
-    door = gateway(mock_broker.bootstrap, limits__max_pending_bytes="1GiB")
+    """The slow client stays open behind the others, and they do not wait for it. The log holds all, since on a machine that
+    is slow for other reasons whoever reads may fall behind too."""
+    door = gateway(mock_broker.bootstrap, limits__max_lag="10m", history={"max_events_per_account": 1_000_000})
     token = tokens.token("PACC1")
 
     async def scenario():
