@@ -132,6 +132,7 @@ def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_lin
     assert control == ["live", "resync", "live"]
     assert [message["id"] for message in client.messages[-3:]] == ["late 8", "late 9", "next 0"]
     assert plain.wait_until_closed() == 4409
+    running.wait_for_log("the log no longer holds our position")
     lost = running.log("the log no longer holds our position")
     assert [(line["topic"], line["partition"], line["offset"]) for line in lost] == [("short-lived", "0", "10")]
     assert running.readyz()[0] == 200 and client.closed is None
