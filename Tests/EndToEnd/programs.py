@@ -1,5 +1,6 @@
 """The built programs and what they talk to, as processes that end with their test."""
 
+import itertools
 import json
 import os
 import signal
@@ -27,11 +28,27 @@ def eventually(condition, within=10.0, what="the condition"):
         time.sleep(0.02)
 
 
+def own_ports():
+    """Ports below those that the kernel hands out by itself, each once, apart from those of test processes beside this one."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    yield from itertools.cycle(range(10_000 + number % 4 * 2_000, 12_000 + number % 4 * 2_000))
+
+
+PORTS = own_ports()
+
+
 def free_port():
-    """A port of 127.0.0.1 that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A port of 127.0.0.1 that nobody listens on, and that nobody is given who only asks for any."""
+    for port in PORTS:
+        with socket.socket() as probe:
+            # As a server would: connections of before that linger do not count.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                continue
+    raise AssertionError("no port is free")
 
 
 def environment(changes=None):

@@ -133,6 +133,8 @@ def test_a_cursor_of_an_account_in_one_partition_has_at_most_64_characters_that_
     assert set(cursor) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
+# A sanitizer's runtime wants to be the first library.
+@pytest.mark.unsanitized
 def test_the_cursor_of_a_clock_that_is_two_minutes_ahead_is_ahead(gateway, mock_broker, live, tell, clock_ahead):
     ahead, right = gateway(mock_broker.bootstrap, env=clock_ahead(120)), gateway(mock_broker.bootstrap)
     first = live(ahead, with_="at")
@@ -145,6 +147,8 @@ def test_the_cursor_of_a_clock_that_is_two_minutes_ahead_is_ahead(gateway, mock_
     assert texts(client) == ["resync", "live", "1"]
 
 
+# A sanitizer's runtime wants to be the first library.
+@pytest.mark.unsanitized
 def test_the_cursor_of_a_clock_that_is_half_a_minute_ahead_is_served(gateway, mock_broker, live, tell, clock_ahead):
     ahead, right = gateway(mock_broker.bootstrap, env=clock_ahead(30)), gateway(mock_broker.bootstrap)
     first = live(ahead, with_="at")
