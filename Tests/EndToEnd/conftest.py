@@ -284,12 +284,14 @@ def gateway(start, tmp_path, tokens):
             "listen": [host], "admin": admin, "auth": {"jwt": tokens.settings},
             "kafka": {"brokers": bootstrap, "topics": ["incidents"], "settings": {"fetch.wait.max.ms": 10}},
             "events": {"preset": "rails"},
+            # Tests that look at every frame do not expect one at a time of its own choosing.
+            "limits": {"ping_interval": "1h"},
         }
         for name, value in changes.items():
             place, *rest = settings, *name.split("__")
             for part in rest[:-1]:
                 place = place.setdefault(part, {})
-            place[rest[-1]] = value
+            place[rest[-1]] = {**settings["limits"], **value} if name == "limits" else value
         file = tmp_path / f"livegate-{host.rpartition(':')[2]}.yaml"
         # JSON values are YAML in one line.
         file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
