@@ -32,7 +32,7 @@ final class GatewayProcess {
             loops: \(loops)
             kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '10'}}
             events: {preset: rails}
-            limits: {max_pending_bytes: 64MiB}
+            limits: {max_pending_bytes: 64MiB, ping_interval: 1h}
             log: {level: warning}
 
             """
