@@ -1,37 +1,10 @@
 """Cursors on another node than the one that gave them: on Apache Kafka, with nodes that start late, again, or at a topic
 that was made anew."""
 
-import pytest
-
 from clients import incident
 from kafka_admin import create_topic, delete_topic, grow_topic
+from own_topic import node, resumed, topic, write  # noqa: F401: fixtures
 from programs import eventually, produce
-
-@pytest.fixture
-def topic(kafka, request):
-    """A topic for this test alone, of four partitions."""
-    name = request.node.name.replace("_", "-")[:100]
-    create_topic(kafka.bootstrap["plaintext"], name, 4)
-    return name
-
-
-@pytest.fixture
-def node(kafka, gateway, topic):
-    """Starts nodes on that topic."""
-    return lambda **changes: gateway(kafka.bootstrap["plaintext"], kafka__topics=[topic], **changes)
-
-
-@pytest.fixture
-def write(kafka, topic):
-    def begin(ids, account="PACC1", partition=0):
-        produce(kafka.bootstrap["plaintext"], topic, [incident(account, str(name)) for name in ids], partition=partition)
-    return begin
-
-
-def resumed(client):
-    client.wait_for_control("live", within=30)
-    assert not client.controls("resync"), client.texts
-    return client.ids
 
 
 def test_a_cursor_of_one_node_is_good_on_another_that_runs_and_on_one_that_starts_later(node, write, live):
