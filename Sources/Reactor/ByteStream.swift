@@ -35,7 +35,9 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget {
     private var isPaused = false
     private var peerFinished = false
     /// The kernel's buffer was full at the last send; the poller is asked to tell when it is not.
-    private var isBlocked = false
+    /// Whether the kernel did not take all that there was at the end of an earlier tick, and has not said that it takes
+    /// more.
+    package private(set) var isBlocked = false
     private var wantsFlushCall = false
     private var end: StreamEnd?
     private var lingerTimer: Timer?

@@ -91,6 +91,9 @@ package final class Transport<Owner: TransportOwner> {
     /// What was written and the kernel has not taken yet: plaintext that waits, and ciphertext.
     package var pendingBytes: Int { plaintext.count + stream.pendingBytes }
 
+    /// Whether the kernel did not take all that was written in an earlier tick: the peer reads too slowly, or not at all.
+    package var isBlocked: Bool { stream.isBlocked }
+
     /// True while writing has an effect: from the start to a close by us, a failure or the end.
     package var isOpen: Bool { phase != .closing && phase != .ended && stream.isOpen }
 

@@ -1,5 +1,6 @@
 """Signs of life: beats that a client asked for, pings, and the end of a client that answers none."""
 
+import signal
 import struct
 import threading
 import time
@@ -16,8 +17,10 @@ TEXT, CLOSE, PING, PONG = 0x1, 0x8, 0x9, 0xA
 class Peer:
     """A WebSocket that answers pings only when told to. `read` gives the next frame: opcode and payload."""
 
-    def __init__(self, door, token, **words):
+    def __init__(self, door, token, context=None, **words):
         self.socket = connect(door.host, 20 * PATIENCE)
+        if context:
+            self.socket = context.wrap_socket(self.socket, server_hostname="localhost")
         self.socket.sendall(upgrade(token, f"/live/v1{query(words)}"))
         self.stream = self.socket.makefile("rb")
         head = b""
@@ -104,6 +107,26 @@ def test_an_answer_to_a_later_ping_is_an_answer(gateway, mock_broker, peer):
         client.send(PONG, payloads[-1])
     client.send(PING, b"still here")
     assert client.read_until(PONG) == b"still here"
+
+
+@pytest.mark.parametrize("security", ["plain", "tls"])
+def test_each_ping_of_a_client_that_reads_is_answered_however_they_are_cut(
+        gateway, mock_broker, certificates, peer, security):
+    """Only answers to a peer that does not read may replace each other: those of one moment are no reason to."""
+    is_secure = security == "tls"
+    door = gateway(mock_broker.bootstrap, limits__ping_interval="1h",
+                   **{"tls": certificates.settings["ecdsa"]} if is_secure else {})
+    client = peer(door, context=certificates.client() if is_secure else None)
+    payloads = [f"payload {number}".encode() for number in range(10)]
+    # All of them wait in the socket when the gateway looks; over TLS each byte is a record.
+    door.program.signal(signal.SIGSTOP)
+    try:
+        for payload in payloads:
+            for byte in frame(PING, payload):
+                client.socket.sendall(bytes([byte]))
+    finally:
+        door.program.signal(signal.SIGCONT)
+    assert [client.read_until(PONG) for _ in payloads] == payloads
 
 
 def test_first_pings_are_spread_over_the_interval(gateway, mock_broker, peer):

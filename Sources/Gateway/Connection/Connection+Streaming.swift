@@ -82,6 +82,8 @@ extension Connection {
     /// What the kernel has not taken yet.
     var pendingBytes: Int { transport?.pendingBytes ?? 0 }
 
+    private var isBlocked: Bool { transport?.isBlocked ?? false }
+
     func write(_ bytes: [UInt8]) {
         if phase == .open { transport?.write(bytes) }
     }
@@ -102,16 +104,17 @@ extension Connection {
         guard let session else { return }
         // What a client sends is read, checked and ignored; the session answers pings and closes.
         node.events.removeAll(keepingCapacity: true)
-        session.receive(bytes, now: node.loop.now, isBlocked: pendingBytes > 0, into: &node.events)
+        session.receive(bytes, now: node.loop.now, isBlocked: isBlocked, into: &node.events)
         if awaitsPong, node.events.contains(where: \.isPong) { awaitsPong = false }
         writeSession()
     }
 
-    /// Sends what the session wants to say, unless earlier bytes have not left: then pongs replace each other.
+    /// Sends what the session wants to say, unless the kernel has not taken what was before: then pongs replace each
+    /// other.
     func writeSession() {
         guard let transport, let session else { return }
         let action = session.transportAction
-        if session.hasOutput, transport.pendingBytes == 0 || action != .keep { transport.write(session.takeOutput()) }
+        if session.hasOutput, !transport.isBlocked || action != .keep { transport.write(session.takeOutput()) }
         switch action {
         case .keep: break
         case .awaitPeer: beginEnding()

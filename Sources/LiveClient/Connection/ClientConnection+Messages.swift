@@ -13,6 +13,8 @@ extension ClientConnection {
     /// ``ConnectionOwner/connectionDrained()`` from some bound on.
     package var pendingBytes: Int { transport?.pendingBytes ?? 0 }
 
+    private var isBlocked: Bool { transport?.isBlocked ?? false }
+
     func open(_ opening: Opening) {
         clearDeadline()
         phase = .open
@@ -28,7 +30,7 @@ extension ClientConnection {
     // MARK: Receiving
 
     func receiveFrames(_ bytes: Span<UInt8>) {
-        session?.receive(bytes, now: loop.now, isBlocked: pendingBytes > 0, into: &events)
+        session?.receive(bytes, now: loop.now, isBlocked: isBlocked, into: &events)
         let received = events
         events.removeAll(keepingCapacity: events.count <= 64)
         for event in received {
@@ -37,7 +39,7 @@ extension ClientConnection {
             tell(event)
         }
         // Answers to pings of a peer that does not read replace each other, instead of gathering.
-        if pendingBytes == 0 || !isOpen { writeOutput() }
+        if !isBlocked || !isOpen { writeOutput() }
     }
 
     private func tell(_ event: WebSocketEvent) {

@@ -44,7 +44,7 @@ final class CaseConnection: TransportOwner {
 
     private func send() {
         // What was taken has to leave before more is: that is what keeps the answers to pings at one.
-        guard transport.pendingBytes == 0 else { return }
+        guard !transport.isBlocked else { return }
         transport.write(conversation.takeOutput())
         if transport.pendingBytes > Self.maximumPendingBytes { transport.pauseReading() }
         if conversation.isOver { transport.close() }
