@@ -8,6 +8,7 @@ extension Consumer {
     package func adopt(_ map: PartitionMap) {
         clusterID = map.clusterID ?? clusterID
         factsVersion += 1
+        looks += 1
         hear(map)
         if let failure = map.failure {
             tell(.library, [(.facility, "metadata"), (.reason, failure)])
@@ -96,7 +97,10 @@ extension Consumer {
     private func adopt(_ partition: PartitionMap.Partition, at index: Int, _ changes: inout AssignmentChanges) {
         let number = Int(partition.number)
         let state = topics[index].partitions[number]
-        if let end = partition.end { topics[index].partitions[number].end = end }
+        if let end = partition.end {
+            topics[index].partitions[number].end = end
+            topics[index].partitions[number].endLook = looks
+        }
         guard let opening = partition.opening else { return }
         if let old = state.opening, opening.turn > old.turn {
             if state.isAssigned { changes.remove(topic: index, partition: partition.number) }

@@ -52,7 +52,7 @@ extension Consumer {
                         topic: topic.name, number: Int32(number), start: opening.start, began: opening.began,
                         born: opening.born, notBefore: opening.bornFloor == .min ? nil : opening.bornFloor,
                         known: max(partition.known, opening.found), next: partition.next,
-                        end: partition.end,
+                        end: partition.end, isEndNew: partition.endLook == looks,
                         loadUntil: opening.loadUntil)
                 }
             }

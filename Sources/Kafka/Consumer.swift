@@ -34,6 +34,8 @@ package final class Consumer {
     package internal(set) var clusterID: String?
     /// Counts up when anything of `partitionFacts` but `next` has changed.
     package internal(set) var factsVersion = 0
+    /// Maps that were adopted.
+    var looks = 0
 
     /// Looks at the cluster for this consumer, on another thread.
     package let scout: Scout

@@ -17,6 +17,8 @@ package struct PartitionFacts: Sendable, Equatable {
     package var next: Int64?
     /// The broker's end (the last stable offset) at the newest look that its leader answered.
     package var end: Int64?
+    /// Whether that was the look that was adopted last.
+    package var isEndNew = false
     /// The log's end when reading began. The window is loaded when `next` has come so far.
     package var loadUntil: Int64
 }

@@ -24,11 +24,15 @@ struct TopicReading {
         /// The last moment at which its log was known to be this one.
         var known = Int64.min
         var end: Int64?
+        /// The look that found it.
+        var endLook = 0
         var watch = SourceWatch.Partition(heardAt: .now)
 
         /// Nothing of it was read yet. That the partition answers was known before, if it was.
         mutating func begin(at opening: Opening) {
-            self = Self(isAssigned: true, hasAnswered: hasAnswered, next: opening.start, opening: opening, end: end)
+            self = Self(
+                isAssigned: true, hasAnswered: hasAnswered, next: opening.start, opening: opening, end: end,
+                endLook: endLook)
             anchor.next = opening.start
         }
     }

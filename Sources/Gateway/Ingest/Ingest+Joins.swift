@@ -3,29 +3,24 @@ import Reactor
 
 /// Joins, reads and resyncs: what the loops ask of the logs.
 extension Ingest {
-    /// How long a join waits for a look at the broker. Nobody is refused because the broker cannot be asked.
-    static let undecidedMilliseconds: UInt64 = 3_000
+    /// How long a join waits for looks at the broker, two of them and what they may take. Nobody is refused because the
+    /// broker cannot be asked.
+    static let undecidedMilliseconds: UInt64 = 6_000
 
     func subscribe(_ subscriber: Subscriber, _ request: JoinRequest, now: UInt64) {
         // From here on the account's events come to the loop; the connection waits for its answer.
         if subscriptions.add(subscriber.account, loop: subscriber.loop, withCursors: request.withCursors) {
             history.retain(subscriber.account)
         }
-        join(Undecided(subscriber: subscriber, request: request, since: now), .earlier)
+        guard let cursor = request.since else { return answer(subscriber, .now) }
+        switch history.resume(cursor, account: subscriber.account, now: wallClock) {
+        case .accepted(let position, let floors): answer(subscriber, .resumed(position, floors: floors))
+        case .refused(let why): answer(subscriber, .refused(why))
+        case .undecided: undecided.append(Undecided(subscriber: subscriber, since: now, cursor: cursor))
+        }
     }
 
-    private func join(_ join: Undecided, _ ends: EndsSeen) {
-        let (subscriber, request) = (join.subscriber, join.request)
-        var outcome = JoinAnswer.Outcome.now
-        if let cursor = request.since {
-            switch history.resume(cursor, account: subscriber.account, now: wallClock, ends: ends) {
-            case .accepted(let position, let floors): outcome = .resumed(position, floors: floors)
-            case .refused(let why): outcome = .refused(why)
-            case .undecided:
-                undecided.append(join)
-                return
-            }
-        }
+    private func answer(_ subscriber: Subscriber, _ outcome: JoinAnswer.Outcome) {
         let fresh = freshCursor(subscriber.account)
         answer(
             subscriber,
@@ -37,16 +32,34 @@ extension Ingest {
     /// What was further than the broker was seen to be is judged anew: after a wake, and after a look.
     ///
     /// - Parameters:
-    ///   - ends: how good the ends are that are known now, for joins that came before `lookBegan`.
-    ///   - lookBegan, now: monotonic, in milliseconds; `wallClock` is since 1970.
-    func decide(_ ends: EndsSeen, lookBegan: UInt64, now: UInt64, wallClock: Int64) {
+    ///   - lookBegan: when the look began, monotonic, in milliseconds; nil after a wake, or a look that failed.
+    ///   - now: monotonic, in milliseconds; `wallClock` is since 1970.
+    func decide(lookBegan: UInt64?, now: UInt64, wallClock: Int64) {
         self.wallClock = wallClock
         let waiting = undecided
         undecided = []
-        for join in waiting {
-            let isLate = now >= join.since + Self.undecidedMilliseconds
-            let isOfNow = ends == .now && join.since <= lookBegan
-            self.join(join, isOfNow ? .now : isLate ? .unknown : .earlier)
+        for join in waiting { decide(join, lookBegan, now: now) }
+    }
+
+    /// A broker that was paused may take itself for a leader when it wakes, and tell the end of that time. So two looks in
+    /// a row have to find a cursor ahead; the second begins after the other has taken its place.
+    private func decide(_ join: Undecided, _ lookBegan: UInt64?, now: UInt64) {
+        let account = join.subscriber.account
+        let moment = join.aheadAt.map { $0 + 1 } ?? join.since
+        let hasLooked = lookBegan.map { $0 >= moment } ?? false
+        var resumption = history.resume(
+            join.cursor, account: account, now: wallClock, ends: hasLooked ? .since(moment) : .earlier)
+        if case .undecided = resumption, now >= moment + Self.undecidedMilliseconds {
+            resumption = history.resume(join.cursor, account: account, now: wallClock, ends: .unknown)
+        }
+        switch resumption {
+        case .accepted(let position, let floors): answer(join.subscriber, .resumed(position, floors: floors))
+        case .refused(.ahead) where join.aheadAt == nil:
+            var doubtful = join
+            doubtful.aheadAt = lookBegan
+            undecided.append(doubtful)
+        case .refused(let why): answer(join.subscriber, .refused(why))
+        case .undecided: undecided.append(join)
         }
     }
 

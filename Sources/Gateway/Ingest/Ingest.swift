@@ -15,12 +15,14 @@ final class Ingest {
         let backlog: LoopBacklog
     }
 
-    /// A subscription whose cursor is further than the broker was seen to be: the next look at it decides.
+    /// A subscription whose cursor is further than the broker was seen to be: the next looks at it decide.
     struct Undecided {
         let subscriber: Subscriber
-        let request: JoinRequest
-        /// Monotonic, in milliseconds.
+        /// When it came; monotonic, in milliseconds.
         let since: UInt64
+        let cursor: [UInt8]
+        /// When the look began after which it seemed to be ahead; the next one has to say so too.
+        var aheadAt: UInt64?
     }
 
     /// What is kept of the past. Empty and of no epoch until ``begin(_:)``.
@@ -99,7 +101,7 @@ final class Ingest {
     /// `now` is monotonic, in milliseconds.
     func endWake(now: UInt64) {
         post()
-        if !undecided.isEmpty { decide(.earlier, lookBegan: .max, now: now, wallClock: wallClock) }
+        if !undecided.isEmpty { decide(lookBegan: nil, now: now, wallClock: wallClock) }
     }
 
     private func post() {

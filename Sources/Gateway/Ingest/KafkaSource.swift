@@ -133,9 +133,9 @@ final class KafkaSource {
         begin()
         takeEvents()
         takeFacts()
+        takeEnds()
         ingest.decide(
-            map.failure == nil ? .now : .earlier, lookBegan: lookBegan, now: loop.now, wallClock: WallClock.milliseconds
-        )
+            lookBegan: map.failure == nil ? lookBegan : nil, now: loop.now, wallClock: WallClock.milliseconds)
         judge()
         nextLook = loop.schedule(afterMilliseconds: Self.lookIntervalMilliseconds) { [weak self] in self?.look() }
     }
@@ -192,7 +192,15 @@ final class KafkaSource {
                 ingest.history.setKnown(name, at: fact.known)
             }
             if let next = fact.next { ingest.history.setNext(name, next) }
-            if let end = fact.end { ingest.history.setEnd(name, end) }
+        }
+    }
+
+    /// Of the look that was just adopted. A leader that was silent in it leaves the end as it was.
+    private func takeEnds() {
+        guard hasBegun else { return }
+        for fact in consumer.partitionFacts where fact.isEndNew {
+            guard let end = fact.end else { continue }
+            ingest.history.setEnd(names.name(fact.topic, fact.number), end, asked: lookBegan)
         }
     }
 

@@ -93,20 +93,17 @@ extension History {
         var floors: [PartitionFloor] = []
         var isBeyond = false
         for position in state.positions {
-            if let place = partitions.place(of: position.partition) {
-                guard position.offset > partitions[place].next else { continue }
-                if position.offset > partitions[place].end { isBeyond = true }
-            } else {
-                isBeyond = true
-            }
+            let place = partitions.place(of: position.partition)
+            if let place, position.offset <= partitions[place].next { continue }
             floors.append(PartitionFloor(partition: position.partition, offset: position.offset))
+            if let place, position.offset <= partitions[place].end { continue }
+            isBeyond = true
+            // A partition that a look has not found is not there.
+            let asked = place.map { partitions[$0].endAsked } ?? .max
+            if case .since(let moment) = ends, asked >= moment { return .refused(.ahead) }
         }
         if isBeyond {
-            switch ends {
-            case .earlier: return .undecided
-            case .now: return .refused(.ahead)
-            case .unknown: break
-            }
+            guard case .unknown = ends else { return .undecided }
         }
         let position = StreamPosition(sequence: 0, floors: floors, resume: reissued(state, log, now: now))
         return .accepted(position, floors: floors)

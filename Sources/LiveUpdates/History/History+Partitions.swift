@@ -31,9 +31,9 @@ extension History {
 
     package func setBorn(_ partition: PartitionName, _ born: Int64) { partitions.setBorn(partition, born) }
 
-    /// What a look at the broker gave: its end.
-    package func setEnd(_ partition: PartitionName, _ end: Int64) {
-        partitions.setEnd(partition, end)
+    /// What a look at the broker gave: its end. The look began at `asked`, monotonic, in ms.
+    package func setEnd(_ partition: PartitionName, _ end: Int64, asked: UInt64) {
+        partitions.setEnd(partition, end, asked: asked)
     }
 
     /// Moves the read position over records that gave no event; never back.

@@ -15,8 +15,10 @@ struct PartitionState {
     let opened: Int64
     /// The offset that is read next.
     var next: Int64
-    /// The broker's end at the last look.
+    /// The broker's end at the last look that its leader answered.
     var end: Int64
+    /// When that look began; monotonic, in ms.
+    var endAsked: UInt64 = 0
     /// ``next`` when the current wake began: everything before was handed out.
     var handedOut: Int64
     /// Of forgotten accounts: the highest offset that was let go, and the newest time stamp.

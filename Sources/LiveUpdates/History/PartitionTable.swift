@@ -57,10 +57,11 @@ struct PartitionTable {
     }
 
     /// What a look at the broker gave: its end.
-    mutating func setEnd(_ partition: PartitionName, _ end: Int64) {
+    mutating func setEnd(_ partition: PartitionName, _ end: Int64, asked: UInt64) {
         let place = openPlace(of: partition)
         let wasTellable = states[place].isTellable
         states[place].end = end
+        states[place].endAsked = asked
         if states[place].isTellable != wasTellable { countTopics() }
     }
 

@@ -65,9 +65,11 @@ struct ResumeState: Sendable {
 package enum EndsSeen: Sendable {
     /// At some earlier look: a position beyond them leaves it undecided.
     case earlier
-    /// Asked for after the cursor came in, partitions included: beyond them is beyond what the broker has.
-    case now
-    /// No look succeeded: positions beyond them are taken for those of a node that is ahead of this one.
+    /// A look at the broker succeeded, partitions included, and began after the cursor came in. Beyond an end that was
+    /// asked for at that moment or later (monotonic, in ms) is beyond what the broker has; a leader that did not answer
+    /// leaves it undecided.
+    case since(UInt64)
+    /// Nobody answered for too long: positions beyond them are taken for those of a node that is ahead of this one.
     case unknown
 }
 

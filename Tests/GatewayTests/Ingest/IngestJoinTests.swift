@@ -58,21 +58,48 @@ struct IngestJoinTests {
         #expect(await bench.lines(ofLoop: 0) == ["A:1", "A:2", "joined 1 resumed"])
     }
 
-    @Test func `only a look that began after the cursor came can call it ahead`() async throws {
+    /// A look, in which the leader answered unless it was silent.
+    private func look(_ bench: IngestBench, began: UInt64, now: UInt64? = nil, end: Int64? = 0) {
+        if let end { bench.ingest.history.setEnd(IngestBench.partition, end, asked: began) }
+        bench.ingest.decide(lookBegan: began, now: now ?? began + 50, wallClock: 1_000)
+    }
+
+    @Test func `only two looks in a row that began after the cursor came can call it ahead`() async throws {
         let bench = try IngestBench(loops: 1)
         join(bench, 1, since: try ahead(), now: 100)
-        bench.ingest.decide(.now, lookBegan: 99, now: 150, wallClock: 1_000)
+        look(bench, began: 99)
+        look(bench, began: 100)
         #expect(await bench.lines(ofLoop: 0) == [])
-        bench.ingest.decide(.now, lookBegan: 100, now: 150, wallClock: 1_000)
+        look(bench, began: 101)
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 ahead"])
+    }
+
+    @Test func `a broker that told an old end, as one does that was paused, makes nobody ahead`() async throws {
+        let bench = try IngestBench(loops: 1)
+        join(bench, 1, since: try ahead(), now: 100)
+        look(bench, began: 200, end: 1)
+        #expect(await bench.lines(ofLoop: 0) == [])
+        look(bench, began: 2_200, end: 2)
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
+    }
+
+    @Test func `a look in which the leader was silent makes nobody ahead`() async throws {
+        let bench = try IngestBench(loops: 1)
+        look(bench, began: 50)
+        join(bench, 1, since: try ahead(), now: 100)
+        look(bench, began: 200, end: nil)
+        look(bench, began: 2_200, end: nil)
+        #expect(await bench.lines(ofLoop: 0) == [])
+        look(bench, began: 4_200, now: 100 + Ingest.undecidedMilliseconds, end: nil)
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
     }
 
     @Test func `where the broker cannot be asked nobody is refused for being ahead`() async throws {
         let bench = try IngestBench(loops: 1)
         join(bench, 1, since: try ahead(), now: 100)
-        bench.ingest.decide(.earlier, lookBegan: 200, now: 100 + Ingest.undecidedMilliseconds - 1, wallClock: 1_000)
+        bench.ingest.decide(lookBegan: nil, now: 100 + Ingest.undecidedMilliseconds - 1, wallClock: 1_000)
         #expect(bench.ingest.undecided.count == 1)
-        bench.ingest.decide(.earlier, lookBegan: 200, now: 100 + Ingest.undecidedMilliseconds, wallClock: 1_000)
+        bench.ingest.decide(lookBegan: nil, now: 100 + Ingest.undecidedMilliseconds, wallClock: 1_000)
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
     }
 

@@ -41,7 +41,7 @@ struct ResumeRuleTests {
     @Test func `what was let go of a forgotten account refuses whoever may have needed it`() {
         let small = TestHistory { $0.maximumLogBytes = 1_000 }
         small.openWhole()
-        small.history.setEnd(TestHistory.first, 100)
+        small.history.setEnd(TestHistory.first, 100, asked: 1)
         let early = small.fresh(Account("B0"))
         for offset in 0..<20 { small.take(Int64(offset), account: Account("B\(offset)")) }
         #expect(small.history.size.bytes <= 1_000)
@@ -95,7 +95,7 @@ struct ResumeRuleTests {
     @Test func `a node that is behind leaves out what the other one gave`() throws {
         node.openWhole()
         node.take(0)
-        node.history.setEnd(TestHistory.first, 10)
+        node.history.setEnd(TestHistory.first, 10, asked: 1)
         guard case .accepted(let position, let floors) = node.resume(foreign([(TestHistory.first, 5)])) else {
             Issue.record("a node that lags does not refuse")
             return
@@ -117,13 +117,17 @@ struct ResumeRuleTests {
     @Test func `only what lies beyond the broker's end is ahead, and only after a fresh look`() {
         node.openWhole()
         node.take(0)
-        node.history.setEnd(TestHistory.first, 10)
+        node.history.setEnd(TestHistory.first, 10, asked: 1)
         let beyond = foreign([(TestHistory.first, 11)])
         guard case .undecided = node.resume(beyond) else {
             Issue.record("the end may have moved since the last look")
             return
         }
-        #expect(node.refusal(beyond, ends: .now) == .ahead)
+        #expect(node.refusal(beyond, ends: .since(1)) == .ahead)
+        guard case .undecided = node.resume(beyond, ends: .since(2)) else {
+            Issue.record("its leader was not heard since")
+            return
+        }
         #expect(node.refusal(beyond, ends: .unknown) == nil)
         #expect(node.offsets(foreign([(TestHistory.first, 10)])) == [])
         let unknown = foreign([(PartitionName(topic: 0, number: 9), 1)])
@@ -131,7 +135,7 @@ struct ResumeRuleTests {
             Issue.record("the partition may be new")
             return
         }
-        #expect(node.refusal(unknown, ends: .now) == .ahead)
+        #expect(node.refusal(unknown, ends: .since(1)) == .ahead)
     }
 
     @Test func `a cursor from more than a minute in the future is ahead`() {
@@ -145,7 +149,7 @@ struct ResumeRuleTests {
     @Test func `a cursor whose node knew the log only before it was born is of another one`() {
         let born = node.now
         node.history.open(TestHistory.first, start: 0, began: nil, born: born, known: born + 5)
-        node.history.setEnd(TestHistory.first, 100)
+        node.history.setEnd(TestHistory.first, 100, asked: 1)
         node.now += 10_000
         #expect(node.offsets(foreign([(TestHistory.first, 50)], known: born)) == [])
         #expect(node.refusal(foreign([(TestHistory.first, 50)], known: born - 1)) == .epoch)
@@ -155,7 +159,7 @@ struct ResumeRuleTests {
         let noticed = node.now
         node.history.open(
             TestHistory.first, start: 0, began: nil, born: noticed - 5_000, notBefore: noticed - 8_000, known: noticed)
-        node.history.setEnd(TestHistory.first, 100)
+        node.history.setEnd(TestHistory.first, 100, asked: 1)
         #expect(node.refusal(foreign([(TestHistory.first, 9)], known: noticed - 5_001)) == .epoch)
         let late = TestHistory()
         late.history.open(
@@ -204,12 +208,12 @@ struct ResumeRuleTests {
         let cursor = other.fresh()
         node.now += 1_000
         node.history.open(TestHistory.first, start: 0, began: nil, born: node.now, known: node.now)
-        node.history.setEnd(TestHistory.first, 10)
+        node.history.setEnd(TestHistory.first, 10, asked: 1)
         #expect(node.refusal(cursor) == .epoch)
         // A partition that was added to the same topic proves nothing.
         let same = TestHistory()
         same.openWhole(born: other.now)
-        same.history.setEnd(TestHistory.first, 1)
+        same.history.setEnd(TestHistory.first, 1, asked: 1)
         same.history.open(TestHistory.second, start: 0, began: nil, born: node.now, known: node.now)
         #expect(same.offsets(cursor) == [])
     }

@@ -274,7 +274,7 @@ extension HistorySimulation {
             let mayLook = !numbers.isOne(in: 3) && !nodes[node].isOutOfRange(topic)
             if mayLook { nodes[node].look(topic, now: now) }
             answer = nodes[node].history.resume(
-                clients[client].cursor, account: account, now: now, ends: mayLook ? .now : .unknown)
+                clients[client].cursor, account: account, now: now, ends: mayLook ? .since(1) : .unknown)
         }
         tell("client \(client) resumes on \(node): \(answer), \(cursor(of: client))")
         judge(answer, client, node)

@@ -62,7 +62,7 @@ struct SimulatedNode {
         if start > first { began = now - window - 1 } else if start > 0 { began = born ?? now }
         let name = Self.name(partition)
         history.open(name, start: start, began: began, born: born, notBefore: notBefore, known: now)
-        history.setEnd(name, topic.end(of: partition))
+        history.setEnd(name, topic.end(of: partition), asked: 1)
         next.append(start)
     }
 
@@ -104,7 +104,7 @@ struct SimulatedNode {
     mutating func look(_ topic: SimulatedTopic, now: Int64) {
         for partition in topic.logs.indices {
             if partition == next.count { open(partition, topic, start: topic.starts[partition], now: now) }
-            history.setEnd(Self.name(partition), topic.end(of: partition))
+            history.setEnd(Self.name(partition), topic.end(of: partition), asked: 1)
             if !isIgnorant(topic) { history.setKnown(Self.name(partition), at: now) }
         }
         if !isIgnorant(topic) { lastKnown = now }
