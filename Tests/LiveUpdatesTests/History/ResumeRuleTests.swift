@@ -9,11 +9,11 @@ struct ResumeRuleTests {
     /// A cursor as another node with the same epoch would have made it.
     func foreign(
         _ positions: [(PartitionName, Int64)], issue: Int64? = nil, known: Int64? = nil, epoch: UInt32 = 7,
-        account: Account = TestHistory.account, fingerprint: Cursor.Fingerprint? = nil
+        account: Account = TestHistory.account, topicsKnown: Int64? = nil, fingerprint: Cursor.Fingerprint? = nil
     ) -> [UInt8] {
         Cursor(
             epoch: Epoch(number: epoch), accountCheck: Cursor.check(of: account), issue: issue ?? node.now,
-            topicsKnown: nil,
+            topicsKnown: topicsKnown,
             positions: positions.map { Cursor.Position(partition: $0.0, offset: $0.1, known: known ?? node.now) },
             fingerprint: fingerprint
         ).text.bytes
@@ -216,6 +216,40 @@ struct ResumeRuleTests {
         same.history.setEnd(TestHistory.first, 1, asked: 1)
         same.history.open(TestHistory.second, start: 0, began: nil, born: node.now, known: node.now)
         #expect(same.offsets(cursor) == [])
+    }
+
+    @Test(arguments: [
+        // What tells when the log was there first: its first record, or that it was opened, whichever is earlier.
+        (born: 1_000, opened: 4_000, first: 1_000), (born: 4_000, opened: 1_000, first: 1_000),
+        (born: nil, opened: 1_000, first: 1_000),
+    ])
+    func `a cursor that names nothing is of another topic if its node knew all only before this one was there`(
+        born: Int64?, opened: Int64, first: Int64
+    ) {
+        let start = node.now - 5_000
+        node.history.open(
+            TestHistory.first, start: 0, began: nil, born: born.map { start + $0 }, known: start + opened)
+        node.history.setEnd(TestHistory.first, 10, asked: 1)
+        #expect(node.refusal(foreign([], topicsKnown: start + first - 1)) == .epoch)
+        #expect(node.offsets(foreign([], topicsKnown: start + first)) == [])
+        #expect(node.offsets(foreign([], topicsKnown: start + first + 1)) == [])
+        // A cursor may be of a node to which a topic said nothing yet.
+        #expect(node.offsets(foreign([], topicsKnown: nil)) == [])
+    }
+
+    @Test func `of the partitions of a topic the one that was there first decides`() {
+        let start = node.now - 5_000
+        node.history.open(TestHistory.second, start: 0, began: nil, born: start + 500, known: node.now)
+        node.history.open(TestHistory.first, start: 0, began: nil, born: start, known: node.now)
+        node.history.setEnd(TestHistory.first, 10, asked: 1)
+        #expect(node.refusal(foreign([], topicsKnown: start - 1)) == .epoch)
+        #expect(node.offsets(foreign([], topicsKnown: start)) == [])
+        // Each topic has to have been known.
+        node.history.open(
+            PartitionName(topic: 1, number: 0), start: 0, began: nil, born: start + 200, known: node.now)
+        node.history.setEnd(PartitionName(topic: 1, number: 0), 1, asked: 1)
+        #expect(node.refusal(foreign([], topicsKnown: start + 199)) == .epoch)
+        #expect(node.offsets(foreign([], topicsKnown: start + 200)) == [])
     }
 
     @Test func `two nodes that began on an empty topic agree on it`() {
