@@ -10,6 +10,8 @@ struct BrokerReach {
     private var hasToldTrouble = false
     /// Why no broker answers, as far as it was said: librdkafka says most things once, and an outage goes on.
     private var reason: String?
+    /// A broker has answered once: it speaks what we speak.
+    private var hasSpoken = false
     /// Guesses wait until the trouble has lasted.
     private var guesses: [KafkaNotice] = []
 
@@ -17,6 +19,10 @@ struct BrokerReach {
     mutating func sort(
         _ notices: [KafkaNotice], allBrokersDown: Bool, at now: ContinuousClock.Instant
     ) -> [KafkaNotice] {
+        hasSpoken = hasSpoken || heard
+        // From then on a connection that ends too soon was cut: on its way, or by a broker that goes or comes.
+        let notices = hasSpoken ? notices.map(\.withoutGuess) : notices
+        if hasSpoken { guesses = [] }
         var told = notices.filter { !$0.cause.isGuess }
         for guess in notices where guess.cause.isGuess {
             guesses.removeAll { $0.key == guess.key }
@@ -34,7 +40,6 @@ struct BrokerReach {
             downSince = nil
             outageToldAt = nil
             reason = nil
-            guesses = []
         }
         heard = false
         if let downSince, now - downSince >= Consumer.outageDebounce {
@@ -53,4 +58,9 @@ struct BrokerReach {
         guard let reason = trouble[.reason] else { return nil }
         return trouble[.broker].map { "\($0): \(reason)" } ?? reason
     }
+}
+
+extension KafkaNotice {
+    /// What is certain of it.
+    fileprivate var withoutGuess: KafkaNotice { cause.isGuess ? KafkaNotice(.connectionLost, facts) : self }
 }

@@ -46,13 +46,13 @@ extension KafkaCause {
         case .brokerSpeaksNoTLS: "the Kafka broker speaks no TLS on this port; check security.protocol and the port"
         case .brokerSpeaksTLS:
             """
-            the Kafka broker ends our connections at the first request, as a TLS port does to clients without TLS; \
+            the Kafka broker ends our connections at the first request; possibly the port speaks TLS, and we do not: \
             check security.protocol and the port
             """
         case .brokerWantsSASL:
             """
-            the Kafka broker ends our connections right after they open, as a SASL port does to clients that do not \
-            log in; check security.protocol and sasl.mechanism
+            the Kafka broker ends our connections right after they open; possibly it wants a login, and we do not log \
+            in: check security.protocol and sasl.mechanism
             """
         case .topicMissing: "the topic does not exist; it is read as soon as somebody makes it"
         case .topicForbidden: "Kafka does not let us see the topic; grant Describe and Read on it to our user"
@@ -78,12 +78,12 @@ extension KafkaCause {
         case .connectionLost, .linesDropped: .info
         case .recovered, .topicFound, .partitionsAdded: .notice
         case .hostUnknown, .connectionRefused, .noRoute, .requestTimedOut, .allBrokersDown, .partitionWithoutLeader,
-            .positionOutOfRange, .topicMadeAnew, .partitionTrouble, .trouble, .topicGone:
+            .positionOutOfRange, .topicMadeAnew, .partitionTrouble, .trouble, .topicGone, .brokerSpeaksTLS,
+            .brokerWantsSASL:
             .warning
         case .loginRefused, .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName,
-            .clientCertificateRefused, .tlsFailed, .brokerSpeaksNoTLS, .brokerSpeaksTLS, .brokerWantsSASL,
-            .topicMissing,
-            .topicForbidden, .topicUnreadable, .fatal:
+            .clientCertificateRefused, .tlsFailed, .brokerSpeaksNoTLS, .topicMissing, .topicForbidden, .topicUnreadable,
+            .fatal:
             .error
         }
     }
@@ -99,7 +99,7 @@ extension KafkaCause {
         }
     }
 
-    /// Whether librdkafka only guesses: a connection that a broker cut while restarting looks the same.
-    /// Told once the trouble has lasted.
+    /// Whether it is only a guess: a connection that was cut at that moment looks the same, be it by a broker that restarts
+    /// or by a balancer without one. Told once the trouble has lasted, and only before any broker has answered.
     var isGuess: Bool { self == .brokerSpeaksTLS || self == .brokerWantsSASL }
 }

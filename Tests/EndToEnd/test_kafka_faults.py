@@ -72,12 +72,15 @@ def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, listen,
     plain = kafka.bootstrap["plaintext"]
     create_topic(plain, "killed", PARTITIONS)
     running = gateway(plain, kafka__topics=["killed"], limits__broker_grace="1s")
+    # A balancer goes on accepting what it can give to nobody, and ends it.
+    behind_balancer = gateway(kafka.bootstrap["faults"], kafka__topics=["killed"])
     clients = listeners(running, listen)
     writer = write(plain, "killed")
     writer.wait_for_more()
     hurt("kill", "all")
     outage = Outage(running)
-    running.wait_for_log("no Kafka broker can be reached")
+    for node in (running, behind_balancer):
+        node.wait_for_log("no Kafka broker can be reached")
     eventually(lambda: running.readyz()[0] == 503, what="unreadiness after the grace")
     outage.end()
     # Nobody is refused for it.
@@ -89,6 +92,8 @@ def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, listen,
     assert clients[-1][1].texts == [] and clients[-1][1].closed is None
     eventually(lambda: running.readyz()[0] == 200, what="readiness")
     assert len(running.log("Kafka answers again")) == 1
+    # It has answered before: nobody suspects that the settings are wrong.
+    assert not [line for line in behind_balancer.log() if line["level"] == "error" or "possibly" in line["message"]]
 
 
 @pytest.mark.parametrize("harm, heal", [(("pause", "all"), ("resume", "all")),

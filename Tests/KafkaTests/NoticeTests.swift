@@ -25,6 +25,11 @@ import Testing
         (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Connect to ipv4#10.0.0.1:1 failed: Network is unreachable", .noRoute),
         (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Connection setup timed out in state CONNECT (after 30026ms)", .noRoute),
         (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Disconnected (after 600123ms in state UP)", .connectionLost),
+        (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Disconnected (after 3ms in state UP)", .connectionLost),
+        (
+            RD_KAFKA_RESP_ERR__TRANSPORT,
+            "x:1/1: Receive failed: Connection reset by peer (after 3ms in state APIVERSION_QUERY)", .connectionLost
+        ),
         (
             RD_KAFKA_RESP_ERR__TRANSPORT,
             "x:1/1: Disconnected while requesting ApiVersion: might be caused by incorrect security.protocol configuration (connecting to a SSL listener?) or broker version is < 0.10",
@@ -173,15 +178,28 @@ import Testing
         #expect(reach.downSince == nil)
     }
 
-    @Test func `a guess is told only when the trouble lasts`() {
-        let guess = KafkaNotice(.brokerWantsSASL, [(.broker, "a:1")])
+    @Test(arguments: [KafkaCause.brokerSpeaksTLS, .brokerWantsSASL])
+    func `a guess is told only when the trouble lasts, and as one`(_ cause: KafkaCause) {
+        let guess = KafkaNotice(cause, [(.broker, "a:1")])
+        var reach = BrokerReach()
+        #expect(reach.sort([guess, guess], allBrokersDown: true, at: start).isEmpty)
+        #expect(reach.sort([guess], allBrokersDown: true, at: after(2)).isEmpty)
+        #expect(reach.sort([], allBrokersDown: false, at: after(3)).map(\.cause) == [cause, .allBrokersDown])
+        #expect(guess.level == .warning && "\(guess.sentence)".contains("possibly"))
+    }
+
+    @Test(arguments: [KafkaCause.brokerSpeaksTLS, .brokerWantsSASL])
+    func `nothing is guessed once a broker has answered, however often connections are cut`(_ cause: KafkaCause) {
+        let guess = KafkaNotice(cause, [(.broker, "a:1"), (.reason, "Disconnected")])
+        let lost = KafkaNotice(.connectionLost, [(.broker, "a:1"), (.reason, "Disconnected")])
         var reach = BrokerReach()
         #expect(reach.sort([guess], allBrokersDown: true, at: start).isEmpty)
         reach.heard = true
-        #expect(reach.sort([], allBrokersDown: false, at: after(1)).isEmpty)
-        #expect(reach.sort([guess, guess], allBrokersDown: true, at: after(2)).isEmpty)
-        #expect(
-            reach.sort([], allBrokersDown: false, at: after(5)).map(\.cause) == [.brokerWantsSASL, .allBrokersDown])
+        #expect(reach.sort([guess], allBrokersDown: true, at: after(1)) == [lost])
+        for second in 2...30 {
+            let told = reach.sort([guess], allBrokersDown: true, at: after(Double(second)))
+            #expect(told.allSatisfy { $0 == lost || $0.cause == .allBrokersDown }, "second \(second): \(told)")
+        }
     }
 
     @Test func `trouble that was told is said to have ended, however short it was`() {
