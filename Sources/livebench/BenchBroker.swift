@@ -33,12 +33,19 @@ final class BenchBroker: Sendable {
         }
     }
 
-    /// Writes `count` records, one every `interval` µs.
-    func writePaced(_ count: Int, everyMilliseconds interval: UInt64, accounts: [String]) async {
+    /// Writes `count` records, `atOnce` of them every `interval` milliseconds.
+    func writePaced(
+        _ count: Int, atOnce: Int = 1, everyMilliseconds interval: UInt64, accounts: [String]
+    ) async {
         await withCheckedContinuation { done in
-            loop.execute { [source] in source.value.writePaced(count, interval, accounts) { done.resume() } }
+            loop.execute { [source, loop] in
+                source.value.writePaced(count, atOnce, interval, accounts, due: loop.now) { done.resume() }
+            }
         }
     }
+
+    /// The time that the record written last has as its id, in µs.
+    func lastWritten() async -> Int64 { await loop.run { [source] in source.value.lastWritten } }
 
     func stop() { loop.stop() }
 
@@ -48,6 +55,7 @@ final class BenchBroker: Sendable {
         private let cluster: MockCluster
         private let producer: Producer
         private var written = 0
+        private(set) var lastWritten: Int64 = 0
 
         init(loop: EventLoop) throws(KafkaError) {
             self.loop = loop
@@ -55,16 +63,28 @@ final class BenchBroker: Sendable {
             try cluster.createTopic(BenchBroker.topic, partitions: BenchBroker.partitions)
             bootstrap = cluster.bootstrap
             producer = try Producer(brokers: bootstrap)
+            try introduce(producer)
+        }
+
+        /// A producer asks for a topic's leaders at its first record, and has them up to a second later: that is no
+        /// latency of the gateway. The account is nobody's.
+        private func introduce(_ producer: Producer) throws(KafkaError) {
+            for partition in 0..<BenchBroker.partitions {
+                _ = try producer.produce(
+                    topic: BenchBroker.topic, partition: Int32(partition),
+                    value: BenchEvent.record(account: "NOBODY", at: BenchEvent.now()))
+            }
+            _ = producer.flush(within: 10_000)
         }
 
         private func write(_ accounts: [String]) -> Bool {
             let account = accounts[written % accounts.count]
-            let key = Array(account.utf8)
-            guard
-                (try? producer.produce(topic: BenchBroker.topic, key: key, value: BenchEvent.record(account: account)))
-                    == true
+            let now = BenchEvent.now()
+            let value = BenchEvent.record(account: account, at: now)
+            guard (try? producer.produce(topic: BenchBroker.topic, key: Array(account.utf8), value: value)) == true
             else { return false }
             written += 1
+            lastWritten = now
             return true
         }
 
@@ -76,11 +96,18 @@ final class BenchBroker: Sendable {
             loop.schedule(afterMilliseconds: 1) { [self] in writeAll(left, accounts, done) }
         }
 
-        func writePaced(_ count: Int, _ interval: UInt64, _ accounts: [String], _ done: @escaping () -> Void) {
+        /// `due` is when this part was to be written, in ms of the loop: what is late does not delay what follows.
+        func writePaced(
+            _ count: Int, _ atOnce: Int, _ interval: UInt64, _ accounts: [String], due: UInt64,
+            _ done: @escaping () -> Void
+        ) {
             guard count > 0 else { return done() }
-            _ = write(accounts)
+            var left = count
+            while left > max(0, count - atOnce), write(accounts) { left -= 1 }
             producer.poll()
-            loop.schedule(afterMilliseconds: interval) { [self] in writePaced(count - 1, interval, accounts, done) }
+            loop.schedule(at: due + interval) { [self] in
+                writePaced(left, atOnce, interval, accounts, due: due + interval, done)
+            }
         }
     }
 }

@@ -12,10 +12,29 @@ final class BenchClient {
         case ended
     }
 
+    /// What it does with what comes.
+    enum Attention {
+        case counts
+        /// Reads and looks at nothing. What it counts afterwards begins with a whole frame only if nothing was under way.
+        case discards
+        /// Reads nothing: the kernel's buffers fill, and then the gateway's socket does.
+        case stops
+    }
+
+    /// What it was given.
+    struct Tally {
+        var events = 0
+        var resyncs = 0
+        /// The newest event's time, in µs.
+        var last: Int64 = 0
+    }
+
     private unowned let crowd: Crowd
     private let request: [UInt8]
     private var phase = Phase.handshake(ResponseParser())
     private var transport: Transport<BenchClient>?
+    private(set) var tally = Tally()
+    private var attention = Attention.counts
     private var receiver = WebSocketReceiver(role: .client, limits: BenchClient.limits)
 
     /// Thin events are below 1 KiB; the rest is what every receiver must have.
@@ -36,7 +55,15 @@ final class BenchClient {
         }
     }
 
+    func turn(_ attention: Attention) {
+        self.attention = attention
+        tally = Tally()
+        if attention == .stops { transport?.pauseReading() } else { transport?.resumeReading() }
+    }
+
     func close() { transport?.close(afterFlush: false) }
+
+    var hasEnded: Bool { if case .ended = phase { true } else { false } }
 
     private func receiveAnswer(_ bytes: Span<UInt8>, _ parser: ResponseParser) {
         var parser = parser
@@ -56,12 +83,32 @@ final class BenchClient {
         receiver.receive(bytes, now: crowd.loop.now, into: &crowd.events)
         for event in crowd.events {
             switch event {
-            case .message(_, let payload): crowd.clientReceived(payload)
+            case .message(_, let payload): take(payload)
+            case .ping(let payload): answer(ping: payload)
             case .close(let code, _): return fail("closed with \(code.map { "\($0.rawValue)" } ?? "no code")")
             case .failed(let error): return fail("\(error)")
-            case .discarded, .ping, .pong: break
+            case .discarded, .pong: break
             }
         }
+    }
+
+    private static let resyncMark = Array(#"{"resync""#.utf8)
+
+    private func take(_ payload: [UInt8]) {
+        if let time = BenchEvent.microseconds(in: payload) {
+            tally.events += 1
+            tally.last = time
+            crowd.clientReceived(at: time)
+        } else if payload.starts(with: Self.resyncMark) {
+            tally.resyncs += 1
+        }
+    }
+
+    private func answer(ping payload: [UInt8]) {
+        var frame: [UInt8] = []
+        // Masked with what nobody between these two processes can be misled by.
+        FrameEncoder.append(.pong, payload: payload.span, mask: MaskKey(0x5EED_5EED), to: &frame)
+        transport?.write(frame)
     }
 
     private func fail(_ reason: String) {
@@ -77,7 +124,7 @@ extension BenchClient: TransportOwner {
     func transportReceived(_ bytes: Span<UInt8>) {
         switch phase {
         case .handshake(let parser): receiveAnswer(bytes, parser)
-        case .open: receiveFrames(bytes)
+        case .open: if attention != .discards { receiveFrames(bytes) }
         case .ended: break
         }
     }

@@ -9,9 +9,9 @@ enum BenchEvent {
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
-    static func record(account: String) -> [UInt8] {
+    static func record(account: String, at time: Int64) -> [UInt8] {
         Array(
-            #"{"account_id":"\#(account)","entity":"incidents::incident","id":"\#(now())","type":"updated"}"#.utf8)
+            #"{"account_id":"\#(account)","entity":"incidents::incident","id":"\#(time)","type":"updated"}"#.utf8)
     }
 
     private static let idMark = Array(#""id":""#.utf8)

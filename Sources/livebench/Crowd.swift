@@ -99,12 +99,36 @@ final class Crowd {
         if received >= count { finishWaiting() }
     }
 
-    func clientReceived(_ payload: [UInt8]) {
+    /// An event, with the time at which it was made, in µs.
+    func clientReceived(at time: Int64) {
         received += 1
-        if let sent = BenchEvent.microseconds(in: payload) {
-            latencies.append(UInt32(clamping: BenchEvent.now() - sent))
-        }
+        latencies.append(UInt32(clamping: BenchEvent.now() - time))
         if let awaited, received >= awaited.received { finishWaiting() }
+    }
+
+    /// The latencies since the last call, in µs.
+    func takeLatencies() -> [UInt32] {
+        defer { latencies = [] }
+        return latencies
+    }
+
+    // MARK: - Attention
+
+    func turn(_ attention: BenchClient.Attention) {
+        for client in clients { client.turn(attention) }
+    }
+
+    var tallies: [BenchClient.Tally] { clients.map(\.tally) }
+
+    /// Tells whether each client that is still connected has the event of that time, as soon as they have or the time is
+    /// up.
+    func await(lastEvent time: Int64, withinMilliseconds limit: UInt64, _ done: @escaping (Bool) -> Void) {
+        let isOver = clients.allSatisfy { $0.hasEnded || $0.tally.last >= time }
+        guard !isOver, limit > 0 else { return done(isOver) }
+        let pause = min(100, limit)
+        loop.schedule(afterMilliseconds: pause) { [self] in
+            self.await(lastEvent: time, withinMilliseconds: limit - pause, done)
+        }
     }
 
     private func finishWaiting() {
@@ -130,6 +154,8 @@ struct CrowdPlan: Sendable {
     let security: TransportSecurity
     /// Tokens, one an account, given to connections in turn; empty for the anonymous account.
     let tokens: [String]
+    /// Whether clients ask for cursors, and are told to resync where others are closed.
+    var withCursors = false
 
     /// A loopback address has 28,000 free ports; connections are spread over several.
     func address(_ index: Int) -> SocketAddress {
@@ -138,7 +164,8 @@ struct CrowdPlan: Sendable {
 
     func request(_ index: Int) -> [UInt8] {
         // The key's value is nobody's concern here; RFC 6455 wants it fresh for caches in between, and there is none.
-        var text = "GET /live/v1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        var text = "GET /live/v1\(withCursors ? "?with=at" : "") HTTP/1.1\r\nHost: localhost\r\n"
+        text += "Upgrade: websocket\r\nConnection: Upgrade\r\n"
         text += "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
         if !tokens.isEmpty { text += "Authorization: Bearer \(tokens[index % tokens.count])\r\n" }
         return Array((text + "\r\n").utf8)

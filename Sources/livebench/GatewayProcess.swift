@@ -20,8 +20,12 @@ final class GatewayProcess {
 
     /// Starts it and waits until it lets clients in.
     ///
-    /// - Parameter program: the path of `livegate`.
-    init(program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool) throws {
+    /// - Parameters:
+    ///   - program: the path of `livegate`.
+    ///   - pings: whether clients are pinged as they are by default, or not at all for the time of a run.
+    init(
+        program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool, pings: Bool
+    ) throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("livebench-\(getpid())-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         port = try Self.freePort()
@@ -32,7 +36,7 @@ final class GatewayProcess {
             loops: \(loops)
             kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '10'}}
             events: {preset: rails}
-            limits: {max_pending_bytes: 64MiB, ping_interval: 1h}
+            limits: {ping_interval: \(pings ? "25s" : "1h")}
             log: {level: warning}
 
             """

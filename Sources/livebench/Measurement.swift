@@ -10,6 +10,12 @@ struct Measurement: Sendable {
     private(set) var deliveriesPerSecond: Double?
     /// The server's, in µs; its share of reading Kafka included.
     private(set) var cpuPerDelivery: Double?
+    /// What idle connections cost the server, in percent of a core.
+    private(set) var idlePercent: Double?
+    /// Of a run in which clients stop.
+    var stopping: StoppingOutcome?
+    /// Events that were to arrive.
+    var expected: Int
     private(set) var received = 0
     /// From produce to receive, in ms: 50th, 99th and 99.9th percentile.
     private(set) var latencies: [Double] = []
@@ -17,6 +23,7 @@ struct Measurement: Sendable {
 
     init(_ scenario: Scenario) {
         self.scenario = scenario
+        expected = scenario.deliveries
     }
 
     mutating func handshakes(
@@ -36,19 +43,34 @@ struct Measurement: Sendable {
         cpuPerDelivery = Double(after.cpuMicroseconds - before.cpuMicroseconds) / count
     }
 
+    mutating func idled(from before: GatewayProcess.Usage, to after: GatewayProcess.Usage, microseconds: Int64) {
+        idlePercent = Double(after.cpuMicroseconds - before.cpuMicroseconds) * 100 / Double(max(1, microseconds))
+    }
+
     mutating func take(_ outcome: Crowd.Outcome) {
         opened = outcome.opened
         received = outcome.received
         failures = outcome.failures
-        let sorted = outcome.latencies.sorted()
-        guard !sorted.isEmpty else { return }
-        latencies = [0.5, 0.99, 0.999].map { share in
-            Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * share))]) / 1000
-        }
+        latencies = Self.percentiles(outcome.latencies, [0.5, 0.99, 0.999])
+    }
+
+    /// Of those who read on everything counts, of the others that they came and were not lost.
+    mutating func take(_ readers: Crowd.Outcome, and stoppers: Crowd.Outcome) {
+        take(readers)
+        opened += stoppers.opened
+        failures.merge(stoppers.failures, uniquingKeysWith: +)
+    }
+
+    /// In ms; none of nothing.
+    static func percentiles(_ microseconds: [UInt32], _ shares: [Double]) -> [Double] {
+        let sorted = microseconds.sorted()
+        guard !sorted.isEmpty else { return [] }
+        return shares.map { Double(sorted[min(sorted.count - 1, Int(Double(sorted.count) * $0))]) / 1000 }
     }
 
     /// Whether everything that was to arrive did.
     var isComplete: Bool {
-        failures.isEmpty && opened == scenario.connections && received == scenario.deliveries
+        failures.isEmpty && opened == scenario.connections && received == expected
+            && stopping?.broken ?? 0 == 0
     }
 }

@@ -23,9 +23,26 @@ struct Report {
             text += "\n"
         }
         for measurement in measurements {
+            text += remarks(measurement)
             for (reason, count) in measurement.failures.sorted(by: { $0.key < $1.key }) {
                 text += "\(measurement.scenario.name): \(count) × \(reason)\n"
             }
+        }
+        return text
+    }
+
+    /// What has no column.
+    private func remarks(_ measurement: Measurement) -> String {
+        let name = measurement.scenario.name
+        var text = ""
+        if let percent = measurement.idlePercent {
+            text += "\(name): \(number(percent, 2)) % of a core for pings and their answers\n"
+        }
+        if let outcome = measurement.stopping {
+            text += "\(name): p99 of those who read \(number(outcome.before, 1)) ms before, "
+            text += "\(number(outcome.meanwhile, 1)) ms while others stopped; these cost "
+            text += "\(number(outcome.bytesEach, 0)) bytes each at most; \(outcome.complete) ended complete, "
+            text += "\(outcome.resynced) with a resync, \(outcome.broken) with neither\n"
         }
         return text
     }
@@ -55,6 +72,15 @@ struct Report {
                 fields.append("\"deliveries_per_second\":\(number(rate, 1))")
             }
             if let cpu = measurement.cpuPerDelivery { fields.append("\"cpu_us_per_delivery\":\(number(cpu, 3))") }
+            if let percent = measurement.idlePercent { fields.append("\"cpu_percent_idle\":\(number(percent, 3))") }
+            if let outcome = measurement.stopping {
+                fields += [
+                    "\"p99_ms_before\":\(number(outcome.before, 3))",
+                    "\"p99_ms_meanwhile\":\(number(outcome.meanwhile, 3))",
+                    "\"bytes_each_stopped\":\(number(outcome.bytesEach, 0))", "\"ended_complete\":\(outcome.complete)",
+                    "\"ended_with_resync\":\(outcome.resynced)", "\"ended_broken\":\(outcome.broken)",
+                ]
+            }
             for (name, value) in zip(["p50", "p99", "p99_9"], measurement.latencies) {
                 fields.append("\"latency_ms_\(name)\":\(number(value, 3))")
             }

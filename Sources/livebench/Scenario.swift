@@ -1,16 +1,20 @@
 import Reactor
-import TLS
-import Transport
 
 /// One row of the table: a crowd, what is written, and what comes of it.
 struct Scenario: Sendable {
     enum Load: Sendable {
         /// Nothing but the connections.
         case idle
+        /// Nothing but pings, every 25 s a connection, and their answers.
+        case pinged(seconds: Int)
         /// As fast as the broker takes them.
         case saturating(events: Int)
         /// One event every so many milliseconds.
         case paced(events: Int, everyMilliseconds: UInt64)
+        /// A steady stream, of which most of the clients stop reading.
+        case stopping(StoppingPlan)
+
+        var isPinged: Bool { if case .pinged = self { true } else { false } }
     }
 
     let name: String
@@ -25,6 +29,8 @@ struct Scenario: Sendable {
         return [
             Scenario(name: "idle", connections: connections, accounts: 1, isSecure: false, load: .idle),
             Scenario(name: "idle tls", connections: tenth * 5, accounts: 1, isSecure: true, load: .idle),
+            Scenario(
+                name: "pinged", connections: connections, accounts: 1, isSecure: false, load: .pinged(seconds: 50)),
             Scenario(
                 name: "saturating", connections: tenth, accounts: 1, isSecure: false, load: .saturating(events: 1000)),
             Scenario(
@@ -42,69 +48,53 @@ struct Scenario: Sendable {
             Scenario(
                 name: "gentle 5/s", connections: connections, accounts: 1, isSecure: false,
                 load: .paced(events: 50, everyMilliseconds: 200)),
+            Scenario(
+                name: "stopping", connections: tenth + StoppingPlan.readers, accounts: 1, isSecure: false,
+                load: .stopping(StoppingPlan(clients: tenth))),
         ]
     }
 
     var deliveries: Int {
         switch load {
-        case .idle: 0
+        case .idle, .pinged: 0
         case .saturating(let events), .paced(let events, _): events * (connections / accounts)
+        case .stopping(let plan): plan.events * StoppingPlan.readers
         }
     }
 
     func run(program: String, loops: Int) async throws -> Measurement {
-        let broker = try await BenchBroker.start()
-        defer { broker.stop() }
-        let tokens = accounts == 1 ? [] : (0..<accounts).map { BenchToken(account: "ACC\($0)") }
-        let server = try GatewayProcess(
-            program: program, brokers: broker.bootstrap, topic: BenchBroker.topic, loops: loops, tokens: tokens,
-            isSecure: isSecure)
-        defer { server.stop() }
-        let loop = try EventLoop(label: "crowd")
-        defer { loop.stop() }
-        let plan = CrowdPlan(
-            connections: connections, port: server.port, security: try security(), tokens: tokens.map(\.text))
-        let crowd = await loop.run { LoopBound(Crowd(plan, loop: loop), loop: loop) }
+        let bench = try await Bench(self, program: program, loops: loops)
+        defer { bench.stop() }
+        if case .stopping(let plan) = load { return try await stop(plan, on: bench) }
         var measurement = Measurement(self)
-
-        let empty = try server.usage()
-        let openedAt = BenchEvent.now()
-        await withCheckedContinuation { done in loop.execute { crowd.value.open { done.resume() } } }
-        let full = try server.usage()
-        measurement.handshakes(from: empty, to: full, microseconds: BenchEvent.now() - openedAt)
-
-        let names = tokens.isEmpty ? [BenchToken.onlyAccount] : tokens.map(\.account)
-        if let microseconds = await write(to: broker, accounts: names, crowd) {
-            measurement.deliveries(from: full, to: try server.usage(), microseconds: microseconds)
+        let crowd = try await open(on: bench, into: &measurement)
+        let full = try bench.server.usage()
+        let startedAt = BenchEvent.now()
+        switch load {
+        case .idle, .stopping: break
+        case .pinged(let seconds):
+            try await Task.sleep(for: .seconds(seconds))
+            measurement.idled(from: full, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
+        case .saturating(let events): await bench.broker.writeAll(events, accounts: bench.accounts)
+        case .paced(let events, let interval):
+            await bench.broker.writePaced(events, everyMilliseconds: interval, accounts: bench.accounts)
         }
-        let outcome = await loop.run { () -> Crowd.Outcome in
-            defer { crowd.value.close() }
-            return crowd.value.outcome
+        if deliveries > 0 {
+            await crowd.await(deliveries)
+            measurement.deliveries(from: full, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
         }
-        measurement.take(outcome)
+        measurement.take(await crowd.close())
         return measurement
     }
 
-    private func security() throws -> TransportSecurity {
-        guard isSecure else { return .plain }
-        // The certificate was made for this run; what is measured is the server's side.
-        return .client(try TLSContext.client(TLSClientSettings(verifies: false)), name: "localhost")
-    }
-
-    /// Writes the load and waits for it; answers how long both took, in µs, or nil when there is none.
-    private func write(to broker: BenchBroker, accounts: [String], _ crowd: LoopBound<Crowd>) async -> Int64? {
+    /// Opens the whole crowd, and measures what that costs.
+    private func open(on bench: Bench, into measurement: inout Measurement) async throws -> LoopBound<Crowd> {
+        let crowd = try await bench.crowd(connections)
+        let empty = try bench.server.usage()
         let startedAt = BenchEvent.now()
-        switch load {
-        case .idle: return nil
-        case .saturating(let events): await broker.writeAll(events, accounts: accounts)
-        case .paced(let events, let interval):
-            await broker.writePaced(events, everyMilliseconds: interval, accounts: accounts)
-        }
-        await withCheckedContinuation { done in
-            crowd.loop.execute {
-                crowd.value.await(deliveries, withinMilliseconds: Crowd.patienceMilliseconds) { done.resume() }
-            }
-        }
-        return BenchEvent.now() - startedAt
+        await crowd.open()
+        measurement.handshakes(
+            from: empty, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
+        return crowd
     }
 }

@@ -1,0 +1,70 @@
+import Reactor
+import TLS
+import Transport
+
+/// What one run stands on: broker, gateway, and crowds that connect to it.
+final class Bench {
+    let broker: BenchBroker
+    let server: GatewayProcess
+    private let tokens: [BenchToken]
+    private let isSecure: Bool
+    private var loops: [EventLoop] = []
+
+    init(_ scenario: Scenario, program: String, loops: Int) async throws {
+        broker = try await BenchBroker.start()
+        tokens = scenario.accounts == 1 ? [] : (0..<scenario.accounts).map { BenchToken(account: "ACC\($0)") }
+        isSecure = scenario.isSecure
+        do {
+            server = try GatewayProcess(
+                program: program, brokers: broker.bootstrap, topic: BenchBroker.topic, loops: loops, tokens: tokens,
+                isSecure: isSecure, pings: scenario.load.isPinged)
+        } catch {
+            broker.stop()
+            throw error
+        }
+    }
+
+    func stop() {
+        for loop in loops { loop.stop() }
+        server.stop()
+        broker.stop()
+    }
+
+    /// The accounts that are written to, in turn.
+    var accounts: [String] { tokens.isEmpty ? [BenchToken.onlyAccount] : tokens.map(\.account) }
+
+    /// A crowd on a loop of its own, not connected yet.
+    func crowd(_ connections: Int, withCursors: Bool = false) async throws -> LoopBound<Crowd> {
+        let loop = try EventLoop(label: "crowd")
+        loops.append(loop)
+        // The certificate was made for this run; what is measured is the server's side.
+        let security: TransportSecurity =
+            isSecure ? .client(try TLSContext.client(TLSClientSettings(verifies: false)), name: "localhost") : .plain
+        let plan = CrowdPlan(
+            connections: connections, port: server.port, security: security, tokens: tokens.map(\.text),
+            withCursors: withCursors)
+        return await loop.run { LoopBound(Crowd(plan, loop: loop), loop: loop) }
+    }
+}
+
+extension LoopBound<Crowd> {
+    /// Opens every connection.
+    func open() async {
+        await withCheckedContinuation { done in loop.execute { value.open { done.resume() } } }
+    }
+
+    /// Waits until so many events have been received in all, or for ``Crowd/patienceMilliseconds``.
+    func await(_ count: Int) async {
+        await withCheckedContinuation { done in
+            loop.execute { value.await(count, withinMilliseconds: Crowd.patienceMilliseconds) { done.resume() } }
+        }
+    }
+
+    /// Closes the crowd; answers what it has seen.
+    func close() async -> Crowd.Outcome {
+        await loop.run {
+            defer { value.close() }
+            return value.outcome
+        }
+    }
+}
