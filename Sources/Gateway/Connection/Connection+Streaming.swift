@@ -177,8 +177,13 @@ extension Connection {
         schedulePulse(after: UInt64.random(in: 0...interval))
     }
 
+    /// Up to a 64th of the interval later, at an instant that others share: pings of many leave in one tick, and one
+    /// wake of the loop serves them all.
     private func schedulePulse(after delay: UInt64) {
-        pulse = node.loop.schedule(afterMilliseconds: delay) { [weak self] in self?.pulseIsDue() }
+        let share = max(1, node.policy.pingIntervalMilliseconds / 64)
+        let grain = UInt64(1) << (63 - UInt64(share.leadingZeroBitCount))
+        let due = (node.loop.now + delay + grain - 1) & ~(grain - 1)
+        pulse = node.loop.schedule(at: due) { [weak self] in self?.pulseIsDue() }
     }
 
     private func pulseIsDue() {
