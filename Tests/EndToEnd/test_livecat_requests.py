@@ -1,7 +1,6 @@
 """What livecat asks a server for, and where it goes."""
 
 import base64
-import os
 import socket
 
 import pytest
@@ -34,12 +33,12 @@ def test_ipv6_addresses(peer, run_livecat):
     assert server.field("Host") == [f"[::1]:{server.port}"]
 
 
-def test_unix_sockets(peer, run_livecat, tmp_path):
+def test_unix_sockets(peer, run_livecat, tmp_path, monkeypatch):
     path = tmp_path / "socket"
     server = peer(greet("one"), path=path)
     assert run_livecat(f"ws+unix:{path}:/live/v1?x=1")[:2] == (0, b"one\n")
     assert server.heads[0].startswith("GET /live/v1?x=1 HTTP/1.1\r\n") and server.field("Host") == ["localhost"]
-    os.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)
     assert run_livecat("ws+unix:socket")[:2] == (0, b"one\n")
 
 

@@ -1,5 +1,4 @@
 import CLinux
-import Glibc
 import HTTP
 
 /// The wall clock as a loop sees it: read at most once a tick, and the text of `Date` made at most once a second.
@@ -16,7 +15,8 @@ struct WallClock {
     mutating func seconds(_ tick: UInt64) -> Int64 {
         if self.tick != tick {
             self.tick = tick
-            now = Int64(time(nil))
+            // time(2) may lag behind by a tick of the kernel: a token would be good for that long after its end.
+            now = Self.milliseconds / 1000
         }
         return now
     }
