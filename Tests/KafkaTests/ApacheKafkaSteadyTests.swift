@@ -19,11 +19,15 @@ extension AgainstApacheKafka {
                     ("min.compaction.lag.ms", "0"), ("max.compaction.lag.ms", "300"),
                 ]
                 return switch self {
-                case .retention: [("segment.ms", "300"), ("retention.ms", "1000")]
+                case .retention: [("segment.ms", "300"), ("retention.ms", retentionMilliseconds)]
                 case .compaction: compacted
                 default: []
                 }
             }
+
+            /// A reader that is behind by more loses records, and says so: in ten minutes a busy machine makes it wait for
+            /// longer than in ten seconds.
+            private var retentionMilliseconds: String { seconds > 60 ? "20000" : "3000" }
 
             var isTransactional: Bool { self == .transactions }
 
@@ -53,7 +57,7 @@ extension AgainstApacheKafka {
             let end = ContinuousClock.now + .seconds(Self.seconds)
             reading.keepsEntries = false
             _ = reading.run(within: .seconds(Self.seconds + 1)) { _ in .now > end }
-            #expect(reading.events.isEmpty)
+            #expect(reading.events.isEmpty, "\(reading.notices.filter { $0.level >= .warning }) of \(names)")
             for writer in writers { try writer.end() }
             // And then nothing is written for a while, and the rest is removed.
             _ = reading.run(within: .seconds(4)) { !$0.events.isEmpty }
@@ -62,7 +66,8 @@ extension AgainstApacheKafka {
             let isKnown = reading.run { $0.consumer.partitionFacts.allSatisfy { $0.known > later } }
             #expect(isKnown, "each log is known still: \(reading.consumer.partitionFacts)")
             #expect(!reading.isStalled)
-            #expect(reading.recordCount > 100 * names.count, "\(reading.recordCount) records were read")
+            #expect(reading.recordCount > 100 * names.count)
+            print("\(reading.recordCount) records were read of logs that stay what they are")
         }
     }
 }
