@@ -9,7 +9,7 @@ package struct PartitionFacts: Sendable, Equatable {
     package var began: Int64?
     /// Time stamp of the first record that the log is known to have had, never later than the moment of reading it.
     package var born: Int64
-    /// The last moment at which another log was known to have the name; nil where none is remembered.
+    /// Until then another log was known to have the name; nil where none is remembered.
     package var notBefore: Int64?
     /// The last moment at which the log was known to be the one that is read; `Int64.min` if it never was.
     package var known: Int64

@@ -104,7 +104,9 @@ struct PartitionHistory {
         guard let known = topics[index].partitions[partition] else { return }
         var opening = opening
         opening.turn = known.turn
-        opening.bornFloor = topics[index].lastKnown
+        // What was known at that moment itself was the one that is gone.
+        let lastKnown = topics[index].lastKnown
+        opening.bornFloor = lastKnown == .min ? .min : lastKnown + 1
         opening.born = max(opening.born, opening.bornFloor)
         topics[index].partitions[partition]?.opening = opening
         topics[index].partitions[partition]?.check = AnchorCheck(opening)

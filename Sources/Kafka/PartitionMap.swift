@@ -63,6 +63,6 @@ package struct Opening: Sendable, Equatable {
     /// Whether the first record is yet to be read by the consumer itself, which then knows better about `born`, and
     /// about `began` unless that is nil.
     var isAtLogStart = false
-    /// Not earlier than this, whatever the first record says: then the log before this one was still there.
+    /// Not earlier than this, whatever the first record says: just before, the log before this one was still there.
     var bornFloor = Int64.min
 }

@@ -5,7 +5,7 @@ extension History {
     /// - `began`: all records with later time stamps will be read; nil when `start` is the log's very first offset.
     /// - `born`: the time stamp of the log's first record, never later than its reading; nil while there is no record.
     ///   An event that is the first record says it itself, of another record ``readFirst(_:timestamp:now:)`` has to.
-    /// - `notBefore`: where the topic was found made anew, the last moment at which the old one was known.
+    /// - `notBefore`: where the topic was found made anew, the moment after the last one at which the old one was known.
     /// - `known`: when the log was last known to be this one.
     ///
     /// One that is open stays as it is, until a ``reset()``.

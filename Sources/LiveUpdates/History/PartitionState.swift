@@ -7,7 +7,7 @@ struct PartitionState {
     let began: Int64?
     /// The time stamp of the first record, never later than its reading; nil while there is none.
     var born: Int64?
-    /// Another log had its name up to this moment at least; nil where none is remembered.
+    /// Another log had its name until this moment at least; nil where none is remembered.
     let notBefore: Int64?
     /// When the log was last known to be the one that is read.
     var known: Int64
