@@ -12,15 +12,23 @@ package final class Administrator {
             RD_KAFKA_PRODUCER, [("client.id", "livegate-admin")] + properties + [("bootstrap.servers", brokers)])
     }
 
+    /// `replicas` are the nodes that hold each partition, the one that leads it first; if empty, the cluster chooses
+    /// `replication` of them.
     package func createTopic(
-        _ name: String, partitions: Int = 1, replication: Int = 1, settings: [(String, String)] = []
+        _ name: String, partitions: Int = 1, replication: Int = 1, replicas: [Int32] = [],
+        settings: [(String, String)] = []
     ) throws(KafkaError) {
         var text = [CChar](repeating: 0, count: 512)
-        var topic = unsafe rd_kafka_NewTopic_new(name, Int32(partitions), Int32(replication), &text, text.count)
+        let copies = replicas.isEmpty ? Int32(replication) : -1
+        var topic = unsafe rd_kafka_NewTopic_new(name, Int32(partitions), copies, &text, text.count)
         guard unsafe topic != nil else {
             throw .request(what: "create topic \(name)", code: "_INVALID_ARG", reason: string(from: text))
         }
         defer { unsafe rd_kafka_NewTopic_destroy(topic) }
+        var nodes = replicas
+        for partition in 0..<Int32(replicas.isEmpty ? 0 : partitions) {
+            unsafe rd_kafka_NewTopic_set_replica_assignment(topic, partition, &nodes, nodes.count, &text, text.count)
+        }
         for (name, value) in settings { unsafe rd_kafka_NewTopic_set_config(topic, name, value) }
         try unsafe request("create topic \(name)") { options, queue in
             unsafe rd_kafka_CreateTopics(client.pointer, &topic, 1, options, queue)

@@ -121,6 +121,9 @@ extension Consumer {
                 // The log is the one that refused the position: it was not the log's fault, so once more.
                 if state.refused != nil { retry(partition.number, topic: index, &changes) }
             }
+            if let kept = partition.handoverKept, kept == state.anchor.handover {
+                topics[index].partitions[number].anchor.handover = nil
+            }
             if let gone = partition.witnessGone { topics[index].partitions[number].anchor.replaceWitness(gone) }
         }
     }

@@ -13,6 +13,7 @@ extension Consumer {
         if topics[index].partitions[Int(number)].opening?.isAtLogStart == true {
             learnFirst(timestamp, topic: index, partition: number)
         }
+        topics[index].partitions[Int(number)].anchor.come(from: unsafe rd_kafka_message_broker_id(message))
         topics[index].partitions[Int(number)].anchor.witness(timestamp, at: offset)
         if topics[index].partitions[Int(number)].anchor.first == nil {
             topics[index].partitions[Int(number)].anchor.first = unsafe RecordMark(message)

@@ -99,13 +99,14 @@ package final class Consumer {
         return count
     }
 
-    /// Whether the next message of the batch is of another partition, or no record, or there is none.
+    /// Whether the next message of the batch is of another partition or another node, or no record, or there is none.
     private func isLastOfRun(_ position: Int, _ count: Int) -> Bool {
         guard position + 1 < count, let message = unsafe batch[position], let next = unsafe batch[position + 1] else {
             return true
         }
         return unsafe next.pointee.partition != message.pointee.partition || next.pointee.rkt != message.pointee.rkt
             || next.pointee.err != RD_KAFKA_RESP_ERR_NO_ERROR
+            || rd_kafka_message_broker_id(next) != rd_kafka_message_broker_id(message)
     }
 
     /// Which of our topics it is; consecutive records are mostly of one.

@@ -23,6 +23,23 @@ package struct LogAnchor: Sendable, Equatable {
     var first: RecordMark?
     /// The record that was read last: compaction keeps it longer than any other.
     var last: RecordMark?
+    /// The node that it came from.
+    private var node: Int32?
+    /// The record that was read last before those of another node, until that one was found to have it too. Should the
+    /// next change come before, only the first is looked into.
+    var handover: RecordMark?
+
+    init(next: Int64, newest: Witness? = nil, last: RecordMark? = nil) {
+        self.next = next
+        self.newest = newest
+        self.last = last
+    }
+
+    /// Takes in which node a record comes from, before it is the last one.
+    mutating func come(from node: Int32) {
+        if let before = self.node, before != node, handover == nil { handover = last }
+        self.node = node
+    }
 
     /// Takes in the time stamp of a record.
     mutating func witness(_ timestamp: Int64, at offset: Int64) {

@@ -15,6 +15,8 @@ package struct PartitionMap: Sendable, Equatable {
         package var known: Int64?
         /// The record that had the newest time stamp and is in the log no longer: another one is to take its place.
         var witnessGone: Int64?
+        /// The record before those of another node, which that one has too, or may have had.
+        var handoverKept: RecordMark?
     }
 
     package struct Topic: Sendable, Equatable {

@@ -9,6 +9,7 @@ extension Scout {
         var questions: (floor: Int64?, witness: Int64?)
         var answers: AnchorCheck.Answers
         var verdict = AnchorCheck.Verdict.open
+        var isHandoverKept = false
     }
 
     /// Checks whether the logs are those that the consumer reads, as far as their leaders have answered.
@@ -33,6 +34,7 @@ extension Scout {
             }
         }
         judgeRefused(&checks, until: deadline, &memory)
+        if !memory.isEmbedded { judgeHandovers(&checks, until: deadline) }
         settle(&checks, until: deadline, now: now, &memory)
         conclude(checks, now: now, &map, &memory)
     }
@@ -92,6 +94,28 @@ extension Scout {
         }
     }
 
+    /// Reads once more what was read last from the node before. Whoever leads without having had it has another record
+    /// there, or will have; and nothing else need show it, where all that is missing was read after the last look and
+    /// the log was longer than our position before the first fetch.
+    private func judgeHandovers(_ checks: inout [Check], until deadline: ContinuousClock.Instant) {
+        let chosen = checks.indices.filter { checks[$0].reading.anchor.handover != nil }
+        guard !chosen.isEmpty else { return }
+        let marks = chosen.map { checks[$0].reading.anchor.handover! }
+        let found = side.records(
+            at: zip(chosen, marks).map { index, mark in
+                let place = checks[index].place
+                return SideClient.Place(
+                    topic: topicName(place.topic), partition: place.partition, offset: mark.offset)
+            }, until: deadline)
+        for ((index, mark), answer) in zip(zip(chosen, marks), found) {
+            switch mark.isKept(answer, end: checks[index].end) {
+            case true?: checks[index].isHandoverKept = true
+            case false?: checks[index].verdict = .broken
+            case nil: break
+            }
+        }
+    }
+
     /// Reads the records once more that decide, and some others in turn: a log that was made anew with the same time stamps
     /// at the same offsets raises no suspicion.
     private func settle(
@@ -137,6 +161,11 @@ extension Scout {
         var broken: Set<Int> = []
         for check in checks {
             let place = check.place
+            if check.isHandoverKept {
+                map.topics[place.topic].setPartition(at: place.position) {
+                    $0.handoverKept = check.reading.anchor.handover
+                }
+            }
             switch check.verdict {
             case .broken: broken.insert(place.topic)
             case .holds:

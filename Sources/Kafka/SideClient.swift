@@ -20,6 +20,15 @@ enum PeekAnswer: Equatable {
     }
 }
 
+extension RecordMark {
+    /// Whether the record stands where it was read, or may have been removed from there; nil where that is open yet.
+    func isKept(_ found: PeekAnswer, end: Int64) -> Bool? {
+        if case .record(let mark) = found, mark.offset == offset { return mark == self }
+        // Compaction and retention leave nothing behind to judge by.
+        return found != .silent && end > offset ? true : nil
+    }
+}
+
 /// The scout's own client: for all that is not to wait behind the fetches of the consumer, and for reading single records
 /// while the consumer's own position must not move.
 ///

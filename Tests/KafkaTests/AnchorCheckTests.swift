@@ -51,6 +51,37 @@ import Testing
         #expect(check.judge(answers(5, floor: .offset(0), witness: .offset(0)), now: now) == .suspicious)
     }
 
+    @Test func `the record before those of another node is remembered until it is looked into`() {
+        var anchor = anchor
+        for node in [1, 1] as [Int32] { anchor.come(from: node) }
+        #expect(anchor.handover == nil)
+        anchor.come(from: 2)
+        #expect(anchor.handover == last)
+        let later = RecordMark(offset: 12, timestamp: 1_012, check: 3)
+        anchor.last = later
+        anchor.come(from: 1)
+        #expect(anchor.handover == last)
+        anchor.handover = nil
+        anchor.come(from: 1)
+        #expect(anchor.handover == nil)
+        anchor.come(from: 2)
+        #expect(anchor.handover == later)
+    }
+
+    @Test(arguments: [
+        (PeekAnswer.record(.init(offset: 9, timestamp: 1_009, check: 1)), Int64(10), Bool?.some(true)),
+        (.record(.init(offset: 9, timestamp: 1_009, check: 2)), 10, false),
+        (.record(.init(offset: 9, timestamp: 1_008, check: 1)), 10, false),
+        // Compacted, or gone by retention.
+        (.record(.init(offset: 10, timestamp: 1_010, check: 2)), 11, true), (.end(at: 10), 10, true),
+        (.outOfRange, 10, true),
+        // A log that is shorter than what was read may yet grow.
+        (.end(at: 9), 9, nil), (.outOfRange, 9, nil), (.outOfRange, 5, nil), (.silent, 10, nil),
+    ])
+    func `the next leader has it, or another one in its place`(_ found: PeekAnswer, _ end: Int64, _ isKept: Bool?) {
+        #expect(last.isKept(found, end: end) == isKept)
+    }
+
     @Test func `an end below our position is a suspicion, and the second in a row the end of it`() {
         var check = check(anchor)
         #expect(check.judge(answers(10, floor: .end, witness: .offset(9)), now: now) == .holds)

@@ -87,6 +87,23 @@ import Testing
         #expect(reading.consumer.unreachableSince == nil)
     }
 
+    @Test func `the record before those of another leader is remembered, wherever the batches end`() throws {
+        let cluster = try MockCluster(brokers: 2)
+        try cluster.createTopic("t")
+        try cluster.setLeader(1, topic: "t", partition: 0)
+        let producer = try Producer(brokers: cluster.bootstrap)
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { $0.isReady })
+        func handover() -> Int64? { reading.consumer.anchors.topics[0].partitions[0]?.anchor.handover?.offset }
+        try producer.send("t", 0, "1", "2")
+        try #require(reading.run { $0.entries.count == 2 })
+        #expect(handover() == nil)
+        try cluster.setLeader(2, topic: "t", partition: 0)
+        try producer.send("t", 0, "3", "4")
+        try #require(reading.run { $0.entries.count == 4 })
+        #expect(handover() == 1)
+    }
+
     @Test func `an error that librdkafka cannot survive is told and kept`() throws {
         try cluster.createTopic("t")
         let reading = try Reading(cluster, "t")

@@ -83,6 +83,9 @@ final class Reading {
         return run { _ in !box.isLooking.load(ordering: .acquiring) && box.map.withLock { $0 == nil } }
     }
 
+    /// Ends what `stopLooking` began.
+    func lookAgain() { nextLook = .now }
+
     private func turn() {
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         if unsafe poll(&watched, 1, mayHaveMore ? 0 : 20) == 1 {
