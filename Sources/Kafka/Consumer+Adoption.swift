@@ -151,7 +151,9 @@ extension Consumer {
     /// is another one. Until then the partition stands still, and so does librdkafka.
     func refused(position: Int64, topic index: Int, partition: Int32) {
         guard topics[index].partitions.indices.contains(Int(partition)) else { return }
-        topics[index].partitions[Int(partition)].refused = position
+        // Since librdkafka 2.1: the leader says that its log was cut back (KIP-320), of which no position is told.
+        let ours = position < 0 ? topics[index].partitions[Int(partition)].next : nil
+        topics[index].partitions[Int(partition)].refused = ours ?? position
     }
 
     /// Goes on where it was, at most once in a while.
