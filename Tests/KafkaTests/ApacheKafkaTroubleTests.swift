@@ -94,7 +94,8 @@ extension AgainstApacheKafka {
             reading.lookEvery = .seconds(2)
             let (wakes, cpu) = (reading.wakes, cpuMilliseconds())
             reading.run(for: .seconds(4))
-            #expect(reading.wakes - wakes < 60)
+            // Newer libraries begin again with the first addresses every 50 ms, and say so each time.
+            #expect(reading.wakes - wakes < 120)
             #expect(cpuMilliseconds() - cpu < 400, "a tenth of a core, most of it this test's own loop")
             try kafka.run("fault", "all", "pass")
             try #require(reading.run { $0.isReady })
