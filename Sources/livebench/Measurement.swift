@@ -54,9 +54,11 @@ struct Measurement: Sendable {
         latencies = Self.percentiles(outcome.latencies, [0.5, 0.99, 0.999])
     }
 
-    /// Of those who read on everything counts, of the others that they came and were not lost.
+    /// Of those who read on everything counts, but for latencies, which ``stopping`` has; of the others that they came and
+    /// were not lost.
     mutating func take(_ readers: Crowd.Outcome, and stoppers: Crowd.Outcome) {
         take(readers)
+        latencies = []
         opened += stoppers.opened
         failures.merge(stoppers.failures, uniquingKeysWith: +)
     }

@@ -49,7 +49,6 @@ extension Scenario {
 
         var outcome = StoppingOutcome()
         await stoppers.turn(.discards)
-        let startedAt = BenchEvent.now()
         let (broker, accounts) = (bench.broker, bench.accounts)
         await broker.writeSteadily(StoppingPlan.secondsBefore, accounts)
         await readers.await(StoppingPlan.readers * StoppingPlan.eventsPerSecond * StoppingPlan.secondsBefore)
@@ -68,7 +67,6 @@ extension Scenario {
         await written
         await readers.await(deliveries)
         outcome.meanwhile = await readers.percentile()
-        measurement.deliveries(from: full, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
 
         await stoppers.turn(.counts)
         let more = await bringBack(stoppers, on: bench)
