@@ -105,7 +105,7 @@ extension Connection {
         // What a client sends is read, checked and ignored; the session answers pings and closes.
         node.events.removeAll(keepingCapacity: true)
         session.receive(bytes, now: node.loop.now, isBlocked: isBlocked, into: &node.events)
-        if awaitsPong, node.events.contains(where: \.isPong) { awaitsPong = false }
+        if awaitsPong, node.events.contains(where: \.isPong) { pongCame() }
         writeSession()
     }
 
@@ -177,13 +177,15 @@ extension Connection {
         schedulePulse(after: UInt64.random(in: 0...interval))
     }
 
-    /// Up to a 64th of the interval later, at an instant that others share: pings of many leave in one tick, and one
-    /// wake of the loop serves them all.
+    /// Up to a 32nd of the delay later, at an instant that others share: pings of many leave in one tick, and one wake of
+    /// the loop serves them all.
     private func schedulePulse(after delay: UInt64) {
-        let share = max(1, node.policy.pingIntervalMilliseconds / 64)
+        if let pulse { node.loop.cancel(pulse) }
+        let share = max(1, delay / 32)
         let grain = UInt64(1) << (63 - UInt64(share.leadingZeroBitCount))
         let due = (node.loop.now + delay + grain - 1) & ~(grain - 1)
-        pulse = node.loop.schedule(at: due) { [weak self] in self?.pulseIsDue() }
+        // Whoever ends takes it back.
+        pulse = node.loop.schedule(at: due) { [unowned self] in pulseIsDue() }
     }
 
     private func pulseIsDue() {
@@ -202,11 +204,18 @@ extension Connection {
         } else if awaitsPong {
             let patience = node.policy.pongTimeoutMilliseconds
             if sincePing >= patience { close(.noPong) } else { schedulePulse(after: patience - sincePing) }
-        } else if sincePing < interval {
-            schedulePulse(after: interval - sincePing + UInt64.random(in: 0...interval / 10))
         } else {
             ping(session)
         }
+    }
+
+    /// The wait for it is over, and never fires for those who answer.
+    private func pongCame() {
+        awaitsPong = false
+        guard phase == .open else { return }
+        let interval = node.policy.pingIntervalMilliseconds
+        let due = pingedAt + interval + UInt64.random(in: 0...interval / 10)
+        schedulePulse(after: due - min(due, node.loop.now))
     }
 
     private func ping(_ session: WebSocketSession) {
