@@ -242,7 +242,7 @@ class Gateway:
 
     def wait_for_log(self, sentence, within=20.0, count=1):
         """The facts of the last of `count` lines with `sentence`, waited for."""
-        eventually(lambda: len(self.log(sentence)) >= count, within, f"'{sentence}'; {self.program.told()}")
+        eventually(lambda: len(self.log(sentence)) >= count, within, lambda: f"'{sentence}'; {self.program.told()}")
         return self.log(sentence)[count - 1]
 
     def stop(self):
@@ -255,7 +255,7 @@ class Gateway:
         def ready():
             assert self.program.process.poll() is None, self.program.told()
             return self.status("/readyz") == 200
-        eventually(ready, within, f"readiness; {self.program.told()}")
+        eventually(ready, within, lambda: f"readiness; {self.program.told()}")
         return self
 
 

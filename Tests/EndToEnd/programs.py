@@ -18,13 +18,14 @@ PATIENCE = 5 if os.environ.get("LIVEGATE_SANITIZER") else 1
 
 
 def eventually(condition, within=10.0, what="the condition"):
-    """Returns the first true result of `condition`, asked again and again until `within` seconds are over."""
+    """Returns the first true result of `condition`, asked again and again until `within` seconds are over. `what` is a
+    text, or what gives it when it is needed."""
     end = time.monotonic() + within * PATIENCE
     while True:
         result = condition()
         if result:
             return result
-        assert time.monotonic() < end, f"{what} did not come true within {within * PATIENCE:g} s"
+        assert time.monotonic() < end, f"{what() if callable(what) else what} did not come true within {within * PATIENCE:g} s"
         time.sleep(0.02)
 
 

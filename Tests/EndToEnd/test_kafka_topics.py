@@ -36,7 +36,7 @@ def test_nobody_is_let_in_before_the_topic_exists_and_then_it_is_read_from_its_b
     for partition in range(3):
         produce(bootstrap, "made-later", numbered(5), partition=partition)
     running.wait_until_ready()
-    assert running.log("the topic is there now")[0]["topic"] == "made-later"
+    assert running.wait_for_log("the topic is there now")["topic"] == "made-later"
     assert answer(running.host, bearer(tokens.token("PACC1")))[0] == 101
     eventually(lambda: running.readyz()[0] == 200)
     assert running.stop()["records"] == 15
