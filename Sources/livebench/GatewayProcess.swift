@@ -30,11 +30,13 @@ final class GatewayProcess {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         port = try Self.freePort()
         let admin = try Self.freePort()
+        // The embedded broker gives records with the answer to the next fetch: to look for them a hundred times a second
+        // costs nearly a hundredth of a core, which is not what the pings of idle connections cost.
         var settings = """
             listen: [':\(port)']
             admin: 127.0.0.1:\(admin)
             loops: \(loops)
-            kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '10'}}
+            kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '\(pings ? 500 : 10)'}}
             events: {preset: rails}
             limits: {ping_interval: \(pings ? "25s" : "1h")}
             log: {level: warning}
