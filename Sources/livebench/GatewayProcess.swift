@@ -22,7 +22,8 @@ final class GatewayProcess {
     ///
     /// - Parameters:
     ///   - program: the path of `livegate`.
-    ///   - pings: whether clients are pinged as they are by default, or not at all for the time of a run.
+    ///   - pings: whether clients are pinged as they are by default. Otherwise hardly any is within a run, and who does
+    ///     not read may leave it unanswered.
     init(
         program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool, pings: Bool
     ) throws {
@@ -38,7 +39,7 @@ final class GatewayProcess {
             loops: \(loops)
             kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '\(pings ? 500 : 10)'}}
             events: {preset: rails}
-            limits: {ping_interval: \(pings ? "25s" : "1h")}
+            limits: {\(pings ? "" : "ping_interval: 1h, pong_timeout: 1h")}
             log: {level: warning}
 
             """
