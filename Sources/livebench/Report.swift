@@ -40,7 +40,8 @@ struct Report {
         }
         if let outcome = measurement.stopping {
             text += "\(name): p99 of those who read \(number(outcome.before, 1)) ms before, "
-            text += "\(number(outcome.meanwhile, 1)) ms while others stopped; these cost "
+            text += "\(number(outcome.filling, 1)) ms while buffers of those who stopped filled, "
+            text += "\(number(outcome.stopped, 1)) ms after that; they cost "
             text += "\(number(outcome.bytesEach, 0)) bytes each at most; \(outcome.complete) ended complete, "
             text += "\(outcome.resynced) with a resync, \(outcome.broken) with neither\n"
         }
@@ -76,7 +77,8 @@ struct Report {
             if let outcome = measurement.stopping {
                 fields += [
                     "\"p99_ms_before\":\(number(outcome.before, 3))",
-                    "\"p99_ms_meanwhile\":\(number(outcome.meanwhile, 3))",
+                    "\"p99_ms_filling\":\(number(outcome.filling, 3))",
+                    "\"p99_ms_stopped\":\(number(outcome.stopped, 3))",
                     "\"bytes_each_stopped\":\(number(outcome.bytesEach, 0))", "\"ended_complete\":\(outcome.complete)",
                     "\"ended_with_resync\":\(outcome.resynced)", "\"ended_broken\":\(outcome.broken)",
                 ]

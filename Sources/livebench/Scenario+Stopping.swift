@@ -7,6 +7,8 @@ struct StoppingPlan: Sendable {
     /// For the window of slices, the account's log and the kernel to fill before anything is compared.
     static let secondsBefore = 10
     static let secondsStopped = 20
+    /// Of these, as long as the kernels take 2.6 MB for each: so long the gateway serves them as if they read.
+    static let secondsFilling = 11
     /// Written in parts, ten milliseconds apart.
     static let eventsPerSecond = 2_000
     static let partsPerSecond = 100
@@ -30,7 +32,8 @@ struct StoppingOutcome: Sendable {
     var bytesEach = 0.0
     /// 99th percentiles of those who read, in ms.
     var before = 0.0
-    var meanwhile = 0.0
+    var filling = 0.0
+    var stopped = 0.0
 }
 
 extension Scenario {
@@ -60,13 +63,14 @@ extension Scenario {
         await stoppers.turn(.stops)
         async let written: Void = broker.writeSteadily(StoppingPlan.secondsStopped, accounts)
         var most = before
-        for _ in 0..<StoppingPlan.secondsStopped {
+        for second in 0..<StoppingPlan.secondsStopped {
+            if second == StoppingPlan.secondsFilling { outcome.filling = await readers.percentile() }
             try await Task.sleep(for: .seconds(1))
             most = max(most, try bench.server.usage().residentBytes)
         }
         await written
         await readers.await(deliveries)
-        outcome.meanwhile = await readers.percentile()
+        outcome.stopped = await readers.percentile()
 
         await stoppers.turn(.counts)
         let more = await bringBack(stoppers, on: bench)
