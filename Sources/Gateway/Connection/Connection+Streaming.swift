@@ -180,11 +180,12 @@ extension Connection {
     /// Up to a 32nd of the delay later, at an instant that others share: pings of many leave in one tick, and one wake of
     /// the loop serves them all.
     private func schedulePulse(after delay: UInt64) {
+        // What is over has taken its pulse back, and gets no other.
+        guard phase == .open else { return }
         if let pulse { node.loop.cancel(pulse) }
         let share = max(1, delay / 32)
         let grain = UInt64(1) << (63 - UInt64(share.leadingZeroBitCount))
         let due = (node.loop.now + delay + grain - 1) & ~(grain - 1)
-        // Whoever ends takes it back.
         pulse = node.loop.schedule(at: due) { [unowned self] in pulseIsDue() }
     }
 
@@ -212,7 +213,6 @@ extension Connection {
     /// The wait for it is over, and never fires for those who answer.
     private func pongCame() {
         awaitsPong = false
-        guard phase == .open else { return }
         let interval = node.policy.pingIntervalMilliseconds
         let due = pingedAt + interval + UInt64.random(in: 0...interval / 10)
         schedulePulse(after: due - min(due, node.loop.now))

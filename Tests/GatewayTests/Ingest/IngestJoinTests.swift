@@ -83,6 +83,17 @@ struct IngestJoinTests {
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
     }
 
+    @Test func `whoever seemed ahead once is served when nobody answers any more, but not sooner`() async throws {
+        let bench = try IngestBench(loops: 1)
+        join(bench, 1, since: try ahead(), now: 100)
+        look(bench, began: 200)
+        // The wait begins anew with the look that raised the doubt.
+        look(bench, began: 4_200, now: 200 + Ingest.undecidedMilliseconds, end: nil)
+        #expect(await bench.lines(ofLoop: 0) == [])
+        look(bench, began: 6_200, now: 201 + Ingest.undecidedMilliseconds, end: nil)
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
+    }
+
     @Test func `a look in which the leader was silent makes nobody ahead`() async throws {
         let bench = try IngestBench(loops: 1)
         look(bench, began: 50)
