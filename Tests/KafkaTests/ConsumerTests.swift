@@ -36,6 +36,21 @@ import Testing
         for fact in reading.consumer.partitionFacts { #expect(fact.known >= fact.born) }
     }
 
+    @Test func `a refusal that names no position is one of ours`() throws {
+        try cluster.createTopic("t")
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { $0.isReady })
+        try producer.send("t", 0, "1", "2")
+        try #require(reading.run { $0.entries.count == 2 })
+        func refused() -> Int64? { reading.consumer.anchors.topics[0].partitions[0]?.refused }
+        #expect(refused() == nil)
+        // RD_KAFKA_OFFSET_INVALID, as it comes since 2.1 from a leader whose log was cut back.
+        reading.consumer.refused(position: -1_001, topic: 0, partition: 0)
+        #expect(refused() == 2)
+        reading.consumer.refused(position: 0, topic: 0, partition: 0)
+        #expect(refused() == 0)
+    }
+
     @Test func `keys, headers, tombstones and empty values arrive as they are`() throws {
         try cluster.createTopic("t")
         let reading = try Reading(cluster, "t")
