@@ -54,17 +54,24 @@ import Testing
     }
 }
 
-@Suite struct `A cursor's file` {
-    /// In a folder of its own.
-    static func path() throws -> String {
+@Suite final class `A cursor's file` {
+    /// In a folder of its own, which goes with the test.
+    private let path: String
+    private let folder: String
+
+    init() throws {
         var template = Array("/tmp/livecat-cursor-XXXXXX".utf8CString)
         let made = unsafe mkdtemp(&template)
-        let folder = unsafe try #require(made)
-        return unsafe String(cString: folder) + "/place"
+        folder = unsafe String(cString: try #require(made))
+        path = folder + "/place"
+    }
+
+    deinit {
+        for name in ["/place", "/place.new"] { unsafe unlink(folder + name) }
+        unsafe rmdir(folder)
     }
 
     @Test func `is read again, and is nothing before`() throws {
-        let path = try Self.path()
         let file = CursorFile(path)
         #expect(try file.read() == nil)
         file.announce()
@@ -74,7 +81,6 @@ import Testing
     }
 
     @Test func `gets the newest of what is written together`() throws {
-        let path = try Self.path()
         let file = CursorFile(path)
         for _ in 0..<3 { file.announce() }
         // The first is due, because none was kept for long; the second may wait for the third.
@@ -90,7 +96,6 @@ import Testing
     }
 
     @Test func `with something else in it is refused`() throws {
-        let path = try Self.path()
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT, 0o600)
         _ = unsafe write(descriptor, "a b\n", 4)
         close(descriptor)
