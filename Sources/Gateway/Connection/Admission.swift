@@ -71,9 +71,11 @@ struct Admission: Sendable {
         case .success(let known): identity = known
         case .failure(let reason): return .refuse(Refusal(.invalidToken, "\(reason)"))
         }
-        if readiness.isDraining { return .refuse(Refusal(.draining, retryAfterSeconds: LoopNode.retryAfterSeconds)) }
+        if readiness.isDraining {
+            return .refuse(Refusal(.draining, retryAfterSeconds: ConnectionLoop.retryAfterSeconds))
+        }
         guard readiness.hasBeenReady else {
-            return .refuse(Refusal(.notReady, retryAfterSeconds: LoopNode.retryAfterSeconds))
+            return .refuse(Refusal(.notReady, retryAfterSeconds: ConnectionLoop.retryAfterSeconds))
         }
         return .admit(Admitted(identity: identity, service: service))
     }

@@ -21,7 +21,7 @@ final class CatchUp {
     /// `live` is due when all is caught up.
     private(set) var owesLive: Bool
     private var lagTimer: Timer?
-    private var node: LoopNode { stream.node }
+    private var loop: ConnectionLoop { stream.loop }
 
     init(_ stream: LiveStream, from position: StreamPosition, owesLive: Bool = false) {
         self.stream = stream
@@ -31,7 +31,7 @@ final class CatchUp {
     }
 
     private func watchLag() {
-        lagTimer = node.loop.schedule(afterMilliseconds: node.policy.maximumLagMilliseconds) { [weak self] in
+        lagTimer = loop.eventLoop.schedule(afterMilliseconds: loop.policy.maximumLagMilliseconds) { [weak self] in
             guard let self else { return }
             lagTimer = nil
             stream.connection.closeTooSlow("behind for longer than max_lag")
@@ -40,7 +40,7 @@ final class CatchUp {
 
     /// The stream has caught up, or has ended.
     func end() {
-        if let lagTimer = lagTimer.take() { node.loop.cancel(lagTimer) }
+        if let lagTimer = lagTimer.take() { loop.eventLoop.cancel(lagTimer) }
     }
 
     /// Gives what comes next, if nothing that was written before waits for the socket.
@@ -57,7 +57,7 @@ final class CatchUp {
         }
         isReading = true
         let isChangedMode = stream.changed != nil
-        node.read(
+        loop.read(
             stream.connection,
             ReadRequest(
                 position: position, limit: isChangedMode ? 1 : Self.eventsPerPage, entities: stream.form.entities,
@@ -65,8 +65,8 @@ final class CatchUp {
     }
 
     private var recent: (slices: [[UInt8]], sequence: UInt64)? {
-        node.fanOut.recent(
-            account: stream.account, stream.form, after: position.sequence, limit: node.policy.maximumPendingBytes)
+        loop.fanOut.recent(
+            account: stream.account, stream.form, after: position.sequence, limit: loop.policy.maximumPendingBytes)
     }
 
     /// What was asked for has come.
@@ -97,7 +97,7 @@ final class CatchUp {
     /// The node's logs begin anew; `at` is the account's fresh cursor.
     func reset(_ why: ResyncReason, at: CursorText) {
         ignoresPage = isReading
-        position = StreamPosition(sequence: node.fanOut.sequence)
+        position = StreamPosition(sequence: loop.fanOut.sequence)
         resync = (why, at)
         proceed()
     }

@@ -13,7 +13,7 @@ extension Connection {
         phase = .joining
         // Whoever has not seen the head of the answer has nothing to say.
         transport?.pauseReading()
-        node.subscribe(self, JoinRequest(since: parameters.since, withCursors: asksForCursors))
+        loop.subscribe(self, JoinRequest(since: parameters.since, withCursors: asksForCursors))
     }
 
     /// Keeps what followed the request for the WebSocket. Reading is paused, but of one read TLS may give several pieces.
@@ -28,10 +28,10 @@ extension Connection {
         self.joining = nil
         writeHead(joining.admitted)
         phase = .open
-        let stream = LiveStream(parameters, form: form, account: account, connection: self, node: node)
+        let stream = LiveStream(parameters, form: form, account: account, connection: self, loop: loop)
         self.stream = stream
-        node.counters.opened += 1
-        node.logger.info("connection opened", [.peer: .text(peer), .account: .text(account.text)])
+        loop.counters.opened += 1
+        loop.logger.info("connection opened", [.peer: .text(peer), .account: .text(account.text)])
         watchToken(joining.admitted.identity)
         stream.begin(answer)
         beginPulse()
@@ -49,17 +49,17 @@ extension Connection {
                     subprotocol: upgrade.offers(Admission.subprotocol) ? Admission.subprotocol : nil,
                     extensions: deflate?.answer))
             session = WebSocketSession(
-                server: node.policy.webSocketLimits, deflate: deflate?.parameters, payloads: .discard)
+                server: loop.policy.webSocketLimits, deflate: deflate?.parameters, payloads: .discard)
         case .eventStream:
             let retry = Int.random(in: EventStreamEncoder.retryMilliseconds)
-            transport?.write(EventStream.head(date: node.httpDate(), retryMilliseconds: retry))
+            transport?.write(EventStream.head(date: loop.httpDate(), retryMilliseconds: retry))
         case .sync: preconditionFailure("/sync/v1 is no stream")
         }
     }
 
     private func watchToken(_ identity: Identity) {
         guard let expiresAt = identity.expiresAt else { return }
-        setTimer(afterMilliseconds: node.milliseconds(until: expiresAt)) { $0.close(.tokenExpired) }
+        setTimer(afterMilliseconds: loop.milliseconds(until: expiresAt)) { $0.close(.tokenExpired) }
     }
 
     func took(_ page: PageAnswer) {
@@ -103,9 +103,9 @@ extension Connection {
         // Of an event stream's client nothing is expected, and nothing is read into it.
         guard let session else { return }
         // What a client sends is read, checked and ignored; the session answers pings and closes.
-        node.events.removeAll(keepingCapacity: true)
-        session.receive(bytes, now: node.loop.now, isBlocked: isBlocked, into: &node.events)
-        if awaitsPong, node.events.contains(where: \.isPong) { pongCame() }
+        loop.events.removeAll(keepingCapacity: true)
+        session.receive(bytes, now: loop.eventLoop.now, isBlocked: isBlocked, into: &loop.events)
+        if awaitsPong, loop.events.contains(where: \.isPong) { pongCame() }
         writeSession()
     }
 
@@ -129,7 +129,7 @@ extension Connection {
     /// Ends the stream with a code; nothing is written after it.
     func close(_ code: CloseCode, retryMilliseconds: Int? = nil) {
         guard phase == .open else { return abandon(code) }
-        node.counters.closes[code.rawValue, default: 0] += 1
+        loop.counters.closes[code.rawValue, default: 0] += 1
         sayBye(code, retryMilliseconds)
         end(code, retryMilliseconds)
     }
@@ -137,8 +137,8 @@ extension Connection {
     /// The client is behind and cannot be given what it misses: only the close is written any more.
     func closeTooSlow(_ why: StaticString) {
         guard phase == .open else { return }
-        node.counters.closes[CloseCode.tooSlow.rawValue, default: 0] += 1
-        node.logger.info(
+        loop.counters.closes[CloseCode.tooSlow.rawValue, default: 0] += 1
+        loop.logger.info(
             "connection too slow",
             [
                 .peer: .text(peer), .account: .text(account.text), .reason: .text("\(why)"),
@@ -158,14 +158,14 @@ extension Connection {
         guard let session else { return finish(writing: []) }
         session.close(code, retryMilliseconds: retryMilliseconds)
         writeSession()
-        setTimer(afterMilliseconds: LoopNode.closeTimeoutMilliseconds) { $0.transport?.close(afterFlush: true) }
+        setTimer(afterMilliseconds: ConnectionLoop.closeTimeoutMilliseconds) { $0.transport?.close(afterFlush: true) }
     }
 
     /// A close before there is a stream to say it on.
     private func abandon(_ code: CloseCode) {
         guard phase != .ending else { return }
         let refusal = Refusal(
-            code == .goingAway ? .draining : .overloaded, retryAfterSeconds: LoopNode.retryAfterSeconds)
+            code == .goingAway ? .draining : .overloaded, retryAfterSeconds: ConnectionLoop.retryAfterSeconds)
         refuse(refusal, isStorable: sync == nil)
     }
 
@@ -173,7 +173,7 @@ extension Connection {
 
     /// Pings begin after a random part of the interval: a fleet that came back at once is not pinged at once.
     private func beginPulse() {
-        let interval = node.policy.pingIntervalMilliseconds
+        let interval = loop.policy.pingIntervalMilliseconds
         schedulePulse(after: UInt64.random(in: 0...interval))
     }
 
@@ -182,28 +182,28 @@ extension Connection {
     private func schedulePulse(after delay: UInt64) {
         // What is over has taken its pulse back, and gets no other.
         guard phase == .open else { return }
-        if let pulse { node.loop.cancel(pulse) }
+        if let pulse { loop.eventLoop.cancel(pulse) }
         let share = max(1, delay / 32)
         let grain = UInt64(1) << (63 - UInt64(share.leadingZeroBitCount))
-        let due = (node.loop.now + delay + grain - 1) & ~(grain - 1)
-        pulse = node.loop.schedule(at: due) { [unowned self] in pulseIsDue() }
+        let due = (loop.eventLoop.now + delay + grain - 1) & ~(grain - 1)
+        pulse = loop.eventLoop.schedule(at: due) { [unowned self] in pulseIsDue() }
     }
 
     private func pulseIsDue() {
         pulse = nil
         guard phase == .open else { return }
-        let interval = node.policy.pingIntervalMilliseconds
+        let interval = loop.policy.pingIntervalMilliseconds
         guard let session else {
             if pendingBytes == 0 { write(EventStream.comment) }
             return schedulePulse(after: interval)
         }
-        let sincePing = node.loop.now - pingedAt
+        let sincePing = loop.eventLoop.now - pingedAt
         if pendingBytes > 0 {
             // Behind what the client does not read no ping arrives; max_lag is for it.
             awaitsPong = false
             schedulePulse(after: interval)
         } else if awaitsPong {
-            let patience = node.policy.pongTimeoutMilliseconds
+            let patience = loop.policy.pongTimeoutMilliseconds
             if sincePing >= patience { close(.noPong) } else { schedulePulse(after: patience - sincePing) }
         } else {
             ping(session)
@@ -213,9 +213,9 @@ extension Connection {
     /// The wait for it is over, and never fires for those who answer.
     private func pongCame() {
         awaitsPong = false
-        let interval = node.policy.pingIntervalMilliseconds
+        let interval = loop.policy.pingIntervalMilliseconds
         let due = pingedAt + interval + UInt64.random(in: 0...interval / 10)
-        schedulePulse(after: due - min(due, node.loop.now))
+        schedulePulse(after: due - min(due, loop.eventLoop.now))
     }
 
     private func ping(_ session: WebSocketSession) {
@@ -223,8 +223,8 @@ extension Connection {
         session.ping(nothing.span)
         writeSession()
         awaitsPong = true
-        pingedAt = node.loop.now
-        schedulePulse(after: min(node.policy.pongTimeoutMilliseconds, node.policy.pingIntervalMilliseconds))
+        pingedAt = loop.eventLoop.now
+        schedulePulse(after: min(loop.policy.pongTimeoutMilliseconds, loop.policy.pingIntervalMilliseconds))
     }
 }
 

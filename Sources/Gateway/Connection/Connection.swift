@@ -39,7 +39,7 @@ final class Connection {
     /// The place in its group of the fan-out, which owns the number.
     var placeInAudience = 0
 
-    unowned let node: LoopNode
+    unowned let loop: ConnectionLoop
     let peer: String
     var phase = Phase.request
     var transport: Transport<Connection>?
@@ -57,18 +57,18 @@ final class Connection {
     /// Monotonic, in milliseconds; 0 before the first ping.
     var pingedAt: UInt64 = 0
 
-    init(id: ConnectionID, node: LoopNode, peer: String) {
+    init(id: ConnectionID, loop: ConnectionLoop, peer: String) {
         self.id = id
-        self.node = node
+        self.loop = loop
         self.peer = peer
     }
 
     /// Takes the accepted socket. The handshake's time is absolute: bytes that drip in do not prolong it.
     func start(_ descriptor: consuming FileDescriptor) {
-        awaitRequest(within: node.policy.handshakeTimeoutMilliseconds)
+        awaitRequest(within: loop.policy.handshakeTimeoutMilliseconds)
         let transport: Transport<Connection>
         do {
-            transport = try Transport(descriptor, security: node.policy.security, on: node.transports)
+            transport = try Transport(descriptor, security: loop.policy.security, on: loop.transports)
         } catch {
             // Only a client's name can be refused.
             preconditionFailure("a server's transport was refused: \(error)")
@@ -79,13 +79,13 @@ final class Connection {
 
     private func awaitRequest(within milliseconds: UInt64) {
         phase = .request
-        parser = RequestParser(limits: node.policy.requestLimits)
+        parser = RequestParser(limits: loop.policy.requestLimits)
         setTimer(afterMilliseconds: milliseconds) { $0.requestTimedOut() }
     }
 
     func setTimer(afterMilliseconds delay: UInt64, _ action: @escaping (Connection) -> Void) {
         cancelTimer()
-        timer = node.loop.schedule(afterMilliseconds: delay) { [weak self] in
+        timer = loop.eventLoop.schedule(afterMilliseconds: delay) { [weak self] in
             guard let self else { return }
             timer = nil
             action(self)
@@ -93,7 +93,7 @@ final class Connection {
     }
 
     func cancelTimer() {
-        if let timer = timer.take() { node.loop.cancel(timer) }
+        if let timer = timer.take() { loop.eventLoop.cancel(timer) }
     }
 
     // MARK: - Request
@@ -110,12 +110,12 @@ final class Connection {
     }
 
     private func decide(_ head: RequestHead, early: Span<UInt8>) {
-        switch node.admission.decide(head, epochSeconds: node.epochSeconds()) {
+        switch loop.admission.decide(head, epochSeconds: loop.epochSeconds()) {
         case .refuse(let refusal):
             refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
         case .plainGet:
             count(refusal: "not_a_websocket", status: 400)
-            finish(writing: Refusal.plainGet(date: node.httpDate()))
+            finish(writing: Refusal.plainGet(date: loop.httpDate()))
         case .admit(let admitted):
             identity = admitted.identity
             cancelTimer()
@@ -130,12 +130,12 @@ final class Connection {
         count(refusal: refusal.code.rawValue, status: refusal.status)
         finish(
             writing: refusal.serialized(
-                date: node.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false))
+                date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false))
     }
 
     func count(refusal code: String, status: Int) {
-        node.counters.refusals[code, default: 0] += 1
-        node.logger.debug("request refused", [.peer: .text(peer), .status: .number(status), .code: .text(code)])
+        loop.counters.refusals[code, default: 0] += 1
+        loop.logger.debug("request refused", [.peer: .text(peer), .status: .number(status), .code: .text(code)])
     }
 
     private func requestTimedOut() {
@@ -149,7 +149,7 @@ final class Connection {
     /// The answer has been written and the client may ask again; `early` is what it has said already.
     func awaitNextRequest(early: [UInt8]) {
         id.turn &+= 1
-        awaitRequest(within: LoopNode.idleRequestMilliseconds)
+        awaitRequest(within: ConnectionLoop.idleRequestMilliseconds)
         transport?.resumeReading()
         if !early.isEmpty { receiveRequest(early.span) }
     }
@@ -166,14 +166,14 @@ final class Connection {
     func beginEnding() {
         guard phase != .ending else { return }
         cancelTimer()
-        if let pulse = pulse.take() { node.loop.cancel(pulse) }
+        if let pulse = pulse.take() { loop.eventLoop.cancel(pulse) }
         leave()
         phase = .ending
     }
 
     private func leave() {
         stream?.end()
-        if phase == .open || phase == .joining { node.unsubscribe(self, withCursors: asksForCursors) }
+        if phase == .open || phase == .joining { loop.unsubscribe(self, withCursors: asksForCursors) }
         sync?.end()
         sync = nil
     }
@@ -217,14 +217,14 @@ extension Connection: TransportOwner {
         let wasStream = stream != nil
         beginEnding()
         if wasStream {
-            node.logger.info(
+            loop.logger.info(
                 "connection closed",
                 [
                     .peer: .text(peer), .account: identity.map { .text($0.account.text) } ?? .absent,
                     .code: code.map { LogValue.number(Int($0)) } ?? .absent, .reason: .text("\(reason)"),
                 ])
         }
-        node.forget(self, reason)
+        loop.forget(self, reason)
         stream = nil
         transport = nil
     }

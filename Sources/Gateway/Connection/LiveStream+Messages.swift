@@ -5,7 +5,7 @@ import Reactor
 extension LiveStream {
     func sendControl(_ message: ControlMessage) {
         guard hasControls, !hasEnded else { return }
-        write(node.fanOut.encoder.control(message, form.carrier))
+        write(loop.fanOut.encoder.control(message, form.carrier))
     }
 
     /// Replay is over. Whoever comes while the source is stalled hears of it here.
@@ -16,14 +16,14 @@ extension LiveStream {
     }
 
     func tellResync(_ why: ResyncReason, _ at: CursorText) {
-        node.counters.resyncs[why.rawValue, default: 0] += 1
+        loop.counters.resyncs[why.rawValue, default: 0] += 1
         sendControl(.resync(why, at: at.bytes))
     }
 
     /// Tells the state of the source where the client knows another one. Behind, it is told once that is over.
     func tellSource() {
         guard hasControls, behind == nil else { return }
-        guard let state = node.sourceState, state.isStalled != (toldSource?.isStalled ?? false) else { return }
+        guard let state = loop.sourceState, state.isStalled != (toldSource?.isStalled ?? false) else { return }
         toldSource = state
         sendControl(.source(state))
     }
@@ -37,21 +37,21 @@ extension LiveStream {
     }
 
     private var beatMilliseconds: UInt64 {
-        parameters.beatSeconds.map { UInt64($0) * 1000 } ?? node.policy.quietMilliseconds
+        parameters.beatSeconds.map { UInt64($0) * 1000 } ?? loop.policy.quietMilliseconds
     }
 
     private func scheduleBeat(after delay: UInt64) {
-        beatTimer = node.loop.schedule(afterMilliseconds: delay) { [weak self] in self?.beatIsDue() }
+        beatTimer = loop.eventLoop.schedule(afterMilliseconds: delay) { [weak self] in self?.beatIsDue() }
     }
 
     /// Messages do not move the timer: they are many and beats are few.
     private func beatIsDue() {
         beatTimer = nil
         guard !hasEnded else { return }
-        let silent = node.loop.now - lastMessageAt
+        let silent = loop.eventLoop.now - lastMessageAt
         if silent < beatMilliseconds { return scheduleBeat(after: beatMilliseconds - silent) }
         guard behind == nil else { return scheduleBeat(after: beatMilliseconds) }
-        node.askFreshCursor(connection)
+        loop.askFreshCursor(connection)
     }
 
     /// The cursor for a beat. What came before it has been written, since it came the same way.
@@ -71,15 +71,15 @@ extension LiveStream {
     /// Says that something has changed: at once, or at the end of the interval since it was said last.
     func signal(at cursor: [UInt8]) {
         guard let interval = changed?.intervalMilliseconds else { return }
-        let now = node.loop.now
+        let now = loop.eventLoop.now
         guard let last = changed?.lastAt, now - last < interval else {
             changed?.lastAt = now
             changed?.pending = nil
-            return write(node.fanOut.encoder.control(.changed(at: cursor), form.carrier))
+            return write(loop.fanOut.encoder.control(.changed(at: cursor), form.carrier))
         }
         changed?.pending = cursor
         guard changed?.timer == nil else { return }
-        changed?.timer = node.loop.schedule(afterMilliseconds: last + interval - now) { [weak self] in
+        changed?.timer = loop.eventLoop.schedule(afterMilliseconds: last + interval - now) { [weak self] in
             guard let self else { return }
             changed?.timer = nil
             // Behind, it is said when that is over.

@@ -14,7 +14,7 @@ final class LiveStream {
     let form: StreamForm
     let account: Account
     unowned let connection: Connection
-    unowned let node: LoopNode
+    unowned let loop: ConnectionLoop
 
     /// Nil while the stream is live.
     private(set) var behind: CatchUp?
@@ -28,14 +28,15 @@ final class LiveStream {
     private var isWatching = false
     private(set) var hasEnded = false
 
-    init(_ parameters: LiveParameters, form: StreamForm, account: Account, connection: Connection, node: LoopNode) {
+    init(_ parameters: LiveParameters, form: StreamForm, account: Account, connection: Connection, loop: ConnectionLoop)
+    {
         self.parameters = parameters
         self.form = form
         self.account = account
         self.connection = connection
-        self.node = node
-        lastMessageAt = node.loop.now
-        if parameters.isChangedMode { changed = ChangedSignal(node.policy.changedIntervalMilliseconds) }
+        self.loop = loop
+        lastMessageAt = loop.eventLoop.now
+        if parameters.isChangedMode { changed = ChangedSignal(loop.policy.changedIntervalMilliseconds) }
     }
 
     /// Whether control messages are sent.
@@ -51,7 +52,7 @@ final class LiveStream {
             tellLive(answer.fresh)
         case .resumed(let position, let floors):
             self.floors = floors
-            node.fanOut.beginBehind(account: account, form)
+            loop.fanOut.beginBehind(account: account, form)
             behind = CatchUp(self, from: position, owesLive: true)
             behind?.proceed()
         case .refused(let why):
@@ -67,7 +68,7 @@ final class LiveStream {
         guard !hasEnded else { return }
         hasEnded = true
         if behind == nil { leaveLive() } else { leaveBehind() }
-        for timer in [beatTimer, changed?.timer].compactMap({ $0 }) { node.loop.cancel(timer) }
+        for timer in [beatTimer, changed?.timer].compactMap({ $0 }) { loop.eventLoop.cancel(timer) }
     }
 
     // MARK: - Live
@@ -78,17 +79,17 @@ final class LiveStream {
     private func goLive() {
         isWatching = standsAlone
         if isWatching {
-            node.fanOut.watch(connection, account: account)
+            loop.fanOut.watch(connection, account: account)
         } else {
-            node.fanOut.join(connection, account: account, form)
+            loop.fanOut.join(connection, account: account, form)
         }
     }
 
     private func leaveLive() {
         if isWatching {
-            node.fanOut.unwatch(connection, account: account)
+            loop.fanOut.unwatch(connection, account: account)
         } else {
-            node.fanOut.leave(connection, account: account, form)
+            loop.fanOut.leave(connection, account: account, form)
         }
     }
 
@@ -96,11 +97,11 @@ final class LiveStream {
     func deliver(_ messages: [UInt8]) {
         write(messages)
         // Within one tick nothing has blocked yet.
-        if connection.pendingBytes > node.policy.maximumPendingBytes { fallBehind() }
+        if connection.pendingBytes > loop.policy.maximumPendingBytes { fallBehind() }
     }
 
     func write(_ bytes: [UInt8]) {
-        lastMessageAt = node.loop.now
+        lastMessageAt = loop.eventLoop.now
         connection.write(bytes)
     }
 
@@ -118,7 +119,7 @@ final class LiveStream {
     func messages(of events: [LoggedEvent]) -> [UInt8] {
         let fresh = events.filter { !isBelowFloor($0) }
         dropFloors(reachedBy: events)
-        return node.fanOut.encoder.messages(fresh, form)
+        return loop.fanOut.encoder.messages(fresh, form)
     }
 
     private func isBelowFloor(_ event: LoggedEvent) -> Bool {
@@ -143,17 +144,17 @@ final class LiveStream {
         guard behind == nil else { return }
         if isWatching {
             leaveLive()
-            node.fanOut.beginBehind(account: account, form)
+            loop.fanOut.beginBehind(account: account, form)
         } else {
-            node.fanOut.fallBehind(connection, account: account, form, now: node.loop.now)
+            loop.fanOut.fallBehind(connection, account: account, form, now: loop.eventLoop.now)
         }
-        behind = CatchUp(self, from: StreamPosition(sequence: node.fanOut.sequence))
+        behind = CatchUp(self, from: StreamPosition(sequence: loop.fanOut.sequence))
     }
 
     private func leaveBehind() {
         behind?.end()
         behind = nil
-        node.fanOut.endBehind(account: account, form)
+        loop.fanOut.endBehind(account: account, form)
     }
 
     /// Everything that was written has left.

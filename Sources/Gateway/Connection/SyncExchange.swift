@@ -12,7 +12,7 @@ final class SyncExchange {
     private let parameters: SyncParameters
     private let keepsAlive: Bool
     private unowned let connection: Connection
-    private unowned let node: LoopNode
+    private unowned let loop: ConnectionLoop
     private let account: Account
     private var early: [UInt8]
     /// Ingest has answered the subscription.
@@ -28,14 +28,14 @@ final class SyncExchange {
 
     init(
         _ parameters: SyncParameters, keepsAlive: Bool, early: [UInt8], account: Account, connection: Connection,
-        node: LoopNode
+        loop: ConnectionLoop
     ) {
         self.parameters = parameters
         self.keepsAlive = keepsAlive
         self.early = early
         self.account = account
         self.connection = connection
-        self.node = node
+        self.loop = loop
     }
 
     func keepEarly(_ bytes: Span<UInt8>) {
@@ -45,7 +45,7 @@ final class SyncExchange {
     }
 
     func begin() {
-        node.subscribe(connection, JoinRequest(since: parameters.since))
+        loop.subscribe(connection, JoinRequest(since: parameters.since))
     }
 
     func joined(_ answer: JoinAnswer) {
@@ -63,7 +63,7 @@ final class SyncExchange {
         guard let position, !isReading else { return }
         isReading = true
         isDue = false
-        node.read(
+        loop.read(
             connection,
             ReadRequest(position: position, limit: parameters.limit, entities: parameters.entities, withCursors: true))
     }
@@ -97,14 +97,14 @@ final class SyncExchange {
             return
         }
         isWatching = true
-        node.fanOut.watch(connection, account: account)
+        loop.fanOut.watch(connection, account: account)
         let patience = min(parameters.waitMilliseconds, connection.tokenMilliseconds)
-        timer = node.loop.schedule(afterMilliseconds: patience) { [weak self] in
+        timer = loop.eventLoop.schedule(afterMilliseconds: patience) { [weak self] in
             guard let self else { return }
             timer = nil
             isOver = true
             // A page that is on its way brings a cursor of its own.
-            if !isReading { node.askFreshCursor(connection) }
+            if !isReading { loop.askFreshCursor(connection) }
         }
     }
 
@@ -126,11 +126,11 @@ final class SyncExchange {
     private func refuse(_ why: ResyncReason, _ fresh: CursorText) {
         let refusal = SyncAnswer.refusal(of: why, fresh: fresh.bytes)
         connection.count(refusal: refusal.code.rawValue, status: refusal.status)
-        answer(SyncAnswer.refused(refusal, date: node.httpDate(), keepsAlive: keepsAlive))
+        answer(SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: keepsAlive))
     }
 
     private func reply(_ body: [UInt8]) {
-        answer(SyncAnswer.page(body, date: node.httpDate(), keepsAlive: keepsAlive))
+        answer(SyncAnswer.page(body, date: loop.httpDate(), keepsAlive: keepsAlive))
     }
 
     private func answer(_ bytes: [UInt8]) {
@@ -140,10 +140,10 @@ final class SyncExchange {
 
     /// Takes the exchange out of everything. Whatever ingest still answers finds another exchange or none.
     func end() {
-        if let timer = timer.take() { node.loop.cancel(timer) }
-        if isWatching { node.fanOut.unwatch(connection, account: account) }
+        if let timer = timer.take() { loop.eventLoop.cancel(timer) }
+        if isWatching { loop.fanOut.unwatch(connection, account: account) }
         isWatching = false
-        node.unsubscribe(connection, withCursors: false)
+        loop.unsubscribe(connection, withCursors: false)
     }
 }
 
@@ -156,7 +156,7 @@ extension Connection {
         for index in early.indices { rest.append(early[index]) }
         phase = .syncing
         let exchange = SyncExchange(
-            parameters, keepsAlive: keepsAlive, early: rest, account: account, connection: self, node: node)
+            parameters, keepsAlive: keepsAlive, early: rest, account: account, connection: self, loop: loop)
         sync = exchange
         exchange.begin()
     }
@@ -172,6 +172,6 @@ extension Connection {
 
     /// Until the token ends; without an end, for ever.
     var tokenMilliseconds: UInt64 {
-        identity?.expiresAt.map { node.milliseconds(until: $0) } ?? .max
+        identity?.expiresAt.map { loop.milliseconds(until: $0) } ?? .max
     }
 }

@@ -1,5 +1,8 @@
+import HTTP
 import Kafka
 import LiveUpdates
+import Transport
+import WebSocket
 
 extension GatewayServer.Parts {
     /// The parts that an operator's settings ask for.
@@ -32,6 +35,28 @@ extension GatewayLimits {
         maximumWaitMilliseconds = limits.maximumWait.milliseconds
         maximumSyncEvents = limits.maximumSyncEvents
         changedIntervalMilliseconds = limits.changedInterval.milliseconds
+    }
+}
+
+extension ConnectionPolicy {
+    init(_ parts: GatewayServer.Parts) {
+        let limits = parts.limits
+        var request = RequestLimits()
+        request.maximumHeaderBytes = limits.maximumHeaderBytes
+        request.maximumHeaders = limits.maximumHeaders
+        requestLimits = request
+        webSocketLimits = WebSocketLimits(
+            maximumMessageBytes: limits.maximumMessageBytes, maximumFragments: limits.maximumFragments,
+            maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond)
+        handshakeTimeoutMilliseconds = limits.handshakeTimeoutMilliseconds
+        maximumPendingBytes = limits.maximumPendingBytes
+        maximumLagMilliseconds = limits.maximumLagMilliseconds
+        pingIntervalMilliseconds = limits.pingIntervalMilliseconds
+        pongTimeoutMilliseconds = limits.pongTimeoutMilliseconds
+        changedIntervalMilliseconds = limits.changedIntervalMilliseconds
+        // The protocol's promise to quiet accounts: silence does not expire their cursor.
+        quietMilliseconds = UInt64(clamping: max(1, parts.history.retentionMilliseconds / 8))
+        security = parts.tls.map { .server($0) } ?? .plain
     }
 }
 

@@ -1,5 +1,27 @@
+import HTTP
 import LiveUpdates
 import WebSocket
+
+/// How the messages of a stream look: streams of one form are given the same bytes.
+struct StreamForm: Hashable, Sendable {
+    enum Carrier: UInt8, Sendable {
+        case webSocket
+        /// WebSocket with permessage-deflate.
+        case deflated
+        case eventStream
+    }
+
+    var carrier = Carrier.webSocket
+    /// Each message carries its cursor as `at`.
+    var withAt = false
+    /// Each message carries the record's time stamp as `ts`.
+    var withTs = false
+    /// Only these; nil is all.
+    var entities: EntityFilter?
+
+    /// Event streams have the cursor of each message in a line of its own.
+    var needsCursors: Bool { withAt || carrier == .eventStream }
+}
 
 /// Makes the bytes of a form, on one loop. What it keeps between calls is memory alone.
 final class FormEncoder {
@@ -54,5 +76,25 @@ final class FormEncoder {
             deflater = try? Deflater(windowBits: policy.serverWindowBits, contextTakeover: policy.serverContextTakeover)
         }
         return deflater?.message(payload.span)
+    }
+}
+
+/// The protocol's messages as server-sent events.
+enum EventStreamEncoder {
+    /// The least and the most of `retry`, spread so that clients do not all come back at once.
+    static let retryMilliseconds = 1_000...5_000
+
+    /// Appends an event. Its cursor is the `id` in any case, and stands in the data only where `with` asked for it.
+    static func append(_ event: ThinEvent, id: [UInt8], withAt: Bool, ts: Int64?, to bytes: inout [UInt8]) {
+        EventStream.begin(event: nil, id: id, to: &bytes)
+        WireMessage.append(event, at: withAt ? id : nil, ts: ts, to: &bytes)
+        EventStream.end(to: &bytes)
+    }
+
+    /// Appends a control message: its name as `event`, what stands inside as `data`, and `id` where it has a cursor.
+    static func appendControl(_ message: ControlMessage, to bytes: inout [UInt8]) {
+        EventStream.begin(event: message.name, id: message.at, to: &bytes)
+        WireMessage.appendInside(of: message, to: &bytes)
+        EventStream.end(to: &bytes)
     }
 }

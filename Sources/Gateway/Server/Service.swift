@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import Reactor
+import Synchronization
 
 /// Runs a gateway as a program does: until a signal, a time, or an error that it cannot survive.
 package struct Service: Sendable {
@@ -87,4 +88,12 @@ package struct Service: Sendable {
             }
         }
     }
+}
+
+/// Raised once, by whoever comes first.
+private final class OnceFlag: Sendable {
+    private let isRaised = Atomic<Bool>(false)
+
+    /// True for the first caller only.
+    func raise() -> Bool { !isRaised.exchange(true, ordering: .relaxed) }
 }

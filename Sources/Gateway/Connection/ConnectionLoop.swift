@@ -23,7 +23,7 @@ struct ConnectionPolicy: Sendable {
 }
 
 /// One loop of the node with its connections, its part of the fan-out and its counters. Confined to that loop.
-final class LoopNode {
+final class ConnectionLoop {
     /// From our close frame to the peer's. A phone on a bad network needs a second or two; who needs more is gone.
     static let closeTimeoutMilliseconds: UInt64 = 3_000
     /// What refusals of a node that is not at its best ask for; clients add jitter.
@@ -32,7 +32,7 @@ final class LoopNode {
     /// close.
     static let idleRequestMilliseconds: UInt64 = 75_000
 
-    let loop: EventLoop
+    let eventLoop: EventLoop
     let index: Int
     let policy: ConnectionPolicy
     let admission: Admission
@@ -54,10 +54,10 @@ final class LoopNode {
     private var emptied: (() -> Void)?
 
     init(
-        loop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, logger: Logger,
+        eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, logger: Logger,
         ingest: Mailbox<IngestMessage>, backlog: LoopBacklog
     ) {
-        self.loop = loop
+        self.eventLoop = eventLoop
         self.index = index
         self.policy = policy
         self.admission = admission
@@ -66,12 +66,12 @@ final class LoopNode {
         self.backlog = backlog
         var limits = TransportLimits()
         limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
-        transports = TransportLoop(loop: loop, limits: limits)
+        transports = TransportLoop(loop: eventLoop, limits: limits)
     }
 
     var connectionCount: Int { connections.count }
 
-    func epochSeconds() -> Int64 { clock.seconds(loop.tickNumber) }
+    func epochSeconds() -> Int64 { clock.seconds(eventLoop.tickNumber) }
     /// From now to a second since 1970; 0 when it has passed.
     func milliseconds(until epochSecond: Int64) -> UInt64 {
         let seconds = UInt64(clamping: max(0, epochSecond - epochSeconds()))
@@ -79,10 +79,10 @@ final class LoopNode {
         return overflow ? .max : milliseconds
     }
 
-    func httpDate() -> String { clock.httpDate(loop.tickNumber) }
+    func httpDate() -> String { clock.httpDate(eventLoop.tickNumber) }
 
     func accept(_ descriptor: consuming FileDescriptor, peer: String) {
-        let connection = Connection(id: ConnectionID(number: nextNumber), node: self, peer: peer)
+        let connection = Connection(id: ConnectionID(number: nextNumber), loop: self, peer: peer)
         nextNumber += 1
         connections[connection.id.number] = connection
         counters.accepted += 1
@@ -131,7 +131,7 @@ final class LoopNode {
                 connection(id)?.took(answer)
             case .fresh(let id, let cursor): connection(id)?.tookFresh(cursor)
             case .events(let batch, let sequence):
-                counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: loop.now))
+                counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: eventLoop.now))
                 worked += batch.reduce(0) { $0 + $1.events.count }
             case .reset(let why, let sequence, let cursors): reset(why, sequence, cursors)
             case .source(let state):
@@ -168,9 +168,9 @@ final class LoopNode {
     /// Calls `done` once, when the last connection has gone or the time is up.
     func whenEmpty(within milliseconds: UInt64, _ done: @escaping () -> Void) {
         guard !connections.isEmpty else { return done() }
-        let timer = loop.schedule(afterMilliseconds: milliseconds) { [weak self] in self?.becameEmpty() }
-        emptied = { [loop] in
-            loop.cancel(timer)
+        let timer = eventLoop.schedule(afterMilliseconds: milliseconds) { [weak self] in self?.becameEmpty() }
+        emptied = { [eventLoop] in
+            eventLoop.cancel(timer)
             done()
         }
     }
@@ -181,4 +181,4 @@ final class LoopNode {
 }
 
 @available(*, unavailable)
-extension LoopNode: Sendable {}
+extension ConnectionLoop: Sendable {}

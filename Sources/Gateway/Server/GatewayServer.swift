@@ -58,7 +58,7 @@ package actor GatewayServer {
     private let readiness: NodeReadiness
     private let ready: @Sendable () -> Void
     private let failure: @Sendable (GatewayError) -> Void
-    private var nodes: [LoopBound<LoopNode>] = []
+    private var connectionLoops: [LoopBound<ConnectionLoop>] = []
     private var desk: LoopBound<IngestDesk>?
     private var listeners: [LoopBound<Listener>] = []
     private var loops: [EventLoop] = []
@@ -96,7 +96,7 @@ package actor GatewayServer {
             return (desk, Mailbox(loop: ingestLoop) { desk.value.receive($0) })
         }
         self.desk = desk
-        let outlets = await makeNodes(workers, ingest: ingestBox)
+        let outlets = await makeConnectionLoops(workers, ingest: ingestBox)
         try await listen(workers)
         let assembly = IngestAssembly(
             settings: consumer, mapping: parts.mapping, history: parts.history,
@@ -118,7 +118,7 @@ package actor GatewayServer {
         }
     }
 
-    private func makeNodes(_ workers: [EventLoop], ingest: Mailbox<IngestMessage>) async -> [Ingest.Outlet] {
+    private func makeConnectionLoops(_ workers: [EventLoop], ingest: Mailbox<IngestMessage>) async -> [Ingest.Outlet] {
         let policy = ConnectionPolicy(parts)
         let admission = Admission(
             verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.agreesToDeflate,
@@ -127,14 +127,15 @@ package actor GatewayServer {
         var outlets: [Ingest.Outlet] = []
         for (index, loop) in workers.enumerated() {
             let backlog = LoopBacklog()
-            let (node, mailbox) = await loop.perform { () -> (LoopBound<LoopNode>, Mailbox<FanOutMessage>) in
-                let node = LoopBound(
-                    LoopNode(
-                        loop: loop, index: index, policy: policy, admission: admission, logger: logger,
+            let (connections, mailbox) = await loop.perform {
+                () -> (LoopBound<ConnectionLoop>, Mailbox<FanOutMessage>) in
+                let connections = LoopBound(
+                    ConnectionLoop(
+                        eventLoop: loop, index: index, policy: policy, admission: admission, logger: logger,
                         ingest: ingest, backlog: backlog), loop: loop)
-                return (node, Mailbox(loop: loop) { node.value.receive($0) })
+                return (connections, Mailbox(loop: loop) { connections.value.receive($0) })
             }
-            nodes.append(node)
+            connectionLoops.append(connections)
             outlets.append(Ingest.Outlet(mailbox: mailbox, backlog: backlog))
         }
         return outlets
@@ -147,9 +148,9 @@ package actor GatewayServer {
         for address in parts.listen {
             let sockets = try open(address, count: workers.count)
             addresses.append(sockets[0].address)
-            for (socket, node) in zip(sockets, nodes) {
-                try await accept(on: node.loop) { () throws(ReactorError) in
-                    try node.value.listen(socket, troubles: troubles)
+            for (socket, connections) in zip(sockets, connectionLoops) {
+                try await accept(on: connections.loop) { () throws(ReactorError) in
+                    try connections.value.listen(socket, troubles: troubles)
                 }
             }
         }
@@ -191,10 +192,12 @@ package actor GatewayServer {
         isStopping = true
         readiness.drain()
         for listener in listeners { await listener.loop.perform { listener.value.close() } }
-        for node in nodes { await node.loop.perform { node.value.closeAll(.goingAway) } }
+        for connections in connectionLoops { await connections.loop.perform { connections.value.closeAll(.goingAway) } }
         await waitForConnections()
         var counters = LoopCounters()
-        for node in nodes { counters = counters + (await node.loop.perform { node.value.counters }) }
+        for connections in connectionLoops {
+            counters = counters + (await connections.loop.perform { connections.value.counters })
+        }
         let read = await desk?.loop.perform { [desk] in desk?.value.close() }
         report(counters, (read ?? nil) ?? IngestCounters())
         for loop in loops { loop.stop() }
@@ -203,11 +206,11 @@ package actor GatewayServer {
     /// Until every connection has ended, or the time is up; on all loops at once.
     private func waitForConnections() async {
         await withTaskGroup(of: Void.self) { group in
-            for node in nodes {
+            for connections in connectionLoops {
                 group.addTask {
                     await withCheckedContinuation { continuation in
-                        node.loop.execute {
-                            node.value.whenEmpty(within: Self.stopLimitMilliseconds) { continuation.resume() }
+                        connections.loop.execute {
+                            connections.value.whenEmpty(within: Self.stopLimitMilliseconds) { continuation.resume() }
                         }
                     }
                 }
@@ -232,5 +235,14 @@ package actor GatewayServer {
     private static func text(_ counts: [(name: String, count: UInt64)]) -> LogValue {
         guard !counts.isEmpty else { return .absent }
         return .text(counts.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.count)" }.joined(separator: " "))
+    }
+}
+
+extension EventLoop {
+    /// Runs work on the loop and waits for its result; for starting and stopping, never on the data path.
+    func perform<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            execute { continuation.resume(returning: work()) }
+        }
     }
 }
