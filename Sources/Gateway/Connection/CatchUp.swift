@@ -56,12 +56,15 @@ final class CatchUp {
             return
         }
         isReading = true
-        let isChangedMode = stream.changed != nil
-        loop.read(
-            stream.connection,
-            ReadRequest(
-                position: position, limit: isChangedMode ? 1 : Self.eventsPerPage, entities: stream.form.entities,
-                withCursors: stream.form.needsCursors, alwaysFresh: isChangedMode))
+        let request = Self.pageRequest(stream.form, isChangedMode: stream.changed != nil)
+        loop.read(stream.connection, ReadRequest(position: position, page: request))
+    }
+
+    /// What a stream of this form asks for at once.
+    static func pageRequest(_ form: StreamForm, isChangedMode: Bool) -> PageRequest {
+        PageRequest(
+            limit: isChangedMode ? 1 : eventsPerPage, entities: form.entities, withCursors: form.needsCursors,
+            alwaysFresh: isChangedMode)
     }
 
     private var recent: (slices: [[UInt8]], sequence: UInt64)? {

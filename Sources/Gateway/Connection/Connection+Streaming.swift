@@ -7,13 +7,14 @@ import WebSocket
 /// A connection with a stream on it: its head, its frames, its closes.
 extension Connection {
     func join(_ admitted: Admission.Admitted, _ early: Span<UInt8>) {
-        guard let (parameters, _) = admitted.liveRequest else { preconditionFailure("a stream without a form") }
+        guard let (parameters, form) = admitted.liveRequest else { preconditionFailure("a stream without a form") }
         joining = Joining(admitted: admitted, early: [])
         keepEarly(early)
         phase = .joining
         // Whoever has not seen the head of the answer has nothing to say.
         transport?.pauseReading()
-        loop.subscribe(self, JoinRequest(since: parameters.since, withCursors: asksForCursors))
+        let page = CatchUp.pageRequest(form, isChangedMode: parameters.isChangedMode)
+        loop.subscribe(self, JoinRequest(since: parameters.since, withCursors: asksForCursors, page: page))
     }
 
     /// Keeps what followed the request for the WebSocket. Reading is paused, but of one read TLS may give several pieces.

@@ -50,11 +50,11 @@ final class LiveStream {
         case .now:
             goLive()
             tellLive(answer.fresh)
-        case .resumed(let position, let floors):
+        case .resumed(let page, let floors):
             self.floors = floors
             loop.fanOut.beginBehind(account: account, form)
-            behind = CatchUp(self, from: position, owesLive: true)
-            behind?.proceed()
+            behind = CatchUp(self, from: StreamPosition(sequence: 0), owesLive: true)
+            behind?.took(page)
         case .refused(let why):
             goLive()
             tellResync(why, answer.fresh)

@@ -45,7 +45,7 @@ final class SyncExchange {
     }
 
     func begin() {
-        loop.subscribe(connection, JoinRequest(since: parameters.since))
+        loop.subscribe(connection, JoinRequest(since: parameters.since, page: pageRequest))
     }
 
     func joined(_ answer: JoinAnswer) {
@@ -53,19 +53,19 @@ final class SyncExchange {
         switch answer.outcome {
         case .refused(let why): refuse(why, answer.fresh)
         case .now: reply(SyncPage().finished(at: answer.fresh.bytes, more: false))
-        case .resumed(let position, _):
-            self.position = position
-            read()
+        case .resumed(let page, _): took(page)
         }
+    }
+
+    private var pageRequest: PageRequest {
+        PageRequest(limit: parameters.limit, entities: parameters.entities, withCursors: true)
     }
 
     private func read() {
         guard let position, !isReading else { return }
         isReading = true
         isDue = false
-        loop.read(
-            connection,
-            ReadRequest(position: position, limit: parameters.limit, entities: parameters.entities, withCursors: true))
+        loop.read(connection, ReadRequest(position: position, page: pageRequest))
     }
 
     func took(_ page: PageAnswer) {

@@ -14,10 +14,19 @@ extension Ingest {
         }
         guard let cursor = request.since else { return answer(subscriber, .now) }
         switch history.resume(cursor, account: subscriber.account, now: wallClock) {
-        case .accepted(let position, let floors): answer(subscriber, .resumed(position, floors: floors))
+        case .accepted(let position, let floors): resume(subscriber, at: position, floors, request.page)
         case .refused(let why): answer(subscriber, .refused(why))
-        case .undecided: undecided.append(Undecided(subscriber: subscriber, since: now, cursor: cursor))
+        case .undecided:
+            undecided.append(Undecided(subscriber: subscriber, page: request.page, since: now, cursor: cursor))
         }
+    }
+
+    private func resume(
+        _ subscriber: Subscriber, at position: StreamPosition, _ floors: [PartitionFloor], _ request: PageRequest
+    ) {
+        let page = page(of: subscriber.account, from: position, request)
+        let join = JoinAnswer(outcome: .resumed(page, floors: floors), sequence: page.sequence, fresh: .none)
+        answer(subscriber, .joined(subscriber.connection, join))
     }
 
     private func answer(_ subscriber: Subscriber, _ outcome: JoinAnswer.Outcome) {
@@ -53,7 +62,7 @@ extension Ingest {
             resumption = history.resume(join.cursor, account: account, now: wallClock, ends: .unknown)
         }
         switch resumption {
-        case .accepted(let position, let floors): answer(join.subscriber, .resumed(position, floors: floors))
+        case .accepted(let position, let floors): resume(join.subscriber, at: position, floors, join.page)
         case .refused(.ahead) where join.aheadAt == nil:
             var doubtful = join
             doubtful.aheadAt = lookBegan
@@ -73,22 +82,22 @@ extension Ingest {
     }
 
     func read(_ subscriber: Subscriber, _ request: ReadRequest) {
+        let page = page(of: subscriber.account, from: request.position, request.page)
+        answer(subscriber, .page(subscriber.connection, page))
+    }
+
+    private func page(of account: Account, from position: StreamPosition, _ request: PageRequest) -> PageAnswer {
         let page = history.read(
-            account: subscriber.account, from: request.position, limit: request.limit, entities: request.entities,
-            now: wallClock, withCursors: request.withCursors)
+            account: account, from: position, limit: request.limit, entities: request.entities, now: wallClock,
+            withCursors: request.withCursors)
         // Only the last page, and the one that says that there is none, is followed by a cursor of now.
         let needsFresh: Bool
         switch page {
         case .page(_, _, let isComplete): needsFresh = isComplete || request.alwaysFresh
         case .lost: needsFresh = true
         }
-        answer(
-            subscriber,
-            .page(
-                subscriber.connection,
-                PageAnswer(
-                    answer: page, sequence: history.lastSequence,
-                    fresh: needsFresh ? freshCursor(subscriber.account) : .none)))
+        return PageAnswer(
+            answer: page, sequence: history.lastSequence, fresh: needsFresh ? freshCursor(account) : .none)
     }
 
     /// Positions have lost their meaning: the logs begin anew, and everybody is told.

@@ -18,6 +18,7 @@ final class Ingest {
     /// A subscription whose cursor is further than the broker was seen to be: the next looks at it decide.
     struct Undecided {
         let subscriber: Subscriber
+        let page: PageRequest
         /// When it came; monotonic, in milliseconds.
         let since: UInt64
         let cursor: [UInt8]

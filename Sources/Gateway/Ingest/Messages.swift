@@ -31,18 +31,27 @@ enum IngestMessage: Sendable {
 struct JoinRequest: Sendable {
     /// The cursor as the client sent it; nil: from now on.
     var since: [UInt8]?
-    /// Whether the account's events shall carry cursors as long as this subscriber stays.
+    /// Whether the account's live events shall carry cursors as long as this subscriber stays.
     var withCursors = false
+    /// The page that rides on the answer when the cursor is accepted.
+    var page: PageRequest
+}
+
+/// What a page of an account's log shall hold.
+struct PageRequest: Sendable {
+    /// Events that pass the filter, at most.
+    var limit: Int
+    /// Nil: every entity passes.
+    var entities: EntityFilter?
+    /// Whether each event of the page carries its cursor.
+    var withCursors: Bool
+    /// Whether a cursor of now is wanted even when more follows: for who needs to know that there is something, not what.
+    var alwaysFresh = false
 }
 
 struct ReadRequest: Sendable {
     let position: StreamPosition
-    /// Events that pass the filter, at most.
-    let limit: Int
-    let entities: EntityFilter?
-    let withCursors: Bool
-    /// Whether a cursor of now is wanted though more may follow: for who needs to know that there is something, not what.
-    var alwaysFresh = false
+    let page: PageRequest
 }
 
 /// What ingest tells a loop. Order is the promise: whatever follows an answer in the mailbox is newer than the answer,
@@ -63,22 +72,24 @@ struct JoinAnswer: Sendable {
     enum Outcome: Sendable {
         /// From now on.
         case now
-        /// The cursor holds: what follows it is to be read from here, what lies below the floors left out.
-        case resumed(StreamPosition, floors: [PartitionFloor])
+        /// The cursor holds. The first page of what follows it was read together with the join, so that its sequence is
+        /// the answer's; live events below the floors are to be left out.
+        case resumed(PageAnswer, floors: [PartitionFloor])
         case refused(ResyncReason)
     }
 
     let outcome: Outcome
     let sequence: UInt64
-    /// From which everything is delivered; empty unless cursors are wanted.
+    /// From which everything is delivered; empty with a page, which has its own.
     let fresh: CursorText
 }
 
-/// The answer to a request to read.
+/// A page of an account's log, or that it cannot be given.
 struct PageAnswer: Sendable {
     let answer: ReadAnswer
+    /// Everything up to it is in the page, was before it, or did not pass the filter.
     let sequence: UInt64
-    /// As in ``JoinAnswer``; of use when the page is the last one, or there is none.
+    /// From which everything is delivered that follows the page; empty where more pages follow, unless it was asked for.
     let fresh: CursorText
 }
 

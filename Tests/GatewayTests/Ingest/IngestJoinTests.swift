@@ -7,17 +7,35 @@ import Testing
 struct IngestJoinTests {
     private func join(_ bench: IngestBench, _ number: UInt64, since: [UInt8]?, now: UInt64 = 0) {
         bench.take(
-            .subscribe(IngestBench.subscriber("A", number), JoinRequest(since: since, withCursors: true)), now: now)
+            .subscribe(
+                IngestBench.subscriber("A", number),
+                JoinRequest(since: since, withCursors: true, page: IngestBench.page)), now: now)
     }
 
     /// A cursor of the account, from which nothing was missed.
     private func cursor(_ bench: IngestBench) -> [UInt8] { bench.ingest.freshCursor(Account("A")).bytes }
 
-    @Test func `a cursor is answered with a position, and what follows it is read page by page`() async throws {
+    @Test func `the first page rides on the answer to a join, with a fresh cursor if it is the last`() async throws {
+        let bench = try IngestBench(loops: 1)
+        let since = cursor(bench)
+        bench.take(.event("A", "1"), .event("B", "x"), .event("A", "2"))
+        var request = JoinRequest(since: since, page: PageRequest(limit: 1, entities: nil, withCursors: false))
+        bench.take(.subscribe(IngestBench.subscriber("A", 1), request))
+        request.page.limit = 2
+        bench.take(.subscribe(IngestBench.subscriber("A", 2), request))
+        bench.take(.event("A", "3"))
+        request.page.limit = 1
+        request.page.alwaysFresh = true
+        bench.take(.subscribe(IngestBench.subscriber("A", 3), request))
+        #expect(
+            await bench.lines(ofLoop: 0)
+                == ["joined 1 resumed 1…", "joined 2 resumed 1,2. fresh", "A:3", "joined 3 resumed 1… fresh"])
+    }
+
+    @Test func `a position is read on from page by page`() async throws {
         let bench = try IngestBench(loops: 1)
         let since = cursor(bench)
         bench.take(.event("A", "1"), .event("B", "x"), .event("A", "2"), .event("A", "3"))
-        join(bench, 1, since: since)
         guard
             case .accepted(let position, _) = bench.ingest.history.resume(
                 since, account: Account("A"), now: 1_000, ends: .earlier)
@@ -27,11 +45,13 @@ struct IngestJoinTests {
         }
         let subscriber = IngestBench.subscriber("A", 1)
         bench.take(
-            .read(subscriber, ReadRequest(position: position, limit: 2, entities: nil, withCursors: false)))
+            .read(
+                subscriber,
+                ReadRequest(position: position, page: PageRequest(limit: 2, entities: nil, withCursors: false))))
         bench.take(.event("A", "4"))
         bench.take(
-            .read(subscriber, ReadRequest(position: position, limit: 9, entities: nil, withCursors: false)))
-        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed", "page 1 1,2…", "A:4", "page 1 1,2,3,4."])
+            .read(subscriber, ReadRequest(position: position, page: IngestBench.page)))
+        #expect(await bench.lines(ofLoop: 0) == ["page 1 1,2…", "page 1 1,2,3,4."])
     }
 
     @Test func `a cursor that cannot be read is refused with its reason`() async throws {
@@ -55,7 +75,7 @@ struct IngestJoinTests {
         bench.take(.event("A", "1"))
         #expect(await bench.lines(ofLoop: 0) == ["A:1"])
         bench.take(.event("A", "2"))
-        #expect(await bench.lines(ofLoop: 0) == ["A:1", "A:2", "joined 1 resumed"])
+        #expect(await bench.lines(ofLoop: 0) == ["A:1", "A:2", "joined 1 resumed . fresh"])
     }
 
     /// A look, in which the leader answered unless it was silent.
@@ -80,7 +100,7 @@ struct IngestJoinTests {
         look(bench, began: 200, end: 1)
         #expect(await bench.lines(ofLoop: 0) == [])
         look(bench, began: 2_200, end: 2)
-        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
     @Test func `whoever seemed ahead once is served when nobody answers any more, but not sooner`() async throws {
@@ -91,7 +111,7 @@ struct IngestJoinTests {
         look(bench, began: 4_200, now: 200 + Ingest.undecidedMilliseconds, end: nil)
         #expect(await bench.lines(ofLoop: 0) == [])
         look(bench, began: 6_200, now: 201 + Ingest.undecidedMilliseconds, end: nil)
-        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
     @Test func `a look in which the leader was silent makes nobody ahead`() async throws {
@@ -102,7 +122,7 @@ struct IngestJoinTests {
         look(bench, began: 2_200, end: nil)
         #expect(await bench.lines(ofLoop: 0) == [])
         look(bench, began: 4_200, now: 100 + Ingest.undecidedMilliseconds, end: nil)
-        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
     @Test func `where the broker cannot be asked nobody is refused for being ahead`() async throws {
@@ -111,7 +131,7 @@ struct IngestJoinTests {
         bench.ingest.decide(lookBegan: nil, now: 100 + Ingest.undecidedMilliseconds - 1, wallClock: 1_000)
         #expect(bench.ingest.undecided.count == 1)
         bench.ingest.decide(lookBegan: nil, now: 100 + Ingest.undecidedMilliseconds, wallClock: 1_000)
-        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed"])
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
     @Test func `whoever goes while its cursor is undecided gets no answer`() async throws {
@@ -132,7 +152,7 @@ struct IngestJoinTests {
         bench.take(
             .read(
                 IngestBench.subscriber("A", 1),
-                ReadRequest(position: StreamPosition(sequence: 0), limit: 9, entities: nil, withCursors: false)))
+                ReadRequest(position: StreamPosition(sequence: 0), page: IngestBench.page)))
         #expect(await bench.lines(ofLoop: 0) == ["joined 1", "A:1", "reset epoch [\"A\"]", "page 1 lost"])
         #expect(await bench.lines(ofLoop: 1) == ["joined 2", "reset epoch [\"B\"]"])
     }

@@ -82,11 +82,13 @@ final class IngestBench {
 
     @discardableResult
     func subscribe(_ account: String, loop: Int, _ number: UInt64) -> Bool {
-        take(.subscribe(Self.subscriber(account, loop: loop, number), JoinRequest()))
+        take(.subscribe(Self.subscriber(account, loop: loop, number), JoinRequest(page: Self.page)))
     }
 
     @discardableResult
     func take(_ message: IngestMessage, now: UInt64 = 0) -> Bool { ingest.take(message, now: now, wallClock: 1_000) }
+
+    static let page = PageRequest(limit: 9, entities: nil, withCursors: false)
 
     static func subscriber(_ account: String, loop: Int = 0, _ number: UInt64) -> Subscriber {
         Subscriber(account: Account(account), loop: loop, connection: ConnectionID(number: number))
@@ -107,7 +109,7 @@ extension JoinAnswer.Outcome {
     var word: String {
         switch self {
         case .now: ""
-        case .resumed: " resumed"
+        case .resumed(let page, _): " resumed " + page.answer.words + (page.fresh.bytes.isEmpty ? "" : " fresh")
         case .refused(let why): " \(why)"
         }
     }
