@@ -45,9 +45,9 @@ let fuzzTargets: [Target] =
         fuzz("extension-header", "ExtensionHeader", "WebSocket"),
         fuzz("json", "JSON", "LiveUpdates"),
         fuzz("mapping", "Mapping", "LiveUpdates"),
-        fuzz("settings", "Settings", "Gateway"),
+        fuzz("settings", "Settings", "GatewaySettings", "YAML"),
         fuzz("cursor", "Cursor", "LiveUpdates"),
-        fuzz("token", "Token", "Gateway", "TLS"),
+        fuzz("token", "Token", "LiveUpdates", "TLS", "Tokens"),
     ]
 
 /// The race that the thread sanitizer has to report before its silence counts; `Tests/run tsan` asks for it.
@@ -88,13 +88,19 @@ let package = Package(
         core("Logging", "CLinux"),
         core("Options", "CLinux"),
 
+        // Who is let in, and what an operator says. No target here knows a connection.
+        core("Tokens", "LiveUpdates", "TLS", "CJOSE"),
+        core("YAML", "CYAML"),
+        core("GatewaySettings", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML"),
+
         // Where the worlds meet.
         core(
             "Gateway", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "Options",
-            "CJOSE", "CYAML", "CLinux"),
+            "Tokens", "GatewaySettings", "CLinux"),
         core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
 
-        program("livegate", "Gateway", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
+        program(
+            "livegate", "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
         program("livecat", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Options", "CLinux"),
         program("livebench", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka", "Options"),
 
@@ -121,7 +127,17 @@ let package = Package(
         tests("KafkaTests", "Kafka"),
         tests("LoggingTests", "Logging"),
         tests("OptionsTests", "Options"),
-        tests("GatewayTests", "Gateway", "Kafka", "LiveUpdates", "Logging", "Options", "Reactor", "TLS", "CJOSE"),
+        .target(
+            name: "TestTokens", dependencies: ["Tokens", "TLS", "CJOSE"], path: "Tests/TestTokens",
+            swiftSettings: strict),
+        tests("TokensTests", "Tokens", "TestTokens", "LiveUpdates", "TLS", "CJOSE"),
+        tests("YAMLTests", "YAML"),
+        tests(
+            "GatewaySettingsTests", "GatewaySettings", "TestTokens", "LiveUpdates", "Logging", "Options", "Reactor",
+            "TLS", "Tokens",
+            "YAML"),
+        tests(
+            "GatewayTests", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor", "TLS", "Tokens"),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport"),
         tests("LivecatTests", "livecat", "LiveClient", "Options"),
         // It scans every source, which takes half a minute without optimisation and a second with it.

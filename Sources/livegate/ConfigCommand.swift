@@ -1,4 +1,4 @@
-import Gateway
+import GatewaySettings
 import Options
 
 /// `livegate config`: a settings file to begin with.

@@ -1,4 +1,4 @@
-import Gateway
+import GatewaySettings
 import Options
 
 /// `livegate completion`: what a shell reads to complete command lines.

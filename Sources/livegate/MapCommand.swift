@@ -1,4 +1,4 @@
-import Gateway
+import GatewaySettings
 import LiveUpdates
 import Options
 

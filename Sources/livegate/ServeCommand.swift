@@ -1,4 +1,5 @@
 import Gateway
+import GatewaySettings
 import Glibc
 import Kafka
 import Logging

@@ -1,4 +1,4 @@
-import Gateway
+import GatewaySettings
 import Options
 
 /// `--config FILE`, and what comes of it.

@@ -1,6 +1,7 @@
-import Gateway
+import GatewaySettings
 import Glibc
 import Options
+import Tokens
 
 /// `livegate token`: prints a token for trying things out.
 enum TokenCommand {
@@ -38,21 +39,22 @@ enum TokenCommand {
         if let problem = request.problem {
             Livegate.table.exitWrongUse("option '--\(problem.option)': its value \(problem.text)")
         }
+        let path = arguments.required(key)
+        let text: [UInt8]
+        do throws(BoundedFile.Unreadable) {
+            text = try BoundedFile.read(path, maximumBytes: KeySet.maximumFileBytes)
+        } catch {
+            StandardError.line("livegate token: \(path.printable): \(error.reason)")
+            return .noInput
+        }
         do throws(TokenIssuer.KeyProblem) {
             let issuer = try TokenIssuer(
-                keyFile: arguments.required(key),
-                algorithm: arguments[algorithm].flatMap(SignatureAlgorithm.init(rawValue:)))
+                pem: text, path: path, algorithm: arguments[algorithm].flatMap(SignatureAlgorithm.init(rawValue:)))
             StandardOutput.write(issuer.token(request, now: Int64(time(nil))) + "\n")
             return .success
         } catch {
-            switch error {
-            case .unreadable(let path, let reason):
-                StandardError.line("livegate token: \(path.printable): \(reason)")
-                return .noInput
-            case .unusable(let path, let reason):
-                StandardError.line("livegate token: \(path.printable): not a usable key: \(reason)")
-                return .badInput
-            }
+            StandardError.line("livegate token: \(path.printable): not a usable key: \(error.reason)")
+            return .badInput
         }
     }
 

@@ -14,14 +14,21 @@ struct ImportTests {
         "Kafka": ["CRdKafka", "Glibc", "Synchronization"],
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
+        "Tokens": ["LiveUpdates", "TLS", "CJOSE"],
+        "YAML": ["CYAML"],
+        "GatewaySettings": [
+            "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML", "Glibc",
+        ],
         "Gateway": [
-            "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "Options", "CJOSE",
-            "CYAML", "CLinux", "Glibc", "Synchronization",
+            "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "Options", "Tokens",
+            "GatewaySettings", "CLinux", "Glibc", "Synchronization",
         ],
         "LiveClient": [
             "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc", "Synchronization",
         ],
-        "livegate": ["Gateway", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux", "Glibc"],
+        "livegate": [
+            "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux", "Glibc",
+        ],
         "livecat": [
             "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Options", "CLinux", "Glibc",
             "Synchronization",

@@ -1,5 +1,6 @@
 import HTTP
 import LiveUpdates
+import Tokens
 import WebSocket
 
 /// What becomes of a request: decided from the request, the settings and the clock alone.

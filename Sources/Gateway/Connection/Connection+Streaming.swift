@@ -2,6 +2,7 @@ import HTTP
 import LiveUpdates
 import Logging
 import TLS
+import Tokens
 import WebSocket
 
 /// A connection with a stream on it: its head, its frames, its closes.

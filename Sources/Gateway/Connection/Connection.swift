@@ -3,6 +3,7 @@ import LiveUpdates
 import Logging
 import Reactor
 import TLS
+import Tokens
 import Transport
 import WebSocket
 

@@ -3,6 +3,7 @@ import LiveUpdates
 import Logging
 import Reactor
 import TLS
+import Tokens
 
 /// Gateway, embedded broker and feed in one process: no file, no other program.
 package struct Demo: Sendable {

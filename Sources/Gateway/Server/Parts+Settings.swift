@@ -1,3 +1,4 @@
+import GatewaySettings
 import HTTP
 import Kafka
 import LiveUpdates

@@ -1,6 +1,7 @@
 import HTTP
 import LiveUpdates
 import Testing
+import Tokens
 
 @testable import Gateway
 

@@ -1,13 +1,14 @@
 import FuzzSupport
-import Gateway
+import GatewaySettings
+import YAML
 
-private func check(_ node: YAMLNode, depth: Int, lines: Int) {
+private func check(_ element: YAMLElement, depth: Int, lines: Int) {
     require(depth <= YAMLDocument.maximumDepth, "the limit on depth holds")
-    require((1...lines).contains(node.line), "a node stands in one of the lines")
-    switch node.content {
+    require((1...lines).contains(element.line), "an element stands in one of the lines")
+    switch element.content {
     case .text, .refused: break
-    case .list(let nodes):
-        for node in nodes { check(node, depth: depth + 1, lines: lines) }
+    case .list(let elements):
+        for element in elements { check(element, depth: depth + 1, lines: lines) }
     case .map(let entries):
         require(Set(entries.map { Array($0.key.utf8) }).count == entries.count, "no key stands twice in a map")
         for entry in entries { check(entry.value, depth: depth + 1, lines: lines) }

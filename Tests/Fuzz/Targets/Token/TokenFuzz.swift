@@ -1,7 +1,7 @@
 import FuzzSupport
-import Gateway
 import LiveUpdates
 import TLS
+import Tokens
 
 private let secret = [UInt8](repeating: 0x53, count: 64)
 private let now: Int64 = 1_795_240_000

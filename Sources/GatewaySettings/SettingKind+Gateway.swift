@@ -1,0 +1,82 @@
+import Kafka
+import LiveUpdates
+import Options
+import Reactor
+import Tokens
+
+extension SettingKind where Value == SocketAddress {
+    /// Where a listener listens. A relative path of a Unix socket starts where other relative paths do.
+    static var address: Self {
+        let expected = "an address (127.0.0.1:8080, [::1]:8080, :8080 or unix:/path)"
+        return Self(expected) { element, reading in
+            guard let text = reading.text(element, expected: expected) else { return nil }
+            let prefix = "unix:"
+            let located = text.hasPrefix(prefix) ? prefix + reading.located(String(text.dropFirst(prefix.count))) : text
+            do throws(ReactorError) {
+                return try SocketAddress(parsing: located)
+            } catch {
+                guard case .invalidAddress(_, let why) = error else { return nil }
+                reading.refuse(element, "'\(text)' is not \(expected): \(why)")
+                return nil
+            }
+        }
+    }
+}
+
+extension SettingKind where Value == Account? {
+    /// An account, or nobody where the text is empty. A bare whole number is one, as it is in records and tokens.
+    static var account: Self {
+        let expected = "an account of at most \(Account.maximumBytes) bytes without control characters"
+        return Self(expected) { element, reading in
+            var text: String?
+            if case .text(let digits, .plain) = element.content, Quantity.wholeNumber(digits) != nil {
+                text = digits
+            } else {
+                text = reading.text(element, expected: expected)
+            }
+            guard let text else { return nil }
+            if text.isEmpty { return .some(nil) }
+            guard TokenClaims.isPlain(Array(text.utf8), maximumBytes: Account.maximumBytes) else {
+                reading.refuse(element, "is not \(expected)")
+                return nil
+            }
+            return .some(Account(text))
+        }
+    }
+}
+
+extension SettingKind where Value == [KafkaProperty] {
+    /// Properties of librdkafka. No value is ever shown: it may be a password.
+    static var kafkaProperties: Self {
+        let expected = "a map of librdkafka's properties, {name: value}"
+        return Self(expected, .structured) { element, reading in
+            guard let entries = reading.map(element, expected: expected) else { return nil }
+            var properties: [KafkaProperty] = []
+            for entry in entries {
+                let value = reading.part(".\(entry.key)", entry.value) { element, reading in
+                    reading.scalar(element, expected: "a value for librdkafka")
+                }
+                guard let value else { continue }
+                let isPath = KafkaProperty.isPath(entry.key) && value != "probe"
+                properties.append(KafkaProperty(name: entry.key, value: isPath ? reading.located(value) : value))
+            }
+            return properties.count == entries.count ? properties : nil
+        }
+    }
+}
+
+extension SettingKind where Value == [EventMapping.Translation] {
+    /// A map of texts, in the order in which it stands.
+    static var translations: Self {
+        let expected = "a map of names, {from: to}"
+        return Self(expected, .structured) { element, reading in
+            guard let entries = reading.map(element, expected: expected) else { return nil }
+            let pairs = entries.compactMap { entry in
+                reading.part(".\(entry.key)", entry.value) { element, reading in
+                    reading.text(element, expected: "a name").map { EventMapping.Translation(from: entry.key, to: $0) }
+                }
+            }
+            return pairs.count == entries.count ? pairs : nil
+        }
+    }
+}

@@ -1,0 +1,166 @@
+import Options
+import YAML
+
+/// How an environment variable with a setting is read.
+enum SettingShape: Sendable {
+    case scalar
+    /// By comma.
+    case list
+    /// As YAML in one line.
+    case structured
+}
+
+/// A kind of setting: how it is written, and what it becomes.
+struct SettingKind<Value: Sendable>: Sendable {
+    /// With its article, as in `a size (4096, 16KiB, 4MiB or 1GiB)`.
+    let expected: String
+    let shape: SettingShape
+    /// Nil after a problem was told.
+    let read: @Sendable (YAMLElement, inout SettingReading) -> Value?
+
+    init(
+        _ expected: String, _ shape: SettingShape = .scalar,
+        read: @escaping @Sendable (YAMLElement, inout SettingReading) -> Value?
+    ) {
+        self.expected = expected
+        self.shape = shape
+        self.read = read
+    }
+}
+
+extension SettingKind where Value == Bool {
+    static var truth: Self {
+        Self("true or false") { element, reading in
+            guard let text = reading.scalar(element, expected: "true or false") else { return nil }
+            if case .text(_, .quoted) = element.content {
+            } else {
+                if text == "true" { return true }
+                if text == "false" { return false }
+            }
+            reading.refuse(element, "'\(text)' is not true or false")
+            return nil
+        }
+    }
+}
+
+extension SettingKind where Value == Int {
+    static func integer(_ range: ClosedRange<Int>) -> Self {
+        let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        return Self(expected) { element, reading in
+            guard let text = reading.scalar(element, expected: expected) else { return nil }
+            if case .text(_, .quoted) = element.content {
+            } else {
+                if let number = Quantity.wholeNumber(text), range.contains(number) { return number }
+            }
+            reading.refuse(element, "'\(text)' is not \(expected)")
+            return nil
+        }
+    }
+
+    static func size(_ range: ClosedRange<Int>) -> Self {
+        let bounds = "from \(Quantity.text(bytes: range.lowerBound)) to \(Quantity.text(bytes: range.upperBound))"
+        let expected = "a size \(bounds) (bytes, or with KiB, MiB, GiB)"
+        return Self(expected) { element, reading in
+            guard let text = reading.scalar(element, expected: expected) else { return nil }
+            if let bytes = Quantity.bytes(text), range.contains(bytes) { return bytes }
+            reading.refuse(element, "'\(text)' is not \(expected)")
+            return nil
+        }
+    }
+}
+
+extension SettingKind where Value == Duration {
+    static func duration(milliseconds range: ClosedRange<Int64>) -> Self {
+        let first = Quantity.text(milliseconds: range.lowerBound)
+        let last = Quantity.text(milliseconds: range.upperBound)
+        let expected = "a duration from \(first) to \(last) (as 250ms, 30s, 5m, 24h, 7d)"
+        return Self(expected) { element, reading in
+            guard let text = reading.scalar(element, expected: expected) else { return nil }
+            if let milliseconds = Quantity.milliseconds(text), range.contains(milliseconds) {
+                return .milliseconds(milliseconds)
+            }
+            reading.refuse(element, "'\(text)' is not \(expected)")
+            return nil
+        }
+    }
+}
+
+extension SettingKind where Value == Duration? {
+    /// Nil is `never`.
+    static func durationOrNever(milliseconds range: ClosedRange<Int64>) -> Self {
+        let duration = SettingKind<Duration>.duration(milliseconds: range)
+        let expected = "never or " + duration.expected
+        return Self(expected) { element, reading in
+            guard let text = reading.scalar(element, expected: expected) else { return nil }
+            return text == "never" ? .some(nil) : duration.read(element, &reading).map { .some($0) }
+        }
+    }
+}
+
+extension SettingKind where Value == String {
+    /// - Parameter problem: why a text is none of this kind, as the end of a sentence that begins with the text.
+    static func text(_ expected: String, problem: @escaping @Sendable (String) -> String? = { _ in nil }) -> Self {
+        Self(expected) { element, reading in
+            guard let text = reading.text(element, expected: expected) else { return nil }
+            guard let problem = problem(text) else { return text }
+            reading.refuse(element, "'\(text)' \(problem)")
+            return nil
+        }
+    }
+
+    static func choice(_ words: [String], orEmpty allowsEmpty: Bool = false) -> Self {
+        .text("one of \(words.joined(separator: ", "))") { text in
+            if words.contains(text) || allowsEmpty && text.isEmpty { return nil }
+            let nearest = NearestName.nearest(to: text, among: words) ?? ""
+            return "is not one of \(words.joined(separator: ", ")): did you mean '\(nearest)'?"
+        }
+    }
+
+    /// The name of a file, made absolute or relative to the process's folder; the empty text stays empty.
+    static var path: Self {
+        Self("the name of a file") { element, reading in
+            guard let text = reading.text(element, expected: "the name of a file") else { return nil }
+            if text.utf8.contains(0) {
+                reading.refuse(element, "holds a NUL: no file has such a name")
+                return nil
+            }
+            return reading.located(text)
+        }
+    }
+}
+
+extension SettingReading {
+    /// A path as the process opens it.
+    func located(_ path: String) -> String {
+        path.isEmpty || path.utf8.first == UInt8(ascii: "/") ? path : folder + path
+    }
+}
+
+extension SettingKind {
+    static func list<Element>(_ expected: String, of kind: SettingKind<Element>, atLeastOne: Bool = false) -> Self
+    where Value == [Element] {
+        Self(expected, .list) { element, reading in
+            guard let elements = reading.list(element, expected: expected) else { return nil }
+            if elements.isEmpty, atLeastOne {
+                reading.refuse(element, "is empty: \(expected) is expected")
+                return nil
+            }
+            var values: [Element] = []
+            for (index, element) in elements.enumerated() {
+                if let value = reading.part("[\(index)]", element, kind.read) { values.append(value) }
+            }
+            return values.count == elements.count ? values : nil
+        }
+    }
+}
+
+extension SettingKind where Value == [String] {
+    /// One text, or a list of them; the empty text is no entry.
+    static func oneOrMore(_ expected: String, of kind: SettingKind<String>) -> Self {
+        Self(expected, .list) { element, reading in
+            if case .list = element.content { return list(expected, of: kind).read(element, &reading) }
+            if case .text("", .quoted) = element.content { return [] }
+            return kind.read(element, &reading).map { [$0] }
+        }
+    }
+}

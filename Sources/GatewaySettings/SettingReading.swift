@@ -1,0 +1,92 @@
+import Options
+import YAML
+
+/// The reading of one setting: where it stands, and what was wrong with it.
+struct SettingReading {
+    let origin: SettingsOrigin
+    /// Relative paths start here; it ends with a slash, or is empty for the process's own folder.
+    let folder: String
+    /// The way to the part that is being read.
+    private(set) var key: String
+    private(set) var problems: [SettingsProblem] = []
+    /// Where each part stands, for what is found out later.
+    private(set) var places: [String: SettingsPlace] = [:]
+
+    init(_ key: String, from origin: SettingsOrigin, folder: String) {
+        self.key = key
+        self.origin = origin
+        self.folder = folder
+    }
+
+    /// Only files have lines; a variable or a flag is one.
+    func place(_ element: YAMLElement) -> SettingsPlace {
+        switch origin {
+        case .file, .otherFile: SettingsPlace(origin, line: element.line)
+        case .variable, .flag: SettingsPlace(origin)
+        }
+    }
+
+    mutating func refuse(_ element: YAMLElement, _ text: String) {
+        problems.append(SettingsProblem(place(element), key: key, text))
+    }
+
+    /// Reads a part: `suffix` is `[2]` or `.name`.
+    mutating func part<Value>(
+        _ suffix: String, _ element: YAMLElement, _ read: (YAMLElement, inout SettingReading) -> Value?
+    ) -> Value? {
+        let before = key
+        key += suffix
+        defer { key = before }
+        places[key] = place(element)
+        return read(element, &self)
+    }
+
+    /// A scalar as it stands, whatever its type. Nil and a problem for anything else.
+    mutating func scalar(_ element: YAMLElement, expected: String) -> String? {
+        switch element.content {
+        case .text(let text, .plain) where YAMLElement.plainKind(text) == .null:
+            refuse(element, "has no value: \(expected) is expected")
+        case .text(let text, _): return text
+        case .list: refuse(element, "is a list: \(expected) is expected")
+        case .map: refuse(element, "is a map: \(expected) is expected")
+        case .refused: break
+        }
+        return nil
+    }
+
+    /// A text. A bare number or truth value is none: whoever writes `no` or `1.10` may mean something else than they get.
+    mutating func text(_ element: YAMLElement, expected: String) -> String? {
+        guard let text = scalar(element, expected: expected) else { return nil }
+        guard case .text(_, .plain) = element.content else { return text }
+        switch YAMLElement.plainKind(text) {
+        case .text, .null: return text
+        case .number, .boolean:
+            refuse(element, "'\(text)' is not text: put it into quotes")
+            return nil
+        }
+    }
+
+    mutating func list(_ element: YAMLElement, expected: String) -> [YAMLElement]? {
+        switch element.content {
+        case .list(let elements): return elements
+        case .map: refuse(element, "is a map: \(expected) is expected")
+        case .text(let text, .plain) where YAMLElement.plainKind(text) == .null:
+            refuse(element, "has no value: \(expected) is expected")
+        case .text: refuse(element, "is not a list: \(expected) is expected")
+        case .refused: break
+        }
+        return nil
+    }
+
+    mutating func map(_ element: YAMLElement, expected: String) -> [YAMLEntry]? {
+        switch element.content {
+        case .map(let entries): return entries
+        case .list: refuse(element, "is a list: \(expected) is expected")
+        case .text(let text, .plain) where YAMLElement.plainKind(text) == .null:
+            refuse(element, "has no value: \(expected) is expected")
+        case .text: refuse(element, "is not a map: \(expected) is expected")
+        case .refused: break
+        }
+        return nil
+    }
+}

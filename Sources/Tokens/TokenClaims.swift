@@ -1,0 +1,82 @@
+import LiveUpdates
+
+/// The claims of a token. Reading them believes none: that comes after the signature.
+package struct TokenClaims {
+    private let members: JOSEObject
+
+    init(_ text: [UInt8]) throws(TokenRefusal) {
+        guard let members = JOSEObject(text) else { throw .malformed(.payload) }
+        self.members = members
+    }
+
+    /// `iss`, for finding the keys to check it with.
+    var issuer: [UInt8]? { members.text("iss") }
+
+    /// `sub`, if it is a text that a log line can hold.
+    var subject: String? {
+        guard let bytes = members.text("sub"), Self.isPlain(bytes, maximumBytes: Self.maximumSubjectBytes) else {
+            return nil
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The account, by the rule that also holds for records: text, or a whole number in decimal.
+    func account(claim: String) throws(TokenRefusal) -> Account {
+        let bytes: [UInt8]
+        switch members[claim] {
+        case .text(let text): bytes = text
+        case .integer(let number): bytes = Array(number.description.utf8)
+        default: throw .account
+        }
+        guard Self.isPlain(bytes, maximumBytes: Account.maximumBytes) else { throw .account }
+        return Account(String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// RFC 7519 §4.1.3: a text or a list of texts.
+    func checkAudience(_ audiences: [String]) throws(TokenRefusal) {
+        let named: [[UInt8]]
+        switch members["aud"] {
+        case nil: named = []
+        case .text(let text): named = [text]
+        case .list(let list):
+            named = list.compactMap { $0.string.map { Array($0.utf8) } }
+            guard named.count == list.count else { throw .audience }
+        default: throw .audience
+        }
+        if audiences.isEmpty, !members.has("aud") { return }
+        guard audiences.contains(where: { named.contains(Array($0.utf8)) }) else { throw .audience }
+    }
+
+    /// Checks the times and returns the second from which on the token is refused.
+    ///
+    /// - `exp` has no leeway: at that second connections made with the token are closed and told to come back at once,
+    ///   which would go round in circles if the door still let it in.
+    /// - `nbf` has one, since a token is used the moment it is issued, by a clock that may be ahead of ours.
+    /// - `iat` is not judged: nothing rests on it.
+    func checkTimes(now: Int64) throws(TokenRefusal) -> Int64 {
+        guard let expiry = second("exp") else { throw .claim(.exp) }
+        if members.has("nbf") {
+            guard let second = second("nbf") else { throw .claim(.nbf) }
+            guard second <= now + TokenVerifier.notBeforeLeewaySeconds else { throw .notYetValid(before: second) }
+        }
+        guard now < expiry else { throw .expired(at: expiry) }
+        return min(expiry, UTCTime.lastSecond)
+    }
+
+    /// A NumericDate (RFC 7519 §2) without fraction, from 1970 on; beyond 63 bits as the last of them.
+    private func second(_ name: String) -> Int64? {
+        guard case .integer(.positive(let second))? = members[name] else { return nil }
+        return Int64(clamping: second)
+    }
+
+    /// A subject only stands in log lines; a longer one is left out of them.
+    private static let maximumSubjectBytes = 255
+
+    /// Whether it is not empty, not too long, and without control characters (C0, DEL, C1).
+    package static func isPlain(_ text: [UInt8], maximumBytes: Int) -> Bool {
+        guard (1...maximumBytes).contains(text.count) else { return false }
+        return String(decoding: text, as: UTF8.self).unicodeScalars.allSatisfy {
+            $0.properties.generalCategory != .control
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/// Who may sign tokens, with what, for whom. One entry of `auth.jwt`.
+///
+/// Keys belong to their issuer: a token is tried with the keys of the issuer that it names and with no others.
+package struct TrustedIssuer: Sendable {
+    /// The claim `iss`, byte by byte.
+    package let issuer: String
+    /// One of these must stand in `aud`. Without any, a token that has `aud` is meant for somebody else and refused (RFC 7519 §4.1.3).
+    package let audiences: [String]
+    /// What the issuer may sign with. HS only if the settings say so.
+    package let algorithms: [SignatureAlgorithm]
+    /// The name of the claim that holds the account.
+    package let accountClaim: String
+    package let keys: [SignatureKey]
+
+    package init(
+        issuer: String, audiences: [String], algorithms: [SignatureAlgorithm] = SignatureAlgorithm.asymmetric,
+        accountClaim: String, keys: [SignatureKey]
+    ) {
+        self.issuer = issuer
+        self.audiences = audiences
+        self.algorithms = algorithms
+        self.accountClaim = accountClaim
+        self.keys = keys
+    }
+
+    /// Why no token of this issuer, or not every one, could be accepted; empty when all is well.
+    package var problems: [KeySet.Problem] {
+        var problems: [KeySet.Problem] = []
+        func add(_ text: String) { problems.append(KeySet.Problem(text: text, isWarning: false)) }
+        for algorithm in algorithms where algorithm.family == .secret {
+            for key in keys where key.family == .secret && (key.onlyAlgorithm ?? algorithm) == algorithm {
+                guard key.sizeBits / 8 < algorithm.hashBytes else { continue }
+                add(
+                    "a secret of \(key.sizeBits / 8) bytes is too short for \(algorithm.rawValue): "
+                        + "at least \(algorithm.hashBytes) are needed")
+            }
+        }
+        if problems.isEmpty, !keys.isEmpty,
+            !algorithms.contains(where: { algorithm in keys.contains { $0.fits(algorithm) } })
+        {
+            let names = algorithms.map(\.rawValue).joined(separator: ", ")
+            add("no key fits the algorithms \(names): give a key of their kind, or name the algorithms of the keys")
+        }
+        return problems
+    }
+
+    /// The keys that may have signed a token with this algorithm and key name.
+    ///
+    /// A key with a name verifies only tokens that give it. Keys without one (from PEM files) are tried when the token
+    /// gives none, or one that no other key of the issuer has.
+    func candidates(_ algorithm: SignatureAlgorithm, keyName: [UInt8]?) throws(TokenRefusal) -> [SignatureKey] {
+        let unnamed = keys.filter { $0.name == nil }
+        var candidates = unnamed
+        if let keyName {
+            let named = keys.filter { $0.name == keyName }
+            if !named.isEmpty { candidates = named }
+        } else if unnamed.isEmpty {
+            throw .keyName
+        }
+        candidates = candidates.filter { $0.fits(algorithm) }
+        if candidates.isEmpty { throw .unknownKey }
+        return candidates
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import LiveUpdates
+import TLS
+import TestTokens
+import Testing
+import Tokens
+
+@testable import GatewaySettings
+
+/// A folder with files that ends with its test.
+private final class Folder {
+    let path = NSTemporaryDirectory() + "livegate-" + UUID().uuidString + "/"
+
+    init(_ files: [String: String]) throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        for (name, text) in files { try text.write(toFile: path + name, atomically: false, encoding: .utf8) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// What comes of settings that stand in this folder.
+    func check(_ text: String) throws -> (material: SettingsMaterial?, lines: [String]) {
+        let file = path + "gate.yaml"
+        let settings = try #require(Settings.load(text: Array(text.utf8), file: file).settings)
+        let check = SettingsCheck.run(settings, file: file, now: TokenForge.now)
+        return (check.material, check.problems.map { "\($0)".replacing(path, with: "") })
+    }
+}
+
+@Suite struct SettingsCheckTests {
+    @Test func `what is checked is what a start gets`() throws {
+        let token = Array("a token of the tests".utf8)
+        let folder = try Folder([
+            "key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self),
+            "tokens.yaml": "- {sha256: \(Self.digits(of: token)), account: 42, subject: dev}\n",
+        ])
+        let (material, lines) = try folder.check(
+            """
+            auth:
+              jwt: [{issuer: '\(TokenForge.issuer)', audience: \(TokenForge.audience), keys: key.pem}]
+              tokens: tokens.yaml
+            """)
+        #expect(lines == [])
+        let verifier = try #require(material?.verifier)
+        #expect(try verifier.verify(TokenForge.token(), now: TokenForge.now).get().account == Account("PACC1"))
+        let identity = try verifier.verify(token, now: TokenForge.now).get()
+        #expect(identity.account == Account("42") && identity.subject == "dev")
+    }
+
+    @Test func `each issuer has the audience and the algorithms of its entry`() throws {
+        let key = String(decoding: TestKey.p256.publicPEM, as: UTF8.self)
+        let folder = try Folder(["key.pem": key])
+        for (entry, isTaken) in [
+            ("audience: [other, \(TokenForge.audience)]", true), ("audience: other", false),
+            ("audience: \(TokenForge.audience), algorithms: [ES256, ES384]", true), ("algorithms: [ES256]", false),
+            ("audience: \(TokenForge.audience), account_claim: sub", false),
+        ] {
+            let (material, _) = try folder.check(
+                "auth: {jwt: [{issuer: '\(TokenForge.issuer)', keys: key.pem, \(entry)}]}")
+            let answer = material?.verifier.verify(TokenForge.token(), now: TokenForge.now)
+            #expect(((try? answer?.get()) != nil) == isTaken, "\(entry)")
+        }
+    }
+
+    @Test func `a file that is no key is refused at the setting that names it`() throws {
+        let folder = try Folder(["key.pem": "nonsense"])
+        let (material, lines) = try folder.check(
+            "auth:\n  jwt:\n    - {issuer: a, keys: key.pem}\n    - {issuer: b, keys: c}\n")
+        #expect(material == nil && lines.count == 2)
+        #expect(lines[0].hasPrefix("gate.yaml:3: auth.jwt[0].keys: key.pem: "))
+        #expect(lines[1] == "gate.yaml:4: auth.jwt[1].keys: cannot read c: No such file or directory")
+    }
+
+    @Test func `fixed tokens are read up to their limit, and one more is refused`() {
+        func file(_ count: Int) -> [UInt8] {
+            Array(
+                (0..<count).map { number in
+                    let digits = String(number, radix: 16)
+                    return "- {sha256: \(String(repeating: "0", count: 64 - digits.count))\(digits), account: A}\n"
+                }.joined().utf8)
+        }
+        #expect(StaticTokenFile.read(file(StaticTokens.maximumTokens), path: "t").problems.isEmpty)
+        #expect(StaticTokenFile.read(file(StaticTokens.maximumTokens + 1), path: "t").problems.count == 1)
+        #expect(StaticTokenFile.read([], path: "t").tokens.isEmpty)
+    }
+
+    @Test func `a wrong entry among fixed tokens is told with its line and without its value`() {
+        let good = String(repeating: "0a", count: 32)
+        let rows: [(String, String)] = [
+            ("- {sha256: geheim, account: A}", "auth.tokens[0]: sha256 is not 64 hexadecimal digits"),
+            ("- {sha256: \(good)0a, account: A}", "auth.tokens[0]: sha256 is not 64 hexadecimal digits"),
+            ("- {sha256: \(good)}", "auth.tokens[0]: lacks an account"),
+            ("- {sha256: \(good), account: ''}", "auth.tokens[0]: lacks an account"),
+            ("- {sha256: \(good), account: \"a\\0b\"}", "auth.tokens[0]: lacks an account"),
+            ("- {account: geheim}", "auth.tokens[0]: lacks sha256"),
+            ("- {sha256: \(good), account: A, token: geheim}", "auth.tokens[0]: no such key"),
+            ("- geheim", "auth.tokens[0]: is not a map"), ("geheim: 1", "auth.tokens: is a map"),
+            ("- *geheim", "auth.tokens[0]: an alias"), ("[}", "auth.tokens[0]: not YAML"),
+            ("a: [}", "auth.tokens: not YAML"),
+        ]
+        for (text, problem) in rows {
+            let lines = StaticTokenFile.read(Array(text.utf8), path: "tokens.yaml").problems.map { "\($0)" }
+            #expect(lines.count == 1 && lines[0].hasPrefix("tokens.yaml:1: \(problem)"), "\(lines)")
+            #expect(!lines.joined().contains("geheim"))
+        }
+    }
+
+    private static func digits(of token: [UInt8]) -> String {
+        Digest.sha256(token).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,66 @@
+import Options
+import Testing
+import YAML
+
+@testable import GatewaySettings
+
+@Suite struct SettingsDocumentTests {
+    @Test func `the printed settings are accepted and say what holds without them`() throws {
+        let outcome = load(SettingsDocument.text)
+        #expect(outcome.lines == [])
+        let root = try #require(YAMLDocument.read(Array(SettingsDocument.text.utf8)).root)
+        guard case .map(let sections) = root.content else { throw Mismatch() }
+        var paths: [String] = []
+        for section in sections {
+            if case .map(let entries) = section.value.content,
+                !SettingsTable.rows.contains(where: { $0.path == section.key })
+            {
+                paths += entries.map { "\(section.key).\($0.key)" }
+            } else {
+                paths.append(section.key)
+            }
+        }
+        #expect(paths == SettingsTable.rows.map(\.path))
+    }
+
+    struct Mismatch: Error {}
+
+    /// Section 6 of the interface that operators rely on.
+    static let names = [
+        "listen", "admin", "loops", "tls.certificate", "tls.key", "kafka.brokers", "kafka.topics", "kafka.settings",
+        "events.preset", "events.account", "events.entity", "events.id", "events.type", "events.rename", "events.drop",
+        "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "websocket.deflate", "history.retention",
+        "history.max_events_per_account", "history.max_log_bytes", "history.max_timestamp_delay", "history.epoch",
+        "limits.max_header_bytes", "limits.max_headers", "limits.handshake_timeout", "limits.max_message_bytes",
+        "limits.max_fragments", "limits.max_control_frames_per_second", "limits.max_pending_bytes",
+        "limits.broker_grace", "limits.max_lag", "limits.ping_interval", "limits.pong_timeout", "limits.max_wait",
+        "limits.max_sync_events", "limits.changed_interval", "log.level", "log.format",
+    ]
+
+    @Test func `the keys are those that operators know`() {
+        #expect(SettingsTable.rows.map(\.path) == Self.names)
+        #expect(
+            SettingsTable.issuerRows.map(\.path) == ["issuer", "audience", "algorithms", "keys", "account_claim"])
+    }
+
+    @Test func `every key is explained in sentences, and no line is too wide`() {
+        for row in SettingsTable.rows + SettingsTable.issuerRows {
+            #expect(row.explanation.count > 20 && row.explanation.hasSuffix("."), "\(row.path)")
+            #expect(!row.explanation.contains("\n") && !row.expected.isEmpty, "\(row.path)")
+        }
+        #expect(SettingsDocument.text.split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+
+    @Test func `every variable belongs to one key`() {
+        let variables = SettingsTable.rows.map(\.variable)
+        #expect(Set(variables).count == variables.count)
+    }
+
+    @Test func `the flags of serve are those that operators know`() {
+        #expect(
+            SettingsTable.rows.compactMap { row in row.flag.map { "\(row.path) --\($0.name)" } } == [
+                "listen --listen", "admin --admin", "kafka.brokers --kafka-brokers", "kafka.topics --topics",
+                "log.level --log-level",
+            ])
+    }
+}

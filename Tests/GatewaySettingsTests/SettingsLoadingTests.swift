@@ -1,0 +1,212 @@
+import LiveUpdates
+import Logging
+import Reactor
+import Testing
+import Tokens
+
+@testable import GatewaySettings
+
+@Suite struct SettingsLoadingTests {
+    @Test func `an empty file means the values of the documentation`() throws {
+        for text in ["", "# only a comment\n", "{}\n"] {
+            let outcome = load(text)
+            #expect(outcome.lines.isEmpty)
+            let settings = try #require(outcome.settings)
+            #expect(settings.listen.map(\.description) == ["127.0.0.1:8080"])
+            #expect(settings.admin.description == "127.0.0.1:9080")
+            #expect(settings.loops == 0 && settings.tls == nil && !settings.websocket.deflate)
+            #expect(settings.kafka.brokers == "127.0.0.1:9092" && settings.kafka.topics == ["incidents"])
+            #expect(settings.kafka.settings.isEmpty && settings.events.preset == .rails)
+            #expect(settings.auth.jwt.isEmpty && settings.auth.tokens == nil && settings.auth.anonymous == nil)
+            #expect(settings.limits.maximumHeaderBytes == 16_384 && settings.limits.maximumHeaders == 100)
+            #expect(settings.limits.handshakeTimeout == .seconds(10) && settings.limits.maximumMessageBytes == 4096)
+            #expect(settings.limits.maximumFragments == 512 && settings.limits.maximumControlFramesPerSecond == 100)
+            #expect(settings.limits.maximumPendingBytes == 65_536 && settings.limits.brokerGrace == .seconds(30))
+            #expect(settings.limits.maximumLag == .seconds(30) && settings.limits.pingInterval == .seconds(25))
+            #expect(settings.limits.pongTimeout == .seconds(10) && settings.limits.maximumWait == .seconds(55))
+            #expect(settings.limits.maximumSyncEvents == 500 && settings.limits.changedInterval == .seconds(1))
+            #expect(settings.history.retention == .seconds(86_400) && settings.history.epoch == 1)
+            #expect(settings.history.maximumTimestampDelay == .seconds(3600))
+            #expect(settings.history.maximumEventsPerAccount == 1000 && settings.history.maximumLogBytes == 256 << 20)
+            #expect(settings.log.level == .info && settings.log.format == nil)
+        }
+    }
+
+    static let everything = """
+        listen: [127.0.0.1:8080, '[::1]:8081', unix:/run/gate.sock]
+        admin: 127.0.0.1:9081
+        loops: 3
+        tls: {certificate: chain.pem, key: /keys/key.pem}
+        kafka:
+          brokers: k1:9092, k2:9092
+          topics: [incidents, notes]
+          settings: {security.protocol: ssl, ssl.ca.location: ca.pem, socket.timeout.ms: 7000}
+        events: {preset: debezium, account: [row:/account, key], id: row:/uuid, rename: {incidents: incident}, drop: [alerts], types: {c: made}}
+        auth:
+          jwt: [{issuer: x, audience: y, algorithms: [ES256], keys: keys.json, account_claim: account_id}]
+          tokens: tokens.yaml
+          anonymous: PACC1
+        websocket: {deflate: true}
+        history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 2d, epoch: 4294967295}
+        limits: {max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 1MiB, max_fragments: 7, max_control_frames_per_second: 8, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
+        log: {level: debug, format: json}
+        """
+
+    @Test func `every key of the documentation is read`() throws {
+        let outcome = load(Self.everything)
+        #expect(outcome.lines == [])
+        let settings = try #require(outcome.settings)
+        #expect(settings.listen.map(\.description) == ["127.0.0.1:8080", "[::1]:8081", "unix:/run/gate.sock"])
+        #expect(settings.admin.description == "127.0.0.1:9081" && settings.loops == 3)
+        #expect(settings.tls == .init(certificate: "/etc/livegate/chain.pem", key: "/keys/key.pem"))
+        #expect(settings.kafka.brokers == "k1:9092, k2:9092" && settings.kafka.topics == ["incidents", "notes"])
+        #expect(
+            settings.kafka.settings == [
+                .init(name: "security.protocol", value: "ssl"),
+                .init(name: "ssl.ca.location", value: "/etc/livegate/ca.pem"),
+                .init(name: "socket.timeout.ms", value: "7000"),
+            ])
+        #expect(settings.events.preset == .debezium)
+        let issuer = try #require(settings.auth.jwt.first)
+        #expect(issuer.issuer == "x" && issuer.audiences == ["y"] && issuer.algorithms == [.es256])
+        #expect(issuer.keys == "/etc/livegate/keys.json" && issuer.accountClaim == "account_id")
+        #expect(settings.auth.tokens == "/etc/livegate/tokens.yaml" && settings.auth.anonymous == Account("PACC1"))
+        #expect(settings.websocket.deflate)
+        #expect(settings.limits.maximumHeaderBytes == 8192 && settings.limits.maximumHeaders == 50)
+        #expect(settings.limits.handshakeTimeout == .milliseconds(500))
+        #expect(settings.limits.maximumMessageBytes == 1 << 20 && settings.limits.maximumFragments == 7)
+        #expect(settings.limits.maximumControlFramesPerSecond == 8 && settings.limits.maximumPendingBytes == 9216)
+        #expect(settings.limits.brokerGrace == .seconds(120) && settings.limits.maximumLag == .seconds(4))
+        #expect(settings.limits.pingInterval == .milliseconds(300) && settings.limits.pongTimeout == .seconds(5))
+        #expect(settings.limits.maximumWait == .seconds(6) && settings.limits.maximumSyncEvents == 7)
+        #expect(settings.limits.changedInterval == .milliseconds(80))
+        #expect(settings.history.retention == .seconds(7 * 86_400) && settings.history.epoch == 4_294_967_295)
+        #expect(settings.history.maximumEventsPerAccount == 20 && settings.history.maximumLogBytes == 1 << 20)
+        #expect(settings.history.maximumTimestampDelay == .seconds(2 * 86_400))
+        #expect(settings.log.level == .debug && settings.log.format == .json)
+    }
+
+    static let variables: [(String, String, @Sendable (Settings) -> Bool)] = [
+        ("LIVEGATE_LISTEN", ":1, [::1]:2", { $0.listen.map(\.description) == [":1", "[::1]:2"] }),
+        ("LIVEGATE_ADMIN", "127.0.0.1:3", { $0.admin.description == "127.0.0.1:3" }),
+        ("LIVEGATE_LOOPS", "5", { $0.loops == 5 }),
+        ("LIVEGATE_TLS_CERTIFICATE", "c.pem", { $0.tls?.certificate == "/etc/livegate/c.pem" }),
+        ("LIVEGATE_TLS_KEY", "/k.pem", { $0.tls?.key == "/k.pem" }),
+        ("LIVEGATE_TLS", "{key: /k.pem}", { $0.tls?.key == "/k.pem" }),
+        ("LIVEGATE_KAFKA_BROKERS", "a:1,b:2", { $0.kafka.brokers == "a:1,b:2" }),
+        ("LIVEGATE_KAFKA_TOPICS", "a,b", { $0.kafka.topics == ["a", "b"] }),
+        (
+            "LIVEGATE_KAFKA_SETTINGS", "{client.id: x}",
+            { $0.kafka.settings == [.init(name: "client.id", value: "x")] }
+        ),
+        (
+            "LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD", "secret",
+            {
+                $0.kafka.settings.last == .init(name: "sasl.password", value: "secret")
+                    && $0.kafka.settings.count == 4
+            }
+        ),
+        (
+            "LIVEGATE_KAFKA_SETTINGS_SSL_CA_LOCATION", "other.pem",
+            {
+                $0.kafka.settings.last == .init(name: "ssl.ca.location", value: "/etc/livegate/other.pem")
+                    && $0.kafka.settings.count == 3
+            }
+        ),
+        ("LIVEGATE_EVENTS_PRESET", "debezium-flat", { $0.events.preset == .debeziumFlat }),
+        ("LIVEGATE_EVENTS_ACCOUNT", "key,/x", { _ in true }), ("LIVEGATE_EVENTS_ENTITY", "topic:-1", { _ in true }),
+        ("LIVEGATE_EVENTS_ID", "key", { _ in true }), ("LIVEGATE_EVENTS_TYPE", "header:type", { _ in true }),
+        ("LIVEGATE_EVENTS_RENAME", "{a: b}", { _ in true }), ("LIVEGATE_EVENTS_DROP", "a,b", { _ in true }),
+        ("LIVEGATE_EVENTS_TYPES", "{a: b}", { _ in true }),
+        (
+            "LIVEGATE_AUTH_JWT", "[{issuer: z, keys: z.pem}]",
+            { $0.auth.jwt.map(\.issuer) == ["z"] && $0.auth.jwt[0].algorithms.count == 9 }
+        ),
+        ("LIVEGATE_AUTH_TOKENS", "", { $0.auth.tokens == nil }),
+        ("LIVEGATE_AUTH_ANONYMOUS", "42", { $0.auth.anonymous == Account("42") }),
+        ("LIVEGATE_WEBSOCKET_DEFLATE", "false", { !$0.websocket.deflate }),
+        ("LIVEGATE_LIMITS_MAX_HEADER_BYTES", "2048", { $0.limits.maximumHeaderBytes == 2048 }),
+        ("LIVEGATE_LIMITS_MAX_HEADERS", "9", { $0.limits.maximumHeaders == 9 }),
+        ("LIVEGATE_LIMITS_HANDSHAKE_TIMEOUT", "3s", { $0.limits.handshakeTimeout == .seconds(3) }),
+        ("LIVEGATE_LIMITS_MAX_MESSAGE_BYTES", "1KiB", { $0.limits.maximumMessageBytes == 1024 }),
+        ("LIVEGATE_LIMITS_MAX_FRAGMENTS", "1", { $0.limits.maximumFragments == 1 }),
+        (
+            "LIVEGATE_LIMITS_MAX_CONTROL_FRAMES_PER_SECOND", "2",
+            { $0.limits.maximumControlFramesPerSecond == 2 }
+        ),
+        ("LIVEGATE_LIMITS_MAX_PENDING_BYTES", "2KiB", { $0.limits.maximumPendingBytes == 2048 }),
+        ("LIVEGATE_LIMITS_BROKER_GRACE", "1ms", { $0.limits.brokerGrace == .milliseconds(1) }),
+        ("LIVEGATE_LIMITS_MAX_LAG", "7s", { $0.limits.maximumLag == .seconds(7) }),
+        ("LIVEGATE_LIMITS_PING_INTERVAL", "1s", { $0.limits.pingInterval == .seconds(1) }),
+        ("LIVEGATE_LIMITS_PONG_TIMEOUT", "2s", { $0.limits.pongTimeout == .seconds(2) }),
+        ("LIVEGATE_LIMITS_MAX_WAIT", "3s", { $0.limits.maximumWait == .seconds(3) }),
+        ("LIVEGATE_LIMITS_MAX_SYNC_EVENTS", "10000", { $0.limits.maximumSyncEvents == 10_000 }),
+        ("LIVEGATE_LIMITS_CHANGED_INTERVAL", "10ms", { $0.limits.changedInterval == .milliseconds(10) }),
+        ("LIVEGATE_HISTORY_RETENTION", "49h", { $0.history.retention == .seconds(49 * 3600) }),
+        ("LIVEGATE_HISTORY_MAX_EVENTS_PER_ACCOUNT", "1", { $0.history.maximumEventsPerAccount == 1 }),
+        ("LIVEGATE_HISTORY_MAX_LOG_BYTES", "4KiB", { $0.history.maximumLogBytes == 4096 }),
+        ("LIVEGATE_HISTORY_MAX_TIMESTAMP_DELAY", "1ms", { $0.history.maximumTimestampDelay == .milliseconds(1) }),
+        ("LIVEGATE_HISTORY_EPOCH", "0", { $0.history.epoch == 0 }),
+        ("LIVEGATE_LOG_LEVEL", "error", { $0.log.level == .error }),
+        ("LIVEGATE_LOG_FORMAT", "auto", { $0.log.format == nil }),
+    ]
+
+    @Test func `every key has a variable that goes over the file`() throws {
+        for (name, value, holds) in Self.variables {
+            let outcome = load(Self.everything, [(name, value)])
+            #expect(outcome.lines == [], "\(name)")
+            #expect(outcome.settings.map(holds) == true, "\(name)")
+        }
+        // No key is without a row above.
+        #expect(Set(SettingsTable.rows.map(\.variable)).subtracting(Self.variables.map(\.0)) == [])
+    }
+
+    @Test func `a flag goes over a variable, which goes over the file, and hides even a bad value`() throws {
+        let text = "listen: 5\nadmin: nonsense\nlog: {level: loud}\nkafka: {topics: {}, brokers: []}\n"
+        #expect(load(text).settings == nil)
+        let outcome = load(
+            text, [("LIVEGATE_ADMIN", ":1"), ("LIVEGATE_LOG_LEVEL", "louder"), ("LIVEGATE_KAFKA_BROKERS", ",")],
+            [
+                ("listen", [":2", "[::1]:3"]), ("log-level", ["error"]), ("topics", ["a,b", "c"]),
+                ("kafka-brokers", ["k:1"]),
+            ])
+        #expect(outcome.lines == [])
+        let settings = try #require(outcome.settings)
+        #expect(settings.listen.map(\.description) == [":2", "[::1]:3"] && settings.admin.description == ":1")
+        #expect(settings.log.level == .error && settings.kafka.topics == ["a", "b", "c"])
+        #expect(settings.kafka.brokers == "k:1")
+    }
+
+    @Test func `a single property goes over the map of properties, and hides even a bad value there`() throws {
+        let outcome = load(
+            "kafka: {settings: {sasl.password: [x], client.id: a}}",
+            [
+                ("LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD", "p"),
+                ("LIVEGATE_KAFKA_SETTINGS", "{client.id: b, sasl.password: {}}"),
+            ])
+        #expect(outcome.lines == [])
+        #expect(
+            outcome.settings?.kafka.settings == [
+                .init(name: "client.id", value: "b"), .init(name: "sasl.password", value: "p"),
+            ])
+    }
+
+    @Test func `relative paths start at the settings file, and those of flags where the program runs`() throws {
+        let settings = try #require(
+            load("admin: unix:run/admin.sock\n", [], [("listen", ["unix:gate.sock"])]).settings)
+        #expect(settings.admin.description == "unix:/etc/livegate/run/admin.sock")
+        #expect(settings.listen.map(\.description) == ["unix:gate.sock"])
+    }
+
+    @Test func `without a preset all four sources are needed, and an empty source leaves its row to the preset`() {
+        #expect(
+            load("events: {preset: '', account: key, entity: key, id: key, type: key}").settings?.events.preset == nil)
+        #expect(load("events: {preset: '', account: key}").lines.count == 3)
+        #expect(load("events: {account: '', entity: [], id: '', type: ''}").lines == [])
+    }
+
+    @Test func `grace can be for ever`() throws {
+        #expect(try #require(load("limits: {broker_grace: never}").settings).limits.brokerGrace == nil)
+        #expect(try #require(load("", [("LIVEGATE_LIMITS_BROKER_GRACE", "never")]).settings).limits.brokerGrace == nil)
+    }
+}

@@ -1,0 +1,265 @@
+import GatewaySettings
+import Testing
+
+@Suite struct SettingsRefusalTests {
+    static let rows: [(text: String, lines: [String])] = [
+        ("lisen: []\n", ["gate.yaml:1: lisen: no such key: did you mean 'listen'?"]),
+        (
+            "kafka:\n  broker: x\n  topic: y\n",
+            [
+                "gate.yaml:2: kafka.broker: no such key: did you mean 'brokers'?",
+                "gate.yaml:3: kafka.topic: no such key: did you mean 'topics'?",
+            ]
+        ),
+        ("brokers: x\n", ["gate.yaml:1: brokers: no such key: did you mean 'kafka.brokers'?"]),
+        ("log:\n  max_headers: 5\n", ["gate.yaml:2: log.max_headers: no such key: did you mean 'limits.max_headers'?"]),
+        ("loops: 1\nloops: 2\n", ["gate.yaml:2: loops: stands twice, first in line 1"]),
+        ("loops: '1'\n", ["gate.yaml:1: loops: '1' is not a whole number from 0 to 1024"]),
+        ("loops: 1025\n", ["gate.yaml:1: loops: '1025' is not a whole number from 0 to 1024"]),
+        ("loops: -1\n", ["gate.yaml:1: loops: '-1' is not a whole number from 0 to 1024"]),
+        ("loops:\n", ["gate.yaml:1: loops: has no value: a whole number from 0 to 1024 is expected"]),
+        ("loops: [1]\n", ["gate.yaml:1: loops: is a list: a whole number from 0 to 1024 is expected"]),
+        (
+            "limits: 5\n",
+            [
+                """
+                gate.yaml:1: limits: is not a map: a map with max_header_bytes, max_headers, handshake_timeout, \
+                max_message_bytes, max_fragments, max_control_frames_per_second, max_pending_bytes, broker_grace, \
+                max_lag, ping_interval, pong_timeout, max_wait, max_sync_events, changed_interval is expected
+                """
+            ]
+        ),
+        ("- listen\n", ["gate.yaml:1: is a list: a map of settings is expected"]),
+        ("listen: 127.0.0.1:8080\n", ["gate.yaml:1: listen: is not a list: a list of addresses is expected"]),
+        ("listen: []\n", ["gate.yaml:1: listen: is empty: a list of addresses is expected"]),
+        (
+            "kafka: {brokers: [a, b]}\n",
+            [
+                "gate.yaml:1: kafka.brokers: is a list: one text with brokers, HOST:PORT, several by comma is expected"
+            ]
+        ),
+        (
+            "kafka: {brokers: 'a,,b'}\n",
+            [
+                "gate.yaml:1: kafka.brokers: 'a,,b' names no broker between two commas or at its end"
+            ]
+        ),
+        (
+            "kafka: {brokers: 'a:0'}\n",
+            [
+                "gate.yaml:1: kafka.brokers: 'a:0' has a port that is not a number from 1 to 65535"
+            ]
+        ),
+        ("kafka: {topics: [a, 5, a]}\n", ["gate.yaml:1: kafka.topics[1]: '5' is not text: put it into quotes"]),
+        ("kafka:\n  topics:\n    - a\n    - a\n", ["gate.yaml:4: kafka.topics[1]: 'a' stands twice"]),
+        (
+            "kafka: {topics: ['^a']}\n",
+            [
+                """
+                gate.yaml:1: kafka.topics[0]: '^a' is not the name of a topic: 1 to 249 letters, digits, '.', '_' and '-' are \
+                expected
+                """
+            ]
+        ),
+        ("websocket: {deflate: yes}\n", ["gate.yaml:1: websocket.deflate: 'yes' is not true or false"]),
+        ("websocket: {deflate: 'true'}\n", ["gate.yaml:1: websocket.deflate: 'true' is not true or false"]),
+        (
+            "log: {level: warn}\n",
+            [
+                """
+                gate.yaml:1: log.level: 'warn' is not one of trace, debug, info, notice, warning, error, critical: did you mean \
+                'warning'?
+                """
+            ]
+        ),
+        (
+            "limits: {max_message_bytes: 4KB}\n",
+            [
+                """
+                gate.yaml:1: limits.max_message_bytes: '4KB' is not a size from 1 to 64MiB (bytes, or with KiB, MiB, GiB)
+                """
+            ]
+        ),
+        (
+            "limits: {handshake_timeout: 10}\n",
+            [
+                """
+                gate.yaml:1: limits.handshake_timeout: '10' is not a duration from 10ms to 10m (as 250ms, 30s, 5m, 24h, 7d)
+                """
+            ]
+        ),
+        (
+            "limits: {broker_grace: ever}\n",
+            [
+                """
+                gate.yaml:1: limits.broker_grace: 'ever' is not a duration from 1ms to 7d (as 250ms, 30s, 5m, 24h, 7d)
+                """
+            ]
+        ),
+        (
+            "limits: {max_lag: never}\n",
+            ["gate.yaml:1: limits.max_lag: 'never' is not a duration from 10ms to 1h (as 250ms, 30s, 5m, 24h, 7d)"]
+        ),
+        (
+            "history:\n  max_timestamp_delay: 2h\n  retention: 2h\n",
+            [
+                "gate.yaml:3: history.retention: must be longer than history.max_timestamp_delay, 2h: '2h' is not"
+            ]
+        ),
+        ("history: {epoch: -1}\n", ["gate.yaml:1: history.epoch: '-1' is not a whole number from 0 to 4294967295"]),
+        ("tls: {certificate: a.pem}\n", ["gate.yaml:1: tls.key: is missing: a certificate needs its key"]),
+        ("tls: {key: a.pem}\n", ["gate.yaml:1: tls.certificate: is missing: a key needs its certificate"]),
+        (
+            "events:\n  preset: rial\n",
+            [
+                """
+                gate.yaml:2: events.preset: 'rial' is not one of rails, pagerduty-webhook-v3, debezium, debezium-flat, \
+                debezium-outbox, cloudevents: did you mean 'rails'?
+                """
+            ]
+        ),
+        (
+            "auth:\n  jwt:\n    - {issuer: a, keys: k}\n    - {issuer: a, keys: k}\n",
+            [
+                "gate.yaml:4: auth.jwt[1].issuer: 'a' stands twice: put its keys into one file"
+            ]
+        ),
+        (
+            "auth:\n  jwt:\n    - isuer: a\n      keys: [k]\n",
+            [
+                "gate.yaml:3: auth.jwt[0].isuer: no such key: did you mean 'issuer'?",
+                "gate.yaml:4: auth.jwt[0].keys: is a list: the name of a file is expected",
+            ]
+        ),
+        (
+            "auth: {jwt: [{issuer: a}]}\n",
+            [
+                "gate.yaml:1: auth.jwt[0]: keys is missing: the name of a file with keys is expected"
+            ]
+        ),
+        (
+            "auth: {jwt: [{issuer: a, keys: k, algorithms: [none]}]}\n",
+            [
+                """
+                gate.yaml:1: auth.jwt[0].algorithms[0]: 'none' is not one of RS256, RS384, RS512, PS256, PS384, PS512, ES256, \
+                ES384, ES512, HS256, HS384, HS512: did you mean 'RS256'?
+                """
+            ]
+        ),
+        (
+            "auth: {anonymous: \"a\\nb\"}\n",
+            [
+                "gate.yaml:1: auth.anonymous: is not an account of at most 255 bytes without control characters"
+            ]
+        ),
+        (
+            "a: &x 1\n",
+            [
+                "gate.yaml:1: a: an anchor (&): anchors and aliases are not read, write it out",
+                "gate.yaml:1: a: no such key: did you mean 'tls'?",
+            ]
+        ),
+        ("log:\n\tlevel: info\n", ["gate.yaml:2: log.level: a tab as indentation: YAML takes blanks only"]),
+    ]
+
+    @Test(arguments: rows.indices) func `a wrong setting is told with file, line, key and what would be right`(row: Int)
+    {
+        let outcome = load(Self.rows[row].text)
+        #expect(outcome.lines == Self.rows[row].lines)
+        #expect(outcome.settings == nil)
+    }
+
+    @Test func `the log has to reach further back than time stamps may lag`() {
+        let delay = "history.max_timestamp_delay"
+        let rows: [(text: String, lines: [String])] = [
+            ("history: {retention: 3600001ms}", []),
+            (
+                "history: {retention: 60m}",
+                ["gate.yaml:1: history.retention: must be longer than \(delay), 1h: '1h' is not"]
+            ),
+            (
+                "history: {max_timestamp_delay: 24h}",
+                ["gate.yaml:1: \(delay): must be shorter than history.retention, 1d: '1d' is not"]
+            ),
+            ("history: {max_timestamp_delay: 86399999ms}", []),
+            (
+                "history: {retention: 1, max_timestamp_delay: 30d}",
+                [
+                    """
+                    gate.yaml:1: history.retention: '1' is not a duration from 1s to 365d (as 250ms, 30s, 5m, 24h, 7d)
+                    """
+                ]
+            ),
+        ]
+        for (text, lines) in rows { #expect(load(text).lines == lines) }
+    }
+
+    @Test func `every problem is told, and none hides another`() {
+        let outcome = load(
+            """
+            listen: [nowhere]
+            lops: 1
+            kafka: {topics: []}
+            events: {account: nowhere, id: [/a, nowhere], rename: {a: ''}}
+            limits: {max_headers: 0, max_fragments: none}
+            """, [("LIVEGATE_LOOPS", "many"), ("LIVEGATE_AUTH_JWT", "[")], [("log-level", ["loud"])])
+        #expect(
+            outcome.problems.map(\.key) == [
+                "listen[0]", "lops", "kafka.topics", "events.account", "events.id", "events.rename.a",
+                "limits.max_headers", "limits.max_fragments", "auth.jwt", "loops", "log.level",
+            ])
+    }
+
+    @Test func `variables and flags are named where they are wrong`() {
+        let outcome = load("", [("LIVEGATE_LOOPS", "x"), ("LIVEGATE_EVENTS_RENAME", "{a: 1}")], [("admin", ["x"])])
+        #expect(
+            outcome.lines == [
+                "LIVEGATE_LOOPS: loops: 'x' is not a whole number from 0 to 1024",
+                "LIVEGATE_EVENTS_RENAME: events.rename.a: '1' is not text: put it into quotes",
+                """
+                --admin: admin: 'x' is not an address (127.0.0.1:8080, [::1]:8080, :8080 or unix:/path): ADDRESS:PORT, \
+                :PORT or unix:PATH is expected
+                """,
+            ])
+    }
+
+    @Test func `a variable that means nothing is a warning`() {
+        let outcome = load("", [("LIVEGATE_KAFKA_BROKER", "x"), ("LIVEGATE_", "x"), ("OTHER", "x")])
+        #expect(
+            outcome.lines == [
+                "LIVEGATE_KAFKA_BROKER: warning: means nothing: did you mean LIVEGATE_KAFKA_BROKERS?",
+                "LIVEGATE_: warning: means nothing: did you mean LIVEGATE_TLS?",
+            ])
+        #expect(outcome.settings != nil)
+    }
+
+    @Test func `the value of a property of librdkafka stands in no problem`() {
+        let outcome = load("kafka: {settings: {sasl.password: {geheim: geheim}}}")
+        #expect(outcome.settings == nil && !outcome.lines.joined().contains("geheim"))
+    }
+
+    @Test func `control characters of a file cannot forge a line`() {
+        let outcome = load("\"a\\nb\\e[31m\": 1\n")
+        #expect(outcome.lines == ["gate.yaml:1: a\\nb\\u{1b}[31m: no such key: did you mean 'admin'?"])
+    }
+
+    @Test func `two listeners on one address are refused`() {
+        let rows: [(String, String, Bool)] = [
+            ("127.0.0.1:8080", "127.0.0.1:8080", true), ("127.0.0.1:8080", "127.0.0.1:8081", false),
+            ("127.0.0.1:8080", "127.0.0.2:8080", false), (":8080", "127.0.0.1:8080", true),
+            ("127.0.0.1:8080", ":8080", true), (":8080", "'[::]:8080'", true), (":8080", "'[::1]:8080'", true),
+            ("0.0.0.0:8080", "127.0.0.1:8080", true), ("'[::]:8080'", "'[::1]:8080'", true),
+            ("'[::]:8080'", "127.0.0.1:8080", false), ("'[::]:8080'", "0.0.0.0:8080", false), (":0", ":0", false),
+            ("127.0.0.1:0", "127.0.0.1:0", false), ("unix:/a", "unix:/a", true), ("unix:/a", "unix:/b", false),
+            ("unix:/a", ":8080", false), ("'[::1]:8080'", "'[0:0::1]:8080'", true),
+        ]
+        for (first, second, isRefused) in rows {
+            let outcome = load("listen:\n  - \(first)\n  - \(second)\n")
+            #expect((outcome.settings == nil) == isRefused, "\(first) \(second)")
+            if isRefused { #expect(outcome.lines.first?.hasPrefix("gate.yaml:3: listen[1]: ") == true) }
+        }
+        #expect(
+            load("listen: [':9080']").lines.first?.contains("127.0.0.1:9080 is the address of listen[0], :9080, too")
+                == true)
+    }
+}

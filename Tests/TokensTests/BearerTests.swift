@@ -1,0 +1,84 @@
+import LiveUpdates
+import TLS
+import TestTokens
+import Testing
+
+@testable import Tokens
+
+/// The header, static tokens, and callers without a token.
+@Suite struct BearerTests {
+    static let open = TokenVerifier(
+        issuers: [],
+        tokens: StaticTokens([
+            .init(digest: Digest.sha256(Array("s3cret".utf8)), account: Account("DEV"), subject: "dev")
+        ]),
+        anonymous: Account("PUBLIC"))
+
+    @Test(arguments: [
+        "Bearer s3cret", "bearer s3cret", "BEARER   s3cret",
+    ])
+    func `the scheme is read in any case and with several blanks`(_ value: String) throws {
+        let identity = try Self.open.identify(authorization: [Array(value.utf8)[...]], now: 0).get()
+        #expect(identity.account == Account("DEV") && identity.subject == "dev" && identity.expiresAt == nil)
+    }
+
+    @Test(arguments: [
+        "", "Bearer", "Bearer ", "Bearers3cret", "Basic s3cret", "Bearer s3cret x", "Bearer s3cret,",
+        "Bearer \"s3cret\"",
+        "Bearer\ts3cret", "Bearer s3cr\u{e9}t", "Token s3cret", "s3cret",
+    ])
+    func `anything but one bearer token is refused, even where nobody needs one`(_ value: String) {
+        #expect(Self.open.identify(authorization: [Array(value.utf8)[...]], now: 0).refusal == .notBearer)
+    }
+
+    @Test func `two headers are refused, even with the same token`() {
+        let value = Array("Bearer s3cret".utf8)[...]
+        #expect(Self.open.identify(authorization: [value, value], now: 0).refusal == .notBearer)
+    }
+
+    @Test func `a caller without a token gets the anonymous account if there is one`() throws {
+        #expect(try Self.open.identify(authorization: [], now: 0).get().account == Account("PUBLIC"))
+        #expect(TokenForge.verifier().identify(authorization: [], now: 0).refusal == .missing)
+    }
+
+    @Test func `a bad token is refused though anonymous callers are let in`() {
+        #expect(Self.open.identify(authorization: [Array("Bearer s3cret2".utf8)[...]], now: 0).refusal == .unknownToken)
+    }
+
+    @Test func `a static token is found among several and beside issuers`() throws {
+        let tokens = ["one", "two", "three"].map {
+            StaticTokens.Entry(digest: Digest.sha256(Array($0.utf8)), account: Account($0), subject: nil)
+        }
+        let verifier = TokenVerifier(
+            issuers: [TokenForge.trusted(TestKey.p256.publicPEM)], tokens: StaticTokens(tokens))
+        #expect(try verifier.verify(Array("two".utf8), now: 0).get().account == Account("two"))
+        #expect(try verifier.verify(TokenForge.token(), now: TokenForge.now).get().account == Account("PACC1"))
+        #expect(verifier.verify(Array("four".utf8), now: 0).refusal == .malformed(.token))
+    }
+
+    @Test func `each reason fits a header and says nothing of the token`() {
+        let parts: [TokenRefusal] = [TokenPart.token, .header, .payload, .signature].map { .malformed($0) }
+        let others: [TokenRefusal] = [
+            .missing, .notBearer, .tooLarge, .criticalHeader, .keyName, .unknownKey, .algorithm, .issuer, .signature,
+            .audience,
+            .claim(.exp), .claim(.nbf), .expired(at: .max), .notYetValid(before: .min), .account, .unknownToken,
+        ]
+        for refusal in parts + others {
+            let text = Array(refusal.description.utf8)
+            // RFC 6750 §3: %x20-21 / %x23-5B / %x5D-7E.
+            #expect(text.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C })
+            #expect((1...128).contains(text.count))
+            #expect(refusal.challenge.hasPrefix("Bearer error=\"invalid_token\", error_description=\""))
+        }
+    }
+
+    @Test(arguments: [
+        (Int64(0), "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"),
+        (1_795_240_000, "2026-11-21T05:46:40Z"),
+        (4_107_542_399, "2100-02-28T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
+        (253_402_300_799, "9999-12-31T23:59:59Z"), (.max, "9999-12-31T23:59:59Z"), (-1, "1970-01-01T00:00:00Z"),
+    ])
+    func `a second is told as people read it`(_ second: Int64, _ text: String) {
+        #expect(UTCTime.text(second) == text)
+    }
+}
