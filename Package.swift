@@ -117,13 +117,16 @@ let package = Package(
             "wsecho-client", path: "Tests/Conformance/wsecho-client", "ConformancePeer", "HTTP", "Options", "Reactor",
             "TLS", "Transport", "WebSocket"),
 
-        tests("HTTPTests", "HTTP"),
-        tests("WebSocketTests", "WebSocket", "CZlib"),
+        // What tests of several targets need; with optimisation, for those that draw millions of numbers.
+        .target(
+            name: "TestHarness", path: "Tests/Harness/Swift", swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        tests("HTTPTests", "HTTP", "TestHarness"),
+        tests("WebSocketTests", "WebSocket", "CZlib", "TestHarness"),
         .testTarget(
-            name: "LiveUpdatesTests", dependencies: ["LiveUpdates"], exclude: ["Records"],
+            name: "LiveUpdatesTests", dependencies: ["LiveUpdates", "TestHarness"], exclude: ["Records"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
-        tests("ReactorTests", "Reactor", "CLinux"),
-        tests("TLSTests", "TLS", "Transport", "Reactor"),
+        tests("ReactorTests", "Reactor", "CLinux", "TestHarness"),
+        tests("TLSTests", "TLS", "Transport", "Reactor", "TestHarness"),
         tests("KafkaTests", "Kafka"),
         tests("LoggingTests", "Logging"),
         tests("OptionsTests", "Options"),
@@ -134,10 +137,10 @@ let package = Package(
         tests("YAMLTests", "YAML"),
         tests(
             "GatewaySettingsTests", "GatewaySettings", "TestTokens", "LiveUpdates", "Logging", "Options", "Reactor",
-            "TLS", "Tokens",
-            "YAML"),
+            "TLS", "Tokens", "YAML"),
         tests(
-            "GatewayTests", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor", "TLS", "Tokens"),
+            "GatewayTests", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor", "TLS", "Tokens",
+            "TestHarness"),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport"),
         tests("LivecatTests", "livecat", "LiveClient", "Options"),
         // It scans every source, which takes half a minute without optimisation and a second with it.

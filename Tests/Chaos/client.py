@@ -4,10 +4,10 @@ import asyncio
 import json
 import random
 import re
-import struct
 import time
 
-from rawclient import KEY, frame
+from wire import (CLOSE, PING, PONG, TEXT, close_of, content_length, event_of, event_stream_request, frame, get,
+                  split_frame, upgrade)
 
 OPENING_SECONDS = 10
 # The server says something at least every 25 s; HAProxy and a kernel keep dead connections for longer than that.
@@ -37,10 +37,10 @@ class Client:
         path += f"&wait={WAIT_SECONDS}" if self.form == "sync" else "&with=at,ts"
         if self.cursor:
             path += f"&since={self.cursor}"
-        fields = {"ws": ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13", f"Sec-WebSocket-Key: {KEY}"],
-                  "sse": ["Accept: text/event-stream"], "sync": ["Connection: close"]}[self.form]
-        return "\r\n".join([f"GET {path} HTTP/1.1", "Host: livegate", f"Authorization: Bearer token-{self.account}", *fields,
-                            "", ""]).encode()
+        token = f"token-{self.account}"
+        if self.form == "ws":
+            return upgrade(token, path)
+        return event_stream_request(token, path) if self.form == "sse" else get(path, token, ["Connection: close"])
 
     async def run(self):
         while not self.crowd.is_over:
@@ -141,7 +141,7 @@ class Connection(asyncio.Protocol):
     def drop(self):
         self.transport.abort()
 
-    def take(self, text, cursor=None):
+    def receive(self, text, cursor=None):
         message = json.loads(text)
         if "ent" in message:
             return self.client.event(message, cursor)
@@ -155,33 +155,25 @@ class WebSocket(Connection):
     good = (101,)
 
     def read(self):
-        at, buffer = 0, self.buffer
-        while len(buffer) - at >= 2:
-            first, size, begin = buffer[at], buffer[at + 1], at + 2
-            if size == 126:
-                size, begin = int.from_bytes(buffer[at + 2:at + 4], "big"), at + 4
-            elif size == 127:
-                size, begin = int.from_bytes(buffer[at + 2:at + 10], "big"), at + 10
-            if len(buffer) < begin + size:
-                break
-            payload = buffer[begin:begin + size]
-            at = begin + size
-            if first == 0x81:
-                self.take(payload)
-            elif first == 0x89:
-                self.transport.write(frame(0xA, payload))
-            elif first == 0x88:
+        at = 0
+        while (found := split_frame(self.buffer, at)) is not None:
+            first, _, payload, at = found
+            if first == 0x80 | TEXT:
+                self.receive(payload)
+            elif first == 0x80 | PING:
+                self.transport.write(frame(PONG, payload))
+            elif first == 0x80 | CLOSE:
                 self.closed(payload)
                 break
-        self.buffer = buffer[at:]
+        self.buffer = self.buffer[at:]
 
     def closed(self, payload):
-        code = struct.unpack("!H", payload[:2])[0] if len(payload) >= 2 else 1005
+        code, reason = close_of(payload)
         self.client.crowd.codes[code] = self.client.crowd.codes.get(code, 0) + 1
-        retry = re.search(rb"retry_ms=(\d+)$", payload)
+        retry = re.search(r"retry_ms=(\d+)$", reason)
         if retry:
             self.wait = int(retry.group(1)) / 1000
-        self.transport.write(frame(0x8, payload[:2]))
+        self.transport.write(frame(CLOSE, payload[:2]))
         self.transport.close()
 
 
@@ -191,11 +183,9 @@ class EventStream(Connection):
     def read(self):
         while b"\n\n" in self.buffer:
             block, _, self.buffer = self.buffer.partition(b"\n\n")
-            fields = dict(line.split(": ", 1) for line in block.decode().split("\n") if ": " in line and line[0] != ":")
-            if "data" not in fields:
-                continue
-            data, name = fields["data"], fields.get("event")
-            self.take(f'{{"{name}":{data}}}' if name else data, fields.get("id"))
+            event = event_of(block.decode())
+            if event:
+                self.receive(f'{{"{event.name}":{event.data}}}' if event.name else event.data, event.id)
 
 
 class Poll(Connection):
@@ -206,8 +196,7 @@ class Poll(Connection):
 
     def finished(self):
         # A page that was cut is none: what it brought is asked for again.
-        length = re.search(r"(?im)^content-length: (\d+)\s*$", self.head)
-        if length and len(self.buffer) < int(length.group(1)):
+        if len(self.buffer) < (content_length(self.head) or 0):
             return
         page = json.loads(self.buffer)
         if page.get("code") == "resync":

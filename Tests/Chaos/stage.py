@@ -7,7 +7,8 @@ import time
 import urllib.error
 import urllib.request
 
-from conftest import ApacheKafka, static_tokens, unavailable
+from brokers import ApacheKafka, unavailable
+from gateway import static_tokens, write_settings
 from kafka_admin import create_topic
 from programs import PROGRAMS, Program, eventually, free_port, produce
 
@@ -47,9 +48,7 @@ class Node:
     def __init__(self, name, folder, settings):
         self.name, self.folder = name, folder
         self.host, self.admin = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-        self.file = folder / f"node-{name}.yaml"
-        settings = {**settings, "listen": [self.host], "admin": self.admin}
-        self.file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
+        self.file = write_settings(folder, {**settings, "listen": [self.host], "admin": self.admin})
         self.program, self.errors, self.is_over = None, [], False
 
     def start(self):

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from live import query
 from programs import PATIENCE, eventually
-from rawclient import connect, frame, upgrade
+from wire import connect, frame, query, upgrade
 
 TEXT, CLOSE, PING, PONG = 0x1, 0x8, 0x9, 0xA
 

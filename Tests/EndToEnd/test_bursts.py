@@ -6,8 +6,8 @@ import json
 import pytest
 import websockets
 
-from programs import PATIENCE, produce
-from rawclient import event, play
+from programs import PATIENCE, event, produce
+from rawclient import play
 
 COUNT = 20_000
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from live import CURSOR
 from programs import eventually
+from wire import CURSOR
 
 
 @pytest.fixture

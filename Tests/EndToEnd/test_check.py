@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from gateway import ANYBODY
 from programs import PROGRAMS, environment, run
-from settings_check import ANYBODY, check  # noqa: F401: a fixture
 
 
 @pytest.mark.parametrize("text, line", [

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from settings_check import ANYBODY, check  # noqa: F401: a fixture
+from gateway import ANYBODY
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,11 @@ import time
 
 import pytest
 
-from conftest import static_tokens
+from gateway import static_tokens
+from programs import event, eventually
+from rawclient import RawClient, play, until
+from wire import connect, frame, upgrade
 from processes import descriptors, private_bytes, raise_descriptor_limit
-from programs import eventually
-from rawclient import RawClient, connect, event, frame, play, until, upgrade
 
 # Comings and goings a second, and workers that share them: each is a thread with blocking sockets.
 RATE, WORKERS = 1000, 8

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from conftest import static_tokens
+from gateway import static_tokens
 from programs import PATIENCE
-from rawclient import connect, frame, upgrade
+from wire import connect, frame, upgrade
 
 CLOSE, PING, PONG, TEXT, BINARY, MORE = 0x8, 0x9, 0xA, 0x1, 0x2, 0x0
 # The limits' defaults, as the settings name them.

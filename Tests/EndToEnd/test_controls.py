@@ -7,8 +7,9 @@ import time
 
 from websockets.sync.client import connect
 
-from live import CURSOR, LiveClient
+from clients import LiveClient
 from programs import eventually
+from wire import CURSOR
 
 PLAIN = r'\{"ent":"incident","id":"%s","type":"updated"'
 

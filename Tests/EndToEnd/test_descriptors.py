@@ -8,7 +8,7 @@ import time
 
 from processes import cpu_seconds, descriptors
 from programs import PATIENCE, eventually
-from rawclient import connect, frame, upgrade
+from wire import connect, frame, upgrade
 
 ROOM = 30
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from rawclient import frame, upgrade
+from wire import frame, upgrade
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ import json
 import re
 import subprocess
 
-from live import CURSOR, EventStream
+from clients import EventStream
 from programs import PATIENCE, eventually, produce
-from rawclient import ask, connect, upgrade
+from wire import CURSOR, ask, connect, upgrade
 
 
 def test_the_head_is_that_of_an_event_stream_and_the_first_line_says_when_to_come_back(door, event_stream):

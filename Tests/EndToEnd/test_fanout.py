@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from conftest import static_tokens
+from gateway import static_tokens
+from programs import event, produce
+from rawclient import RawClient, play, until
 from processes import raise_descriptor_limit
-from programs import produce
-from rawclient import RawClient, event, play, until
 
 PARTITIONS = 4
 

@@ -7,14 +7,14 @@ import aiohttp
 import pytest
 import websockets
 
-from foreign import IDS, WITHIN, expected, open_door, produce_events, scheme  # noqa: F401
-from programs import produce
-from rawclient import event, until
+from foreign import IDS, WITHIN, expected, produce_events
+from programs import event, produce
+from rawclient import until
 
 
 @pytest.mark.parametrize("deflate", [False, True])
-def test_websockets_gets_messages_and_compression_where_the_settings_allow_it(open_door, mock_broker, deflate):
-    door = open_door(deflate)
+def test_websockets_gets_messages_and_compression_where_the_settings_allow_it(foreign_door, mock_broker, deflate):
+    door = foreign_door(deflate)
 
     async def scenario():
         for offered in (None, "deflate"):
@@ -35,8 +35,8 @@ def test_websockets_gets_messages_and_compression_where_the_settings_allow_it(op
 
 
 @pytest.mark.parametrize("deflate", [False, True])
-def test_aiohttp_gets_messages_and_compression_where_the_settings_allow_it(open_door, mock_broker, deflate):
-    door = open_door(deflate)
+def test_aiohttp_gets_messages_and_compression_where_the_settings_allow_it(foreign_door, mock_broker, deflate):
+    door = foreign_door(deflate)
 
     async def scenario():
         async with aiohttp.ClientSession(headers=door.headers) as session:
@@ -53,8 +53,8 @@ def test_aiohttp_gets_messages_and_compression_where_the_settings_allow_it(open_
     asyncio.run(scenario())
 
 
-def test_with_compression_a_message_over_the_limit_after_inflation_is_1009(open_door):
-    door = open_door(True)
+def test_with_compression_a_message_over_the_limit_after_inflation_is_1009(foreign_door):
+    door = foreign_door(True)
 
     async def scenario():
         async with websockets.connect(door.url, ssl=door.ssl, additional_headers=door.headers) as client:
@@ -66,8 +66,8 @@ def test_with_compression_a_message_over_the_limit_after_inflation_is_1009(open_
     asyncio.run(scenario())
 
 
-def test_compressed_and_plain_clients_of_an_account_get_the_same(open_door, mock_broker):
-    door = open_door(True)
+def test_compressed_and_plain_clients_of_an_account_get_the_same(foreign_door, mock_broker):
+    door = foreign_door(True)
 
     async def listen(client, got):
         async for message in client:

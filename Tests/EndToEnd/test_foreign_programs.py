@@ -8,9 +8,9 @@ import tarfile
 
 import pytest
 
-from foreign import IDS, WITHIN, expected, open_door, produce_events, scheme  # noqa: F401
-from programs import SHARED, Program, eventually, produce
-from rawclient import KEY, event
+from foreign import IDS, WITHIN, expected, produce_events
+from programs import SHARED, Program, event, eventually, produce
+from wire import KEY
 
 
 @pytest.fixture(scope="session")
@@ -27,8 +27,8 @@ def wscat(tmp_path_factory):
     return ["node", folder / "node_modules/wscat/bin/wscat"]
 
 
-def test_wscat_prints_messages(open_door, mock_broker, wscat):
-    door = open_door()
+def test_wscat_prints_messages(foreign_door, mock_broker, wscat):
+    door = foreign_door()
     trust = ["--ca", door.certificates.authority] if door.ssl else []
     client = Program(*wscat, "-c", door.url, "-P", "-H", f"Authorization: {door.authorization}", *trust)
     try:
@@ -40,8 +40,8 @@ def test_wscat_prints_messages(open_door, mock_broker, wscat):
         client.end()
 
 
-def test_wscat_tells_the_status_of_a_refusal(open_door, wscat):
-    door = open_door()
+def test_wscat_tells_the_status_of_a_refusal(foreign_door, wscat):
+    door = foreign_door()
     trust = ["--ca", door.certificates.authority] if door.ssl else []
     client = Program(*wscat, "-c", door.url, *trust)
     try:
@@ -59,8 +59,8 @@ def curl(door, *words):
     return ["curl", "--silent", "--show-error", "--no-buffer", "--http1.1", *trust, *words]
 
 
-def test_curl_shows_refusals_with_their_body(open_door):
-    door = open_door()
+def test_curl_shows_refusals_with_their_body(foreign_door):
+    door = foreign_door()
     shape = ["--write-out", r"\n%{http_code} %{content_type}"]
     upgrade = [word for line in ("Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Key: {KEY}",
                                  "Sec-WebSocket-Version: 13") for word in ("--header", line)]
@@ -77,8 +77,8 @@ def test_curl_shows_refusals_with_their_body(open_door):
     assert plain.stdout == "Client did not request a WebSocket."
 
 
-def test_curl_upgraded_by_hand_gets_frames(open_door, mock_broker, tmp_path):
-    door = open_door()
+def test_curl_upgraded_by_hand_gets_frames(foreign_door, mock_broker, tmp_path):
+    door = foreign_door()
     lines = ["Upgrade: websocket", "Connection: Upgrade", f"Sec-WebSocket-Key: {KEY}", "Sec-WebSocket-Version: 13",
              f"Authorization: {door.authorization}"]
     head, body = tmp_path / "head", tmp_path / "body"

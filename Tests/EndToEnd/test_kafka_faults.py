@@ -63,18 +63,18 @@ class Outage:
         assert wall >= 2 and spent < 0.3 * wall, f"{spent:.2f} s of processor in {wall:.1f} s"
 
 
-def listeners(gateway, listen):
+def listeners(gateway, live):
     """Two clients for each account."""
-    return [(account, listen(gateway, account)) for account in ACCOUNTS * 2]
+    return [(account, live(gateway, account)) for account in ACCOUNTS * 2]
 
 
-def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, listen, write):
+def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, live, write):
     plain = kafka.bootstrap["plaintext"]
     create_topic(plain, "killed", PARTITIONS)
     running = gateway(plain, kafka__topics=["killed"], limits__broker_grace="1s")
     # A balancer goes on accepting what it can give to nobody, and ends it.
     behind_balancer = gateway(kafka.bootstrap["faults"], kafka__topics=["killed"])
-    clients = listeners(running, listen)
+    clients = listeners(running, live)
     writer = write(plain, "killed")
     writer.wait_for_more()
     hurt("kill", "all")
@@ -84,7 +84,7 @@ def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, listen,
     eventually(lambda: running.readyz()[0] == 503, what="unreadiness after the grace")
     outage.end()
     # Nobody is refused for it.
-    clients.append((None, listen(running, "PACC9")))
+    clients.append((None, live(running, "PACC9")))
     hurt("start-node", "all")
     writer.wait_for_more()
     writer.stop()
@@ -100,11 +100,11 @@ def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, listen,
                                         (("fault", "all", "stall"), ("fault", "all", "pass")),
                                         (("fault", "all", "refuse"), ("fault", "all", "pass"))],
                          ids=["paused", "stalled", "refused"])
-def test_a_broker_that_does_not_answer_for_a_while(kafka, hurt, gateway, listen, write, harm, heal):
+def test_a_broker_that_does_not_answer_for_a_while(kafka, hurt, gateway, live, write, harm, heal):
     topic = f"away-{harm[-1]}"
     create_topic(kafka.bootstrap["plaintext"], topic, PARTITIONS)
     running = gateway(kafka.bootstrap["faults"], kafka__topics=[topic], kafka__settings=QUICK)
-    clients = listeners(running, listen)
+    clients = listeners(running, live)
     writer = write(kafka.bootstrap["plaintext"], topic)
     writer.wait_for_more()
     hurt(*harm)
@@ -119,10 +119,10 @@ def test_a_broker_that_does_not_answer_for_a_while(kafka, hurt, gateway, listen,
     assert running.readyz()[0] == 200
 
 
-def test_connections_to_the_broker_that_are_cut_again_and_again(kafka, hurt, gateway, listen, write):
+def test_connections_to_the_broker_that_are_cut_again_and_again(kafka, hurt, gateway, live, write):
     create_topic(kafka.bootstrap["plaintext"], "cut", PARTITIONS)
     running = gateway(kafka.bootstrap["faults"], kafka__topics=["cut"])
-    clients = listeners(running, listen)
+    clients = listeners(running, live)
     writer = write(kafka.bootstrap["plaintext"], "cut")
     for _ in range(4):
         writer.wait_for_more(2 * 60)
@@ -135,7 +135,7 @@ def test_connections_to_the_broker_that_are_cut_again_and_again(kafka, hurt, gat
     assert not running.log("no Kafka broker can be reached")
 
 
-def test_a_cluster_that_cannot_be_reached_at_the_start_is_waited_for(kafka, hurt, gateway, listen, write):
+def test_a_cluster_that_cannot_be_reached_at_the_start_is_waited_for(kafka, hurt, gateway, live, write):
     create_topic(kafka.bootstrap["plaintext"], "late-cluster", PARTITIONS)
     hurt("fault", "all", "refuse")
     running = gateway(kafka.bootstrap["faults"], ready=False, kafka__topics=["late-cluster"])
@@ -145,17 +145,17 @@ def test_a_cluster_that_cannot_be_reached_at_the_start_is_waited_for(kafka, hurt
     outage.end()
     hurt("fault", "all", "pass")
     running.wait_until_ready()
-    clients = listeners(running, listen)
+    clients = listeners(running, live)
     writer = write(kafka.bootstrap["plaintext"], "late-cluster")
     writer.wait_for_more()
     writer.stop()
     judge(writer, clients)
 
 
-def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, listen):
+def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, live):
     create_topic(kafka.bootstrap["plaintext"], "stopped-away", PARTITIONS)
     running = gateway(kafka.bootstrap["faults"], kafka__topics=["stopped-away"])
-    client = listen(running, "PACC1")
+    client = live(running, "PACC1")
     hurt("fault", "all", "stall")
     # From then on a look at the cluster waits for its answer most of the time.
     running.wait_for_log("no answer from the leader", within=30)
@@ -167,12 +167,12 @@ def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, liste
     assert client.wait_until_closed() == 1001
 
 
-def test_one_of_three_nodes_is_killed(start_kafka, gateway, listen, write):
+def test_one_of_three_nodes_is_killed(start_kafka, gateway, live, write):
     cluster = start_kafka("--nodes", "3", "--heap", "256m", "--wait", "120")
     plain = cluster.bootstrap["plaintext"]
     create_topic(plain, "three", 6, replication=3, min_insync_replicas=2)
     running = gateway(plain, kafka__topics=["three"])
-    clients = listeners(running, listen)
+    clients = listeners(running, live)
     writer = write(plain, "three", 6)
     writer.wait_for_more(6 * 60)
     cluster.tool("kill", "2")

@@ -6,7 +6,7 @@ from kafka_writer import ACCOUNTS, BATCH, Writer, log_of
 PARTITIONS = 4
 
 
-def test_a_client_that_joins_in_mid_stream_has_neither_gap_nor_double(kafka, gateway, listen):
+def test_a_client_that_joins_in_mid_stream_has_neither_gap_nor_double(kafka, gateway, live):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "joins", PARTITIONS)
     running = gateway(bootstrap, kafka__topics=["joins"])
@@ -15,7 +15,7 @@ def test_a_client_that_joins_in_mid_stream_has_neither_gap_nor_double(kafka, gat
     try:
         for at in range(18):
             account = ACCOUNTS[at % len(ACCOUNTS)]
-            client = listen(running, account)
+            client = live(running, account)
             # What is written from now on must come; what is just being written may.
             joined.append((account, client, writer.next))
             if at % 3 == 2:

@@ -6,10 +6,9 @@ import subprocess
 
 import pytest
 
-from clients import incident
+from programs import event, eventually, produce
 from kafka_admin import create_topic
 from kafka_wire import produce_exactly
-from programs import eventually, produce
 from test_records import skip_counts
 
 BAD = {
@@ -17,7 +16,7 @@ BAD = {
     "not_json": [
         b"", b" ", b"\xff\xfe{}", b"not json", b"[]", b"[" * 100_000, b'"text"', b'{"account_id":"PACC1"',
         b'{"account_id":"PACC1","entity":"incidents::incident","id":"P","type":"created","more":NaN}',
-        json.dumps(incident("PACC1", "P")).encode().replace(b'"P"', b'"\xc3\x28"'),
+        json.dumps(event("PACC1", "P")).encode().replace(b'"P"', b'"\xc3\x28"'),
         b'{"account_id":"PACC1","entity":"incidents::incident","id":"P","type":"created","more":' + b'{"a":' * 100_000,
     ],
     "ambiguous": [
@@ -26,25 +25,25 @@ BAD = {
     ],
     "no_account": [
         json.dumps({"entity": "incidents::incident", "id": "P", "type": "created"}).encode(),
-        json.dumps(incident(None, "P")).encode(), json.dumps(incident("", "P")).encode(),
-        json.dumps(incident(["PACC1"], "P")).encode(),
+        json.dumps(event(None, "P")).encode(), json.dumps(event("", "P")).encode(),
+        json.dumps(event(["PACC1"], "P")).encode(),
     ],
-    "no_id": [json.dumps(incident("PACC1", identity)).encode() for identity in (None, 1.5, True, "", {}, 2**70)],
-    "too_long": [json.dumps(incident("PACC1", "x" * 256)).encode()],
+    "no_id": [json.dumps(event("PACC1", identity)).encode() for identity in (None, 1.5, True, "", {}, 2**70)],
+    "too_long": [json.dumps(event("PACC1", "x" * 256)).encode()],
 }
 # In what is used, a lone surrogate is no text.
 LONE_SURROGATE = rb'{"account_id":"PACC1","entity":"incidents::incident","id":"\ud800","type":"created"}'
 
 
-def test_a_bad_record_is_counted_and_the_next_good_one_arrives(kafka, gateway, listen):
+def test_a_bad_record_is_counted_and_the_next_good_one_arrives(kafka, gateway, live):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "bad-records")
     running = gateway(bootstrap, kafka__topics=["bad-records"])
-    client, stranger = listen(running, "PACC1"), listen(running, "PACC2")
+    client, stranger = live(running, "PACC1"), live(running, "PACC2")
     expected, number = {}, 0
     for reason, values in [*BAD.items(), ("", [LONE_SURROGATE])]:
         for value in values:
-            good = json.dumps(incident("PACC1", f"P{number}"))
+            good = json.dumps(event("PACC1", f"P{number}"))
             produce_exactly(bootstrap, "bad-records", [{"key": "k", "value": value}, {"value": good}])
             number += 1
         expected[reason] = len(values)
@@ -68,13 +67,13 @@ ODD = ['"', "\\", "\n", "\r\t\b\f", "\0", "\x01\x1f", "\x7f", "\u2028\u2029", "<
 
 
 @pytest.mark.parametrize("escaped", [True, False], ids=["escaped", "as they are"])
-def test_odd_ids_come_as_valid_json_of_three_keys(kafka, gateway, listen, escaped):
+def test_odd_ids_come_as_valid_json_of_three_keys(kafka, gateway, live, escaped):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "odd-ids")
     running = gateway(bootstrap, kafka__topics=["odd-ids"])
-    client = listen(running, "PACC1")
+    client = live(running, "PACC1")
     produce_exactly(bootstrap, "odd-ids", [
-        {"value": json.dumps(incident("PACC1", identity), ensure_ascii=escaped)} for identity in ODD])
+        {"value": json.dumps(event("PACC1", identity), ensure_ascii=escaped)} for identity in ODD])
     client.wait_for(len(ODD))
     assert client.ids == ODD
     for text in client.texts:
@@ -83,15 +82,15 @@ def test_odd_ids_come_as_valid_json_of_three_keys(kafka, gateway, listen, escape
         assert not any(ord(character) < 0x20 for character in text)
 
 
-def test_accounts_are_told_apart_by_their_bytes(kafka, gateway, listen):
+def test_accounts_are_told_apart_by_their_bytes(kafka, gateway, live):
     """Texts that Unicode calls equal, that differ in case or in blanks, belong to different customers."""
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "near-accounts")
     running = gateway(bootstrap, kafka__topics=["near-accounts"])
     near = ["caf\u00e9", "cafe\u0301", "CAF\u00c9", "cafe", " cafe", "\u212a", "K", "k"]
-    clients = [listen(running, account) for account in near]
+    clients = [live(running, account) for account in near]
     produce_exactly(bootstrap, "near-accounts",
-                    [{"value": json.dumps(incident(account, f"P{at}"))} for at, account in enumerate(near)] * 2)
+                    [{"value": json.dumps(event(account, f"P{at}"))} for at, account in enumerate(near)] * 2)
     for at, client in enumerate(clients):
         client.wait_for(2)
     running.stop()
@@ -99,18 +98,18 @@ def test_accounts_are_told_apart_by_their_bytes(kafka, gateway, listen):
         assert client.ids == [f"P{at}"] * 2
 
 
-def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, listen, start):
+def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, start):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "transactions")
     running = gateway(bootstrap, kafka__topics=["transactions"])
-    client = listen(running, "PACC1")
-    committed = [incident("PACC1", f"committed-{at}") for at in range(50)]
+    client = live(running, "PACC1")
+    committed = [event("PACC1", f"committed-{at}") for at in range(50)]
     produce(bootstrap, "transactions", committed, transactional_id="tests")
     client.wait_for(50)
     # kcat sends what it has read once its buffer is full, and then waits for more within its transaction.
     torn = start("kcat", "-P", "-b", bootstrap, "-t", "transactions", "-p", "0", "-X", "transactional.id=tests")
     for at in range(400):
-        torn.send(json.dumps(incident("PACC1", f"aborted-{at}", more="x" * 500)))
+        torn.send(json.dumps(event("PACC1", f"aborted-{at}", more="x" * 500)))
 
     def in_the_log():
         read = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", "transactions", "-e", "-q", "-X",
@@ -118,10 +117,10 @@ def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, listen, s
         return b"aborted-0" in read.stdout
     eventually(in_the_log, 30, "a record of the open transaction in the log")
     # What stands behind an open transaction waits for its end.
-    produce(bootstrap, "transactions", [incident("PACC1", "behind")])
+    produce(bootstrap, "transactions", [event("PACC1", "behind")])
     torn.process.kill()
     # The same name again: Kafka aborts what was open.
-    produce(bootstrap, "transactions", [incident("PACC1", "after")], transactional_id="tests")
+    produce(bootstrap, "transactions", [event("PACC1", "after")], transactional_id="tests")
     assert client.wait_for_id("after") == [f"committed-{at}" for at in range(50)] + ["behind", "after"]
 
 
@@ -132,20 +131,20 @@ def consumed(bootstrap, topic):
     return len(done.stdout.splitlines())
 
 
-def test_what_compaction_left_arrives_in_order(kafka, gateway, listen):
+def test_what_compaction_left_arrives_in_order(kafka, gateway, live):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "compacted", cleanup_policy="compact", segment_ms=100, min_cleanable_dirty_ratio=0.0001,
                  max_compaction_lag_ms=100)
     running = gateway(bootstrap, kafka__topics=["compacted"])
-    client = listen(running, "PACC1")
-    produce(bootstrap, "compacted", [("k", incident("PACC1", "first"))])
+    client = live(running, "PACC1")
+    produce(bootstrap, "compacted", [("k", event("PACC1", "first"))])
     client.wait_for(1)
     # It sleeps while the log gets its holes.
     running.program.signal(signal.SIGSTOP)
-    written = [{"key": f"k{at % 10}", "value": json.dumps(incident("PACC1", f"P{at}"))} for at in range(100)]
+    written = [{"key": f"k{at % 10}", "value": json.dumps(event("PACC1", f"P{at}"))} for at in range(100)]
     for record in written:
         produce_exactly(bootstrap, "compacted", [record])
-    last = {"key": "last", "value": json.dumps(incident("PACC1", "last"))}
+    last = {"key": "last", "value": json.dumps(event("PACC1", "last"))}
 
     def has_holes():
         # A record closes the segment before it, and only closed ones are cleaned.
@@ -161,26 +160,26 @@ def test_what_compaction_left_arrives_in_order(kafka, gateway, listen):
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_compressed_records_arrive(kafka, gateway, listen, codec):
+def test_compressed_records_arrive(kafka, gateway, live, codec):
     bootstrap = kafka.bootstrap["plaintext"]
     topic = f"compressed-{codec}"
     create_topic(bootstrap, topic)
     running = gateway(bootstrap, kafka__topics=[topic])
-    client = listen(running, "PACC1")
-    produce(bootstrap, topic, [incident("PACC1", f"P{at}", more="x" * 200) for at in range(1000)],
+    client = live(running, "PACC1")
+    produce(bootstrap, topic, [event("PACC1", f"P{at}", more="x" * 200) for at in range(1000)],
             compression_codec=codec, linger_ms=50)
     client.wait_for(1000)
     assert client.ids == [f"P{at}" for at in range(1000)]
 
 
-def test_a_record_of_ten_megabytes_is_delivered_like_any_other(kafka, gateway, listen, tmp_path):
+def test_a_record_of_ten_megabytes_is_delivered_like_any_other(kafka, gateway, live, tmp_path):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "large-records")
     running = gateway(bootstrap, kafka__topics=["large-records"])
-    client = listen(running, "PACC1")
-    large = {"changes": ["x" * 1000] * 9_980, **incident("PACC1", "large")}
+    client = live(running, "PACC1")
+    large = {"changes": ["x" * 1000] * 9_980, **event("PACC1", "large")}
     value = json.dumps(large)
     assert 10_000_000 < len(value) < 10_485_000
-    produce(bootstrap, "large-records", [value, incident("PACC1", "next")], message_max_bytes=10_485_760)
+    produce(bootstrap, "large-records", [value, event("PACC1", "next")], message_max_bytes=10_485_760)
     client.wait_for(2)
     assert client.ids == ["large", "next"]

@@ -4,9 +4,8 @@ import itertools
 
 import pytest
 
-from clients import incident
+from programs import event, produce
 from kafka_admin import DESCRIBE, PREFIXED, READ, create_topic, grant
-from programs import produce
 
 # What is tested is how librdkafka logs in, for which no sanitizer looks.
 pytestmark = pytest.mark.unsanitized
@@ -36,7 +35,7 @@ def certificate(kafka):
     return {**tls(kafka), "ssl.certificate.location": own, "ssl.key.location": own}
 
 
-def delivers(kafka, gateway, listen, kind, settings, env=None):
+def delivers(kafka, gateway, live, kind, settings, env=None):
     """A gateway with these settings becomes ready, and a record comes through."""
     plain = kafka.bootstrap["plaintext"]
     topic = f"granted-incidents-{next(NUMBERS)}"
@@ -44,9 +43,9 @@ def delivers(kafka, gateway, listen, kind, settings, env=None):
     for principal in (LIVEGATE, CLIENT):
         grant(plain, principal, "granted-", READ, DESCRIBE, pattern=PREFIXED)
     running = gateway(kafka.bootstrap[kind], env=env, kafka__topics=[topic], kafka__settings=settings)
-    client = listen(running, "PACC1")
-    produce(plain, topic, [incident("PACC1", "PAM4FGS")])
-    assert client.wait_for(1) == [{"ent": "incident", "id": "PAM4FGS", "type": "created"}]
+    client = live(running, "PACC1")
+    produce(plain, topic, [event("PACC1", "PAM4FGS")])
+    assert client.wait_for(1) == [{"ent": "incident", "id": "PAM4FGS", "type": "updated"}]
     stopped = running.stop()
     assert stopped["records"] == 1
     assert not [line for line in running.log() if line["level"] in ("warning", "error") and line["part"] == "kafka"]
@@ -54,43 +53,43 @@ def delivers(kafka, gateway, listen, kind, settings, env=None):
     return running
 
 
-def test_without_anything(either_kafka, gateway, listen):
-    delivers(either_kafka, gateway, listen, "plaintext", {})
+def test_without_anything(either_kafka, gateway, live):
+    delivers(either_kafka, gateway, live, "plaintext", {})
 
 
-def test_tls_with_the_authority_that_signed(kafka, gateway, listen):
-    delivers(kafka, gateway, listen, "tls", tls(kafka))
+def test_tls_with_the_authority_that_signed(kafka, gateway, live):
+    delivers(kafka, gateway, live, "tls", tls(kafka))
 
 
-def test_a_client_certificate(either_kafka, gateway, listen):
-    delivers(either_kafka, gateway, listen, "tls", certificate(either_kafka))
+def test_a_client_certificate(either_kafka, gateway, live):
+    delivers(either_kafka, gateway, live, "tls", certificate(either_kafka))
 
 
-def test_plain(either_kafka, gateway, listen):
-    delivers(either_kafka, gateway, listen, "sasl", login(either_kafka, "PLAIN"))
+def test_plain(either_kafka, gateway, live):
+    delivers(either_kafka, gateway, live, "sasl", login(either_kafka, "PLAIN"))
 
 
-def test_plain_over_tls(either_kafka, gateway, listen):
+def test_plain_over_tls(either_kafka, gateway, live):
     settings = {**login(either_kafka, "PLAIN"), **tls(either_kafka), "security.protocol": "sasl_ssl"}
-    delivers(either_kafka, gateway, listen, "sasl_tls", settings)
+    delivers(either_kafka, gateway, live, "sasl_tls", settings)
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_scram_with_the_older_kafka(older_kafka, gateway, listen, mechanism):
-    running = delivers(older_kafka, gateway, listen, "sasl", login(older_kafka, mechanism))
+def test_scram_with_the_older_kafka(older_kafka, gateway, live, mechanism):
+    running = delivers(older_kafka, gateway, live, "sasl", login(older_kafka, mechanism))
     warned = running.log("a setting may not be what was meant")
     if "2.0.2" in running.log("starting")[0]["library"]:
         assert ["SCRAM" in line["reason"] and "2.6.1" in line["reason"] for line in warned] == [True]
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
-def test_scram_with_a_newer_librdkafka(either_kafka, gateway, listen, newer_librdkafka, mechanism):
-    running = delivers(either_kafka, gateway, listen, "sasl", login(either_kafka, mechanism), env=newer_librdkafka)
+def test_scram_with_a_newer_librdkafka(either_kafka, gateway, live, newer_librdkafka, mechanism):
+    running = delivers(either_kafka, gateway, live, "sasl", login(either_kafka, mechanism), env=newer_librdkafka)
     assert "2.16.0" in running.log("starting")[0]["library"]
     assert not running.log("a setting may not be what was meant")
 
 
-def test_a_topic_that_may_be_seen_but_not_read_waits_for_the_right(either_kafka, gateway, listen):
+def test_a_topic_that_may_be_seen_but_not_read_waits_for_the_right(either_kafka, gateway, live):
     plain = either_kafka.bootstrap["plaintext"]
     create_topic(plain, "seen-only", 2)
     grant(plain, LIVEGATE, "seen-only", DESCRIBE)
@@ -102,8 +101,8 @@ def test_a_topic_that_may_be_seen_but_not_read_waits_for_the_right(either_kafka,
     assert status == 503 and "seen-only" in why
     grant(plain, LIVEGATE, "seen-only", READ)
     running.wait_until_ready()
-    client = listen(running, "PACC1")
-    produce(plain, "seen-only", [incident("PACC1", "PAM4FGS")], partition=1)
+    client = live(running, "PACC1")
+    produce(plain, "seen-only", [event("PACC1", "PAM4FGS")], partition=1)
     assert client.wait_for_id("PAM4FGS") == ["PAM4FGS"]
     running.stop()
     assert len(running.log("grant Read on it")) == 1

@@ -5,9 +5,8 @@ import subprocess
 
 import pytest
 
-from clients import incident
+from programs import event, eventually, produce
 from kafka_admin import create_topic, delete_records, delete_topic, grow_topic
-from programs import eventually, produce
 from test_auth import answer, bearer
 
 
@@ -17,7 +16,7 @@ def topics_of(bootstrap):
 
 
 def numbered(count, name="P"):
-    return [incident("PACC1", f"{name}{at}") for at in range(count)]
+    return [event("PACC1", f"{name}{at}") for at in range(count)]
 
 
 def test_nobody_is_let_in_before_the_topic_exists_and_then_it_is_read_from_its_beginning(kafka, gateway, tokens):
@@ -42,11 +41,11 @@ def test_nobody_is_let_in_before_the_topic_exists_and_then_it_is_read_from_its_b
     assert running.stop()["records"] == 15
 
 
-def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway, listen):
+def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway, live):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "grows", 1)
     running = gateway(bootstrap, kafka__topics=["grows"])
-    client = listen(running, "PACC1")
+    client = live(running, "PACC1")
     for partitions in (2, 5):
         grow_topic(bootstrap, "grows", partitions)
         eventually(lambda: topics_of(bootstrap)["grows"] == partitions)
@@ -63,24 +62,24 @@ def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway,
 # An older librdkafka says that a topic has gone, a newer one does not.
 @pytest.mark.parametrize("library", ["", "newer_librdkafka"])
 def test_a_topic_that_goes_refuses_nobody_and_is_read_anew_when_it_is_made_again(
-        kafka, gateway, listen, library, request):
+        kafka, gateway, live, library, request):
     bootstrap = kafka.bootstrap["plaintext"]
     env = request.getfixturevalue(library) if library else None
     create_topic(bootstrap, "comes-and-goes", 2)
     produce(bootstrap, "comes-and-goes", numbered(20, "before "))
     running = gateway(bootstrap, env=env, kafka__topics=["comes-and-goes"], limits__broker_grace="1s")
-    client = listen(running, "PACC1")
+    client = live(running, "PACC1")
     delete_topic(bootstrap, "comes-and-goes")
     assert running.wait_for_log("the topic has gone")["topic"] == "comes-and-goes"
     eventually(lambda: running.readyz()[0] == 503, what="unreadiness after the grace")
     assert "comes-and-goes" in running.readyz()[1]
-    later = listen(running, "PACC1")
+    later = live(running, "PACC1")
     assert "comes-and-goes" not in topics_of(bootstrap)
     create_topic(bootstrap, "comes-and-goes", 2)
     # Without cursors there is no other way to be told that positions have lost their meaning.
     for listener in (client, later):
         assert listener.wait_until_closed() == 4409
-    back = listen(running, "PACC1")
+    back = live(running, "PACC1")
     produce(bootstrap, "comes-and-goes", numbered(3, "again "))
     assert back.wait_for_id("again 2") == ["again 0", "again 1", "again 2"]
     eventually(lambda: running.readyz()[0] == 200, what="readiness")
@@ -91,11 +90,11 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_anew_when_it_is_made_again
     delete_topic(bootstrap, "comes-and-goes")
 
 
-def test_a_topic_made_anew_at_once_and_shorter_is_read_from_its_beginning(kafka, gateway, listen):
+def test_a_topic_made_anew_at_once_and_shorter_is_read_from_its_beginning(kafka, gateway, live):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "anew")
     running = gateway(bootstrap, kafka__topics=["anew"])
-    plain, client = listen(running, "PACC1"), listen(running, "PACC1", "?with=at")
+    plain, client = live(running, "PACC1"), live(running, "PACC1", with_="at")
     produce(bootstrap, "anew", numbered(20, "old "))
     plain.wait_for(20)
     delete_topic(bootstrap, "anew")
@@ -110,11 +109,11 @@ def test_a_topic_made_anew_at_once_and_shorter_is_read_from_its_beginning(kafka,
     assert plain.wait_until_closed() == 4409
 
 
-def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_line(kafka, gateway, listen):
+def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_line(kafka, gateway, live):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "short-lived")
     running = gateway(kafka.bootstrap["faults"], kafka__topics=["short-lived"])
-    plain, client = listen(running, "PACC1"), listen(running, "PACC1", "?with=at")
+    plain, client = live(running, "PACC1"), live(running, "PACC1", with_="at")
     produce(bootstrap, "short-lived", numbered(10))
     plain.wait_for(10)
     # What is written while the gateway is cut off has gone when it is back. To stop the process would not do: a fetch that
@@ -138,11 +137,11 @@ def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_lin
     assert running.readyz()[0] == 200 and client.closed is None
 
 
-def test_offsets_of_many_partitions_are_read_and_each_keeps_its_order(kafka, gateway, listen):
+def test_offsets_of_many_partitions_are_read_and_each_keeps_its_order(kafka, gateway, live):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, "many", 12)
     running = gateway(bootstrap, kafka__topics=["many"])
-    clients = [listen(running, "PACC1") for _ in range(3)]
+    clients = [live(running, "PACC1") for _ in range(3)]
     for partition in range(12):
         produce(bootstrap, "many", numbered(100, f"{partition} "), partition=partition)
     for client in clients:

@@ -8,8 +8,9 @@ import struct
 
 import pytest
 
-from programs import PATIENCE, eventually, free_port, produce
-from rawclient import RawClient, connect, event, play, until, upgrade
+from programs import PATIENCE, event, eventually, free_port, produce
+from rawclient import RawClient, play, until
+from wire import connect, upgrade
 
 # SIGTERM to the end of the process, as the programs' page promises.
 STOP_SECONDS = 5

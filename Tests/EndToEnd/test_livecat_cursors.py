@@ -7,7 +7,6 @@ import time
 
 import pytest
 
-from livecat_peer import livecat, peer, run_livecat  # noqa: F401: fixtures
 from programs import eventually
 
 from test_livecat_pipe import greet

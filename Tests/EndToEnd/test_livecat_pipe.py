@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 
-from livecat_peer import LIMIT, livecat, peer, run_livecat  # noqa: F401: fixtures
+from livecat import LIMIT
 
 
 def greet(*messages):

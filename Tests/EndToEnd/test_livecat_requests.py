@@ -5,8 +5,6 @@ import socket
 
 import pytest
 
-from livecat_peer import livecat, peer, run_livecat  # noqa: F401: fixtures
-
 from test_livecat_pipe import greet
 
 

@@ -7,9 +7,7 @@ import uuid
 import pytest
 
 from kafka_admin import create_topic
-from livecat_peer import livecat, run_livecat  # noqa: F401: fixtures
-from programs import eventually, produce
-from rawclient import event
+from programs import event, eventually, produce
 
 
 def write(broker, *numbers):

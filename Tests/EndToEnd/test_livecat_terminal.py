@@ -4,8 +4,6 @@ import json
 import signal
 import subprocess
 
-from livecat_peer import peer, terminal  # noqa: F401: fixtures
-
 from test_livecat_ends import closes
 from test_livecat_pipe import greet, serve
 

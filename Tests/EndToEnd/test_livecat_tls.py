@@ -2,37 +2,35 @@
 
 import pytest
 
-from livecat_peer import certificates, livecat, peer, run_livecat, server_context, terminal  # noqa: F401: fixtures
-
 from test_livecat_pipe import greet
 from test_livecat_requests import redirect
 
 
 @pytest.mark.parametrize("scheme", ["wss", "https"])
 def test_a_certificate_is_verified(peer, run_livecat, certificates, scheme):
-    server = peer(greet("one"), context=server_context(certificates))
+    server = peer(greet("one"), context=certificates.server())
     url = f"{scheme}://{server.host}/"
-    assert run_livecat("--ca", certificates / "ca.pem", url)[:2] == (0, b"one\n")
+    assert run_livecat("--ca", certificates.authority, url)[:2] == (0, b"one\n")
     status, _, err = run_livecat(url)
     assert status == 2 and "certificate" in err
     assert run_livecat("-n", url)[:2] == (0, b"one\n")
 
 
 def test_an_address_is_verified_too(peer, run_livecat, certificates):
-    server = peer(greet("one"), context=server_context(certificates))
-    assert run_livecat("--ca", certificates / "ca.pem", f"wss://127.0.0.1:{server.port}")[:2] == (0, b"one\n")
+    server = peer(greet("one"), context=certificates.server())
+    assert run_livecat("--ca", certificates.authority, f"wss://127.0.0.1:{server.port}")[:2] == (0, b"one\n")
 
 
 def test_another_name_is_refused(peer, run_livecat, certificates):
     # Behind a proxy any name leads to the same server.
-    proxy = peer(lambda c: (c.head(), c.send("HTTP/1.1 200 OK\r\n\r\n"), c.secure(server_context(certificates))))
-    status, _, err = run_livecat("--ca", certificates / "ca.pem", "--proxy", proxy.host, "wss://other.example/")
+    proxy = peer(lambda c: (c.head(), c.send("HTTP/1.1 200 OK\r\n\r\n"), c.secure(certificates.server())))
+    status, _, err = run_livecat("--ca", certificates.authority, "--proxy", proxy.host, "wss://other.example/")
     assert status == 2 and "certificate" in err
 
 
 def test_an_old_certificate_is_refused(peer, run_livecat, certificates):
-    server = peer(greet("one"), context=server_context(certificates, "expired"))
-    status, _, err = run_livecat("--ca", certificates / "ca.pem", server.url)
+    server = peer(greet("one"), context=certificates.server("expired"))
+    status, _, err = run_livecat("--ca", certificates.authority, server.url)
     assert status == 2 and "expired" in err
     assert run_livecat("--no-check", server.url)[0] == 0
 
@@ -43,8 +41,8 @@ def test_a_server_that_speaks_no_tls(peer, run_livecat):
 
 
 def test_client_certificates(peer, run_livecat, certificates, terminal):
-    server = peer(greet("one"), context=server_context(certificates, wants_client=True))
-    common = ["--ca", certificates / "ca.pem", "--cert", certificates / "client.pem", server.url]
+    server = peer(greet("one"), context=certificates.server(wants_client=True))
+    common = ["--ca", certificates.authority, "--cert", certificates / "client.pem", server.url]
     assert run_livecat("--key", certificates / "client.key", *common)[:2] == (0, b"one\n")
     locked = ["--key", certificates / "locked.key", *common]
     assert run_livecat("--passphrase", "open sesame", *locked)[:2] == (0, b"one\n")
@@ -61,8 +59,8 @@ def test_client_certificates(peer, run_livecat, certificates, terminal):
 
 
 def test_a_client_without_its_certificate_is_told(peer, run_livecat, certificates):
-    server = peer(greet("one"), context=server_context(certificates, wants_client=True))
-    status, _, err = run_livecat("--ca", certificates / "ca.pem", server.url)
+    server = peer(greet("one"), context=certificates.server(wants_client=True))
+    status, _, err = run_livecat("--ca", certificates.authority, server.url)
     assert status == 2 and err.startswith("error: ")
 
 
@@ -70,10 +68,10 @@ def test_tls_behind_a_proxy(peer, run_livecat, certificates):
     def script(connection):
         connection.head()
         connection.send("HTTP/1.1 200 Connection established\r\n\r\n")
-        connection.secure(server_context(certificates))
+        connection.secure(certificates.server())
         greet("one")(connection)
     proxy = peer(script)
-    assert run_livecat("--proxy", proxy.host, "--ca", certificates / "ca.pem", "wss://localhost/x")[:2] == (0, b"one\n")
+    assert run_livecat("--proxy", proxy.host, "--ca", certificates.authority, "wss://localhost/x")[:2] == (0, b"one\n")
     assert proxy.heads[0].startswith("CONNECT localhost:443 HTTP/1.1\r\n")
 
 
@@ -82,8 +80,8 @@ def test_a_proxy_that_speaks_tls(peer, run_livecat, certificates):
         connection.head()
         connection.send("HTTP/1.1 200 Connection established\r\n\r\n")
         greet("one")(connection)
-    proxy = peer(script, context=server_context(certificates))
-    ca = ["--ca", certificates / "ca.pem", "--proxy", f"https://{proxy.host}"]
+    proxy = peer(script, context=certificates.server())
+    ca = ["--ca", certificates.authority, "--proxy", f"https://{proxy.host}"]
     assert run_livecat(*ca, "ws://far.example/x")[:2] == (0, b"one\n")
     status, _, err = run_livecat(*ca, "wss://far.example/x")
     assert status == 2 and "not supported" in err
@@ -91,8 +89,8 @@ def test_a_proxy_that_speaks_tls(peer, run_livecat, certificates):
 
 def test_credentials_do_not_leave_tls(peer, run_livecat, certificates):
     plain = peer(greet("one"))
-    server = peer(redirect(302, f"ws://localhost:{plain.port}/"), context=server_context(certificates))
-    assert run_livecat("-L", "--ca", certificates / "ca.pem", "--auth", "u:p", server.url)[0] == 0
+    server = peer(redirect(302, f"ws://localhost:{plain.port}/"), context=certificates.server())
+    assert run_livecat("-L", "--ca", certificates.authority, "--auth", "u:p", server.url)[0] == 0
     assert server.field("Authorization") != [] and plain.field("Authorization") == []
 
 
@@ -102,5 +100,5 @@ def test_a_large_message_each_way(peer, run_livecat, certificates):
         connection.text(connection.receive()[1])
         connection.serve()
     message = b"m" * 3_000_000
-    server = peer(echo, context=server_context(certificates))
-    assert run_livecat("--ca", certificates / "ca.pem", "--count", "1", server.url, data=message)[:2] == (0, message + b"\n")
+    server = peer(echo, context=certificates.server())
+    assert run_livecat("--ca", certificates.authority, "--count", "1", server.url, data=message)[:2] == (0, message + b"\n")

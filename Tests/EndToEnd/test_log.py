@@ -11,9 +11,10 @@ import threading
 
 import pytest
 
-from conftest import static_tokens
-from programs import PATIENCE, eventually, produce
-from rawclient import RawClient, ask, connect, event, frame, play, until, upgrade
+from gateway import static_tokens
+from programs import PATIENCE, event, eventually, produce
+from rawclient import RawClient, play, until
+from wire import ask, connect, frame, upgrade
 
 LEVELS = {"trace", "debug", "info", "notice", "warning", "error", "critical"}
 FORGERY = '\u2028{"time":"2000-01-01T00:00:00.000Z","level":"notice","message":"forged"}\u0085\x1b[31m"\\ é'

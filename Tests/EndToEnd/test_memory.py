@@ -5,10 +5,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import static_tokens
+from gateway import static_tokens
+from programs import event, eventually, produce
+from wire import connect, upgrade
 from processes import private_bytes, raise_descriptor_limit
-from programs import eventually, produce
-from rawclient import connect, event, upgrade
 
 pytestmark = pytest.mark.unsanitized
 

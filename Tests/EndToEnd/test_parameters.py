@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rawclient import ask, connect, upgrade
 from programs import PATIENCE
+from wire import ask, connect, upgrade
 
 NAMES = ",".join(f"n{number}" for number in range(17))
 LONG = "n" * 65

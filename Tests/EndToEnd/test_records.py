@@ -25,7 +25,7 @@ def make_topic(kafka, topic):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_records_of_real_producers_reach_the_clients_they_are_for(file, kafka, gateway, listen):
+def test_records_of_real_producers_reach_the_clients_they_are_for(file, kafka, gateway, live):
     first, *records = map(json.loads, file.read_text().splitlines())
     topics = list(dict.fromkeys(record["topic"] for record in records))
     for topic in topics:
@@ -34,7 +34,7 @@ def test_records_of_real_producers_reach_the_clients_they_are_for(file, kafka, g
     expected = {account: [] for account in STRANGERS}
     for record in records:
         expected.setdefault(record["expect"].get("account", STRANGERS[0]), [])
-    clients = {account: listen(running, account) for account in expected}
+    clients = {account: live(running, account) for account in expected}
     # Order is promised within a partition, so another topic waits for what came before.
     for topic, run in itertools.groupby(records, key=lambda record: record["topic"]):
         run = list(run)

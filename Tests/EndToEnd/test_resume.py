@@ -2,8 +2,7 @@
 
 import pytest
 
-from clients import incident
-from programs import eventually, produce
+from programs import event, eventually, produce
 
 
 def texts(client):
@@ -164,7 +163,7 @@ def test_joins_in_the_middle_of_a_burst_have_neither_gap_nor_double(door, live, 
     watch = live(door, since=begin)
     total, clients = 20 * 250, []
     for burst in range(20):
-        produce(mock_broker.bootstrap, "incidents", [incident("PACC1", str(burst * 250 + at)) for at in range(250)])
+        produce(mock_broker.bootstrap, "incidents", [event("PACC1", str(burst * 250 + at)) for at in range(250)])
         # Not from the very last: at the end there is something left to be given.
         clients.append(live(door, since=(watch.cursors or [begin])[-2:][0]))
     watch.wait_for_id(str(total - 1))

@@ -2,70 +2,14 @@
 
 import asyncio
 import json
-import socket
 import struct
-import subprocess
 
 import pytest
 
+from kafka_writer import Producer, while_producing
 from processes import descriptors, private_bytes
-from programs import PATIENCE, eventually
-from rawclient import RawClient, event, frame, play, until, upgrade
-
-
-def narrow(host, token, path="/live/v1"):
-    """An open connection whose kernel takes as little as it can be told to."""
-    address, _, port = host.rpartition(":")
-    peer = socket.socket()
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-    peer.settimeout(20 * PATIENCE)
-    peer.connect((address, int(port)))
-    peer.sendall(upgrade(token, path))
-    head = b""
-    while not head.endswith(b"\r\n\r\n"):
-        head += peer.recv(1)
-    assert head.startswith(b"HTTP/1.1 101 ")
-    return peer
-
-
-def read_frames(peer):
-    """All frames to the end of the connection: pairs of opcode and payload."""
-    with peer.makefile("rb") as stream:
-        while head := stream.read(2):
-            length = head[1] if head[1] < 126 else struct.unpack("!H", stream.read(2))[0]
-            payload = stream.read(length)
-            assert len(payload) == length, "cut in the middle of a frame"
-            yield head[0] & 0x0F, payload
-
-
-class Producer:
-    """Numbered events for PACC1, of about 300 bytes each, until told to stop."""
-
-    def __init__(self, bootstrap):
-        self.bootstrap, self.count, self.stops = bootstrap, 0, False
-
-    async def run(self):
-        kcat = await asyncio.create_subprocess_exec(
-            "kcat", "-P", "-b", self.bootstrap, "-t", "incidents", "-p", "0", "-X", "linger.ms=1", stdin=subprocess.PIPE)
-        while not self.stops:
-            for _ in range(50):
-                kcat.stdin.write(json.dumps(event("PACC1", f"{self.count:0200}", "x" * 60)).encode() + b"\n")
-                self.count += 1
-            await kcat.stdin.drain()
-            await asyncio.sleep(0.001)
-        kcat.stdin.close()
-        assert await kcat.wait() == 0
-
-    @property
-    def ids(self):
-        return [f"{number:0200}" for number in range(self.count)]
-
-
-async def while_producing(producer, condition, what):
-    task = asyncio.ensure_future(producer.run())
-    await until(lambda: condition() or task.done(), 60, what)
-    producer.stops = True
-    await task
+from rawclient import RawClient, play, until
+from wire import frame, narrow, read_frames
 
 
 @pytest.mark.unsanitized

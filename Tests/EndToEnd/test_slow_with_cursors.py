@@ -8,15 +8,14 @@ import struct
 
 import pytest
 
-from live import query
-from programs import PATIENCE, eventually, produce
-from rawclient import RawClient, event, play, until
-from test_slow_clients import Producer, narrow, read_frames, while_producing
+from kafka_writer import Producer, while_producing
+from programs import PATIENCE, event, eventually, produce
+from rawclient import RawClient, play, until
+from wire import CLOSE, TEXT, narrow, query, read_frames
 
 # Writers and readers are at their fastest: under a sanitizer those who are to keep up would be behind.
 pytestmark = pytest.mark.unsanitized
 
-CLOSE, TEXT = 0x8, 0x1
 # Several times what both kernels hold for a connection, in parts: what comes in one wake is given to everybody whole.
 PARTS, PART = 4, 10_000
 

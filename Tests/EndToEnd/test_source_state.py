@@ -5,9 +5,8 @@ import time
 
 import pytest
 
-from clients import incident
+from programs import event, eventually, produce
 from kafka_admin import create_topic
-from programs import eventually, produce
 
 TOPIC = "watched"
 
@@ -26,7 +25,7 @@ def watched(cluster, gateway):
 
 def write(cluster, *ids):
     for partition, name in enumerate(ids):
-        produce(cluster.bootstrap["plaintext"], TOPIC, [incident("PACC1", name)], partition=partition % 3)
+        produce(cluster.bootstrap["plaintext"], TOPIC, [event("PACC1", name)], partition=partition % 3)
 
 
 @pytest.mark.slow

@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from live import CURSOR, Sync
-from processes import descriptors
+from clients import Sync
 from programs import PATIENCE, eventually
-from rawclient import connect
+from wire import CURSOR, connect
+from processes import descriptors
 
 PAGE = rf'\{{"events":\[(.*)\],"at":"({CURSOR})","more":(true|false)\}}'
 EVENT = rf'\{{"ent":"incident","id":"([^"]*)","type":"updated","at":"{CURSOR}","ts":\d{{13}}\}}'

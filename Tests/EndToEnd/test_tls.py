@@ -8,16 +8,16 @@ import threading
 
 import pytest
 
-from programs import PATIENCE, eventually, produce
-from rawclient import RawClient, connect, event, frame, play, until, upgrade
-from tls_door import open_door  # noqa: F401: a fixture
+from programs import PATIENCE, event, eventually, produce
+from rawclient import RawClient, play, until
+from wire import connect, frame, upgrade
 
 
 @pytest.mark.parametrize("kind", ["rsa", "ecdsa"])
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_a_chain_of_either_kind_is_verified_by_its_root_alone(
-        open_door, mock_broker, certificates, tokens, kind, version):
-    door = open_door(kind)
+        tls_door, mock_broker, certificates, tokens, kind, version):
+    door = tls_door(kind)
     context = certificates.client(minimum_version=version, maximum_version=version)
     context.set_alpn_protocols(["h2", "http/1.1"])
 
@@ -33,8 +33,8 @@ def test_a_chain_of_either_kind_is_verified_by_its_root_alone(
     play(scenario())
 
 
-def test_a_session_is_resumed_by_its_ticket(open_door, certificates, tokens):
-    door = open_door()
+def test_a_session_is_resumed_by_its_ticket(tls_door, certificates, tokens):
+    door = tls_door()
     context = certificates.client(maximum_version=ssl.TLSVersion.TLSv1_2)
     session = None
     for resumed in (False, True):
@@ -44,8 +44,8 @@ def test_a_session_is_resumed_by_its_ticket(open_door, certificates, tokens):
             session = peer.session
 
 
-def test_a_storm_of_handshakes_does_not_stop_those_who_are_connected(open_door, mock_broker, certificates, tokens):
-    door = open_door()
+def test_a_storm_of_handshakes_does_not_stop_those_who_are_connected(tls_door, mock_broker, certificates, tokens):
+    door = tls_door()
     token, storm = tokens.token("PACC1"), 200
     context = certificates.client()
     context.options |= ssl.OP_NO_TICKET
@@ -77,8 +77,8 @@ def test_a_storm_of_handshakes_does_not_stop_those_who_are_connected(open_door, 
     play(scenario())
 
 
-def test_a_client_that_never_reads_is_closed_over_tls_too(open_door, mock_broker, certificates, tokens):
-    door = open_door(limits__max_lag="2s")
+def test_a_client_that_never_reads_is_closed_over_tls_too(tls_door, mock_broker, certificates, tokens):
+    door = tls_door(limits__max_lag="2s")
     context = certificates.client()
     address, _, port = door.host.rpartition(":")
     plain = socket.socket()

@@ -8,9 +8,9 @@ import struct
 
 import pytest
 
-from programs import PATIENCE, produce
-from rawclient import RawClient, connect, event, play, until, upgrade
-from tls_door import open_door  # noqa: F401: a fixture
+from programs import PATIENCE, event, produce
+from rawclient import RawClient, play, until
+from wire import connect, upgrade
 
 ANY = ssl.TLSVersion.MINIMUM_SUPPORTED
 
@@ -32,8 +32,8 @@ def counts(door):
     return {name: int(count) for name, _, count in (part.partition("=") for part in stopped["ended"].split())}
 
 
-def test_tls_before_1_2_is_refused(open_door, certificates, tokens):
-    door = open_door()
+def test_tls_before_1_2_is_refused(tls_door, certificates, tokens):
+    door = tls_door()
     context = certificates.client(minimum_version=ANY, maximum_version=ssl.TLSVersion.TLSv1_1)
     context.set_ciphers("ALL:@SECLEVEL=0")
     with connect(door.host) as plain, pytest.raises(ssl.SSLError, match="(?i)version|unsupported|handshake"):
@@ -65,8 +65,8 @@ def speak(door, sent):
         return answer
 
 
-def test_strangers_are_closed_and_counted_while_a_client_goes_on(open_door, mock_broker, certificates, tokens):
-    door = open_door(limits__handshake_timeout="2s")
+def test_strangers_are_closed_and_counted_while_a_client_goes_on(tls_door, mock_broker, certificates, tokens):
+    door = tls_door(limits__handshake_timeout="2s")
     token = tokens.token("PACC1")
     first = hello(certificates.client())
 

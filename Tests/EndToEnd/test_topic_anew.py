@@ -3,10 +3,9 @@ first read after the last look."""
 
 import pytest
 
-from clients import incident
+from clients import resumed
+from programs import event, eventually, produce
 from kafka_admin import create_topic, delete_topic
-from own_topic import node, resumed, topic, write  # noqa: F401: fixtures
-from programs import eventually, produce
 
 
 @pytest.mark.slow
@@ -38,7 +37,7 @@ def recreated(bootstrap, topic):
     """Deletion goes on behind the answer to it: until it is over the topic is there already."""
     try:
         create_topic(bootstrap, topic, 4)
-        produce(bootstrap, topic, [incident("NOBODY", "first")])
+        produce(bootstrap, topic, [event("NOBODY", "first")])
         return True
     except AssertionError:
         return False

@@ -1,10 +1,9 @@
 """Cursors on another node than the one that gave them: on Apache Kafka, with nodes that start late, again, or at a topic
 that was made anew."""
 
-from clients import incident
+from clients import resumed
+from programs import event, eventually, produce
 from kafka_admin import create_topic, delete_topic, grow_topic
-from own_topic import node, resumed, topic, write  # noqa: F401: fixtures
-from programs import eventually, produce
 
 
 def test_a_cursor_of_one_node_is_good_on_another_that_runs_and_on_one_that_starts_later(node, write, live):
@@ -101,7 +100,7 @@ def recreated(bootstrap, topic):
     """Deletion goes on behind the answer to it: until it is over the topic is there already."""
     try:
         create_topic(bootstrap, topic, 4)
-        produce(bootstrap, topic, [incident("NOBODY", "first")])
+        produce(bootstrap, topic, [event("NOBODY", "first")])
         return True
     except AssertionError:
         return False

@@ -4,16 +4,14 @@ import json
 
 import pytest
 
-from rawclient import KEY, ask, connect, upgrade
+from gateway import static_tokens
+from wire import KEY, ask, connect, upgrade
 
 GOOD = upgrade("token-PACC1")
 
 
-
-
 @pytest.fixture
 def door(gateway, mock_broker, tmp_path):
-    from conftest import static_tokens
     return gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ["PACC1"]))})
 
 

@@ -1,28 +1,17 @@
 import Foundation
 import LiveUpdates
+import TestHarness
 import Testing
 
 /// Seeded documents and seeded damage. A failure prints the seed; put it first in `seeds` to see it again.
 struct JSONPropertyTests {
     static let seeds = Array(UInt64(1)...40)
 
-    /// SplitMix64: the same numbers everywhere.
-    struct Numbers: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ mixed >> 31
-        }
-        mutating func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &self) }
-    }
-
-    static func blanks(_ numbers: inout Numbers) -> String {
+    static func blanks(_ numbers: inout SeededGenerator) -> String {
         String((0..<numbers.below(3)).map { _ in " \n\t\r".randomElement(using: &numbers)! })
     }
 
-    static func string(_ numbers: inout Numbers) -> String {
+    static func string(_ numbers: inout SeededGenerator) -> String {
         let pieces = [
             "a", "\\n", "\\\"", "\\\\", "/", "\\/", "\\u0041", "\\u00e9", "\u{E9}", "\\ud83d\\udea8", "\u{1F6A8}",
             "\u{2028}",
@@ -32,7 +21,7 @@ struct JSONPropertyTests {
         return "\"" + (0..<length).map { _ in pieces.randomElement(using: &numbers)! }.joined() + "\""
     }
 
-    static func document(_ numbers: inout Numbers, depth: Int = 0) -> String {
+    static func document(_ numbers: inout SeededGenerator, depth: Int = 0) -> String {
         let kind = numbers.below(depth > 4 ? 5 : 8)
         let text: String
         switch kind {
@@ -78,7 +67,7 @@ struct JSONPropertyTests {
     }
 
     @Test(arguments: seeds) func `what is valid is read as another reader reads it`(seed: UInt64) throws {
-        var numbers = Numbers(state: seed)
+        var numbers = SeededGenerator(seed: seed)
         for _ in 0..<25 {
             let text = Self.document(&numbers)
             let reference = try #require(Self.reference(Array(text.utf8)), "\(text)")
@@ -90,7 +79,7 @@ struct JSONPropertyTests {
     }
 
     @Test(arguments: seeds) func `what is damaged is read alike or refused, and never crashes`(seed: UInt64) throws {
-        var numbers = Numbers(state: seed &* 7919)
+        var numbers = SeededGenerator(seed: seed &* 7919)
         let mapper = try EventMapper.of("debezium")
         let bytes = Array("{}[],:\"\\/0123456789-+.eEtrufalsn \n\t\u{0}\u{1F}x".utf8) + [0x80, 0xC3, 0xED, 0xF0, 0xFF]
         for _ in 0..<60 {
@@ -108,13 +97,16 @@ struct JSONPropertyTests {
             let root = try? JSONDocument(text, limits: .record).root
             // Foundation refuses what a Double or a String cannot hold; that is why it does not read records.
             if let root, Self.isBeyondReference(root) { continue }
+            // Foundation reads an array with a comma behind its last element, which RFC 8259 §5 does not have.
+            let isLenient = String(decoding: text, as: UTF8.self).contains(/,[ \n\t\r]*\]/)
+            if isLenient, root == nil { continue }
             let shown = String(decoding: text, as: UTF8.self).debugDescription
             #expect((root == nil) == (Self.reference(text) == nil), "seed \(seed): \(shown)")
         }
     }
 
     @Test(arguments: seeds) func `real records with damage never crash a mapping`(seed: UInt64) throws {
-        var numbers = Numbers(state: seed)
+        var numbers = SeededGenerator(seed: seed)
         for name in RecordsTests.counts.keys.sorted() {
             let lines = try RecordsTests.lines(of: name)
             let settings = try #require(try RecordsTests.json(lines[0]).member("settings"))

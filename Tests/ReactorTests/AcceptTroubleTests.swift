@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestHarness
 import Testing
 
 @testable import Reactor
@@ -23,13 +24,13 @@ import Testing
                     address: .loopback(port: 0), loop: loop,
                     accept: { descriptor, _ in
                         _ = consume descriptor
-                        accepted.change { $0 += 1 }
+                        accepted.update { $0 += 1 }
                     },
                     overflow: { descriptor, _ in
-                        overflowed.change { $0 += 1 }
+                        overflowed.update { $0 += 1 }
                         descriptor.sendLastWords(Array("busy".utf8))
                     },
-                    trouble: { trouble in troubles.change { $0.append(trouble) } }
+                    trouble: { trouble in troubles.update { $0.append(trouble) } }
                 ).address
             }
         }

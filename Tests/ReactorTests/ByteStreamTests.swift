@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestHarness
 import Testing
 
 @testable import Reactor
@@ -96,7 +97,7 @@ let everyBench: [(PollerForm, Link)] = PollerForm.allCases.flatMap { form in Lin
         let bench = try StreamBench()
         let ticks = Shared<[UInt64]>([])
         let loop = bench.loop
-        bench.with { $0.onReceived = { _, _ in ticks.change { $0.append(loop.tickNumber) } } }
+        bench.with { $0.onReceived = { _, _ in ticks.update { $0.append(loop.tickNumber) } } }
         bench.peer.send([UInt8](repeating: 1, count: 1_000_000))
         #expect(waitUntil { bench.seen.value.received.count == 1_000_000 })
         #expect(Set(ticks.value).count == ticks.value.count)

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestHarness
 import Testing
 
 @testable import Reactor

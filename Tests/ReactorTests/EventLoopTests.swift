@@ -1,3 +1,4 @@
+import TestHarness
 import Testing
 
 @testable import Reactor
@@ -7,7 +8,7 @@ import Testing
     func `work runs in the order it was given`(form: PollerForm) throws {
         let loop = try EventLoop(label: "test", poller: form)
         let seen = Shared<[Int]>([])
-        for number in 0..<1000 { loop.execute { seen.change { $0.append(number) } } }
+        for number in 0..<1000 { loop.execute { seen.update { $0.append(number) } } }
         loop.run {}
         #expect(seen.value == Array(0..<1000))
         loop.stop()
@@ -19,9 +20,9 @@ import Testing
         let seen = Shared<[String]>([])
         loop.run {
             let first = loop.tickNumber
-            loop.execute { seen.change { $0.append("queued") } }
+            loop.execute { seen.update { $0.append("queued") } }
             loop.executeNextTick {
-                seen.change { $0.append(loop.tickNumber > first ? "put off" : "same tick") }
+                seen.update { $0.append(loop.tickNumber > first ? "put off" : "same tick") }
                 loop.executeNextTick { done.fulfil(seen.value + ["again"]) }
             }
         }
@@ -71,7 +72,7 @@ import Testing
         let count = Shared(0)
         loop.run {
             func again() {
-                count.change { $0 += 1 }
+                count.update { $0 += 1 }
                 loop.schedule(at: 0) { again() }
             }
             again()

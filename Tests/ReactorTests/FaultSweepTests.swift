@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestHarness
 import Testing
 
 @testable import Reactor
@@ -101,7 +102,7 @@ private final class Scenario {
                 let error = errorOf {
                     _ = try Listener(socket, loop: loop) { descriptor, _ in _ = EchoOwner(descriptor, loop) }
                 }
-                if error != nil { failed.change { $0 = true } }
+                if error != nil { failed.update { $0 = true } }
             }
         }
         if failed.value { return .failed }
@@ -109,7 +110,7 @@ private final class Scenario {
         let (loop, address) = (loops[0], sockets[0].address)
         loop.run {
             for _ in 0..<self.connections {
-                Client.begin(loop, address) { outcome in outcomes.change { $0.append(outcome) } }
+                Client.begin(loop, address) { outcome in outcomes.update { $0.append(outcome) } }
             }
         }
         guard waitUntil(seconds: 10, { outcomes.value.count == self.connections }) else { return nil }

@@ -1,4 +1,5 @@
 import Dispatch
+import TestHarness
 import Testing
 
 @testable import Reactor

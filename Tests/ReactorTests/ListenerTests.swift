@@ -1,6 +1,7 @@
 import CLinux
 import Dispatch
 import Glibc
+import TestHarness
 import Testing
 
 @testable import Reactor
@@ -25,8 +26,8 @@ import Testing
                 return loop.run {
                     let listener = try! Listener(socket, loop: loop) { descriptor, peer in
                         _ = consume descriptor
-                        peers.change { $0.append(peer) }
-                        accepted.change { $0[index] += 1 }
+                        peers.update { $0.append(peer) }
+                        accepted.update { $0[index] += 1 }
                     }
                     return LoopBound(listener, loop: loop)
                 }
@@ -95,8 +96,8 @@ import Testing
             let held = Shared<[ListeningSocket]>([])
             DispatchQueue.concurrentPerform(iterations: 2) { _ in
                 guard let sockets = try? ListeningSocket.open(.loopback(port: port), count: 2) else { return }
-                held.change { $0 += sockets }
-                won.change { $0 += 1 }
+                held.update { $0 += sockets }
+                won.update { $0 += 1 }
             }
             #expect(won.value == 1)
         }
@@ -157,7 +158,7 @@ import Testing
         loop.run {
             _ = try! Listener(sockets[0], loop: loop) { descriptor, _ in
                 _ = consume descriptor
-                ticks.change { $0.append(loop.tickNumber) }
+                ticks.update { $0.append(loop.tickNumber) }
             }
         }
         #expect(waitUntil { ticks.value.count == total })
@@ -178,7 +179,7 @@ import Testing
             var listener: Listener?
             listener = try! Listener(sockets[0], loop: loop) { descriptor, _ in
                 _ = consume descriptor
-                accepted.change { $0 += 1 }
+                accepted.update { $0 += 1 }
                 listener?.close()
                 listener = nil
             }

@@ -1,4 +1,5 @@
 import Dispatch
+import TestHarness
 import Testing
 
 @testable import Reactor
@@ -9,7 +10,7 @@ import Testing
         let (posters, each) = (4, 20_000)
         let seen = Shared<[[Int]]>(Array(repeating: [], count: posters))
         let mailbox = Mailbox<(poster: Int, number: Int)>(loop: loop) { messages in
-            seen.change { seen in
+            seen.update { seen in
                 for message in messages { seen[message.poster].append(message.number) }
             }
         }
@@ -33,8 +34,8 @@ import Testing
         let batches = Shared<[[Int]]>([])
         let ticks = Shared<Set<UInt64>>([])
         let mailbox = Mailbox<Int>(loop: loop) { messages in
-            batches.change { $0.append(messages) }
-            ticks.change { _ = $0.insert(loop.tickNumber) }
+            batches.update { $0.append(messages) }
+            ticks.update { _ = $0.insert(loop.tickNumber) }
         }
         loop.run { for number in 0..<100 { mailbox.post(number) } }
         #expect(waitUntil { !batches.value.isEmpty })
@@ -47,7 +48,7 @@ import Testing
     @Test func `a poster is told to hold back from the limit on, and nothing is lost`() throws {
         let loop = try EventLoop(label: "test")
         let seen = Shared(0)
-        let mailbox = Mailbox<Int>(loop: loop, backlogLimit: 3) { messages in seen.change { $0 += messages.count } }
+        let mailbox = Mailbox<Int>(loop: loop, backlogLimit: 3) { messages in seen.update { $0 += messages.count } }
         let answers = loop.run { (0..<4).map { mailbox.post($0) } }
         #expect(answers == [true, true, false, false])
         #expect(waitUntil { seen.value == 4 })
@@ -63,17 +64,17 @@ import Testing
             if messages == [100] { return done.fulfil(100) }
             for number in messages { box.value!.post(number + 1) }
         }
-        box.change { $0 = mailbox }
+        box.update { $0 = mailbox }
         mailbox.post(0)
         #expect(done.wait() == 100)
-        box.change { $0 = nil }
+        box.update { $0 = nil }
         loop.stop()
     }
 
     @Test func `closing answers what was waiting, and nothing is delivered afterwards`() throws {
         let loop = try EventLoop(label: "test")
         let seen = Shared<[Int]>([])
-        let mailbox = Mailbox<Int>(loop: loop) { messages in seen.change { $0 += messages } }
+        let mailbox = Mailbox<Int>(loop: loop) { messages in seen.update { $0 += messages } }
         let left = loop.run {
             mailbox.post(contentsOf: [1, 2])
             return mailbox.close()

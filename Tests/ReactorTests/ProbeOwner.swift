@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestHarness
 
 @testable import Reactor
 
@@ -58,10 +59,10 @@ final class ProbeOwner: ByteStreamOwner {
         return onPeerFinished(self)
     }
 
-    func streamEnded(_ reason: StreamEnd) { seen.change { $0.ends.append(reason) } }
+    func streamEnded(_ reason: StreamEnd) { seen.update { $0.ends.append(reason) } }
 
     private func note(_ change: (inout Record) -> Void) {
-        seen.change {
+        seen.update {
             change(&$0)
             if !$0.ends.isEmpty { $0.callsAfterEnd += 1 }
         }

@@ -1,6 +1,7 @@
 import CLinux
 import Dispatch
 import Glibc
+import TestHarness
 import Testing
 
 @testable import Reactor
@@ -134,7 +135,7 @@ import Testing
             let address = directory.address()
             DispatchQueue.concurrentPerform(iterations: 2) { _ in
                 guard let sockets = try? ListeningSocket.open(address) else { return }
-                held.change { $0 += sockets }
+                held.update { $0 += sockets }
             }
             #expect(held.value.count == 1)
         }

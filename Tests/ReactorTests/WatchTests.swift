@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestHarness
 import Testing
 
 @testable import Reactor
@@ -10,7 +11,7 @@ import Testing
         let loop = try EventLoop(label: "test", poller: form)
         let pipe = try WakePipe()
         let woken = Shared(0)
-        let watch = loop.run { LoopBound(try! pipe.watch(on: loop) { woken.change { $0 += 1 } }, loop: loop) }
+        let watch = loop.run { LoopBound(try! pipe.watch(on: loop) { woken.update { $0 += 1 } }, loop: loop) }
         loop.run {
             let bytes = [UInt8](repeating: 1, count: 4096)
             for _ in 0..<100 { _ = unsafe linux_write(pipe.writeDescriptor, bytes, 4096) }
@@ -37,7 +38,7 @@ import Testing
         let (ours, peer) = (FileDescriptorBox(pair.ours), PlainPeer(owning: pair.peer))
         let told = Shared(0)
         let watch = loop.run {
-            LoopBound(try! DescriptorWatch(pair.ours, loop: loop) { told.change { $0 += 1 } }, loop: loop)
+            LoopBound(try! DescriptorWatch(pair.ours, loop: loop) { told.update { $0 += 1 } }, loop: loop)
         }
         peer.send([1])
         #expect(waitUntil { told.value >= 3 })

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestHarness
 
 /// Keys and certificates for tests, made once per run by the `openssl` command and removed at its end, so that nothing
 /// in the repository ever expires.

@@ -1,4 +1,5 @@
 import TLS
+import TestHarness
 import Testing
 
 @Suite struct `Base64 text` {
@@ -75,20 +76,5 @@ import Testing
         #expect(Random.bytes(16).count == 16)
         #expect(Random.bytes(16) != Random.bytes(16))
         #expect(Set((0..<100).map { _ in Random.word() }).count > 90)
-    }
-}
-
-/// SplitMix64: the same sequence for the same seed, everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

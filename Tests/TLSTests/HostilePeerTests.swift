@@ -1,4 +1,5 @@
 import TLS
+import TestHarness
 import Testing
 
 @Suite struct `A TLS port` {

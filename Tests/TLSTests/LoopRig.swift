@@ -3,6 +3,7 @@ import Glibc
 import Reactor
 import Synchronization
 import TLS
+import TestHarness
 import Testing
 import Transport
 
@@ -28,15 +29,10 @@ final class LoopRig: Sendable {
     private static func perform<Result: Sendable>(
         on loop: EventLoop, _ work: @escaping @Sendable () -> Result
     ) -> Result {
-        let result = Shared<Result?>(nil)
-        let done = DispatchSemaphore(value: 0)
-        loop.execute {
-            let value = work()
-            result.update { $0 = value }
-            done.signal()
-        }
-        precondition(done.wait(timeout: .now() + .seconds(20)) == .success, "the loop hangs")
-        return result.value!
+        let result = Promise<Result>()
+        loop.execute { result.fulfil(work()) }
+        guard let value = result.wait() else { preconditionFailure("the loop hangs") }
+        return value
     }
 
     var counters: TransportCounters { perform { $0.counters } }
@@ -81,17 +77,6 @@ final class LoopRig: Sendable {
         }
         return recorder
     }
-}
-
-/// A value that loop and test share.
-final class Shared<Value: Sendable>: Sendable {
-    private let box: Mutex<Value>
-
-    init(_ value: Value) { box = Mutex(value) }
-
-    var value: Value { box.withLock { $0 } }
-
-    func update(_ body: (inout Value) -> Void) { box.withLock { body(&$0) } }
 }
 
 /// Writes down what its transport says.
@@ -187,12 +172,5 @@ final class Recorder: TransportOwner, Sendable {
 func waitFor(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
 ) {
-    let deadline = DispatchTime.now() + .seconds(20)
-    while !condition() {
-        guard DispatchTime.now() < deadline else {
-            Issue.record("waited in vain for: \(what)", sourceLocation: sourceLocation)
-            return
-        }
-        usleep(1000)
-    }
+    if !waitUntil(condition) { Issue.record("waited in vain for: \(what)", sourceLocation: sourceLocation) }
 }

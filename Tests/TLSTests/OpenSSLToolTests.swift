@@ -1,6 +1,7 @@
 import Glibc
 import Reactor
 import TLS
+import TestHarness
 import Testing
 import Transport
 

@@ -1,4 +1,5 @@
 import CZlib
+import TestHarness
 import Testing
 
 @testable import WebSocket

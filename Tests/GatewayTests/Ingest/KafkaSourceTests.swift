@@ -3,6 +3,7 @@ import LiveUpdates
 import Logging
 import Reactor
 import Synchronization
+import TestHarness
 import Testing
 
 @testable import Gateway
@@ -26,15 +27,6 @@ struct KafkaSourceTests {
             readiness: NodeReadiness(graceMilliseconds: nil), logger: logger, loop: loop, scoutLoop: scoutLoop,
             ready: { told.isReady.store(true, ordering: .releasing) },
             failed: { reason in told.failures.withLock { $0.append(reason) } })
-    }
-
-    /// Looks again and again; the deadline only ends tests that have failed.
-    private func eventually(_ condition: () -> Bool) async throws -> Bool {
-        for _ in 0..<2_000 {
-            if condition() { return true }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        return condition()
     }
 
     @Test func `what librdkafka calls fatal ends the node once, with its reason`() async throws {

@@ -1,3 +1,4 @@
+import TestHarness
 import Testing
 
 @testable import LiveUpdates
@@ -64,7 +65,7 @@ struct CursorTests {
     }
 
     @Test func `random bytes are unreadable, with a fitting checksum too as long as they say no cursor`() {
-        var numbers = JSONPropertyTests.Numbers(state: 5)
+        var numbers = SeededGenerator(seed: 5)
         for _ in 0..<20_000 {
             let bytes = (0..<numbers.below(60)).map { _ in UInt8.random(in: .min ... .max, using: &numbers) }
             #expect(Cursor(bytes) == nil)
@@ -75,7 +76,7 @@ struct CursorTests {
     }
 
     @Test func `whatever a cursor says is read back`() {
-        var numbers = JSONPropertyTests.Numbers(state: 6)
+        var numbers = SeededGenerator(seed: 6)
         for _ in 0..<2_000 {
             let issue = Int64.random(in: 0...Cursor.latestIssue, using: &numbers)
             let places: Set<Int> = Set((0..<numbers.below(6)).map { _ in numbers.below(40) })

@@ -10,7 +10,7 @@ import threading
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = Path(os.environ.get("LIVEGATE_BIN", ROOT / ".build-release/release"))
 SHARED = Path(os.environ.get("LIVEGATE_SHARED", ROOT.parent / "shared"))
 # A sanitizer makes programs some ten times slower; conditions get that much longer to come true.
@@ -154,6 +154,11 @@ def produce(bootstrap, topic, records, partition=0, **properties):
         ["kcat", "-P", "-b", bootstrap, "-t", topic, "-p", str(partition), *keyed, *options],
         input=b"\n".join(lines) + b"\n", capture_output=True, timeout=60 * PATIENCE)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
+
+
+def event(account, identity, kind="updated", entity="incidents::incident", **more):
+    """A record as the preset `rails` reads it."""
+    return {"account_id": account, "entity": entity, "id": identity, "type": kind, **more}
 
 
 def _bytes(value):

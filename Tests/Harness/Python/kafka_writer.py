@@ -1,11 +1,12 @@
-"""A producer that goes on writing while Kafka is hurt, and what must have reached the clients afterwards."""
+"""Producers that write while something else happens, and what must have reached the clients afterwards."""
 
+import asyncio
 import json
 import subprocess
 import threading
 
-from clients import incident
-from programs import PATIENCE, eventually, produce
+from programs import PATIENCE, event, eventually, produce
+from rawclient import until
 
 ACCOUNTS = ["PACC1", "PACC2", "PACC3"]
 BATCH = 60
@@ -29,7 +30,7 @@ class Writer:
             self.next += BATCH
             partition = number // BATCH % self.partitions
             ids = [f"{partition}/{number + at}" for at in range(BATCH)]
-            records = [incident(ACCOUNTS[at % len(ACCOUNTS)], identity) for at, identity in enumerate(ids)]
+            records = [event(ACCOUNTS[at % len(ACCOUNTS)], identity) for at, identity in enumerate(ids)]
             try:
                 produce(self.bootstrap, self.topic, records, partition=partition, enable_idempotence="true")
                 self.acknowledged += ids
@@ -70,3 +71,33 @@ def judge(writer, clients):
                 client.wait_for_id(expected[-1], within=30)
             assert received() == expected, f"{account}, partition {partition}"
         assert client.closed is None
+
+
+class Producer:
+    """Numbered events for PACC1, of about 300 bytes each, until told to stop."""
+
+    def __init__(self, bootstrap):
+        self.bootstrap, self.count, self.stops = bootstrap, 0, False
+
+    async def run(self):
+        kcat = await asyncio.create_subprocess_exec(
+            "kcat", "-P", "-b", self.bootstrap, "-t", "incidents", "-p", "0", "-X", "linger.ms=1", stdin=subprocess.PIPE)
+        while not self.stops:
+            for _ in range(50):
+                kcat.stdin.write(json.dumps(event("PACC1", f"{self.count:0200}", "x" * 60)).encode() + b"\n")
+                self.count += 1
+            await kcat.stdin.drain()
+            await asyncio.sleep(0.001)
+        kcat.stdin.close()
+        assert await kcat.wait() == 0
+
+    @property
+    def ids(self):
+        return [f"{number:0200}" for number in range(self.count)]
+
+
+async def while_producing(producer, condition, what):
+    task = asyncio.ensure_future(producer.run())
+    await until(lambda: condition() or task.done(), 60, what)
+    producer.stops = True
+    await task

@@ -1,47 +1,41 @@
-"""Clients that know cursors: a WebSocket, an event stream and /sync/v1, each read as strictly as the protocol is written."""
+"""Clients that read as strictly as the protocol is written, one of each kind: a WebSocket, an event stream, /sync/v1.
+
+Each is read by a thread of its own. Thousands at once, and those that misbehave, are in `rawclient`."""
 
 import http.client
 import json
 import threading
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
-import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect as connect_websocket
 
-from clients import Client
 from programs import PATIENCE, eventually
-from rawclient import connect
+from wire import connect, cursor_of, event_of, event_stream_request, query
 
 
-# What stands for a cursor in a pattern: characters that need no escape in a URL.
-CURSOR = "[A-Za-z0-9_-]+"
-
-
-def query(words):
-    """`with_="at,ts"` becomes `?with=at,ts`; what stands under `raw` is taken as it is."""
-    raw = words.pop("raw", None)
-    text = "&".join(filter(None, [urlencode({name.rstrip("_"): word for name, word in words.items()}, safe=","), raw]))
-    return f"?{text}" if text else ""
-
-
-def cursor_of(message):
-    """The cursor of a message, wherever it stands; None where it carries none."""
-    for place in (message, *message.values()):
-        if isinstance(place, dict) and "at" in place:
-            return place["at"]
-    return None
-
-
-class LiveClient(Client):
-    """A WebSocket; its messages are events or control messages."""
+class LiveClient:
+    """PyPI's `websockets`, read until it is closed. Its messages are events or control messages."""
 
     def __init__(self, gateway, token, **words):
-        self.read = []
-        super().__init__(gateway.url + query(words), token)
+        self.socket = connect_websocket(
+            gateway.url + query(words), additional_headers={"Authorization": f"Bearer {token}"}, compression=None,
+            max_size=None, ping_interval=None, open_timeout=20 * PATIENCE)
+        self.texts, self.read = [], []
+        self.closed = None
+        self.reader = threading.Thread(target=self._read, daemon=True)
+        self.reader.start()
+
+    def _read(self):
+        try:
+            while True:
+                self.texts.append(self.socket.recv())
+        except ConnectionClosed as end:
+            self.closed = end.rcvd.code if end.rcvd else 1006
 
     @property
     def messages(self):
-        # Asked for again and again while thousands come: each text is looked at once.
+        # Asked for again and again while thousands come: each text is parsed once.
         self.read += [json.loads(text) for text in self.texts[len(self.read):]]
         return self.read
 
@@ -49,50 +43,71 @@ class LiveClient(Client):
     def events(self):
         return [message for message in self.messages if "ent" in message]
 
+    @property
+    def ids(self):
+        return [message["id"] for message in self.events]
+
     def controls(self, name):
         return [message[name] for message in self.messages if name in message and "ent" not in message]
-
-    def wait_for_control(self, name, count=1, within=20.0):
-        """What stands inside the `count`-th control message of this name."""
-        self._wait(lambda: len(self.controls(name)) >= count, within, f"{name} number {count}")
-        return self.controls(name)[count - 1]
-
-    def wait_for_events(self, count, within=20.0):
-        self._wait(lambda: len(self.events) >= count, within, f"event {count}")
-        return self.events
-
-    def _wait(self, condition, within, what):
-        try:
-            eventually(condition, within, what)
-        except AssertionError as failure:
-            raise AssertionError(f"{failure}; closed {self.closed}, last of {len(self.texts)}: {self.texts[-3:]}") from None
 
     @property
     def cursors(self):
         """All that were given, in their order."""
         return [cursor for cursor in map(cursor_of, self.messages) if cursor]
 
+    def wait_for(self, count, within=20.0):
+        """The messages, once there are `count`."""
+        self._wait(lambda: len(self.texts) >= count, within, f"message {count}")
+        return self.messages
 
-@dataclass
-class Event:
-    """One event of an event stream: None where a field is missing."""
-    name: str | None
-    id: str | None
-    data: str
+    def wait_for_events(self, count, within=20.0):
+        self._wait(lambda: len(self.events) >= count, within, f"event {count}")
+        return self.events
 
-    @property
-    def json(self):
-        return json.loads(self.data)
+    def wait_for_control(self, name, count=1, within=20.0):
+        """What stands inside the `count`-th control message of this name."""
+        self._wait(lambda: len(self.controls(name)) >= count, within, f"{name} number {count}")
+        return self.controls(name)[count - 1]
+
+    def wait_for_id(self, wanted, within=20.0):
+        """The ids, once `wanted` has come. Each message is compared once."""
+        seen = 0
+
+        def came():
+            nonlocal seen
+            messages = self.messages
+            until = len(messages)
+            found = any(message.get("id") == wanted for message in messages[seen:until])
+            seen = until
+            return found
+        self._wait(came, within, f"id {wanted}")
+        return self.ids
+
+    def wait_until_closed(self, within=10.0):
+        eventually(lambda: self.closed is not None, within, "the end of the connection")
+        return self.closed
+
+    def _wait(self, condition, within, what):
+        eventually(condition, within, lambda: f"{what}; closed {self.closed}, last of {len(self.texts)}: {self.texts[-3:]}")
+
+    def end(self):
+        self.socket.close()
+        self.reader.join(5)
+
+
+def resumed(client):
+    """The ids that a client has at the end of its replay, which no resync may have broken."""
+    client.wait_for_control("live", within=30)
+    assert not client.controls("resync"), client.texts
+    return client.ids
 
 
 class EventStream:
-    """A GET for an event stream; what comes is kept as bytes by a thread until the server ends it."""
+    """A GET for an event stream; what comes is kept as bytes until the server ends it."""
 
     def __init__(self, gateway, token, headers=(), **words):
         self.socket = connect(gateway.host, 60 * PATIENCE)
-        lines = [f"GET /live/v1{query(words)} HTTP/1.1", "Host: localhost", "Accept: text/event-stream",
-                 f"Authorization: Bearer {token}", *headers]
-        self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        self.socket.sendall(event_stream_request(token, f"/live/v1{query(words)}", headers))
         received = b""
         while b"\r\n\r\n" not in received:
             chunk = self.socket.recv(4096)
@@ -122,17 +137,7 @@ class EventStream:
 
     @property
     def events(self):
-        found = []
-        for block in self.blocks:
-            lines = [line for line in block.split("\n") if not line.startswith(":")]
-            fields = [line.partition(": ")[::2] for line in lines if line]
-            names = [name for name, _ in fields]
-            if names in ([], ["retry"]):
-                continue
-            # In this order, and each at most once.
-            assert names in (["event", "id", "data"], ["event", "data"], ["id", "data"]), block
-            found.append(Event(*(dict(fields).get(name) for name in ("event", "id", "data"))))
-        return found
+        return [event for event in map(event_of, self.blocks) if event]
 
     @property
     def messages(self):
@@ -199,22 +204,3 @@ class Sync:
 
     def end(self):
         self.http.close()
-
-
-def _opening(kind):
-    """A fixture that opens clients of this kind: `live(gateway, account, since=…)`. They end with the test."""
-    @pytest.fixture
-    def opening(tokens):
-        opened = []
-
-        def begin(gateway, account="PACC1", **options):
-            opened.append(kind(gateway, tokens.token(account), **options))
-            return opened[-1]
-
-        yield begin
-        for client in opened:
-            client.end()
-    return opening
-
-
-live, event_stream, sync = _opening(LiveClient), _opening(EventStream), _opening(Sync)

@@ -1,0 +1,104 @@
+"""A running gateway, and the tokens that it accepts."""
+
+import hashlib
+import json
+import subprocess
+import urllib.error
+import urllib.request
+
+from programs import eventually, run
+
+
+# An `auth` for settings that are only checked.
+ANYBODY = "auth: {anonymous: PACC1}\n"
+
+
+class Gateway:
+    def __init__(self, program, host, admin, settings):
+        self.program, self.host, self.admin, self.settings = program, host, admin, settings
+        self.url = f"ws://{host}/live/v1"
+
+    def asked(self, path):
+        """Status and body of an administration address, 0 when nobody answers."""
+        try:
+            with urllib.request.urlopen(f"http://{self.admin}{path}", timeout=5) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def status(self, path):
+        return self.asked(path)[0]
+
+    def readyz(self):
+        return self.asked("/readyz")
+
+    def log(self, sentence=""):
+        """The facts of the lines whose message contains `sentence`. Whatever stands on standard error is a line of ours."""
+        lines = [json.loads(line) for line in list(self.program.err)]
+        assert all(line.keys() >= {"time", "level", "message"} for line in lines), lines
+        return [line for line in lines if sentence in line["message"]]
+
+    def wait_for_log(self, sentence, within=20.0, count=1):
+        """The facts of the last of `count` lines with `sentence`, waited for."""
+        eventually(lambda: len(self.log(sentence)) >= count, within, lambda: f"'{sentence}'; {self.program.told()}")
+        return self.log(sentence)[count - 1]
+
+    def stop(self):
+        """The facts of its last line: what it has counted."""
+        self.program.signal()
+        assert self.program.wait() == 0, self.program.told()
+        return self.log("stopped")[0]
+
+    def wait_until_ready(self, within=20.0):
+        def ready():
+            assert self.program.process.poll() is None, self.program.told()
+            return self.status("/readyz") == 200
+        eventually(ready, within, lambda: f"readiness; {self.program.told()}")
+        return self
+
+
+def write_settings(folder, settings):
+    """The settings as a file; JSON values are YAML in one line."""
+    file = folder / f"livegate-{settings['admin'].rpartition(':')[2]}.yaml"
+    file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
+    return file
+
+
+def laid_over(settings, changes):
+    """Settings by keyword over others, a dot in a key as two underscores: `limits__max_message_bytes`."""
+    for name, value in changes.items():
+        section, *rest = settings, *name.split("__")
+        for part in rest[:-1]:
+            section = section.setdefault(part, {})
+        section[rest[-1]] = {**settings["limits"], **value} if name == "limits" else value
+    return settings
+
+
+class Tokens:
+    """A key of our own, known to the gateway as the issuer `test`."""
+
+    def __init__(self, folder):
+        self.private, self.public = folder / "key.pem", folder / "public.pem"
+        for command in (["genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", self.private],
+                        ["pkey", "-in", self.private, "-pubout", "-out", self.public]):
+            subprocess.run(["openssl", *command], check=True, capture_output=True)
+        self.settings = [{"issuer": "test", "audience": "livegate", "algorithms": ["ES256"], "keys": str(self.public),
+                          "account_claim": "account_id"}]
+
+    def token(self, account, *arguments):
+        """A token for the account; further arguments go to `livegate token`."""
+        status, out, err = run("livegate", "token", "--account", account, "--key", self.private, "--issuer", "test",
+                               "--audience", "livegate", *arguments)
+        assert status == 0, err
+        return out.strip()
+
+
+def static_tokens(folder, accounts):
+    """A file of static tokens: `token-ACCOUNT` for each account, for tests that need many."""
+    file = folder / "tokens.yaml"
+    file.write_text("".join(
+        f"- {{sha256: {hashlib.sha256(f'token-{account}'.encode()).hexdigest()}, account: {json.dumps(account)}}}\n"
+        for account in accounts))
+    return file

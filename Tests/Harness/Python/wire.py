@@ -1,0 +1,173 @@
+"""The bytes between a client and a gateway: requests, WebSocket frames, blocks of an event stream. No client of its own."""
+
+import json
+import re
+import socket
+import struct
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from programs import PATIENCE
+
+KEY = "dGhlIHNhbXBsZSBub25jZQ=="
+TEXT, BINARY, CLOSE, PING, PONG = 0x1, 0x2, 0x8, 0x9, 0xA
+# What stands for a cursor in a pattern: characters that need no escape in a URL.
+CURSOR = "[A-Za-z0-9_-]+"
+
+
+def query(words):
+    """`with_="at,ts"` becomes `?with=at,ts`; what stands under `raw` is added as it is."""
+    raw = words.pop("raw", None)
+    text = "&".join(filter(None, [urlencode({name.rstrip("_"): word for name, word in words.items()}, safe=","), raw]))
+    return f"?{text}" if text else ""
+
+
+def get(path, token=None, headers=()):
+    """A GET request, whole."""
+    authorization = [] if token is None else [f"Authorization: Bearer {token}"]
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: localhost", *authorization, *headers, "", ""]).encode()
+
+
+def upgrade(token=None, path="/live/v1", headers=()):
+    """The request for a WebSocket."""
+    return get(path, token, ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13",
+                             f"Sec-WebSocket-Key: {KEY}", *headers])
+
+
+def event_stream_request(token=None, path="/live/v1", headers=()):
+    """The request for server-sent events."""
+    return get(path, token, ["Accept: text/event-stream", *headers])
+
+
+def connect(host, within=10, receive_buffer=None):
+    """A plain blocking socket to `ADDRESS:PORT`. With `receive_buffer` the kernel keeps no more than about so many bytes."""
+    address, _, port = host.rpartition(":")
+    address = address.strip("[]")
+    peer = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    if receive_buffer is not None:
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    peer.settimeout(within)
+    try:
+        peer.connect((address, int(port)))
+    except OSError:
+        peer.close()
+        raise
+    return peer
+
+
+def ask(host, request, within=10):
+    """Sends bytes and returns everything that comes until the server closes."""
+    with connect(host, within) as peer:
+        peer.sendall(request)
+        answer = b""
+        while chunk := peer.recv(65536):
+            answer += chunk
+        return answer
+
+
+def narrow(host, token, path="/live/v1"):
+    """An open WebSocket whose kernel keeps as little as it can be told to."""
+    peer = connect(host, 20 * PATIENCE, receive_buffer=2048)
+    peer.sendall(upgrade(token, path))
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        head += peer.recv(1)
+    assert head.startswith(b"HTTP/1.1 101 ")
+    return peer
+
+
+# Frames (RFC 6455 §5.2)
+
+def frame(opcode, payload=b"", final=True, masked=True):
+    """A frame as a client sends it, with a mask of zeros, or as a server does."""
+    size, mask = len(payload), 0x80 if masked else 0
+    length = bytes([mask | size]) if size < 126 else bytes([mask | 126]) + struct.pack("!H", size) if size < 65536 else \
+        bytes([mask | 127]) + struct.pack("!Q", size)
+    return bytes([(0x80 if final else 0) | opcode]) + length + (b"\0\0\0\0" if masked else b"") + payload
+
+
+def split_frame(buffer, at=0):
+    """The frame that begins at `at`: its first byte, whether it is masked, its payload, and where it ends. None where it
+    is not whole yet."""
+    if len(buffer) - at < 2:
+        return None
+    first, size, begin = buffer[at], buffer[at + 1] & 0x7F, at + 2
+    is_masked = bool(buffer[at + 1] & 0x80)
+    if size >= 126:
+        width = 2 if size == 126 else 8
+        if len(buffer) < begin + width:
+            return None
+        size, begin = int.from_bytes(buffer[begin:begin + width], "big"), begin + width
+    mask = bytes(buffer[begin:begin + 4]) if is_masked else b""
+    begin += len(mask)
+    if len(buffer) < begin + size:
+        return None
+    payload = bytes(buffer[begin:begin + size])
+    if any(mask):
+        payload = bytes(byte ^ mask[index & 3] for index, byte in enumerate(payload))
+    return first, is_masked, payload, begin + size
+
+
+def read_frames(peer):
+    """All frames to the end of the connection: pairs of opcode and payload."""
+    buffer, at = b"", 0
+    while True:
+        found = split_frame(buffer, at)
+        if found is None:
+            piece = peer.recv(8192)
+            buffer, at = buffer[at:] + piece, 0
+            if not piece:
+                assert not buffer, "cut in the middle of a frame"
+                return
+            continue
+        first, is_masked, payload, at = found
+        assert not is_masked, "a server's frame is not masked"
+        yield first & 0x0F, payload
+
+
+def close_of(payload):
+    """Code and reason of a close frame; 1005 where it has none."""
+    return (struct.unpack("!H", payload[:2])[0] if payload else 1005), payload[2:].decode()
+
+
+# Event streams
+
+@dataclass
+class Event:
+    """One event of an event stream: None where a field is missing."""
+    name: str | None
+    id: str | None
+    data: str
+
+    @property
+    def json(self):
+        return json.loads(self.data)
+
+
+def event_of(block):
+    """The event in the text between two empty lines; None where it is only comments or a `retry`."""
+    lines = [line for line in block.split("\n") if line and not line.startswith(":")]
+    fields = [line.partition(": ")[::2] for line in lines]
+    names = [name for name, _ in fields]
+    if names in ([], ["retry"]):
+        return None
+    # In this order, and each at most once.
+    assert names in (["event", "id", "data"], ["event", "data"], ["id", "data"]), block
+    return Event(*(dict(fields).get(name) for name in ("event", "id", "data")))
+
+
+# Heads
+
+def content_length(head):
+    """What a head says of its body, in bytes; None where it says nothing. The head is text or bytes."""
+    text = head if isinstance(head, str) else head.decode("latin-1")
+    found = re.search(r"(?im)^content-length: (\d+)\s*$", text)
+    return int(found.group(1)) if found else None
+
+
+def cursor_of(message):
+    """The cursor of a message, wherever it stands; None where it carries none."""
+    for part in (message, *message.values()):
+        if isinstance(part, dict) and "at" in part:
+            return part["at"]
+    return None

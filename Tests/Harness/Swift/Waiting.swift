@@ -1,0 +1,73 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Something that happens once, on another thread, and that a test waits for.
+package final class Promise<Value: Sendable>: Sendable {
+    private let value = Mutex<Value?>(nil)
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    package init() {}
+
+    package func fulfil(_ new: Value) {
+        let first = value.withLock { value in
+            defer { if value == nil { value = new } }
+            return value == nil
+        }
+        if first { semaphore.signal() }
+    }
+
+    /// Nil if it did not happen within the deadline, which is generous: it only ends tests that have failed.
+    package func wait(seconds: Int = 20) -> Value? {
+        _ = semaphore.wait(timeout: .now() + .seconds(seconds))
+        semaphore.signal()
+        return value.withLock { $0 }
+    }
+}
+
+/// Asks again and again until a condition holds; false after the deadline, which only ends tests that have failed.
+package func waitUntil(seconds: Int = 20, _ condition: () throws -> Bool) rethrows -> Bool {
+    let deadline = DispatchTime.now() + .seconds(seconds)
+    while DispatchTime.now() < deadline {
+        if try condition() { return true }
+        usleep(1000)
+    }
+    return try condition()
+}
+
+/// As ``waitUntil(seconds:_:)``, without keeping the thread.
+package func eventually(seconds: Int = 20, _ condition: () throws -> Bool) async throws -> Bool {
+    let deadline = DispatchTime.now() + .seconds(seconds)
+    while DispatchTime.now() < deadline {
+        if try condition() { return true }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+    return try condition()
+}
+
+/// A value that a loop writes and a test reads.
+package final class Shared<Value: Sendable>: Sendable {
+    private let stored: Mutex<Value>
+
+    package init(_ value: Value) { stored = Mutex(value) }
+
+    package var value: Value { stored.withLock { $0 } }
+
+    package func update(_ body: (inout Value) -> Void) {
+        stored.withLock { value in
+            var copy = value
+            body(&copy)
+            value = copy
+        }
+    }
+}
+
+/// Knows whether something is still there.
+// SAFETY: the reference is only tested for nil, and weak references may be read from any thread.
+package final class WeakReference<Object: AnyObject>: @unchecked Sendable {
+    private weak var object: Object?
+
+    package init(_ object: Object) { self.object = object }
+
+    package var isAlive: Bool { object != nil }
+}
