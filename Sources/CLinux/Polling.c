@@ -81,6 +81,12 @@ uint64_t linux_monotonic_milliseconds(void) {
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
+uint64_t linux_monotonic_microseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
 int64_t linux_wall_clock_milliseconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

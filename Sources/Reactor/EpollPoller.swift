@@ -13,6 +13,10 @@ import Dispatch
     private let syscalls: Syscalls
     private let epoll: Int32
     private var source: DispatchSourceRead?
+    private var stopped: () -> Void = {}
+    /// The events that were taken from the kernel and not delivered yet: from `next` to before `count`.
+    private var next = 0
+    private var count = 0
     private let tokens: UnsafeMutablePointer<UInt64>
     private let events: UnsafeMutablePointer<UInt32>
 
@@ -36,21 +40,39 @@ import Dispatch
         let epoll = epoll
         source.setEventHandler { self.drain(loop) }
         // Dispatch asks that a descriptor stays open until its source has been cancelled.
-        source.setCancelHandler { _ = FileDescriptor(owning: epoll) }
+        source.setCancelHandler {
+            _ = FileDescriptor(owning: epoll)
+            self.stopped()
+            self.stopped = {}
+        }
         self.source = source
         source.activate()
     }
 
     private func drain(_ loop: EventLoop) {
+        let end = linux_monotonic_microseconds() + EventLoop.turnMicroseconds
         for _ in 0..<Self.maximumTicksPerWake {
-            let count = unsafe syscalls.epollTake(epoll, tokens, events, maximum: Self.maximumEventsPerTick)
-            guard count > 0 else { return }
-            loop.tick {
-                for index in 0..<count {
-                    loop.deliver(
-                        unsafe PollEvents(rawValue: UInt8(truncatingIfNeeded: events[index])), to: unsafe tokens[index])
-                }
+            if next == count {
+                next = 0
+                count = max(0, unsafe syscalls.epollTake(epoll, tokens, events, maximum: Self.maximumEventsPerTick))
+                guard count > 0 else { return }
             }
+            loop.tick { deliver(loop, until: end) }
+            if linux_monotonic_microseconds() >= end { return }
+        }
+    }
+
+    /// Delivers events until the turn's time is over. Those that are left are still ready, so that the loop is woken
+    /// again; they come first then, or the last of a batch might never have a turn.
+    private func deliver(_ loop: EventLoop, until end: UInt64) {
+        var delivered = 0
+        while next < count {
+            let (token, flags) = unsafe (tokens[next], events[next])
+            next += 1
+            loop.deliver(PollEvents(rawValue: UInt8(truncatingIfNeeded: flags)), to: token)
+            delivered += 1
+            let isTimeToLook = delivered % EventLoop.eventsPerClockReading == 0
+            if isTimeToLook, linux_monotonic_microseconds() >= end { return }
         }
     }
 
@@ -79,7 +101,8 @@ import Dispatch
         return descriptor
     }
 
-    override func stop() {
+    override func stop(_ done: @escaping () -> Void) {
+        stopped = done
         source?.cancel()
     }
 

@@ -24,6 +24,13 @@ import Dispatch
     /// keep those waiting who have something to say. What is left is due at once in the next tick.
     static let maximumTimersPerTick = 512
 
+    /// How long one turn serves events, or timers, before others get theirs. A token's signature costs 0.1 ms to check,
+    /// so the number of events alone does not bound a turn. Twice as long is what a turn may take at most, with what it
+    /// wrote to be sent.
+    static let turnMicroseconds: UInt64 = 2_000
+    /// Events, or timers, between two readings of the clock, which cost 25 ns each.
+    static let eventsPerClockReading = 4
+
     package let label: String
     package let syscalls: Syscalls
     let queue: DispatchQueue
@@ -48,10 +55,16 @@ import Dispatch
     private var removed: [PollTarget] = []
     private var graveyard: [PollTarget] = []
     private var deferred: [() -> Void] = []
+    /// A wake that the loop gave itself stands in its queue. One is enough, whoever asks for it: what is put off waits
+    /// for that one.
+    private var hasWakeInLine = false
 
-    private var wheel: TimerWheel<() -> Void>
+    private var wheel: TimerWheel<TimerCall>
     private var armedFor: UInt64?
     private var isFiring = false
+    /// What has to let go after ``stop(_:)``: the poller and the timer source.
+    private var holding = 2
+    private var whenStopped: [@Sendable () -> Void] = []
 
     /// Makes a loop and starts it.
     ///
@@ -75,6 +88,8 @@ import Dispatch
             self.armedFor = nil
             self.tick {}
         }
+        // Holds the loop, as the poller does, until it is stopped.
+        timerSource.setCancelHandler { self.hasLetGo() }
         timerSource.activate()
         try poller.start(self)
     }
@@ -93,11 +108,12 @@ import Dispatch
         queue.async { self.tick(parcel.work) }
     }
 
-    /// Runs work in the next tick: for what lives on the loop and wants to go on after others had their turn.
+    /// Runs work in a later tick, when everything that stands in line by now has had its turn: for what lives on the
+    /// loop and goes on in slices.
     package func executeNextTick(_ work: @escaping () -> Void) {
         assertOnLoop()
         deferred.append(work)
-        if deferred.count == 1 { wakeAgain() }
+        wakeAgain()
     }
 
     /// Stops the program, in every build, unless it runs on this loop.
@@ -120,19 +136,35 @@ import Dispatch
     /// The action is held, with what it captures, until it has run or was cancelled. O(1).
     @discardableResult
     package func schedule(at deadline: UInt64, _ action: @escaping () -> Void) -> Timer {
-        assertOnLoop()
-        // A timer that asks for another one already due would keep the tick from ending.
-        return wheel.schedule(at: isFiring ? max(deadline, now + 1) : deadline, action)
+        schedule(at: deadline, TimerAction(action), 0)
     }
 
     /// Calls `action` once, so many milliseconds after this tick began.
     @discardableResult
     package func schedule(afterMilliseconds delay: UInt64, _ action: @escaping () -> Void) -> Timer {
-        let (deadline, overflow) = now.addingReportingOverflow(delay)
-        return schedule(at: overflow ? .max : deadline, action)
+        schedule(at: later(by: delay), TimerAction(action), 0)
     }
 
-    /// Takes a timer back. Nothing happens if it has fired or was cancelled before. O(1).
+    /// Calls ``TimerTarget/timerFired(_:)`` of `target` once, as ``schedule(at:_:)``, without a closure: for what every
+    /// connection has. The target is held until then, or until the timer is cancelled. O(1), allocates nothing.
+    package func schedule(at deadline: UInt64, _ target: some TimerTarget, _ kind: UInt8) -> Timer {
+        assertOnLoop()
+        // A timer that asks for another one already due would keep the tick from ending.
+        return wheel.schedule(
+            at: isFiring ? max(deadline, now + 1) : deadline, TimerCall(target: target, kind: kind))
+    }
+
+    /// The same, so many milliseconds after this tick began.
+    package func schedule(afterMilliseconds delay: UInt64, _ target: some TimerTarget, _ kind: UInt8) -> Timer {
+        schedule(at: later(by: delay), target, kind)
+    }
+
+    private func later(by delay: UInt64) -> UInt64 {
+        let (deadline, overflow) = now.addingReportingOverflow(delay)
+        return overflow ? .max : deadline
+    }
+
+    /// Cancels a timer. Nothing happens if it has fired or was cancelled before. O(1).
     package func cancel(_ timer: Timer) {
         assertOnLoop()
         wheel.cancel(timer)
@@ -144,11 +176,7 @@ import Dispatch
     func tick(_ body: () -> Void) {
         now = linux_monotonic_milliseconds()
         tickNumber &+= 1
-        // Taken first: what `body` defers is for the tick after this one.
-        let work = deferred
-        if !work.isEmpty { deferred.removeAll() }
         body()
-        for item in work { item() }
         flush()
         fireTimers()
         armTimer()
@@ -159,9 +187,11 @@ import Dispatch
     private func fireTimers() {
         guard let wake = wheel.nextWake, wake <= now else { return }
         isFiring = true
-        for _ in 0..<Self.maximumTimersPerTick {
-            guard let action = wheel.popDue(now: now) else { break }
-            action()
+        let end = linux_monotonic_microseconds() + Self.turnMicroseconds
+        for index in 1...Self.maximumTimersPerTick {
+            guard let call = wheel.popDue(now: now) else { break }
+            call.target.timerFired(call.kind)
+            if index % Self.eventsPerClockReading == 0, linux_monotonic_microseconds() >= end { break }
         }
         isFiring = false
         flush()
@@ -198,8 +228,24 @@ import Dispatch
         }
     }
 
-    /// Asks for another tick, behind what is queued already.
-    private func wakeAgain() { queue.async { self.tick {} } }
+    /// Asks for another tick, behind what is queued already. At most one such wake stands in line: if each wake of
+    /// another kind could add one, a storm would put a hundred of them before everybody else.
+    private func wakeAgain() {
+        guard !hasWakeInLine else { return }
+        hasWakeInLine = true
+        queue.async {
+            self.hasWakeInLine = false
+            self.tick { self.goOn() }
+        }
+    }
+
+    /// Runs what was put off before; what that puts off again is for the wake after this one.
+    private func goOn() {
+        guard !deferred.isEmpty else { return }
+        let work = deferred
+        deferred = []
+        for item in work { item() }
+    }
 
     private func armTimer() {
         guard let wake = wheel.nextWake else { return }
@@ -216,18 +262,56 @@ import Dispatch
     /// Ends the loop: streams, listeners and watches on it are closed, timers dropped, and the poller let go.
     ///
     /// From any thread; it happens behind what is queued already. Streams end with ``StreamEnd/loopStopped``.
-    package func stop() {
+    ///
+    /// - Parameter done: called on the loop's queue when the poller and the timers have let go and what was put off has
+    ///   run: from then on the loop does nothing by itself, and the process may end.
+    package func stop(_ done: @escaping @Sendable () -> Void = {}) {
         queue.async {
-            guard !self.isStopped else { return }
+            self.whenStopped.append(done)
+            guard !self.isStopped else { return self.tellStopped() }
             self.tick {
                 self.isStopped = true
                 for target in self.registrations.targets { target.loopStops() }
             }
             self.wheel = TimerWheel(now: self.now)
-            self.poller.stop()
+            self.poller.stop { self.hasLetGo() }
             self.timerSource.cancel()
         }
     }
+
+    private func hasLetGo() {
+        holding -= 1
+        tellStopped()
+    }
+
+    private func tellStopped() {
+        guard holding == 0 else { return }
+        let waiting = whenStopped
+        whenStopped = []
+        // Behind the wake that may still stand in line.
+        if !waiting.isEmpty { queue.async { for done in waiting { done() } } }
+    }
+}
+
+/// Whom a timer calls. Confined to the loop of its timers.
+package protocol TimerTarget: AnyObject {
+    /// - Parameter kind: the number that the timer was scheduled with: which of the target's timers it is.
+    func timerFired(_ kind: UInt8)
+}
+
+/// What the wheel keeps of a timer.
+private struct TimerCall {
+    let target: any TimerTarget
+    let kind: UInt8
+}
+
+/// A timer that calls a closure.
+private final class TimerAction: TimerTarget {
+    private let action: () -> Void
+
+    init(_ action: @escaping () -> Void) { self.action = action }
+
+    func timerFired(_ kind: UInt8) { action() }
 }
 
 /// Carries work to a loop.

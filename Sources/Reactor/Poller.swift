@@ -50,6 +50,6 @@ class Poller {
         fatalError("abstract")
     }
 
-    /// Ends everything. Nothing is told afterwards.
-    func stop() { fatalError("abstract") }
+    /// Ends everything. Nothing is told afterwards; `done` is called on the loop's queue when the mechanism has let go.
+    func stop(_ done: @escaping () -> Void) { fatalError("abstract") }
 }

@@ -117,7 +117,10 @@ final class SourcePoller: Poller {
         return try copy.get()
     }
 
-    override func stop() { loop = nil }
+    override func stop(_ done: @escaping () -> Void) {
+        loop = nil
+        done()
+    }
 
     /// Counts the cancel handlers, which all run on the loop's queue.
     private final class Countdown {

@@ -1,3 +1,4 @@
+import Dispatch
 import TestHarness
 import Testing
 
@@ -28,6 +29,41 @@ import Testing
         }
         #expect(Set(done.wait() ?? []) == ["queued", "put off", "again"])
         #expect(done.wait()?.last == "again")
+        loop.stop()
+    }
+
+    @Test(arguments: PollerForm.allCases)
+    func `what is put off again and again has one wake in line, whatever else wakes the loop`(form: PollerForm) throws {
+        let loop = try EventLoop(label: "test", poller: form)
+        let ticks = Promise<UInt64>()
+        loop.run {
+            func again() { if !loop.isStopped { loop.executeNextTick { again() } } }
+            again()
+            for _ in 0..<100 { loop.execute {} }
+            loop.execute {
+                // Whatever stands in line by now comes before this.
+                let first = loop.tickNumber
+                loop.execute { ticks.fulfil(loop.tickNumber - first) }
+            }
+        }
+        #expect(ticks.wait() == 2)
+        loop.stop()
+    }
+
+    @Test func `what is put off has a turn only when all that was in line had one`() throws {
+        let loop = try EventLoop(label: "test")
+        let done = Promise<[Int]>()
+        let turns = Shared<[Int]>([])
+        let gate = DispatchSemaphore(value: 0)
+        loop.execute {
+            gate.wait()
+            loop.executeNextTick { done.fulfil(turns.value) }
+        }
+        // As a wake of the poller has it: several ticks in one turn of the queue.
+        loop.queue.async { for turn in 0..<3 { loop.tick { turns.update { $0.append(turn) } } } }
+        for turn in 3..<6 { loop.execute { turns.update { $0.append(turn) } } }
+        gate.signal()
+        #expect(done.wait() == Array(0..<6))
         loop.stop()
     }
 
@@ -98,6 +134,51 @@ import Testing
             }
         }
         #expect(done.wait() == true)
+        loop.stop()
+    }
+
+    @Test(arguments: PollerForm.allCases)
+    func `stop tells when nothing of the loop runs any more, to each who asks`(form: PollerForm) throws {
+        let loop = try EventLoop(label: "test", poller: form)
+        let seen = Shared<[String]>([])
+        loop.run {
+            loop.schedule(afterMilliseconds: 1) { seen.update { $0.append("timer") } }
+            loop.executeNextTick { seen.update { $0.append("put off") } }
+        }
+        let stopped = Promise<[String]>()
+        let again = Promise<[String]>()
+        loop.stop { stopped.fulfil(seen.value) }
+        loop.stop { again.fulfil(seen.value) }
+        let atTheEnd = try #require(stopped.wait())
+        #expect(atTheEnd.contains("put off"))
+        #expect(again.wait() == atTheEnd)
+        let ticks = loop.run { loop.tickNumber }
+        #expect(loop.run { loop.tickNumber } == ticks + 1)
+        let late = Promise<Bool>()
+        loop.stop { late.fulfil(true) }
+        #expect(late.wait() == true)
+        #expect(seen.value == atTheEnd)
+    }
+
+    @Test func `timers of a target fire with their number, are cancelled, and hold it until then`() throws {
+        final class Target: TimerTarget {
+            let fired = Shared<[UInt8]>([])
+            func timerFired(_ kind: UInt8) { fired.update { $0.append(kind) } }
+        }
+        let loop = try EventLoop(label: "test")
+        let done = Promise<Bool>()
+        let (fired, probe) = loop.run {
+            let target = Target()
+            _ = loop.schedule(afterMilliseconds: 2, target, 2)
+            _ = loop.schedule(at: 0, target, 1)
+            loop.cancel(loop.schedule(afterMilliseconds: 1, target, 9))
+            loop.schedule(afterMilliseconds: 5) { done.fulfil(true) }
+            return (target.fired, WeakReference(target))
+        }
+        #expect(probe.isAlive)
+        #expect(done.wait() == true)
+        #expect(fired.value == [1, 2])
+        #expect(waitUntil { !probe.isAlive })
         loop.stop()
     }
 

@@ -49,6 +49,34 @@ import Testing
         loop.stop()
     }
 
+    @Test func `slow events of one batch leave others their turn, and each of them has its own`() throws {
+        let loop = try EventLoop(label: "test", poller: .epoll)
+        let pipes = try (0..<24).map { _ in try WakePipe() }
+        /// The events, by their pipe, and the ticks they came in; `nil` is the work of somebody else.
+        let seen = Shared<[(pipe: Int?, tick: UInt64)]>([])
+        let watches = loop.run {
+            let watches = pipes.indices.map { index in
+                try! pipes[index].watch(on: loop) {
+                    if seen.value.isEmpty { loop.execute { seen.update { $0.append((nil, loop.tickNumber)) } } }
+                    seen.update { $0.append((index, loop.tickNumber)) }
+                    let end = linux_monotonic_microseconds() + EventLoop.turnMicroseconds
+                    while linux_monotonic_microseconds() < end {}
+                }
+            }
+            // Ready all at once, before the poller looks.
+            for pipe in pipes { pipe.wake() }
+            return LoopBound(watches, loop: loop)
+        }
+        #expect(waitUntil { Set(seen.value.map(\.pipe)).count == pipes.count + 1 })
+        let events = seen.value
+        let perTick = Dictionary(grouping: events, by: \.tick).mapValues(\.count)
+        #expect(perTick.values.max()! <= EventLoop.eventsPerClockReading)
+        let turn = try #require(events.firstIndex { $0.pipe == nil })
+        #expect(turn <= EventLoop.eventsPerClockReading)
+        loop.run { for watch in watches.value { watch.cancel() } }
+        loop.stop()
+    }
+
     @Test func `a descriptor that cannot be watched is refused`() throws {
         let loop = try EventLoop(label: "test")
         let file = unsafe open("/etc/passwd", O_RDONLY)

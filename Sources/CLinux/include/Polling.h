@@ -45,6 +45,9 @@ int64_t linux_write(int descriptor, const void *bytes, uint64_t count);
 /// Milliseconds of CLOCK_MONOTONIC.
 uint64_t linux_monotonic_milliseconds(void);
 
+/// Microseconds of CLOCK_MONOTONIC: how long a turn of a loop has lasted.
+uint64_t linux_monotonic_microseconds(void);
+
 /* Milliseconds since 1970, as the machine's clock has it. */
 int64_t linux_wall_clock_milliseconds(void);
 
