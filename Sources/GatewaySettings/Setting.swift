@@ -1,26 +1,54 @@
-/// One row of the table of settings, with the type of its value.
-struct Setting<Value: Sendable>: SettingDeclaration {
-    let row: SettingRow
+import YAML
+
+/// A setting: its key, its kind, what holds where nobody says it, and its explanation.
+///
+/// Declared once, as a property of a ``SettingTable``; its value is read by the same name, `settings.limits.maximumLag`.
+package struct Setting<Value: Sendable>: SettingDeclaration {
+    package let row: SettingRow
     let kind: SettingKind<Value>
 
     /// - Parameters:
-    ///   - path: the way to it, such as `limits.max_headers`.
-    ///   - standard: what holds where nobody says anything, as YAML in one line.
+    ///   - path: its key with the sections before it, such as `limits.max_headers`.
+    ///   - defaultText: what holds where nobody says anything, as YAML in one line.
     ///   - flag: the flag of `serve` that says it, and what stands for its value.
     ///   - explanation: sentences for people who run a gateway.
     init(
-        _ path: String, _ kind: SettingKind<Value>, standard: String, flag: SettingRow.Flag? = nil,
+        _ path: String, _ kind: SettingKind<Value>, default defaultText: String, flag: SettingRow.Flag? = nil,
         _ explanation: String
     ) {
         self.kind = kind
         row = SettingRow(
-            path: path, expected: kind.expected, standard: standard, flag: flag, explanation: explanation,
+            path: path, expected: kind.expected, defaultText: defaultText, flag: flag, explanation: explanation,
             shape: kind.shape)
+    }
+
+    /// What holds where nobody says anything.
+    var defaultValue: Value {
+        let element = YAMLDocument.read(Array(row.defaultText.utf8)).root ?? YAMLElement(line: 1, .text("", .plain))
+        var reading = SettingReading(row.path, from: .file(""), folder: "")
+        guard let value = kind.read(element, &reading), reading.problems.isEmpty else {
+            preconditionFailure("the default of \(row.path) is no value of its kind: \(reading.problems)")
+        }
+        return value
+    }
+
+    func read(from layers: inout SettingsResolution, into values: inout HeldValues) {
+        values[self] = layers.value(self)
+    }
+
+    func read(from entries: [YAMLEntry], _ reading: inout SettingReading, into values: inout HeldValues) {
+        guard let entry = entries.first(where: { $0.key == row.path }) else { return }
+        if let value = reading.part(".\(row.path)", entry.value, kind.read) { values[self] = value }
     }
 }
 
+/// A setting of any type.
 protocol SettingDeclaration: Sendable {
     var row: SettingRow { get }
+    /// Finds the value in the layers and keeps it.
+    func read(from layers: inout SettingsResolution, into values: inout HeldValues)
+    /// Finds the value among the entries of a map and keeps it. The default stays where there is none, or a bad one.
+    func read(from entries: [YAMLEntry], _ reading: inout SettingReading, into values: inout HeldValues)
 }
 
 /// What is said about a setting without its type.
@@ -38,7 +66,7 @@ package struct SettingRow: Sendable {
 
     package let path: String
     package let expected: String
-    package let standard: String
+    package let defaultText: String
     package let flag: Flag?
     package let explanation: String
     let shape: SettingShape
@@ -48,4 +76,66 @@ package struct SettingRow: Sendable {
 
     /// `LIVEGATE_LIMITS_MAX_HEADERS`
     package var variable: String { SettingsTable.variable(path) }
+}
+
+/// A struct whose properties are settings, or further tables: one for each section of the settings.
+package protocol SettingTable: Sendable {
+    init()
+}
+
+extension SettingTable {
+    /// Its settings, and those of its tables, each with the name of its property, in the order of their declaration.
+    static var declarations: [(name: String, setting: any SettingDeclaration)] {
+        Mirror(reflecting: Self()).children.flatMap { child -> [(name: String, setting: any SettingDeclaration)] in
+            switch child.value {
+            case let setting as any SettingDeclaration: [(child.label ?? "", setting)]
+            case let table as any SettingTable: type(of: table).declarations
+            default: preconditionFailure("\(child.label ?? "a property") of \(Self.self) is no setting")
+            }
+        }
+    }
+
+    /// The key of a setting with the sections before it.
+    static func path<Value>(of key: KeyPath<Self, Setting<Value>>) -> String { Self()[keyPath: key].row.path }
+}
+
+/// Values by the paths of their settings.
+struct HeldValues: Sendable {
+    private struct Held<Value: Sendable>: Sendable {
+        let value: Value
+    }
+
+    private var values: [String: any Sendable] = [:]
+
+    /// The value of a setting; its default where none is kept.
+    subscript<Value>(setting: Setting<Value>) -> Value {
+        get { (values[setting.row.path] as? Held<Value>)?.value ?? setting.defaultValue }
+        set { values[setting.row.path] = Held(value: newValue) }
+    }
+}
+
+/// What is set: a value for each setting of a table, by the name of its property.
+///
+/// Slow (a look-up and a cast): whoever needs a value often keeps it, in the unit in which it is used.
+@dynamicMemberLookup
+package struct SettingValues<Table: SettingTable>: Sendable {
+    var held = HeldValues()
+
+    /// The defaults.
+    package init() {}
+
+    init(held: HeldValues) {
+        self.held = held
+    }
+
+    package subscript<Value>(dynamicMember key: KeyPath<Table, Setting<Value>>) -> Value {
+        get { held[Table()[keyPath: key]] }
+        set { held[Table()[keyPath: key]] = newValue }
+    }
+
+    /// The values of a section.
+    package subscript<Section: SettingTable>(dynamicMember key: KeyPath<Table, Section>) -> SettingValues<Section> {
+        get { SettingValues<Section>(held: held) }
+        set { held = newValue.held }
+    }
 }

@@ -64,9 +64,22 @@ extension SettingKind where Value == String {
     }
 }
 
-extension SettingKind where Value == [String] {
-    /// Where a part of an event stands: one source, or a list of which the first that yields text counts.
-    static var sources: Self {
-        .oneOrMore("a source or a list of sources", of: .text("a source (/pointer, header:NAME, key, topic:N)"))
+extension SettingKind where Value == [KafkaProperty] {
+    /// Properties of librdkafka. No value is ever shown: it may be a password.
+    static var kafkaProperties: Self {
+        let expected = "a map of librdkafka's properties, {name: value}"
+        return Self(expected, .structured) { element, reading in
+            guard let entries = reading.map(element, expected: expected) else { return nil }
+            var properties: [KafkaProperty] = []
+            for entry in entries {
+                let value = reading.part(".\(entry.key)", entry.value) { element, reading in
+                    reading.scalar(element, expected: "a value for librdkafka")
+                }
+                guard let value else { continue }
+                let isPath = KafkaProperty.isPath(entry.key) && value != "probe"
+                properties.append(KafkaProperty(name: entry.key, value: isPath ? reading.located(value) : value))
+            }
+            return properties
+        }
     }
 }

@@ -15,7 +15,8 @@ struct SettingKind<Value: Sendable>: Sendable {
     /// With its article, as in `a size (4096, 16KiB, 4MiB or 1GiB)`.
     let expected: String
     let shape: SettingShape
-    /// Nil after a problem was told.
+    /// Nil after a problem that leaves no value. With other problems, what could be read: nobody starts with it, but more
+    /// problems are found.
     let read: @Sendable (YAMLElement, inout SettingReading) -> Value?
 
     init(
@@ -107,16 +108,25 @@ extension SettingKind where Value == String {
             return nil
         }
     }
+}
 
-    static func choice(_ words: [String], orEmpty allowsEmpty: Bool = false) -> Self {
-        .text("one of \(words.joined(separator: ", "))") { text in
-            if words.contains(text) || allowsEmpty && text.isEmpty { return nil }
+extension SettingKind {
+    /// One of a few words, each with what it means. An empty word is accepted without being offered.
+    static func choice(_ meanings: [(word: String, value: Value)]) -> Self {
+        let words = meanings.map(\.word).filter { !$0.isEmpty }
+        let expected = "one of \(words.joined(separator: ", "))"
+        return Self(expected) { element, reading in
+            guard let text = reading.text(element, expected: expected) else { return nil }
+            if let meaning = meanings.first(where: { $0.word == text }) { return meaning.value }
             let nearest = NearestName.nearest(to: text, among: words) ?? ""
-            return "is not one of \(words.joined(separator: ", ")): did you mean '\(nearest)'?"
+            reading.refuse(element, "'\(text)' is not \(expected): did you mean '\(nearest)'?")
+            return nil
         }
     }
+}
 
-    /// The name of a file, made absolute or relative to the process's folder; the empty text stays empty.
+extension SettingKind where Value == String? {
+    /// The name of a file, made absolute or relative to the process's folder; nil for the empty text.
     static var path: Self {
         Self("the name of a file") { element, reading in
             guard let text = reading.text(element, expected: "the name of a file") else { return nil }
@@ -124,7 +134,7 @@ extension SettingKind where Value == String {
                 reading.refuse(element, "holds a NUL: no file has such a name")
                 return nil
             }
-            return reading.located(text)
+            return .some(text.isEmpty ? nil : reading.located(text))
         }
     }
 }

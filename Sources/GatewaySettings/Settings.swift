@@ -1,77 +1,120 @@
 import LiveUpdates
-import Logging
-import Reactor
+import Options
+import YAML
 
-/// What an operator has set, checked for itself: every value lies within its limits, files are not opened yet.
-package struct Settings: Sendable {
-    package var listen: [SocketAddress]
-    package var admin: SocketAddress
-    /// 0: one for each core that the process may use.
-    package var loops: Int
-    /// Nil: plain text.
-    package var tls: ServerCertificate?
-    package var kafka: Kafka
-    package var events: EventMapping
-    package var auth: Auth
-    package var websocket: WebSocket
-    package var history: History
-    package var limits: Limits
-    package var log: Log
-    /// Where each setting that somebody said stands, by its path.
-    var places: [String: SettingsPlace]
+/// What an operator has set, each value within its limits: `settings.limits.maximumLag`. Made without arguments it
+/// holds the defaults.
+package typealias Settings = SettingValues<SettingsTable>
 
-    /// The two files of `tls`.
-    package struct ServerCertificate: Equatable, Sendable {
-        package var certificate: String
-        package var key: String
+/// What came of reading settings.
+package struct SettingsOutcome: Sendable {
+    /// What could be read, and all that is wrong with it.
+    let draft: SettingsDraft
+    let others: [SettingsProblem]
+
+    init(_ draft: SettingsDraft, otherProblems: [SettingsProblem]) {
+        self.draft = draft
+        others = otherProblems
     }
 
-    package struct Kafka: Sendable {
-        package var brokers: String
-        package var topics: [String]
-        package var settings: [KafkaProperty]
+    /// Nil when something is wrong.
+    package var settings: Settings? { isRefused ? nil : draft.settings }
+
+    /// How records become events, as the section `events` says. Nil when something is wrong with the settings.
+    package var mapping: EventMapping? { isRefused ? nil : draft.mapping }
+
+    /// All that is wrong, and warnings, in the order in which one reads: the file from above, variables, flags.
+    package var problems: [SettingsProblem] { (draft.problems + others).inReadingOrder }
+
+    private var isRefused: Bool { draft.problems.contains { !$0.isWarning } }
+}
+
+/// A flag of the command line that says a setting.
+package struct SettingsFlag: Sendable {
+    let row: SettingRow
+    let words: [String]
+
+    /// - Parameters:
+    ///   - row: a row with a flag.
+    ///   - words: the flag's values in their order; for a setting that is a list each of them can hold several by comma.
+    package init(_ row: SettingRow, words: [String]) {
+        self.row = row
+        self.words = words
     }
 
-    package struct Auth: Sendable {
-        package var jwt: [IssuerSettings]
-        /// The file of fixed tokens.
-        package var tokens: String?
-        package var anonymous: Account?
+    var layer: SettingsLayer? {
+        guard let flag = row.flag, !words.isEmpty else { return nil }
+        let isList = row.shape == .list
+        let parts = isList ? words.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) } : []
+        return SettingsLayer(.flag(flag.name), row, words: isList ? parts.map { String($0.trimmingBlanks) } : words)
+    }
+}
+
+extension Settings {
+    /// Reads the settings: flags above the environment above the file above the defaults.
+    ///
+    /// Opens the settings file and no other; ``SettingsOutcome/check(now:)`` opens those that the settings name.
+    package static func load(
+        file: String, environment: SettingsEnvironment = .ofProcess(), flags: [SettingsFlag] = []
+    ) -> SettingsOutcome {
+        let layer: SettingsLayer
+        do throws(BoundedFile.Unreadable) {
+            layer = SettingsLayer(
+                file: file, try BoundedFile.read(file, maximumBytes: YAMLDocument.maximumBytes))
+        } catch {
+            layer = SettingsLayer(file: file, unreadable: error.reason)
+        }
+        return load(layer, file: file, environment, flags)
     }
 
-    package struct WebSocket: Sendable {
-        package var deflate: Bool
+    /// Reads settings whose file is in memory. `file` is its name, for problems and relative paths.
+    package static func load(
+        text: [UInt8], file: String, environment: SettingsEnvironment = SettingsEnvironment([]),
+        flags: [SettingsFlag] = []
+    ) -> SettingsOutcome {
+        load(SettingsLayer(file: file, text), file: file, environment, flags)
     }
 
-    package struct History: Sendable {
-        package var retention: Duration
-        package var maximumEventsPerAccount: Int
-        package var maximumLogBytes: Int
-        package var maximumTimestampDelay: Duration
-        package var epoch: Int
+    private static func load(
+        _ layer: SettingsLayer, file: String, _ environment: SettingsEnvironment, _ flags: [SettingsFlag]
+    ) -> SettingsOutcome {
+        var resolution = SettingsResolution(
+            flags.compactMap(\.layer) + environment.layers + [layer], folder: folder(of: file))
+        var settings = Settings()
+        let properties = SettingsTable().kafka.settings
+        for (_, setting) in SettingsTable.declarations where setting.row.path != properties.row.path {
+            setting.read(from: &resolution, into: &settings.held)
+        }
+        settings.kafka.settings = kafkaProperties(properties, &resolution, environment)
+        var draft = SettingsDraft(
+            resolution, settings: settings, file: SettingsPlace(.file(file)), isWhole: layer.isWhole)
+        draft.compileMapping()
+        draft.checkConsistency()
+        return SettingsOutcome(draft, otherProblems: environment.warnings)
     }
 
-    package struct Limits: Sendable {
-        package var maximumHeaderBytes: Int
-        package var maximumHeaders: Int
-        package var handshakeTimeout: Duration
-        package var maximumMessageBytes: Int
-        package var maximumFragments: Int
-        package var maximumControlFramesPerSecond: Int
-        package var maximumPendingBytes: Int
-        /// Nil: brokers out of reach never turn `/readyz` false.
-        package var brokerGrace: Duration?
-        package var maximumLag: Duration
-        package var pingInterval: Duration
-        package var pongTimeout: Duration
-        package var maximumWait: Duration
-        package var maximumSyncEvents: Int
-        package var changedInterval: Duration
+    /// The map, with single variables over it: they hide an entry of the same name, even a bad one.
+    private static func kafkaProperties(
+        _ setting: Setting<[KafkaProperty]>, _ resolution: inout SettingsResolution,
+        _ environment: SettingsEnvironment
+    ) -> [KafkaProperty] {
+        let single = environment.kafkaProperties
+        var properties = resolution.value(setting) { element in
+            guard case .map(let entries) = element.content else { return element }
+            let others = entries.filter { entry in !single.contains { $0.name == entry.key } }
+            return YAMLElement(line: element.line, .map(others))
+        }
+        for property in single {
+            let text = YAMLElement(line: 1, .text(property.value, .untyped))
+            let map = YAMLElement(line: 1, .map([YAMLEntry(key: property.name, line: 1, value: text)]))
+            properties +=
+                resolution.part(setting.row.path, .variable(property.variable), map, setting.kind.read) ?? []
+        }
+        return properties
     }
 
-    package struct Log: Sendable {
-        package var level: LogLevel
-        /// Nil: text on a terminal and JSON otherwise.
-        package var format: LogFormat?
+    /// With a slash at its end; empty for the process's own.
+    private static func folder(of file: String) -> String {
+        file.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(file[...$0]) } ?? ""
     }
 }

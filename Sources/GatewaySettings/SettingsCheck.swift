@@ -1,95 +1,83 @@
 import Kafka
 import LiveUpdates
-import Options
 import TLS
 import Tokens
 
-/// What settings name, loaded: a start uses it, so that what was checked is what runs.
+/// What a gateway is made of: settings, and what they name, loaded.
 package struct SettingsMaterial {
+    package let settings: Settings
+    package let mapping: EventMapping
     /// Nil: plain text.
     package let tls: TLSContext?
     package let verifier: TokenVerifier
 }
 
-/// Looks at what settings name: files, keys, properties of librdkafka. Opens no connection.
-package struct SettingsCheck {
-    private let settings: Settings
-    private let file: SettingsPlace
-    /// Seconds since 1970.
-    private let now: Int64
-    private(set) var problems: [SettingsProblem] = []
-
-    private init(_ settings: Settings, file: String, now: Int64) {
-        self.settings = settings
-        self.file = SettingsPlace(.file(file))
-        self.now = now
-    }
-
-    /// - Parameters:
-    ///   - file: the name of the settings file, for problems.
-    ///   - now: seconds since 1970, for certificates.
-    /// - Returns: nil with at least one problem that is no warning, or all that a start needs.
-    package static func run(
-        _ settings: Settings, file: String, now: Int64
-    ) -> (material: SettingsMaterial?, problems: [SettingsProblem]) {
-        var check = SettingsCheck(settings, file: file, now: now)
+extension SettingsOutcome {
+    /// Opens what the settings name: files, keys, properties of librdkafka. Opens no connection. A start uses what comes
+    /// of it, so that what was checked is what runs.
+    ///
+    /// - Parameter now: seconds since 1970, for certificates.
+    /// - Returns: all problems, those of the values too; and all that a start needs, unless one of them is no warning.
+    package func check(now: Int64) -> (material: SettingsMaterial?, problems: [SettingsProblem]) {
+        var check = SettingsCheck(draft: draft, now: now)
         let tls = check.certificate()
         let verifier = check.verifier()
         check.kafka()
-        let problems = check.problems.inReadingOrder
-        guard !problems.contains(where: { !$0.isWarning }) else { return (nil, problems) }
-        return (SettingsMaterial(tls: tls, verifier: verifier), problems)
+        let outcome = SettingsOutcome(check.draft, otherProblems: others)
+        guard let settings = outcome.settings, let mapping = outcome.mapping else { return (nil, outcome.problems) }
+        return (
+            SettingsMaterial(settings: settings, mapping: mapping, tls: tls, verifier: verifier), outcome.problems
+        )
+    }
+}
+
+/// Looks at what is named by those settings that are sound.
+private struct SettingsCheck {
+    private(set) var draft: SettingsDraft
+    private let now: Int64
+
+    init(draft: SettingsDraft, now: Int64) {
+        self.draft = draft
+        self.now = now
     }
 
-    mutating func tell(_ key: String, _ text: String, isWarning: Bool = false) {
-        problems.append(SettingsProblem(place(key), key: key, text, isWarning: isWarning))
-    }
+    private var settings: Settings { draft.settings }
 
-    mutating func tell(_ problem: SettingsProblem) {
-        problems.append(problem)
-    }
+    // MARK: - TLS
 
-    /// Where a setting stands; for one that nobody said, the file as a whole.
-    private func place(_ key: String) -> SettingsPlace {
-        settings.places[key] ?? file
-    }
-
-    private mutating func certificate() -> TLSContext? {
-        guard let files = settings.tls else { return nil }
+    mutating func certificate() -> TLSContext? {
+        let paths = (certificate: SettingsTable.path(of: \.tls.certificate), key: SettingsTable.path(of: \.tls.key))
+        let (certificate, key) = (settings.tls.certificate, settings.tls.key)
+        let certificateProblem = certificate.flatMap { TLSContext.problem(certificate: $0) }
+        // Of one file that cannot be read there is one problem.
+        let keyProblem = key.flatMap { TLSContext.problem(key: $0) }.flatMap { $0 == certificateProblem ? nil : $0 }
+        if let certificateProblem { draft.report(paths.certificate, "\(certificateProblem)") }
+        if let keyProblem { draft.report(paths.key, "\(keyProblem)") }
+        guard let certificate, let key, certificateProblem == nil, keyProblem == nil else { return nil }
         do throws(TLSError) {
-            let context = try TLSContext.server(certificate: files.certificate, key: files.key)
+            let context = try TLSContext.server(certificate: certificate, key: key)
             if let facts = context.certificate, facts.isExpired(at: now) {
-                tell("tls.certificate", "\(files.certificate) has expired: clients will refuse it", isWarning: true)
+                draft.report(
+                    paths.certificate, "\(certificate) has expired: clients will refuse it", isWarning: true)
             } else if let facts = context.certificate, facts.isNotYetValid(at: now) {
-                tell(
-                    "tls.certificate", "\(files.certificate) is not valid yet: clients will refuse it", isWarning: true)
+                draft.report(
+                    paths.certificate, "\(certificate) is not valid yet: clients will refuse it", isWarning: true)
             }
             return context
         } catch {
-            let isAboutKey = error.path == files.key && files.key != files.certificate || error.isAboutKey
-            tell(isAboutKey ? "tls.key" : "tls.certificate", "\(error)")
+            draft.report(error.isAboutKey(key, certificate: certificate) ? paths.key : paths.certificate, "\(error)")
             return nil
         }
     }
 
-    private mutating func verifier() -> TokenVerifier {
-        let before = problems.count
-        let issuers = settings.auth.jwt.enumerated().map { index, entry in
-            issuer(entry, key: "auth.jwt[\(index)]")
-        }
-        var tokens = StaticTokens()
-        if let path = settings.auth.tokens {
-            let file = StaticTokenFile.load(path)
-            for problem in file.problems {
-                tell(
-                    problem.place.line == nil
-                        ? SettingsProblem(place("auth.tokens"), key: "auth.tokens", problem.text) : problem)
-            }
-            tokens = file.tokens
-        }
-        let verifier = TokenVerifier(issuers: issuers, tokens: tokens, anonymous: settings.auth.anonymous)
-        if verifier.letsNobodyIn, problems.count == before {
-            tell(
+    // MARK: - Tokens
+
+    mutating func verifier() -> TokenVerifier {
+        let issuers = settings.auth.jwt.map { issuer($0) }
+        let verifier = TokenVerifier(
+            issuers: issuers, tokens: staticTokens(), anonymous: settings.auth.anonymous)
+        if draft.isWhole, draft.isSound("auth"), verifier.letsNobodyIn {
+            draft.report(
                 "auth",
                 "lets nobody in: name issuers in auth.jwt, a file in auth.tokens, or an account in auth.anonymous",
                 isWarning: true)
@@ -97,46 +85,65 @@ package struct SettingsCheck {
         return verifier
     }
 
-    private mutating func issuer(_ entry: IssuerSettings, key: String) -> TrustedIssuer {
+    private mutating func staticTokens() -> StaticTokens {
+        guard let path = settings.auth.tokens else { return StaticTokens() }
+        let file = StaticTokenFile.load(path)
+        for problem in file.problems {
+            if problem.place.line == nil { draft.report(problem.key, problem.text) } else { draft.report(problem) }
+        }
+        return file.tokens
+    }
+
+    private mutating func issuer(_ entry: IssuerSettings) -> TrustedIssuer {
+        let setting = entry.path(of: \.keys)
+        let algorithms = entry.path(of: \.algorithms)
+        // A misspelt key may have been meant to name the algorithms.
+        let areAlgorithmsKnown =
+            draft.isSound(algorithms) && (draft.places[algorithms] != nil || draft.isSound(entry.path))
         var keys: [SignatureKey] = []
-        do throws(BoundedFile.Unreadable) {
-            let set = KeySet(try BoundedFile.read(entry.keys, maximumBytes: KeySet.maximumFileBytes))
-            for problem in set.problems {
-                tell("\(key).keys", "\(entry.keys): \(problem.text)", isWarning: problem.isWarning)
+        if let file = entry.keys {
+            do throws(BoundedFile.Unreadable) {
+                let set = KeySet(try BoundedFile.read(file, maximumBytes: KeySet.maximumFileBytes))
+                for problem in set.problems {
+                    draft.report(setting, "\(file): \(problem.text)", isWarning: problem.isWarning)
+                }
+                keys = set.keys
+            } catch {
+                draft.report(setting, "cannot read \(error)")
             }
-            keys = set.keys
-        } catch {
-            tell("\(key).keys", "cannot read \(error)")
         }
         let issuer = TrustedIssuer(
-            issuer: entry.issuer, audiences: entry.audiences, algorithms: entry.algorithms,
+            issuer: entry.issuer, audiences: entry.audience, algorithms: entry.algorithms,
             accountClaim: entry.accountClaim, keys: keys)
+        guard areAlgorithmsKnown, let file = entry.keys else { return issuer }
         for problem in issuer.problems {
-            tell("\(key).keys", "\(entry.keys): \(problem.text)", isWarning: problem.isWarning)
+            draft.report(setting, "\(file): \(problem.text)", isWarning: problem.isWarning)
         }
         return issuer
     }
 
-    private mutating func kafka() {
-        let before = problems.count
+    // MARK: - Kafka
+
+    mutating func kafka() {
+        let path = SettingsTable.path(of: \.kafka.settings)
         let properties = settings.kafka.settings.map { ($0.name, $0.value) }
         for (name, value) in properties {
-            let key = "kafka.settings.\(name)"
+            let key = "\(path).\(name)"
             if let problem = ConfigurationCheck.problem(name: name, value: value) {
-                tell(key, problem)
+                draft.report(key, problem)
             } else if KafkaProperty.isPath(name), value != "probe",
                 let reason = BoundedFile.problem(value, takesFolder: name == "ssl.ca.location")
             {
-                tell(key, "cannot read \(value): \(reason)")
+                draft.report(key, "cannot read \(value): \(reason)")
             }
         }
-        if problems.count == before, let problem = ConfigurationCheck.problem(together: properties) {
-            tell("kafka.settings", "librdkafka refuses them together: \(problem)")
+        if draft.isWhole, draft.isSound(path), let problem = ConfigurationCheck.problem(together: properties) {
+            draft.report(path, "librdkafka refuses them together: \(problem)")
         }
         if KafkaLibrary.warnsAboutSCRAM(properties) {
             let name = properties.first { $0.0.hasPrefix("sasl.mechanism") }?.0 ?? "sasl.mechanisms"
-            tell(
-                "kafka.settings.\(name)",
+            draft.report(
+                "\(path).\(name)",
                 """
                 SCRAM of librdkafka \(KafkaLibrary.version) works with Kafka 3 and not with Kafka 4, which will call the \
                 credentials invalid: run with librdkafka 2.6.1 or newer, or use another mechanism
@@ -146,20 +153,11 @@ package struct SettingsCheck {
 }
 
 extension TLSError {
-    /// The file that it is about.
-    fileprivate var path: String? {
+    /// Whether the key is to be mended, of a certificate and a key that can both be read.
+    fileprivate func isAboutKey(_ key: String, certificate: String) -> Bool {
         switch self {
-        case .unreadable(let path, _), .tooLong(let path, _), .noCertificate(let path), .noPrivateKey(let path),
-            .passphraseNeeded(let path), .passphraseWrong(let path), .malformed(let path, _), .refused(let path, _):
-            path
-        case .keyDoesNotFit(let key, _): key
-        case .badName, .openSSL: nil
-        }
-    }
-
-    fileprivate var isAboutKey: Bool {
-        switch self {
-        case .noPrivateKey, .passphraseNeeded, .passphraseWrong, .keyDoesNotFit: true
+        case .keyDoesNotFit: true
+        case .refused(let path, _): path == key && key != certificate
         default: false
         }
     }

@@ -1,93 +1,82 @@
 import Options
 import Reactor
 
-/// What no setting shows by itself.
-struct SettingsConsistency {
-    let settings: Settings
-    let file: SettingsPlace
-
-    func problems(_ resolution: inout SettingsResolution) {
-        listeners(&resolution)
-        certificate(&resolution)
-        topics(&resolution)
-        issuers(&resolution)
-        retention(&resolution)
+extension SettingsDraft {
+    /// Finds what no setting shows by itself.
+    mutating func checkConsistency() {
+        checkCertificate()
+        checkTopics()
+        checkIssuers()
+        // These also look at what nobody said.
+        guard isWhole else { return }
+        checkListeners()
+        checkRetention()
     }
 
-    private func place(_ key: String) -> SettingsPlace {
-        settings.places[key] ?? file
-    }
-
-    /// Two listeners on one address. Of two that stand in the settings the second is told.
-    private func listeners(_ resolution: inout SettingsResolution) {
-        guard resolution.isSound("listen"), resolution.isSound("admin") else { return }
+    /// Two listeners on one address. Of two that stand in the settings the second is reported.
+    private mutating func checkListeners() {
+        let (listen, admin) = (SettingsTable.path(of: \.listen), SettingsTable.path(of: \.admin))
+        guard isSound(listen), isSound(admin) else { return }
         let listeners =
-            settings.listen.enumerated().map { (key: "listen[\($0.offset)]", address: $0.element) }
-            + [(key: "admin", address: settings.admin)]
+            settings.listen.enumerated().map { (key: "\(listen)[\($0.offset)]", address: $0.element) }
+            + [(key: admin, address: settings.admin)]
         for (index, second) in listeners.enumerated() {
             guard let first = listeners[..<index].first(where: { $0.address.overlaps(second.address) }) else {
                 continue
             }
-            resolution.tell(
-                SettingsProblem(
-                    place(second.key), key: second.key,
-                    "\(second.address) is the address of \(first.key), \(first.address), too: one listener is one address"
-                ))
+            report(
+                second.key,
+                "\(second.address) is the address of \(first.key), \(first.address), too: one listener is one address")
         }
     }
 
-    private func certificate(_ resolution: inout SettingsResolution) {
-        guard let tls = settings.tls, resolution.isSound("tls") else { return }
-        if tls.key.isEmpty {
-            resolution.tell(
-                SettingsProblem(place("tls.certificate"), key: "tls.key", "is missing: a certificate needs its key"))
+    private mutating func checkCertificate() {
+        let (certificate, key) = (SettingsTable.path(of: \.tls.certificate), SettingsTable.path(of: \.tls.key))
+        guard isWhole, isSound(certificate), isSound(key) else { return }
+        if settings.tls.certificate != nil, settings.tls.key == nil {
+            report(key, "is missing: a certificate needs its key", at: place(certificate))
         }
-        if tls.certificate.isEmpty {
-            resolution.tell(
-                SettingsProblem(place("tls.key"), key: "tls.certificate", "is missing: a key needs its certificate"))
+        if settings.tls.key != nil, settings.tls.certificate == nil {
+            report(certificate, "is missing: a key needs its certificate", at: place(key))
         }
     }
 
-    private func topics(_ resolution: inout SettingsResolution) {
-        guard resolution.isSound("kafka.topics") else { return }
-        for (index, topic) in settings.kafka.topics.enumerated()
-        where settings.kafka.topics[..<index].contains(topic) {
-            let key = "kafka.topics[\(index)]"
-            resolution.tell(SettingsProblem(place(key), key: key, "'\(topic)' stands twice"))
+    private mutating func checkTopics() {
+        let path = SettingsTable.path(of: \.kafka.topics)
+        guard isSound(path) else { return }
+        let topics = settings.kafka.topics
+        for (index, topic) in topics.enumerated() where topics[..<index].contains(topic) {
+            report("\(path)[\(index)]", "'\(topic)' stands twice")
         }
     }
 
     /// Keys belong to their issuer; the first of two entries would hide the second.
-    private func issuers(_ resolution: inout SettingsResolution) {
-        guard resolution.isSound("auth.jwt") else { return }
-        for (index, entry) in settings.auth.jwt.enumerated()
-        where settings.auth.jwt[..<index].contains(where: { $0.issuer.utf8.elementsEqual(entry.issuer.utf8) }) {
-            let key = "auth.jwt[\(index)].issuer"
-            resolution.tell(
-                SettingsProblem(place(key), key: key, "'\(entry.issuer)' stands twice: put its keys into one file"))
+    private mutating func checkIssuers() {
+        let entries = settings.auth.jwt.filter { !$0.issuer.isEmpty }
+        for (index, entry) in entries.enumerated()
+        where entries[..<index].contains(where: { $0.issuer.utf8.elementsEqual(entry.issuer.utf8) }) {
+            report(entry.path(of: \.issuer), "'\(entry.issuer)' stands twice: put its keys into one file")
         }
     }
 
     /// A cursor is served when the log reaches further back than it by the delay: with no more than that, none ever is.
-    /// Told at the retention, unless the delay alone was said.
-    private func retention(_ resolution: inout SettingsResolution) {
-        let keys = ["history.retention", "history.max_timestamp_delay"]
-        let history = settings.history
-        guard history.retention <= history.maximumTimestampDelay, keys.allSatisfy({ resolution.isSound($0) }) else {
-            return
+    /// Reported at the retention, unless the delay alone was said.
+    private mutating func checkRetention() {
+        let retention = (
+            key: SettingsTable.path(of: \.history.retention), value: settings.history.retention, word: "longer"
+        )
+        let delay = (
+            key: SettingsTable.path(of: \.history.maximumTimestampDelay),
+            value: settings.history.maximumTimestampDelay, word: "shorter"
+        )
+        guard retention.value <= delay.value, isSound(retention.key), isSound(delay.key) else { return }
+        let isDelayAlone = places[retention.key] == nil && places[delay.key] != nil
+        let (wrong, other) = isDelayAlone ? (delay, retention) : (retention, delay)
+        func text(_ duration: Duration) -> String {
+            Quantity.text(milliseconds: Int64(duration / .milliseconds(1)))
         }
-        let lengths = [history.retention, history.maximumTimestampDelay].map { length in
-            Quantity.text(milliseconds: Int64(length / .milliseconds(1)))
-        }
-        let isDelayAlone = settings.places[keys[0]] == nil && settings.places[keys[1]] != nil
-        let (told, other) = isDelayAlone ? (1, 0) : (0, 1)
-        resolution.tell(
-            SettingsProblem(
-                place(keys[told]), key: keys[told],
-                """
-                must be \(isDelayAlone ? "shorter" : "longer") than \(keys[other]), \(lengths[other]): \
-                '\(lengths[told])' is not
-                """))
+        report(
+            wrong.key, "must be \(wrong.word) than \(other.key), \(text(other.value)): '\(text(wrong.value))' is not")
     }
 }
 

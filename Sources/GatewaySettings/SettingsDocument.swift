@@ -26,8 +26,8 @@ package enum SettingsDocument {
             section = isInSection ? String(parts[0]) : ""
             let indent = isInSection ? "  " : ""
             text += comment(row.explanation, indent: indent)
-            if row.path == SettingsTable.jwt.row.path { text += issuerComment(indent: indent) }
-            text += "\(indent)\(parts[parts.count - 1]): \(row.standard)\n"
+            if row.path == SettingsTable.path(of: \.auth.jwt) { text += issuerComment(indent: indent) }
+            text += "\(indent)\(parts[parts.count - 1]): \(row.defaultText)\n"
         }
         return text
     }

@@ -6,6 +6,8 @@ struct SettingsLayer {
     let origin: SettingsOrigin
     private(set) var values: [String: YAMLElement] = [:]
     private(set) var problems: [SettingsProblem] = []
+    /// Whether the source could be read to its end: then what it does not say, nobody said.
+    private(set) var isWhole = true
 
     init(_ origin: SettingsOrigin) {
         self.origin = origin
@@ -18,7 +20,17 @@ struct SettingsLayer {
         self.problems = problems.map { problem in
             SettingsProblem(SettingsPlace(origin, line: problem.line), key: problem.key, problem.text)
         }
-        if let root { collect(root, under: "") }
+        isWhole = root != nil || problems.isEmpty
+        guard let root else { return }
+        if case .map = root.content {} else { isWhole = false }
+        collect(root, under: "")
+    }
+
+    /// A settings file that cannot be opened or read, and why.
+    init(file name: String, unreadable reason: String) {
+        self.init(.file(name))
+        isWhole = false
+        problems = [SettingsProblem(SettingsPlace(origin), key: "", "cannot be read: \(reason)")]
     }
 
     /// One value from a place without types and lines.

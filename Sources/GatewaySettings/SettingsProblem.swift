@@ -12,7 +12,7 @@ package enum SettingsOrigin: Hashable, Sendable {
     case otherFile(String)
 }
 
-/// A place that an operator can look at.
+/// Where an operator finds what is meant.
 package struct SettingsPlace: Hashable, Sendable {
     package let origin: SettingsOrigin
     /// From 1; nil where there are no lines, or where it is what the file lacks.
@@ -58,5 +58,25 @@ extension SettingsProblem: CustomStringConvertible {
     package var description: String {
         let words = ["\(place)", isWarning ? "warning" : "", key, text]
         return words.filter { !$0.isEmpty }.joined(separator: ": ").printable
+    }
+}
+
+extension [SettingsProblem] {
+    /// The file from above, other files, variables, flags; each problem once.
+    package var inReadingOrder: [SettingsProblem] {
+        var seen = Set<SettingsProblem>()
+        return filter { seen.insert($0).inserted }.enumerated()
+            .sorted { ($0.element.place.rank, $0.offset) < ($1.element.place.rank, $1.offset) }.map(\.element)
+    }
+}
+
+extension SettingsPlace {
+    fileprivate var rank: Int {
+        switch origin {
+        case .file: line ?? 1 << 30
+        case .otherFile: (1 << 31) + (line ?? 0)
+        case .variable: 1 << 40
+        case .flag: 1 << 41
+        }
     }
 }

@@ -7,6 +7,7 @@ import YAML
 enum StaticTokenFile {
     /// Room for the most tokens with the longest accounts.
     private static let maximumBytes = 1 << 20
+    private static let key = SettingsTable.path(of: \.auth.tokens)
     private static let names = ["sha256", "account", "subject"]
 
     /// The tokens of a file, and what is wrong with it. A problem without a line is about the file as a whole.
@@ -15,7 +16,7 @@ enum StaticTokenFile {
             return read(try BoundedFile.read(path, maximumBytes: maximumBytes), path: path)
         } catch {
             let place = SettingsPlace(.otherFile(path))
-            return (StaticTokens(), [SettingsProblem(place, key: "auth.tokens", "cannot read \(error)")])
+            return (StaticTokens(), [SettingsProblem(place, key: key, "cannot read \(error)")])
         }
     }
 
@@ -25,13 +26,13 @@ enum StaticTokenFile {
         guard broken.isEmpty else {
             let problems = broken.map {
                 SettingsProblem(
-                    SettingsPlace(origin, line: $0.line), key: "auth.tokens" + ($0.key.hasPrefix("[") ? $0.key : ""),
+                    SettingsPlace(origin, line: $0.line), key: key + ($0.key.hasPrefix("[") ? $0.key : ""),
                     $0.text)
             }
             return (StaticTokens(), problems)
         }
         guard let root else { return (StaticTokens(), []) }
-        var reading = SettingReading("auth.tokens", from: origin, folder: "")
+        var reading = SettingReading(key, from: origin, folder: "")
         let elements = reading.list(root, expected: "a list of tokens, [{sha256: HEX, account: PACC1}]") ?? []
         var entries: [StaticTokens.Entry] = []
         if elements.count > StaticTokens.maximumTokens {

@@ -77,6 +77,26 @@ import COpenSSL
         unsafe livegate_ctx_set_session_cache_mode(context, Int(SSL_SESS_CACHE_OFF))
     }
 
+    /// What is wrong with a file of certificates by itself.
+    package static func problem(certificate path: String) -> TLSError? {
+        do throws(TLSError) {
+            guard try PEMFile(path: path).nextCertificate() != nil else { return .noCertificate(path: path) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// What is wrong with the file of a private key by itself.
+    package static func problem(key path: String, passphrase: String? = nil) -> TLSError? {
+        do throws(TLSError) {
+            _ = try PEMFile(path: path).privateKey(passphrase: passphrase)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     private static func load(
         certificate path: String, key keyPath: String, passphrase: String?, into context: OpaquePointer
     ) throws(TLSError) -> CertificateFacts {

@@ -44,13 +44,13 @@ struct YAMLBuilder: ~Copyable {
             throw YAMLProblem(
                 line: event.line, key: path, text: "nested deeper than \(YAMLDocument.maximumDepth) levels")
         }
-        if event.hasAnchor { tell(event.line, "an anchor (&): anchors and aliases are not read, write it out") }
-        if event.hasTag { tell(event.line, "a tag (!): tags are not read, put text into quotes") }
+        if event.hasAnchor { report(event.line, "an anchor (&): anchors and aliases are not read, write it out") }
+        if event.hasTag { report(event.line, "a tag (!): tags are not read, put text into quotes") }
         switch event.kind {
         case .scalar(let text, let style):
             return YAMLElement(line: event.line, .text(text, style))
         case .alias:
-            tell(event.line, "an alias (*): anchors and aliases are not read, write it out")
+            report(event.line, "an alias (*): anchors and aliases are not read, write it out")
             return YAMLElement(line: event.line, .refused)
         case .listStart: return YAMLElement(line: event.line, .list(try list()))
         case .mapStart: return YAMLElement(line: event.line, .map(try map()))
@@ -83,7 +83,7 @@ struct YAMLBuilder: ~Copyable {
             let name = try element(event)
             guard case .text(let key, _) = name.content else {
                 if case .refused = name.content {
-                    // Told already. The value is read, so that the next key is found.
+                    // Reported already. The value is read, so that the next key is found.
                     _ = try element(try next())
                     continue
                 }
@@ -93,7 +93,7 @@ struct YAMLBuilder: ~Copyable {
             let value = try element(try next())
             if let line = lines[Array(key.utf8)] {
                 path = before.isEmpty ? key : "\(before).\(key)"
-                tell(name.line, "stands twice, first in line \(line)")
+                report(name.line, "stands twice, first in line \(line)")
             } else {
                 lines[Array(key.utf8)] = name.line
                 entries.append(YAMLEntry(key: key, line: name.line, value: value))
@@ -101,7 +101,7 @@ struct YAMLBuilder: ~Copyable {
         }
     }
 
-    private mutating func tell(_ line: Int, _ text: String) {
+    private mutating func report(_ line: Int, _ text: String) {
         guard problems.count < YAMLDocument.maximumProblems else { return }
         problems.append(YAMLProblem(line: line, key: path, text: text))
     }

@@ -4,7 +4,7 @@ package struct YAMLElement: Sendable {
         case text(String, YAMLStyle)
         case list([YAMLElement])
         case map([YAMLEntry])
-        /// Something that this reader does not take, and has told of.
+        /// Something that this reader does not read, and has reported.
         case refused
     }
 

@@ -2,10 +2,10 @@ import GatewaySettings
 import Glibc
 import Options
 
-/// `livegate check`: what is wrong with the settings, before anybody runs with them.
+/// `livegate check`: what is wrong with the settings, and with the files that they name.
 enum CheckCommand {
     static let table = Command(
-        "check", summary: "tell every problem of the settings",
+        "check", summary: "report every problem of the settings",
         details: [
             """
             Each problem is a line on standard error: the file and the line, the key, and what would be right. The files \
@@ -16,16 +16,8 @@ enum CheckCommand {
         statuses: [(.success, "nothing is wrong"), (.settings, "the settings are wrong")])
 
     static func run(_ arguments: Arguments) -> ExitStatus {
-        let outcome = SettingsArguments.load(arguments)
-        var problems = outcome.problems
-        var isRefused = outcome.settings == nil
-        if let settings = outcome.settings {
-            let file = arguments.required(SettingsArguments.config)
-            let check = SettingsCheck.run(settings, file: file, now: Int64(time(nil)))
-            problems += check.problems
-            isRefused = check.material == nil
-        }
-        SettingsArguments.tell(problems)
-        return isRefused ? .settings : .success
+        let (material, problems) = SettingsArguments.load(arguments).check(now: Int64(time(nil)))
+        SettingsArguments.report(problems)
+        return material == nil ? .settings : .success
     }
 }

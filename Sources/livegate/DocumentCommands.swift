@@ -44,7 +44,7 @@ enum ManCommand {
                     a whole number of bytes or with KiB, MiB or GiB.
                     """)
             ]
-                + SettingsTable.rows.map { .entry($0.path, "\($0.explanation) Default: \($0.standard)") }
+                + SettingsTable.rows.map { .entry($0.path, "\($0.explanation) Default: \($0.defaultText)") }
                 + SettingsTable.issuerRows.map { .entry("auth.jwt[].\($0.path)", $0.explanation) }),
         ManualSection(
             "Environment",

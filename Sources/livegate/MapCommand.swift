@@ -18,11 +18,11 @@ enum MapCommand {
 
     static func run(_ arguments: Arguments) -> ExitStatus {
         let outcome = SettingsArguments.load(arguments)
-        guard let settings = outcome.settings else {
-            SettingsArguments.tell(outcome.problems)
+        guard let mapping = outcome.mapping else {
+            SettingsArguments.report(outcome.problems)
             return .settings
         }
-        let lines = MapLines(settings.events)
+        let lines = MapLines(mapping)
         var input = [UInt8](repeating: 0, count: 64 * 1024)
         do throws(StandardInput.Unreadable) {
             while true {

@@ -22,14 +22,15 @@ enum ServeCommand {
         ])
 
     static func run(_ arguments: Arguments) async -> ExitStatus {
-        let file = arguments.required(SettingsArguments.config)
         let outcome = SettingsArguments.load(arguments, flags: SettingsArguments.flags)
-        guard let settings = outcome.settings else { return refuse(outcome.problems) }
-        let check = SettingsCheck.run(settings, file: file, now: Int64(time(nil)))
-        guard let material = check.material else { return refuse(outcome.problems + check.problems) }
+        let (material, problems) = outcome.check(now: Int64(time(nil)))
+        guard let material else {
+            SettingsArguments.report(problems)
+            return .settings
+        }
         let writer: LogWriter
         do throws(LoggingError) {
-            writer = try LogWriter(format: settings.log.format, level: settings.log.level)
+            writer = try LogWriter(format: material.settings.log.format, level: material.settings.log.level)
         } catch {
             StandardError.line("livegate: \(error)")
             return .system
@@ -37,21 +38,16 @@ enum ServeCommand {
         defer { writer.flush() }
         let logger = Logger("gateway", to: writer)
         do throws(GatewayError) {
-            try await Service(GatewayServer.Parts(settings, material), logger: logger).run(begun: {
+            try await Service(GatewayServer.Parts(material), logger: logger).run(begun: {
                 logger.notice(
                     "starting", [.version: "\(Release.version)", .library: "librdkafka \(KafkaLibrary.version)"])
-                for problem in (outcome.problems + check.problems).inReadingOrder { warn(problem, logger) }
+                for problem in problems { warn(problem, logger) }
             })
             return .success
         } catch {
             logger.critical("the gateway cannot go on", [.error: "\(error)"])
             return error.status
         }
-    }
-
-    private static func refuse(_ problems: [SettingsProblem]) -> ExitStatus {
-        SettingsArguments.tell(problems)
-        return .settings
     }
 
     /// A warning is a line of the log, so that whoever reads JSON gets nothing else.

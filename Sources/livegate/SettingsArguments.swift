@@ -37,7 +37,7 @@ enum SettingsArguments {
     }
 
     /// Every problem, one line each on standard error.
-    static func tell(_ problems: [SettingsProblem]) {
+    static func report(_ problems: [SettingsProblem]) {
         for problem in problems.inReadingOrder { StandardError.line("\(problem)") }
     }
 }

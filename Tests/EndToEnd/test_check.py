@@ -23,7 +23,6 @@ from programs import PROGRAMS, environment, run
     ("log: {level: [}\n", "livegate.yaml:1: log.level[0]: not YAML: did not find expected node content"),
     ("listen: [127.0.0.1:9080]\n",
      "livegate.yaml: admin: 127.0.0.1:9080 is the address of listen[0], 127.0.0.1:9080, too: one listener is one address"),
-    ("tls: {certificate: c.pem}\n", "livegate.yaml:1: tls.key: is missing: a certificate needs its key"),
     ("kafka: {settings: {isolation.level: read_uncommitted}}\n",
      "livegate.yaml:1: kafka.settings.isolation.level: cannot be set: "),
     ("kafka: {settings: {auto.offset.reset: latest}}\n",
@@ -63,7 +62,18 @@ def test_every_problem_is_told(check):
     assert status == 78
     assert [line.split(": ")[:2] for line in lines] == [
         ["livegate.yaml:1", "listen[0]"], ["livegate.yaml:2", "loops"], ["livegate.yaml:3", "log.formt"],
-        ["livegate.yaml:3", "log.level"], ["livegate.yaml:5", "kafka.topics"], ["LIVEGATE_ADMIN", "admin"]]
+        ["livegate.yaml:3", "log.level"], ["livegate.yaml:5", "kafka.topics"], ["livegate.yaml", "warning"],
+        ["LIVEGATE_ADMIN", "admin"]]
+
+
+def test_problems_of_values_and_of_files_are_told_together(check):
+    status, lines = check(f"{ANYBODY}loops: two\ntls: {{certificate: c.pem}}\nkafka: {{settings: {{ssl.ca.location: ca.pem}}}}\n")
+    assert status == 78
+    assert lines == [
+        "livegate.yaml:2: loops: 'two' is not a whole number from 0 to 1024",
+        "livegate.yaml:3: tls.key: is missing: a certificate needs its key",
+        "livegate.yaml:3: tls.certificate: cannot read c.pem: No such file or directory",
+        "livegate.yaml:4: kafka.settings.ssl.ca.location: cannot read ca.pem: No such file or directory"]
 
 
 def test_the_log_must_reach_further_back_than_time_stamps_may_lag(check):

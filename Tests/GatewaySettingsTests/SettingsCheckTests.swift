@@ -20,9 +20,7 @@ private final class Folder {
 
     /// What comes of settings that stand in this folder.
     func check(_ text: String) throws -> (material: SettingsMaterial?, lines: [String]) {
-        let file = path + "gate.yaml"
-        let settings = try #require(Settings.load(text: Array(text.utf8), file: file).settings)
-        let check = SettingsCheck.run(settings, file: file, now: TokenForge.now)
+        let check = Settings.load(text: Array(text.utf8), file: path + "gate.yaml").check(now: TokenForge.now)
         return (check.material, check.problems.map { "\($0)".replacing(path, with: "") })
     }
 }
@@ -69,6 +67,90 @@ private final class Folder {
         #expect(material == nil && lines.count == 2)
         #expect(lines[0].hasPrefix("gate.yaml:3: auth.jwt[0].keys: key.pem: "))
         #expect(lines[1] == "gate.yaml:4: auth.jwt[1].keys: cannot read c: No such file or directory")
+    }
+
+    /// Each row: settings, and the beginning of each line, in order. Of files there is `key.pem`, a public key.
+    static let togetherRows: [(text: String, lines: [String])] = [
+        (
+            "loops: x\nauth:\n  jwt:\n    - {issuer: a, keys: missing.pem}\n  tokens: missing.yaml\n",
+            [
+                "gate.yaml:1: loops: 'x' is not", "gate.yaml:4: auth.jwt[0].keys: cannot read missing.pem",
+                "gate.yaml:5: auth.tokens: cannot read missing.yaml",
+            ]
+        ),
+        (
+            "tls:\n  certificate: missing.pem\n  key: missing.key\nlog: {level: loud}\n",
+            [
+                "gate.yaml:2: tls.certificate: cannot read missing.pem",
+                "gate.yaml:3: tls.key: cannot read missing.key", "gate.yaml:4: log.level: 'loud' is not one of",
+                "gate.yaml: warning: auth: lets nobody in",
+            ]
+        ),
+        (
+            "auth: {anonymous: A}\ntls:\n  certificate: missing.pem\n",
+            ["gate.yaml:3: tls.key: is missing", "gate.yaml:3: tls.certificate: cannot read missing.pem"]
+        ),
+        (
+            "auth: {anonymous: A}\ntls: {certificate: both.pem, key: both.pem}\n",
+            ["gate.yaml:2: tls.certificate: cannot read both.pem"]
+        ),
+        // A bad entry hides neither its own file nor the entry behind it.
+        (
+            "auth:\n  jwt:\n    - {issuer: '', keys: missing.pem}\n    - 5\n    - {issuer: a, keys: gone.pem}\n",
+            [
+                "gate.yaml:3: auth.jwt[0]: issuer is missing",
+                "gate.yaml:3: auth.jwt[0].keys: cannot read missing.pem",
+                "gate.yaml:4: auth.jwt[1]: is not a map", "gate.yaml:5: auth.jwt[2].keys: cannot read gone.pem",
+            ]
+        ),
+        (
+            "auth:\n  jwt:\n    - {issuer: a, keys: key.pem, algorithms: [RS256], audience: [5]}\n",
+            [
+                "gate.yaml:3: auth.jwt[0].audience[0]: '5' is not text",
+                "gate.yaml:3: auth.jwt[0].keys: key.pem: no key fits the algorithms RS256",
+            ]
+        ),
+        // Where the algorithms are not known, nothing is said of how the key fits them.
+        (
+            "auth:\n  jwt:\n    - {issuer: a, keys: key.pem, algorithms: [none]}\n",
+            ["gate.yaml:3: auth.jwt[0].algorithms[0]: 'none' is not one of"]
+        ),
+        (
+            "auth: {anonymous: A}\nkafka:\n  topics: [5]\n  settings:\n    ssl.ca.location: missing.pem\n    x: [1]\n",
+            [
+                "gate.yaml:3: kafka.topics[0]: '5' is not text",
+                "gate.yaml:5: kafka.settings.ssl.ca.location: cannot read missing.pem",
+                "gate.yaml:6: kafka.settings.x: is a list",
+            ]
+        ),
+        // What stands behind a broken line is not known, so nothing is said of what is missing.
+        ("loops: 1\nauth: [\n", ["gate.yaml:3: auth[0]: not YAML"]),
+        (
+            "auth: {jwt: 5}\nevents: {id: nowhere}\n",
+            ["gate.yaml:1: auth.jwt: is not a list", "gate.yaml:2: events.id"]
+        ),
+    ]
+
+    @Test(arguments: togetherRows.indices)
+    func `what is wrong with values and with files is reported together`(row: Int) throws {
+        let folder = try Folder(["key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self)])
+        let (material, lines) = try folder.check(Self.togetherRows[row].text)
+        let expected = Self.togetherRows[row].lines
+        #expect(lines.count == expected.count && zip(lines, expected).allSatisfy { $0.hasPrefix($1) }, "\(lines)")
+        #expect(material == nil)
+    }
+
+    @Test func `a settings file that cannot be read hides nothing that a variable says`() {
+        let check = Settings.load(
+            file: "/nonexistent/gate.yaml",
+            environment: SettingsEnvironment([("LIVEGATE_LOOPS", "x"), ("LIVEGATE_AUTH_TOKENS", "/nonexistent/tokens")])
+        ).check(now: TokenForge.now)
+        #expect(
+            check.problems.map(\.description) == [
+                "/nonexistent/gate.yaml: cannot be read: No such file or directory",
+                "LIVEGATE_LOOPS: loops: 'x' is not a whole number from 0 to 1024",
+                "LIVEGATE_AUTH_TOKENS: auth.tokens: cannot read /nonexistent/tokens: No such file or directory",
+            ])
     }
 
     @Test func `fixed tokens are read up to their limit, and one more is refused`() {

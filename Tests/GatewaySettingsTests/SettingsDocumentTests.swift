@@ -43,6 +43,22 @@ import YAML
             SettingsTable.issuerRows.map(\.path) == ["issuer", "audience", "algorithms", "keys", "account_claim"])
     }
 
+    @Test func `a setting has the name of its key, with maximum for max`() {
+        for (name, setting) in SettingsTable.declarations + IssuerTable.declarations {
+            let key = setting.row.path.split(separator: ".").last ?? ""
+            let words = name.replacing(/[A-Z]/) { "_\($0.output.lowercased())" }
+            #expect(words.replacing(/^maximum_/, with: "max_") == key)
+        }
+    }
+
+    @Test func `a value that is set is found by its name, and the others stay`() {
+        var settings = Settings()
+        settings.limits.maximumLag = .seconds(1)
+        settings.limits.brokerGrace = nil
+        #expect(settings.limits.maximumLag == .seconds(1) && settings.limits.brokerGrace == nil)
+        #expect(settings.limits.pingInterval == .seconds(25) && settings.history.epoch == 1)
+    }
+
     @Test func `every key is explained in sentences, and no line is too wide`() {
         for row in SettingsTable.rows + SettingsTable.issuerRows {
             #expect(row.explanation.count > 20 && row.explanation.hasSuffix("."), "\(row.path)")

@@ -54,7 +54,7 @@ struct Admission: Sendable {
     let verifier: TokenVerifier
     let readiness: NodeReadiness
     let agreesToDeflate: Bool
-    let limits: GatewayLimits
+    let syncLimits: SyncLimits
 
     /// `epochSeconds` is the wall clock in whole seconds since 1970.
     func decide(_ head: RequestHead, epochSeconds: Int64) -> Decision {
@@ -85,7 +85,7 @@ struct Admission: Sendable {
     private func asked(_ head: RequestHead) throws(Refusal) -> Service? {
         if head.path == Self.syncPath {
             try refuseBody(head)
-            return .sync(try SyncParameters.parse(head, limits))
+            return .sync(try SyncParameters.parse(head, syncLimits))
         }
         if UpgradeRequest.isAsked(by: head) {
             let upgrade = try UpgradeRequest.validate(head).get()

@@ -1,4 +1,4 @@
-import Kafka
+import GatewaySettings
 import LiveUpdates
 import Logging
 import Reactor
@@ -62,12 +62,15 @@ package struct Demo: Sendable {
         }
         let entry = StaticTokens.Entry(
             digest: Digest.sha256(Array(token.utf8)), account: Account(account), subject: "demo")
+        var settings = Settings()
+        settings.listen = [freeAddress()]
+        settings.kafka.brokers = bootstrap
+        settings.kafka.topics = [Self.topic]
+        // An empty fetch of the embedded broker waits for the whole of this time before it is answered.
+        settings.kafka.settings = [KafkaProperty(name: "fetch.wait.max.ms", value: "10")]
         return GatewayServer.Parts(
-            listen: [freeAddress()], admin: nil,
-            // An empty fetch of the embedded broker waits for the whole of this time before it is answered.
-            consumer: ConsumerSettings(
-                brokers: bootstrap, topics: [Self.topic], properties: [("fetch.wait.max.ms", "10")]),
-            mapping: mapping, verifier: TokenVerifier(issuers: [], tokens: StaticTokens([entry])))
+            settings: settings, mapping: mapping,
+            verifier: TokenVerifier(issuers: [], tokens: StaticTokens([entry])), servesAdmin: false)
     }
 
     /// The port that was asked for, or one that the system chooses when it is taken.

@@ -14,42 +14,6 @@ import WebSocket
 ///
 /// An actor because starting and stopping wait for other threads; no event passes through it.
 package actor GatewayServer {
-    /// What a gateway is made of, loaded and checked.
-    package struct Parts: Sendable {
-        package var listen: [SocketAddress]
-        package var admin: SocketAddress?
-        /// 0 is one for each core that the process may use.
-        package var loops: Int
-        package var consumer: ConsumerSettings
-        package var mapping: EventMapping
-        package var verifier: TokenVerifier
-        package var tls: TLSContext?
-        package var limits: GatewayLimits
-        package var agreesToDeflate: Bool
-        package var history: HistoryLimits
-        /// An operator's part of the epoch: another number makes all cursors worthless.
-        package var epochNumber: UInt32
-
-        package init(
-            listen: [SocketAddress], admin: SocketAddress?, loops: Int = 0, consumer: ConsumerSettings,
-            mapping: EventMapping, verifier: TokenVerifier, tls: TLSContext? = nil,
-            limits: GatewayLimits = GatewayLimits(), agreesToDeflate: Bool = false,
-            history: HistoryLimits = HistoryLimits(), epochNumber: UInt32 = 1
-        ) {
-            self.listen = listen
-            self.admin = admin
-            self.loops = loops
-            self.consumer = consumer
-            self.mapping = mapping
-            self.verifier = verifier
-            self.tls = tls
-            self.limits = limits
-            self.agreesToDeflate = agreesToDeflate
-            self.history = history
-            self.epochNumber = epochNumber
-        }
-    }
-
     /// From the stop to the end, whatever clients do: closes get the time of a close handshake, and what is left then
     /// is cut.
     static let stopLimitMilliseconds: UInt64 = 4_000
@@ -80,15 +44,14 @@ package actor GatewayServer {
         self.logger = logger
         self.ready = ready
         self.failure = failure
-        readiness = NodeReadiness(graceMilliseconds: parts.limits.brokerGraceMilliseconds)
+        readiness = NodeReadiness(graceMilliseconds: parts.settings.limits.brokerGrace?.milliseconds)
     }
 
     // MARK: - Start
 
     /// Listens and begins to read. Clients are refused with 503 until the node is ready.
     package func start() async throws(GatewayError) {
-        let consumer: ConsumerSettings = parts.consumer
-        let count = parts.loops > 0 ? parts.loops : ProcessLimits.usableCores
+        let count = parts.settings.loops > 0 ? parts.settings.loops : ProcessLimits.usableCores
         let (ingestLoop, scoutLoop, workers) = try makeLoops(count)
         loops = [ingestLoop, scoutLoop] + workers
 
@@ -100,8 +63,10 @@ package actor GatewayServer {
         let outlets = await makeConnectionLoops(workers, ingest: ingestBox)
         try await listen(workers)
         let assembly = IngestAssembly(
-            settings: consumer, mapping: parts.mapping, history: parts.history,
-            epochNumber: parts.epochNumber, outlets: outlets, readiness: readiness, logger: logger,
+            settings: ConsumerSettings(parts.settings.kafka), mapping: parts.mapping,
+            history: HistoryLimits(parts.settings.history),
+            epochNumber: UInt32(clamping: parts.settings.history.epoch), outlets: outlets, readiness: readiness,
+            logger: logger,
             loop: ingestLoop, scoutLoop: scoutLoop, ready: ready, failure: failure)
         let problem = await ingestLoop.perform { assembly.open(desk.value) }
         if let problem { throw problem }
@@ -122,8 +87,8 @@ package actor GatewayServer {
     private func makeConnectionLoops(_ workers: [EventLoop], ingest: Mailbox<IngestMessage>) async -> [Ingest.Outlet] {
         let policy = ConnectionPolicy(parts)
         let admission = Admission(
-            verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.agreesToDeflate,
-            limits: parts.limits)
+            verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.settings.websocket.deflate,
+            syncLimits: SyncLimits(parts.settings.limits))
         let logger = logger.named("connection")
         var outlets: [Ingest.Outlet] = []
         for (index, loop) in workers.enumerated() {
@@ -146,7 +111,7 @@ package actor GatewayServer {
 
     private func listen(_ workers: [EventLoop]) async throws(GatewayError) {
         let troubles = AcceptTroubleLog(logger: logger)
-        for address in parts.listen {
+        for address in parts.settings.listen {
             let sockets = try open(address, count: workers.count)
             addresses.append(sockets[0].address)
             for (socket, connections) in zip(sockets, connectionLoops) {
@@ -155,8 +120,8 @@ package actor GatewayServer {
                 }
             }
         }
-        guard let admin = parts.admin, let loop = workers.first else { return }
-        let socket = try open(admin, count: 1)[0]
+        guard parts.servesAdmin, let loop = workers.first else { return }
+        let socket = try open(parts.settings.admin, count: 1)[0]
         adminAddress = socket.address
         try await accept(on: loop) { [readiness] () throws(ReactorError) in
             try Listener(socket, loop: loop) { descriptor, _ in

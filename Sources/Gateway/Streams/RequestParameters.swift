@@ -45,6 +45,12 @@ struct LiveParameters: Sendable, Equatable {
     }
 }
 
+/// What one request to `/sync/v1` may ask for at most; a request for more gets this much.
+struct SyncLimits: Sendable {
+    let maximumEvents: Int
+    let maximumWaitMilliseconds: UInt64
+}
+
 /// What a request to `/sync/v1` asks for. Its events carry cursor and time stamp whatever `with` says, so of that
 /// parameter only its faults matter.
 struct SyncParameters: Sendable, Equatable {
@@ -58,14 +64,14 @@ struct SyncParameters: Sendable, Equatable {
     var waitMilliseconds: UInt64 = 0
 
     /// What `/live/v1` alone knows is ignored, as everything is that nobody knows.
-    static func parse(_ head: RequestHead, _ limits: GatewayLimits) throws(Refusal) -> SyncParameters {
+    static func parse(_ head: RequestHead, _ limits: SyncLimits) throws(Refusal) -> SyncParameters {
         let reading = ParameterReading(head)
-        var parameters = SyncParameters(limit: limits.maximumSyncEvents)
+        var parameters = SyncParameters(limit: limits.maximumEvents)
         parameters.since = try reading.cursor("since")
         _ = try reading.fields("with")
         parameters.entities = try reading.entities("ent")
         if let limit = try reading.number("limit", in: 1..., "a whole number of 1 or more") {
-            parameters.limit = min(limit, limits.maximumSyncEvents)
+            parameters.limit = min(limit, limits.maximumEvents)
         }
         if let seconds = try reading.number("wait", in: 0..., "a whole number of seconds") {
             let (milliseconds, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1000)

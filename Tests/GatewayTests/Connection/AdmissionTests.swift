@@ -19,7 +19,8 @@ struct AdmissionTests {
         if isDraining { readiness.drain() }
         return Admission(
             verifier: TokenVerifier(issuers: [], anonymous: anonymous.map { Account($0) }), readiness: readiness,
-            agreesToDeflate: deflate, limits: GatewayLimits())
+            agreesToDeflate: deflate,
+            syncLimits: SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000))
     }
 
     private func head(_ text: String) throws -> RequestHead {

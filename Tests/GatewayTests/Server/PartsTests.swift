@@ -1,6 +1,7 @@
 import GatewaySettings
 import LiveUpdates
 import Testing
+import Tokens
 
 @testable import Gateway
 
@@ -16,16 +17,25 @@ struct PartsTests {
             limits: {broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, \
             max_sync_events: 7, changed_interval: 80ms}
             """)
-        let limits = GatewayLimits(settings.limits)
-        #expect(limits.maximumLagMilliseconds == 4000 && limits.pingIntervalMilliseconds == 300)
-        #expect(limits.pongTimeoutMilliseconds == 5000 && limits.maximumWaitMilliseconds == 6000)
-        #expect(limits.maximumSyncEvents == 7 && limits.changedIntervalMilliseconds == 80)
-        #expect(limits.brokerGraceMilliseconds == 120_000)
+        let policy = ConnectionPolicy(
+            GatewayServer.Parts(
+                settings: settings, mapping: try EventMapping(.init(preset: "rails")),
+                verifier: TokenVerifier(issuers: [])))
+        #expect(policy.maximumLagMilliseconds == 4000 && policy.pingIntervalMilliseconds == 300)
+        #expect(policy.pongTimeoutMilliseconds == 5000 && policy.changedIntervalMilliseconds == 80)
+        #expect(policy.quietMilliseconds == 604_800_000 / 8)
+        let sync = SyncLimits(settings.limits)
+        #expect(sync.maximumWaitMilliseconds == 6000 && sync.maximumEvents == 7)
         let history = HistoryLimits(settings.history)
         #expect(history.retentionMilliseconds == 604_800_000 && history.maximumEventsPerAccount == 20)
         #expect(history.maximumLogBytes == 1 << 20 && history.maximumTimestampDelayMilliseconds == 172_800_000)
-        let without = try load("")
-        #expect(GatewayLimits(without.limits).maximumLagMilliseconds == GatewayLimits().maximumLagMilliseconds)
-        #expect(HistoryLimits(without.history).maximumLogBytes == HistoryLimits().maximumLogBytes)
+    }
+
+    @Test func `the defaults of the settings are those of the targets below`() {
+        let history = HistoryLimits(Settings().history)
+        #expect(history.maximumLogBytes == HistoryLimits().maximumLogBytes)
+        #expect(history.maximumEventsPerAccount == HistoryLimits().maximumEventsPerAccount)
+        #expect(history.retentionMilliseconds == HistoryLimits().retentionMilliseconds)
+        #expect(history.maximumTimestampDelayMilliseconds == HistoryLimits().maximumTimestampDelayMilliseconds)
     }
 }

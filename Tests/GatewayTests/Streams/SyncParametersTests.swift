@@ -6,7 +6,9 @@ import Testing
 
 struct SyncParametersTests {
     private func parse(_ query: String) throws -> SyncParameters {
-        try SyncParameters.parse(requestHead("/sync/v1?\(query)", "Last-Event-ID: x\r\n"), GatewayLimits())
+        try SyncParameters.parse(
+            requestHead("/sync/v1?\(query)", "Last-Event-ID: x\r\n"),
+            SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000))
     }
 
     @Test func `who asks for nothing gets a fresh cursor at once`() throws {

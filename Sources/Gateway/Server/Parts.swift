@@ -1,0 +1,91 @@
+import GatewaySettings
+import HTTP
+import Kafka
+import LiveUpdates
+import TLS
+import Tokens
+import Transport
+import WebSocket
+
+extension GatewayServer {
+    /// What a gateway is made of, loaded and checked.
+    package struct Parts: Sendable {
+        package var settings: Settings
+        package var mapping: EventMapping
+        package var verifier: TokenVerifier
+        /// Nil: plain text.
+        package var tls: TLSContext?
+        /// Whether health and readiness are served on the address `admin`.
+        package var servesAdmin: Bool
+
+        package init(
+            settings: Settings, mapping: EventMapping, verifier: TokenVerifier, tls: TLSContext? = nil,
+            servesAdmin: Bool = true
+        ) {
+            self.settings = settings
+            self.mapping = mapping
+            self.verifier = verifier
+            self.tls = tls
+            self.servesAdmin = servesAdmin
+        }
+
+        package init(_ material: SettingsMaterial) {
+            self.init(
+                settings: material.settings, mapping: material.mapping, verifier: material.verifier,
+                tls: material.tls)
+        }
+    }
+}
+
+// MARK: - What the settings say, in the units in which it is used
+
+extension ConnectionPolicy {
+    init(_ parts: GatewayServer.Parts) {
+        let limits = parts.settings.limits
+        var request = RequestLimits()
+        request.maximumHeaderBytes = limits.maximumHeaderBytes
+        request.maximumHeaders = limits.maximumHeaders
+        requestLimits = request
+        webSocketLimits = WebSocketLimits(
+            maximumMessageBytes: limits.maximumMessageBytes, maximumFragments: limits.maximumFragments,
+            maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond)
+        handshakeTimeoutMilliseconds = limits.handshakeTimeout.milliseconds
+        maximumPendingBytes = limits.maximumPendingBytes
+        maximumLagMilliseconds = limits.maximumLag.milliseconds
+        pingIntervalMilliseconds = limits.pingInterval.milliseconds
+        pongTimeoutMilliseconds = limits.pongTimeout.milliseconds
+        changedIntervalMilliseconds = limits.changedInterval.milliseconds
+        // The protocol's promise to quiet accounts: silence does not expire their cursor.
+        quietMilliseconds = max(1, parts.settings.history.retention.milliseconds / 8)
+        security = parts.tls.map { .server($0) } ?? .plain
+    }
+}
+
+extension SyncLimits {
+    init(_ limits: SettingValues<LimitsTable>) {
+        maximumEvents = limits.maximumSyncEvents
+        maximumWaitMilliseconds = limits.maximumWait.milliseconds
+    }
+}
+
+extension HistoryLimits {
+    init(_ history: SettingValues<HistoryTable>) {
+        self.init()
+        retentionMilliseconds = Int64(history.retention.milliseconds)
+        maximumEventsPerAccount = history.maximumEventsPerAccount
+        maximumLogBytes = history.maximumLogBytes
+        maximumTimestampDelayMilliseconds = Int64(history.maximumTimestampDelay.milliseconds)
+    }
+}
+
+extension ConsumerSettings {
+    init(_ kafka: SettingValues<KafkaTable>) {
+        self.init(
+            brokers: kafka.brokers, topics: kafka.topics, properties: kafka.settings.map { ($0.name, $0.value) })
+    }
+}
+
+extension Duration {
+    /// Settings hold no negative durations.
+    var milliseconds: UInt64 { UInt64(self / .milliseconds(1)) }
+}

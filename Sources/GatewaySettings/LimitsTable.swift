@@ -1,0 +1,77 @@
+package struct HistoryTable: SettingTable {
+    package let retention = Setting(
+        "history.retention", .duration(milliseconds: 1_000...31_536_000_000), default: "24h",
+        """
+        How far back clients can resume, by the records' time stamps. Longer than max_timestamp_delay. A start reads that \
+        much of each partition before the node is ready.
+        """)
+    package let maximumEventsPerAccount = Setting(
+        "history.max_events_per_account", .integer(1...1_000_000), default: "1000",
+        "Events of an account that are kept to resume from. Who is further behind is told to resync.")
+    package let maximumLogBytes = Setting(
+        "history.max_log_bytes", .size(4096...1_099_511_627_776), default: "256MiB",
+        "Bytes of the events kept of all accounts. Over it, the accounts give way first that were idle longest.")
+    package let maximumTimestampDelay = Setting(
+        "history.max_timestamp_delay", .duration(milliseconds: 1...31_536_000_000), default: "1h",
+        """
+        How far the time stamp of a record may lag behind those of the records before it. A longer lag can cost a client \
+        an event that it missed.
+        """)
+    package let epoch = Setting(
+        "history.epoch", .integer(0...4_294_967_295), default: "1",
+        "Another number makes all cursors worthless: every client resyncs. The same on every node.")
+
+    package init() {}
+}
+
+package struct LimitsTable: SettingTable {
+    package let maximumHeaderBytes = Setting(
+        "limits.max_header_bytes", .size(1024...1_048_576), default: "16KiB",
+        "Bytes of a request's head. More is refused with 431.")
+    package let maximumHeaders = Setting(
+        "limits.max_headers", .integer(1...1000), default: "100",
+        "Header lines of a request. More is refused with 431.")
+    package let handshakeTimeout = Setting(
+        "limits.handshake_timeout", .duration(milliseconds: 10...600_000), default: "10s",
+        "From the first byte of a connection to the end of its request, TLS included.")
+    package let maximumMessageBytes = Setting(
+        "limits.max_message_bytes", .size(1...67_108_864), default: "4KiB",
+        "Bytes of a message from a client. More is a close with 1009.")
+    package let maximumFragments = Setting(
+        "limits.max_fragments", .integer(1...1_000_000), default: "512",
+        "Fragments of a message from a client, empty ones counted. More is a close with 1008.")
+    package let maximumControlFramesPerSecond = Setting(
+        "limits.max_control_frames_per_second", .integer(1...1_000_000), default: "100",
+        "Control frames of a client in a second. More is a close with 1008.")
+    package let maximumPendingBytes = Setting(
+        "limits.max_pending_bytes", .size(1024...1_073_741_824), default: "64KiB",
+        """
+        Bytes handed to a client's socket before it has taken any of them. Beyond, the client is behind, and goes on from \
+        its account's log once they have left.
+        """)
+    package let brokerGrace = Setting(
+        "limits.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), default: "30s",
+        """
+        How long brokers may be out of reach before /readyz says so. Connections stay. never: it does not, for balancers \
+        that would otherwise take every node out at once.
+        """)
+    package let maximumLag = Setting(
+        "limits.max_lag", .duration(milliseconds: 10...3_600_000), default: "30s",
+        "How long a client that does not read fast enough may stay behind. Longer is a close with 4409.")
+    package let pingInterval = Setting(
+        "limits.ping_interval", .duration(milliseconds: 10...3_600_000), default: "25s",
+        "How often a client is pinged, give or take a little. Event streams get a comment line instead.")
+    package let pongTimeout = Setting(
+        "limits.pong_timeout", .duration(milliseconds: 10...3_600_000), default: "10s",
+        "How long a pong may take. Longer is a close with 4408.")
+    package let maximumWait = Setting(
+        "limits.max_wait", .duration(milliseconds: 10...3_600_000), default: "55s",
+        "The longest wait of /sync/v1. Keep it below the time after which proxies give up.")
+    package let maximumSyncEvents = Setting(
+        "limits.max_sync_events", .integer(1...10_000), default: "500", "Events in one answer of /sync/v1.")
+    package let changedInterval = Setting(
+        "limits.changed_interval", .duration(milliseconds: 10...3_600_000), default: "1s",
+        "With mode=changed, the least time between two messages to a client.")
+
+    package init() {}
+}

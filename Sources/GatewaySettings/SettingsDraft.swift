@@ -1,0 +1,101 @@
+import LiveUpdates
+
+/// Settings on their way to be used: what could be read of them, and all that is wrong so far.
+///
+/// A value that cannot be read is replaced by its default, so that the others are checked all the same; whoever looks at
+/// a value asks first whether it ``isSound(_:)``.
+struct SettingsDraft: Sendable {
+    var settings = Settings()
+    /// What the section `events` says, compiled; nil when it says something wrong.
+    var mapping: EventMapping?
+    private(set) var problems: [SettingsProblem]
+    /// Where each setting that somebody said stands, by its path.
+    let places: [String: SettingsPlace]
+    /// The settings file.
+    let file: SettingsPlace
+    /// Whether the file could be read to its end. Otherwise nothing follows from what it does not say.
+    let isWhole: Bool
+
+    init(_ resolution: SettingsResolution, settings: Settings, file: SettingsPlace, isWhole: Bool) {
+        self.settings = settings
+        self.file = file
+        self.isWhole = isWhole
+        problems = resolution.problems
+        places = resolution.places
+    }
+
+    /// Where a setting stands; for one that nobody said, the file as a whole.
+    func place(_ key: String) -> SettingsPlace { places[key] ?? file }
+
+    /// Whether nothing is wrong with a setting, a section or a part so far.
+    func isSound(_ path: String) -> Bool {
+        !problems.contains { !$0.isWarning && ($0.key == path || $0.key.isInside(path)) }
+    }
+
+    /// - Parameter place: where the problem is, if that is not where the setting stands.
+    mutating func report(_ key: String, _ text: String, at place: SettingsPlace? = nil, isWarning: Bool = false) {
+        problems.append(SettingsProblem(place ?? self.place(key), key: key, text, isWarning: isWarning))
+    }
+
+    mutating func report(_ problem: SettingsProblem) { problems.append(problem) }
+}
+
+extension String {
+    /// Whether a path goes on behind another one: `kafka.topics[1]` is inside `kafka.topics`, and that inside `kafka`.
+    fileprivate func isInside(_ path: String) -> Bool {
+        hasPrefix(path) && [UInt8(ascii: "."), UInt8(ascii: "[")].contains(utf8.dropFirst(path.utf8.count).first)
+    }
+}
+
+// MARK: - The section events
+
+extension SettingsDraft {
+    /// Compiles the mapping. A bad part is reported and set aside, so that the next one is found.
+    mutating func compileMapping() {
+        guard isSound("events") else { return }
+        let events = settings.events
+        var parts = EventMapping.Settings(preset: events.preset?.rawValue)
+        parts.account = events.account
+        parts.entity = events.entity
+        parts.id = events.id
+        parts.type = events.type
+        parts.rename = events.rename
+        parts.drop = events.drop
+        parts.types = events.types
+        // Each round sets one of the eight keys aside.
+        for _ in 0..<9 {
+            do throws(MappingError) {
+                let mapping = try EventMapping(parts)
+                self.mapping = isSound("events") ? mapping : nil
+                return
+            } catch {
+                report(error.key, error.text)
+                parts.setAside(error.key)
+            }
+        }
+    }
+}
+
+extension MappingError {
+    /// The description without the key before it.
+    fileprivate var text: String {
+        let words = "\(self)"
+        return words.hasPrefix(key + ": ") ? String(words.dropFirst(key.count + 2)) : words
+    }
+}
+
+extension EventMapping.Settings {
+    fileprivate mutating func setAside(_ key: String) {
+        let harmless = ["key"]
+        switch key.split(separator: ".").dropFirst().first {
+        case "preset": preset = Preset.rails.rawValue
+        case "account": account = harmless
+        case "entity": entity = harmless
+        case "id": id = harmless
+        case "type": type = harmless
+        case "rename": rename = []
+        case "drop": drop = []
+        default: types = []
+        }
+    }
+}
