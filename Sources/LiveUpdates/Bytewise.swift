@@ -28,10 +28,12 @@ extension String {
 }
 
 /// A text as a key of a table, by its bytes.
-struct BytewiseKey: Hashable, Sendable {
-    let text: String
+package struct BytewiseKey: Hashable, Sendable {
+    package let text: String
 
-    static func == (left: BytewiseKey, right: BytewiseKey) -> Bool { left.text.isBytewiseEqual(to: right.text) }
+    package init(text: String) { self.text = text }
 
-    func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
+    package static func == (left: BytewiseKey, right: BytewiseKey) -> Bool { left.text.isBytewiseEqual(to: right.text) }
+
+    package func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 }

@@ -4,7 +4,7 @@
 package struct EntityFilter: Hashable, Sendable {
     package static let maximumNames = 16
 
-    private let names: [BytewiseKey]
+    package let names: [BytewiseKey]
 
     /// Nil when there is no name, more than ``maximumNames`` or one that is empty or too long for an entity.
     package init?(_ names: [String]) {

@@ -18,6 +18,7 @@ extension LogKey {
     package static let account = LogKey("account")
     package static let admin = LogKey("admin")
     package static let address = LogKey("address")
+    package static let by = LogKey("by")
     package static let bytes = LogKey("bytes")
     package static let code = LogKey("code")
     package static let connection = LogKey("connection")

@@ -9,62 +9,118 @@ import WebSocket
 
 /// One client, from the accepted socket to its end.
 ///
-///     request ──refused─────────────────────────────────────────► ending
+///     request ──refused───────────────────────────────────────────────► ending
 ///        ├──admitted to a stream──► joining ──ingest's answer──► open ──close──► ending
-///        └──admitted to sync──► syncing ──answer──► request, or ending
+///        └──admitted to sync──► polling ──answer──► answering ──it has left──► request, or ending
 ///
 /// Confined to its loop. The bytes, with or without TLS, are `Transport`'s; this type decides what they mean. What a
-/// stream has been given and is owed is ``LiveStream``'s.
+/// client is given and owed is the subscriber's: ``LiveStream`` or ``Poll``, whose port this is.
 final class Connection {
-    enum Phase: UInt8 {
-        /// Reading a request.
-        case request
-        /// Admitted; waits for ingest to say from when on it gets events.
-        case joining
-        /// The head was sent; events come.
-        case open
-        /// A request to `/sync/v1` is being answered.
-        case syncing
-        /// Said its last: nothing is written after that, and what comes only matters for the close handshake.
-        case ending
+    enum Phase {
+        case request(RequestReading)
+        case joining(Joining)
+        case open(OpenStream)
+        case polling(Polling)
+        case answering(Answering)
+        case ending(Ending)
     }
 
-    /// What an admitted connection keeps between the request and the head of its answer.
-    struct Joining {
+    /// Reading a request.
+    final class RequestReading {
+        var parser: RequestParser
+        var deadline: Timer?
+
+        init(_ limits: RequestLimits) { parser = RequestParser(limits: limits) }
+    }
+
+    /// Admitted to a stream; waits for ingest to say from when on it gets events.
+    final class Joining {
         let admitted: Admission.Admitted
+        let stream: LiveStream<Connection>
         /// What followed the request in the same read; bounded by the loop's receive buffer.
-        var early: [UInt8]
+        var early = EarlyBytes()
+
+        init(_ admitted: Admission.Admitted, _ stream: LiveStream<Connection>) {
+            self.admitted = admitted
+            self.stream = stream
+        }
+    }
+
+    /// The head was sent; events come.
+    final class OpenStream {
+        let stream: LiveStream<Connection>
+        /// Nil for an event stream.
+        let session: WebSocketSession?
+        var heartbeat = Heartbeat()
+        /// The next call that the stream wished for.
+        var wake: Timer?
+        var tokenEnd: Timer?
+
+        init(_ stream: LiveStream<Connection>, _ session: WebSocketSession?) {
+            self.stream = stream
+            self.session = session
+        }
+    }
+
+    /// A request to `/sync/v1` waits for its answer.
+    final class Polling {
+        let poll: Poll<Connection>
+        let keepsAlive: Bool
+        /// What came behind the request.
+        var early: EarlyBytes
+        var wake: Timer?
+
+        init(_ poll: Poll<Connection>, keepsAlive: Bool, early: EarlyBytes) {
+            self.poll = poll
+            self.keepsAlive = keepsAlive
+            self.early = early
+        }
+    }
+
+    /// The answer to a request is on its way; nothing is read until it has left.
+    final class Answering {
+        var early: EarlyBytes
+        var deadline: Timer?
+
+        init(early: EarlyBytes) { self.early = early }
+    }
+
+    /// Said its last: nothing is written after that, and what comes only matters for the close handshake.
+    final class Ending {
+        let session: WebSocketSession?
+        /// The account of a stream that was open; nil of everything else.
+        let account: Account?
+        /// Who ended it and with which code, where a code was sent or came.
+        let close: Close?
+        var deadline: Timer?
+
+        init(session: WebSocketSession? = nil, account: Account? = nil, close: Close? = nil) {
+            self.session = session
+            self.account = account
+            self.close = close
+        }
+    }
+
+    /// A close with a code, of a WebSocket or in an event stream's `bye`.
+    struct Close {
+        let code: CloseCode
+        let isOurs: Bool
     }
 
     private(set) var id: ConnectionID
-    /// The place in its group of the fan-out, which owns the number.
-    var placeInAudience = 0
+    let loop: ConnectionLoop
+    let peer: SocketAddress
+    var phase: Phase
+    private(set) var transport: Transport<Connection>?
 
-    unowned let loop: ConnectionLoop
-    let peer: String
-    var phase = Phase.request
-    var transport: Transport<Connection>?
-    var parser: RequestParser?
-    var joining: Joining?
-    var session: WebSocketSession?
-    var stream: LiveStream?
-    var sync: SyncExchange?
-    private(set) var identity: Identity?
-    /// The request's deadline, then the token's end: one at a time.
-    private var timer: Timer?
-    /// The next ping or comment, or the time for its answer.
-    var pulse: Timer?
-    var awaitsPong = false
-    /// Monotonic, in milliseconds; 0 before the first ping.
-    var pingedAt: UInt64 = 0
-
-    init(id: ConnectionID, loop: ConnectionLoop, peer: String) {
+    init(id: ConnectionID, loop: ConnectionLoop, peer: SocketAddress) {
         self.id = id
         self.loop = loop
         self.peer = peer
+        phase = .request(RequestReading(loop.policy.requestLimits))
     }
 
-    /// Takes the accepted socket. The handshake's time is absolute: bytes that drip in do not prolong it.
+    /// Begins to read from the accepted socket. The request's time is absolute: bytes that drip in do not prolong it.
     func start(_ descriptor: consuming FileDescriptor) {
         awaitRequest(within: loop.policy.handshakeTimeoutMilliseconds)
         let transport: Transport<Connection>
@@ -79,157 +135,191 @@ final class Connection {
     }
 
     private func awaitRequest(within milliseconds: UInt64) {
-        phase = .request
-        parser = RequestParser(limits: loop.policy.requestLimits)
-        setTimer(afterMilliseconds: milliseconds) { $0.requestTimedOut() }
+        let reading = RequestReading(loop.policy.requestLimits)
+        phase = .request(reading)
+        reading.deadline = schedule(afterMilliseconds: milliseconds) { $0.requestTimedOut() }
     }
 
-    func setTimer(afterMilliseconds delay: UInt64, _ action: @escaping (Connection) -> Void) {
-        cancelTimer()
-        timer = loop.eventLoop.schedule(afterMilliseconds: delay) { [weak self] in
-            guard let self else { return }
-            timer = nil
-            action(self)
-        }
+    /// The timer holds the connection; every phase takes its timers back when it ends.
+    func schedule(afterMilliseconds delay: UInt64, _ action: @escaping (Connection) -> Void) -> Timer {
+        loop.eventLoop.schedule(afterMilliseconds: delay) { action(self) }
     }
 
-    func cancelTimer() {
+    func cancel(_ timer: inout Timer?) {
         if let timer = timer.take() { loop.eventLoop.cancel(timer) }
+    }
+
+    /// The subscriber of the phase, if it has one.
+    var subscription: Subscription<Connection>? {
+        switch phase {
+        case .joining(let joining): .stream(joining.stream)
+        case .open(let open): .stream(open.stream)
+        case .polling(let polling): .poll(polling.poll)
+        case .request, .answering, .ending: nil
+        }
     }
 
     // MARK: - Request
 
-    private func receiveRequest(_ bytes: Span<UInt8>) {
-        guard let progress = parser?.consume(bytes) else { return }
-        switch progress {
+    private func receiveRequest(_ bytes: Span<UInt8>, _ reading: RequestReading) {
+        switch reading.parser.consume(bytes) {
         case .needMore: break
         case .refused(let refusal): refuse(refusal)
         case .head(let head, let consumed):
-            parser = nil
-            decide(head, early: bytes.extracting(droppingFirst: consumed))
+            var early = EarlyBytes()
+            early.append(bytes.extracting(droppingFirst: consumed))
+            decide(head, early: early)
         }
     }
 
-    private func decide(_ head: RequestHead, early: Span<UInt8>) {
+    private func decide(_ head: RequestHead, early: EarlyBytes) {
         switch loop.admission.decide(head, epochSeconds: loop.epochSeconds()) {
         case .refuse(let refusal):
             refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
         case .plainGet:
-            count(refusal: "not_a_websocket", status: 400)
+            loop.count(refusal: "not_a_websocket", status: 400, peer)
             finish(writing: Refusal.plainGet(date: loop.httpDate()))
         case .admit(let admitted):
-            identity = admitted.identity
-            cancelTimer()
+            endPhase()
             switch admitted.service {
-            case .sync(let parameters): beginSync(parameters, keepsAlive: SyncAnswer.keepsAlive(head), early)
+            case .sync(let parameters):
+                poll(parameters, admitted.identity, keepsAlive: SyncAnswer.keepsAlive(head), early)
             case .webSocket, .eventStream: join(admitted, early)
             }
         }
     }
 
+    /// Answers with a refusal, and ends.
     func refuse(_ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true) {
-        count(refusal: refusal.code.rawValue, status: refusal.status)
+        loop.count(refusal: refusal.code.rawValue, status: refusal.status, peer)
         finish(
             writing: refusal.serialized(
                 date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false))
     }
 
-    func count(refusal code: String, status: Int) {
-        loop.counters.refusals[code, default: 0] += 1
-        loop.logger.debug("request refused", [.peer: .text(peer), .status: .number(status), .code: .text(code)])
-    }
-
     private func requestTimedOut() {
-        guard phase == .request else { return }
+        guard case .request(let reading) = phase else { return }
+        reading.deadline = nil
         // TLS has the same deadline for its part, and knows better what to say of it.
         if transport?.isHandshaking == true { return }
         // Who has said nothing at all, like a balancer that keeps a spare connection, wants no answer.
-        if let parser, parser.isInsideHead { refuse(Refusal(.timeout)) } else { finish(writing: []) }
+        if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finish(writing: []) }
     }
 
-    /// The answer has been written and the client may ask again; `early` is what it has said already.
-    func awaitNextRequest(early: [UInt8]) {
+    /// An answer has left and the client may ask again; `early` is what it has said already.
+    func awaitNextRequest(_ early: EarlyBytes) {
         id.turn &+= 1
         awaitRequest(within: ConnectionLoop.idleRequestMilliseconds)
-        transport?.resumeReading()
-        if !early.isEmpty { receiveRequest(early.span) }
+        guard case .request(let reading) = phase else { return }
+        var early = early
+        switch early.consume({ reading.parser.consume($0) }) {
+        case .needMore: transport?.resumeReading()
+        case .refused(let refusal): refuse(refusal)
+        case .head(let head, let consumed):
+            early.drop(consumed)
+            decide(head, early: early)
+        }
     }
 
-    // MARK: - The end
+    // MARK: - The end of a phase
 
+    /// Ends what the phase began: its timers, its subscriber. From here on no event reaches this connection.
+    func endPhase() {
+        switch phase {
+        case .request(let reading): cancel(&reading.deadline)
+        case .joining(let joining): joining.stream.end()
+        case .open(let open):
+            open.stream.end()
+            cancel(&open.wake)
+            cancel(&open.tokenEnd)
+            cancel(&open.heartbeat.timer)
+        case .polling(let polling):
+            polling.poll.end()
+            cancel(&polling.wake)
+        case .answering(let answering): cancel(&answering.deadline)
+        case .ending(let ending): cancel(&ending.deadline)
+        }
+    }
+
+    /// Writes what is left to say, and ends.
     func finish(writing answer: [UInt8]) {
-        beginEnding()
+        endPhase()
+        phase = .ending(Ending())
         transport?.write(answer)
         transport?.close(afterFlush: true)
-    }
-
-    /// From here on no event reaches this connection.
-    func beginEnding() {
-        guard phase != .ending else { return }
-        cancelTimer()
-        if let pulse = pulse.take() { loop.eventLoop.cancel(pulse) }
-        leave()
-        phase = .ending
-    }
-
-    private func leave() {
-        stream?.end()
-        if phase == .open || phase == .joining { loop.unsubscribe(self, withCursors: asksForCursors) }
-        sync?.end()
-        sync = nil
-    }
-
-    /// Whether the account's events carry cursors for the sake of this connection.
-    var asksForCursors: Bool {
-        if let stream { return stream.form.needsCursors || stream.parameters.isChangedMode }
-        guard let (parameters, form) = joining?.admitted.liveRequest else { return false }
-        return form.needsCursors || parameters.isChangedMode
-    }
-
-    var account: Account {
-        guard let account = identity?.account else { preconditionFailure("nobody knows yet whose connection this is") }
-        return account
     }
 }
 
 extension Connection: TransportOwner {
     func transportReceived(_ bytes: Span<UInt8>) {
         switch phase {
-        case .request: receiveRequest(bytes)
-        case .open, .ending: receiveFrames(bytes)
-        case .joining: keepEarly(bytes)
-        case .syncing: sync?.keepEarly(bytes)
+        case .open(let open): if let session = open.session { receiveFrames(bytes, session) }
+        case .ending(let ending): if let session = ending.session { receiveFrames(bytes, session) }
+        case .request(let reading): receiveRequest(bytes, reading)
+        // Reading is paused, but of one read TLS may give several pieces.
+        case .joining(let joining): joining.early.append(bytes)
+        case .answering(let answering): answering.early.append(bytes)
+        case .polling(let polling):
+            polling.early.append(bytes)
+            // Its end would go unnoticed until the answer; whoever sends so much ahead is no phone.
+            if polling.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
         }
     }
 
     func transportDrained() {
-        guard phase == .open else { return }
-        if session != nil { writeSession() }
-        stream?.drained()
+        switch phase {
+        case .open(let open):
+            if let session = open.session, session.hasOutput { send(session) }
+            open.stream.drained(now: loop.eventLoop.now)
+        case .answering(let answering):
+            endPhase()
+            awaitNextRequest(answering.early)
+        case .request, .joining, .polling, .ending: break
+        }
     }
 
     /// After a tick's send: the kernel has not taken all of it.
     func transportBlocked() {
-        if phase == .open { stream?.blocked() }
+        if case .open(let open) = phase { open.stream.blocked(now: loop.eventLoop.now) }
     }
 
     func transportEnded(_ reason: TransportEnd) {
-        let code = session?.ending.code.rawValue
-        let wasStream = stream != nil
-        beginEnding()
-        if wasStream {
-            loop.logger.info(
-                "connection closed",
-                [
-                    .peer: .text(peer), .account: identity.map { .text($0.account.text) } ?? .absent,
-                    .code: code.map { LogValue.number(Int($0)) } ?? .absent, .reason: .text("\(reason)"),
-                ])
-        }
+        endPhase()
+        logEnd(reason)
+        phase = .ending(Ending())
         loop.forget(self, reason)
-        stream = nil
         transport = nil
     }
 }
 
 @available(*, unavailable)
 extension Connection: Sendable {}
+
+/// What a client has sent ahead of its turn. Taking a request off its front copies nothing.
+struct EarlyBytes {
+    /// Beyond it nothing is read until the answer has left. What was read before may come on top: a receive buffer of the
+    /// loop.
+    static let maximumBytes = 32 * 1024
+
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    var count: Int { bytes.count - start }
+
+    mutating func append(_ more: Span<UInt8>) {
+        guard !more.isEmpty else { return }
+        if start > 0, start >= bytes.count / 2 {
+            bytes.removeFirst(start)
+            start = 0
+        }
+        bytes.reserveCapacity(bytes.count + more.count)
+        for index in more.indices { bytes.append(more[index]) }
+    }
+
+    /// Hands all of it to `body`, which says with ``drop(_:)`` what it used.
+    func consume<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        body(bytes.span.extracting(droppingFirst: start))
+    }
+
+    mutating func drop(_ count: Int) { start += count }
+}

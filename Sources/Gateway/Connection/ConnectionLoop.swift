@@ -6,19 +6,14 @@ import TLS
 import Transport
 import WebSocket
 
-/// What every connection of a node is held to.
+/// What every connection of the node is held to.
 struct ConnectionPolicy: Sendable {
     let requestLimits: RequestLimits
     let webSocketLimits: WebSocketLimits
     let handshakeTimeoutMilliseconds: UInt64
-    /// Handed to one socket before it has taken any of it.
-    let maximumPendingBytes: Int
-    let maximumLagMilliseconds: UInt64
     let pingIntervalMilliseconds: UInt64
     let pongTimeoutMilliseconds: UInt64
-    let changedIntervalMilliseconds: UInt64
-    /// After so long without a message a stream with cursors gets a fresh one, unless it asked for another time.
-    let quietMilliseconds: UInt64
+    let streams: StreamPolicy
     let security: TransportSecurity
 }
 
@@ -31,47 +26,67 @@ final class ConnectionLoop {
     /// Between two requests on one connection: longer than the longest poll, so that clients and proxies are the ones to
     /// close.
     static let idleRequestMilliseconds: UInt64 = 75_000
+    /// What concerns all connections is done for so many in a tick: with a send of some microseconds for each, those who
+    /// have something to say wait a millisecond or two.
+    static let connectionsPerSlice = 256
 
     let eventLoop: EventLoop
     let index: Int
     let policy: ConnectionPolicy
     let admission: Admission
     let logger: Logger
-    let fanOut = LoopFanOut()
+    let log: ConnectionLog
+    let fanOut: LoopFanOut<Connection>
     let transports: TransportLoop
+    let ingest: Mailbox<IngestMessage>
+    /// Without what the fan-out counts: see ``totals``.
     var counters = LoopCounters()
-    /// Nil until something was told of it.
-    private(set) var sourceState: SourceState?
     /// What a session made of the bytes at hand; kept between calls for its memory alone.
     var events: [WebSocketEvent] = []
 
-    private let ingest: Mailbox<IngestMessage>
     private let backlog: LoopBacklog
-    private var connections: [UInt64: Connection] = [:]
-    private var nextNumber: UInt64 = 0
+    private var connections = ConnectionTable()
     private var clock = WallClock()
-    private var isClosing = false
+    private var walk = Walk()
     private var emptied: (() -> Void)?
 
+    /// The way through all connections, a slice a tick.
+    private struct Walk {
+        /// The next slot; nil: nobody walks.
+        var next: Int?
+        /// Whether those that are reached are closed, and those that come.
+        var closes: CloseCode?
+    }
+
     init(
-        eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, logger: Logger,
+        eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, log: ConnectionLog,
         ingest: Mailbox<IngestMessage>, backlog: LoopBacklog
     ) {
         self.eventLoop = eventLoop
         self.index = index
         self.policy = policy
         self.admission = admission
-        self.logger = logger
+        self.log = log
+        logger = log.logger
         self.ingest = ingest
         self.backlog = backlog
+        fanOut = LoopFanOut(policy: policy.streams)
         var limits = TransportLimits()
         limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         transports = TransportLoop(loop: eventLoop, limits: limits)
     }
 
-    var connectionCount: Int { connections.count }
+    /// All that was counted on this loop.
+    var totals: LoopCounters {
+        var totals = counters
+        for (why, count) in fanOut.resyncs { totals.resyncs[why.rawValue, default: 0] += count }
+        return totals
+    }
+
+    // MARK: - The time
 
     func epochSeconds() -> Int64 { clock.seconds(eventLoop.tickNumber) }
+
     /// From now to a second since 1970; 0 when it has passed.
     func milliseconds(until epochSecond: Int64) -> UInt64 {
         let seconds = UInt64(clamping: max(0, epochSecond - epochSeconds()))
@@ -81,94 +96,98 @@ final class ConnectionLoop {
 
     func httpDate() -> String { clock.httpDate(eventLoop.tickNumber) }
 
-    func accept(_ descriptor: consuming FileDescriptor, peer: String) {
-        let connection = Connection(id: ConnectionID(number: nextNumber), loop: self, peer: peer)
-        nextNumber += 1
-        connections[connection.id.number] = connection
+    // MARK: - Connections
+
+    func accept(_ descriptor: consuming FileDescriptor, peer: SocketAddress) {
+        let connection = connections.add { Connection(id: $0, loop: self, peer: peer) }
         counters.accepted += 1
         connection.start(descriptor)
-        if isClosing { connection.close(.goingAway) }
+        if let code = walk.closes { connection.close(code) }
     }
 
     func forget(_ connection: Connection, _ reason: TransportEnd) {
-        connections[connection.id.number] = nil
+        connections.remove(connection.id)
         counters.count(reason)
-        if connections.isEmpty { becameEmpty() }
+        if connections.count == 0 { becameEmpty() }
     }
 
-    // MARK: - Between ingest and the connections
-
-    private func subscriber(_ connection: Connection) -> Subscriber {
-        Subscriber(account: connection.account, loop: index, connection: connection.id)
+    func count(refusal code: String, status: Int, _ peer: SocketAddress) {
+        counters.refusals[code, default: 0] += 1
+        log.refused(code, status, peer, now: eventLoop.now)
     }
 
-    func subscribe(_ connection: Connection, _ request: JoinRequest) {
-        ingest.post(.subscribe(subscriber(connection), request))
-    }
-
-    func unsubscribe(_ connection: Connection, withCursors: Bool) {
-        ingest.post(.unsubscribe(subscriber(connection), withCursors: withCursors))
-    }
-
-    func read(_ connection: Connection, _ request: ReadRequest) {
-        ingest.post(.read(subscriber(connection), request))
-    }
-
-    func askFreshCursor(_ connection: Connection) {
-        ingest.post(.freshCursor(subscriber(connection)))
-    }
+    // MARK: - What ingest sends
 
     func receive(_ messages: [FanOutMessage]) {
+        let now = eventLoop.now
         var worked = 0
         for message in messages {
             switch message {
             case .joined(let id, let answer):
                 fanOut.advance(to: answer.sequence)
                 // It may have gone meanwhile; its unsubscription is on the way.
-                connection(id)?.joined(answer)
+                connections[id]?.joined(answer)
             case .page(let id, let answer):
                 fanOut.advance(to: answer.sequence)
-                connection(id)?.took(answer)
-            case .fresh(let id, let cursor): connection(id)?.tookFresh(cursor)
+                connections[id]?.subscription?.page(answer, now: now)
+            case .fresh(let id, let cursor): connections[id]?.subscription?.fresh(cursor, now: now)
             case .events(let batch, let sequence):
-                counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: eventLoop.now))
+                counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: now))
                 worked += batch.reduce(0) { $0 + $1.events.count }
-            case .reset(let why, let sequence, let cursors): reset(why, sequence, cursors)
+            case .reset(let why, let sequence, let cursors):
+                fanOut.reset(why, sequence: sequence, cursors: cursors)
+                walkAll()
             case .source(let state):
-                sourceState = state
-                for connection in connections.values { connection.stream?.tellSource() }
+                fanOut.sourceState = state
+                walkAll()
             }
         }
         if worked > 0, backlog.remove(worked) { ingest.post(.caughtUp) }
     }
 
-    /// The connection that asked, if it is still there and has not asked anew.
-    private func connection(_ id: ConnectionID) -> Connection? {
-        guard let connection = connections[id.number], connection.id == id else { return nil }
-        return connection
+    // MARK: - What concerns all
+
+    /// Begins to go over all connections, or begins again: whoever was reached is not told twice.
+    private func walkAll() {
+        let isWalking = walk.next != nil
+        walk.next = 0
+        if !isWalking { walkOn() }
     }
 
-    private func reset(_ why: ResyncReason, _ sequence: UInt64, _ cursors: [Account: CursorText]) {
-        fanOut.advance(to: sequence)
-        fanOut.reset()
-        for connection in Array(connections.values) {
-            guard connection.isSubscribed, let cursor = cursors[connection.account] else { continue }
-            connection.reset(why, at: cursor)
+    private func walkOn() {
+        guard let first = walk.next else { return }
+        let end = min(first + Self.connectionsPerSlice, connections.slots)
+        for slot in first..<end {
+            guard let connection = connections[slot: slot] else { continue }
+            if let code = walk.closes {
+                connection.close(code)
+            } else {
+                connection.subscription?.settle(now: eventLoop.now)
+            }
         }
+        guard end < connections.slots else {
+            walk.next = nil
+            return fanOut.forgetResetCursors()
+        }
+        walk.next = end
+        eventLoop.executeNextTick { self.walkOn() }
     }
 
-    // MARK: - The end
-
-    /// Tells every connection goodbye; their ends follow within the close timeout.
+    /// Closes every connection, and those that come; their ends follow within the close timeout.
     func closeAll(_ code: CloseCode) {
-        isClosing = true
-        for connection in Array(connections.values) { connection.close(code) }
+        walk.closes = code
+        walkAll()
+    }
+
+    /// Cuts every connection at once.
+    func cutAll() {
+        for slot in 0..<connections.slots { connections[slot: slot]?.cut() }
     }
 
     /// Calls `done` once, when the last connection has gone or the time is up.
     func whenEmpty(within milliseconds: UInt64, _ done: @escaping () -> Void) {
-        guard !connections.isEmpty else { return done() }
-        let timer = eventLoop.schedule(afterMilliseconds: milliseconds) { [weak self] in self?.becameEmpty() }
+        guard connections.count > 0 else { return done() }
+        let timer = eventLoop.schedule(afterMilliseconds: milliseconds) { self.becameEmpty() }
         emptied = { [eventLoop] in
             eventLoop.cancel(timer)
             done()
@@ -182,3 +201,43 @@ final class ConnectionLoop {
 
 @available(*, unavailable)
 extension ConnectionLoop: Sendable {}
+
+/// The connections of a loop by slot: found, added and removed in O(1), and gone over in slices while they come and go.
+private struct ConnectionTable {
+    private var table: [Connection?] = []
+    /// How often a slot was used: an id is never used again.
+    private var uses: [UInt32] = []
+    private var free: [Int] = []
+    private(set) var count = 0
+
+    var slots: Int { table.count }
+
+    mutating func add(_ make: (ConnectionID) -> Connection) -> Connection {
+        let slot = free.popLast() ?? table.count
+        if slot == table.count {
+            table.append(nil)
+            uses.append(0)
+        }
+        let connection = make(ConnectionID(number: UInt64(uses[slot]) << 32 | UInt64(slot)))
+        table[slot] = connection
+        count += 1
+        return connection
+    }
+
+    mutating func remove(_ id: ConnectionID) {
+        let slot = Int(id.number & 0xFFFF_FFFF)
+        table[slot] = nil
+        uses[slot] &+= 1
+        free.append(slot)
+        count -= 1
+    }
+
+    subscript(slot slot: Int) -> Connection? { table[slot] }
+
+    /// The connection that asked, if it is still there and has not asked anew.
+    subscript(id: ConnectionID) -> Connection? {
+        let slot = Int(id.number & 0xFFFF_FFFF)
+        guard slot < table.count, let connection = table[slot], connection.id == id else { return nil }
+        return connection
+    }
+}

@@ -89,7 +89,7 @@ package actor GatewayServer {
         let admission = Admission(
             verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.settings.websocket.deflate,
             syncLimits: SyncLimits(parts.settings.limits))
-        let logger = logger.named("connection")
+        let log = ConnectionLog(logger: logger.named("connection"))
         var outlets: [Ingest.Outlet] = []
         for (index, loop) in workers.enumerated() {
             let backlog = LoopBacklog()
@@ -97,7 +97,7 @@ package actor GatewayServer {
                 () -> (LoopBound<ConnectionLoop>, Mailbox<FanOutMessage>) in
                 let connections = LoopBound(
                     ConnectionLoop(
-                        eventLoop: loop, index: index, policy: policy, admission: admission, logger: logger,
+                        eventLoop: loop, index: index, policy: policy, admission: admission, log: log,
                         ingest: ingest, backlog: backlog), loop: loop)
                 return (connections, Mailbox(loop: loop) { connections.value.receive($0) })
             }
@@ -110,13 +110,12 @@ package actor GatewayServer {
     // MARK: - Listening
 
     private func listen(_ workers: [EventLoop]) async throws(GatewayError) {
-        let troubles = AcceptTroubleLog(logger: logger)
         for address in parts.settings.listen {
             let sockets = try open(address, count: workers.count)
             addresses.append(sockets[0].address)
             for (socket, connections) in zip(sockets, connectionLoops) {
                 try await accept(on: connections.loop) { () throws(ReactorError) in
-                    try connections.value.listen(socket, troubles: troubles)
+                    try connections.value.listen(socket)
                 }
             }
         }
@@ -162,7 +161,7 @@ package actor GatewayServer {
         await waitForConnections()
         var counters = LoopCounters()
         for connections in connectionLoops {
-            counters = counters + (await connections.loop.perform { connections.value.counters })
+            counters = counters + (await connections.loop.perform { connections.value.totals })
         }
         let read = await desk?.loop.perform { [desk] in desk?.value.close() }
         report(counters, (read ?? nil) ?? IngestCounters())

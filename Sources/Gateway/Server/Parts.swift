@@ -50,14 +50,21 @@ extension ConnectionPolicy {
             maximumMessageBytes: limits.maximumMessageBytes, maximumFragments: limits.maximumFragments,
             maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond)
         handshakeTimeoutMilliseconds = limits.handshakeTimeout.milliseconds
-        maximumPendingBytes = limits.maximumPendingBytes
-        maximumLagMilliseconds = limits.maximumLag.milliseconds
         pingIntervalMilliseconds = limits.pingInterval.milliseconds
         pongTimeoutMilliseconds = limits.pongTimeout.milliseconds
-        changedIntervalMilliseconds = limits.changedInterval.milliseconds
-        // The protocol's promise to quiet accounts: silence does not expire their cursor.
-        quietMilliseconds = max(1, parts.settings.history.retention.milliseconds / 8)
+        streams = StreamPolicy(parts.settings)
         security = parts.tls.map { .server($0) } ?? .plain
+    }
+}
+
+extension StreamPolicy {
+    init(_ settings: Settings) {
+        maximumPendingBytes = settings.limits.maximumPendingBytes
+        maximumLagMilliseconds = settings.limits.maximumLag.milliseconds
+        changedIntervalMilliseconds = settings.limits.changedInterval.milliseconds
+        // The protocol's promise to quiet accounts, and to those whose filter leaves out much: neither lets a cursor expire.
+        quietMilliseconds = max(5_000, settings.history.retention.milliseconds / 8)
+        maximumPassedOver = max(1, settings.history.maximumEventsPerAccount / 2)
     }
 }
 

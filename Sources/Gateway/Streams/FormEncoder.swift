@@ -18,9 +18,27 @@ struct StreamForm: Hashable, Sendable {
     var withTs = false
     /// Only these; nil is all.
     var entities: EntityFilter?
+    /// False: those who make their own of events, whatever form that has.
+    private(set) var isShared = true
+
+    init(carrier: Carrier = .webSocket, withAt: Bool = false, withTs: Bool = false, entities: EntityFilter? = nil) {
+        self.carrier = carrier
+        self.withAt = withAt
+        self.withTs = withTs
+        self.entities = entities
+    }
+
+    init(individual entities: EntityFilter?) {
+        self.entities = entities
+        isShared = false
+    }
 
     /// Event streams have the cursor of each message in a line of its own.
     var needsCursors: Bool { withAt || carrier == .eventStream }
+
+    /// Numbers what tells messages apart, the filter aside.
+    var messageForm: Int { Int(carrier.rawValue) << 2 | (withAt ? 2 : 0) | (withTs ? 1 : 0) }
+    static let messageForms = 12
 }
 
 /// Makes the bytes of a form, on one loop. What it keeps between calls is memory alone.
@@ -29,34 +47,80 @@ final class FormEncoder {
     /// Made with the first connection that takes deflated messages; one for all of them.
     private var deflater: Deflater?
 
-    /// The events that pass the form's filter, one message each, in their order; empty where none passes.
+    /// The events of one account and wake, and what was made of them, by the form of the messages.
+    private var batch: [LoggedEvent] = []
+    private var wholes = [[UInt8]](repeating: [], count: StreamForm.messageForms)
+    private var singles = [[[UInt8]]](repeating: [], count: StreamForm.messageForms)
+    private var lastSome: (form: Int, indices: [Int], slice: [UInt8])?
+    private var lastControl: (message: ControlMessage, carrier: StreamForm.Carrier, bytes: [UInt8])?
+
+    // MARK: - Events that are shared
+
+    /// Begins a batch; what was made of the one before is let go.
+    func begin(_ events: [LoggedEvent]) {
+        for form in 0..<StreamForm.messageForms {
+            if !wholes[form].isEmpty { wholes[form] = [] }
+            if !singles[form].isEmpty { singles[form] = [] }
+        }
+        lastSome = nil
+        batch = events
+    }
+
+    /// All events of the batch, one message each, in their order.
+    func all(_ form: StreamForm) -> [UInt8] {
+        let number = form.messageForm
+        if wholes[number].isEmpty { wholes[number] = messages(batch, form) }
+        return wholes[number]
+    }
+
+    /// The events of these indices. Each event is encoded once for a form of messages, whatever filters it passes.
+    func some(_ indices: [Int], _ form: StreamForm) -> [UInt8] {
+        if indices.count == batch.count { return all(form) }
+        let number = form.messageForm
+        if let lastSome, lastSome.form == number, lastSome.indices == indices { return lastSome.slice }
+        if singles[number].isEmpty { singles[number] = [[UInt8]](repeating: [], count: batch.count) }
+        for index in indices where singles[number][index].isEmpty {
+            append(batch[index], form, to: &singles[number][index])
+        }
+        // A single message is shared by all that get it and no other.
+        let slice =
+            indices.count == 1 ? singles[number][indices[0]] : Array(indices.map { singles[number][$0] }.joined())
+        lastSome = (number, indices, slice)
+        return slice
+    }
+
+    // MARK: - Messages
+
+    /// The events, one message each, in their order.
     func messages(_ events: [LoggedEvent], _ form: StreamForm) -> [UInt8] {
         var bytes: [UInt8] = []
-        for event in events {
-            if let entities = form.entities, !entities.passes(event.event.entity) { continue }
-            if form.carrier == .eventStream {
-                EventStreamEncoder.append(
-                    event.event, id: event.at, withAt: form.withAt, ts: form.withTs ? event.timestamp : nil, to: &bytes)
-                continue
-            }
-            payload.removeAll(keepingCapacity: true)
-            WireMessage.append(
-                event.event, at: form.withAt ? event.at : nil, ts: form.withTs ? event.timestamp : nil, to: &payload)
-            Self.appendFrame(payload, form.carrier == .deflated ? compress(payload) : nil, to: &bytes)
-        }
+        for event in events { append(event, form, to: &bytes) }
         return bytes
     }
 
-    /// A control message in the same carrier.
+    private func append(_ event: LoggedEvent, _ form: StreamForm, to bytes: inout [UInt8]) {
+        let ts = form.withTs ? event.timestamp : nil
+        if form.carrier == .eventStream {
+            EventStreamEncoder.append(event.event, id: event.at, withAt: form.withAt, ts: ts, to: &bytes)
+            return
+        }
+        payload.removeAll(keepingCapacity: true)
+        WireMessage.append(event.event, at: form.withAt ? event.at : nil, ts: ts, to: &payload)
+        Self.appendFrame(payload, form.carrier == .deflated ? compress(payload) : nil, to: &bytes)
+    }
+
+    /// A control message in the same carrier. The last one is kept: what concerns all is the same for most.
     func control(_ message: ControlMessage, _ carrier: StreamForm.Carrier) -> [UInt8] {
+        if let lastControl, lastControl.carrier == carrier, lastControl.message == message { return lastControl.bytes }
         var bytes: [UInt8] = []
         if carrier == .eventStream {
             EventStreamEncoder.appendControl(message, to: &bytes)
-            return bytes
+        } else {
+            payload.removeAll(keepingCapacity: true)
+            WireMessage.appendControl(message, to: &payload)
+            Self.appendFrame(payload, carrier == .deflated ? compress(payload) : nil, to: &bytes)
         }
-        payload.removeAll(keepingCapacity: true)
-        WireMessage.appendControl(message, to: &payload)
-        Self.appendFrame(payload, carrier == .deflated ? compress(payload) : nil, to: &bytes)
+        lastControl = (message, carrier, bytes)
         return bytes
     }
 

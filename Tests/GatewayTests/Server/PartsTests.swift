@@ -21,9 +21,9 @@ struct PartsTests {
             GatewayServer.Parts(
                 settings: settings, mapping: try EventMapping(.init(preset: "rails")),
                 verifier: TokenVerifier(issuers: [])))
-        #expect(policy.maximumLagMilliseconds == 4000 && policy.pingIntervalMilliseconds == 300)
-        #expect(policy.pongTimeoutMilliseconds == 5000 && policy.changedIntervalMilliseconds == 80)
-        #expect(policy.quietMilliseconds == 604_800_000 / 8)
+        #expect(policy.streams.maximumLagMilliseconds == 4000 && policy.pingIntervalMilliseconds == 300)
+        #expect(policy.pongTimeoutMilliseconds == 5000 && policy.streams.changedIntervalMilliseconds == 80)
+        #expect(policy.streams.quietMilliseconds == 604_800_000 / 8 && policy.streams.maximumPassedOver == 10)
         let sync = SyncLimits(settings.limits)
         #expect(sync.maximumWaitMilliseconds == 6000 && sync.maximumEvents == 7)
         let history = HistoryLimits(settings.history)

@@ -1,0 +1,104 @@
+import HTTP
+import LiveUpdates
+import Logging
+import Reactor
+import Transport
+import WebSocket
+
+/// How connections are closed, and what the log says of it.
+extension Connection {
+    /// Ends whatever there is, a stream with a code; nothing is written after it.
+    func close(_ code: CloseCode, retryMilliseconds: Int? = nil) {
+        switch phase {
+        case .open(let open):
+            open.stream.sayBye(code, retryMilliseconds)
+            endPhase()
+            end(open, code, retryMilliseconds)
+        case .request(let reading):
+            // On a connection that is idle nothing is written that nobody asked for.
+            if reading.parser.isInsideHead { refuseForClosing(code) } else { finish(writing: []) }
+        case .joining, .polling: refuseForClosing(code)
+        // The answer still leaves.
+        case .answering: finish(writing: [])
+        case .ending: break
+        }
+    }
+
+    /// A close before there is a stream to say it on.
+    private func refuseForClosing(_ code: CloseCode) {
+        var isStorable = true
+        if case .polling = phase { isStorable = false }
+        refuse(
+            Refusal(
+                code == .goingAway ? .draining : .overloaded, retryAfterSeconds: ConnectionLoop.retryAfterSeconds),
+            isStorable: isStorable)
+    }
+
+    /// The stream has ended by itself.
+    func streamEnds(_ code: CloseCode, _ why: StaticString) {
+        guard case .open(let open) = phase else { preconditionFailure("a stream ended that was not open") }
+        loop.logger.info(
+            "connection too slow",
+            [
+                .peer: .text("\(peer)"), .account: .text(open.stream.account.text), .reason: .text("\(why)"),
+                .bytes: .number(pendingBytes),
+            ])
+        endPhase()
+        end(open, code, nil)
+    }
+
+    private func end(_ open: OpenStream, _ code: CloseCode, _ retryMilliseconds: Int?) {
+        loop.counters.closes[code.rawValue, default: 0] += 1
+        let ending = Ending(
+            session: open.session, account: open.stream.account, close: Close(code: code, isOurs: true))
+        phase = .ending(ending)
+        guard let session = open.session else { return closeTransport() }
+        session.close(code, retryMilliseconds: retryMilliseconds)
+        send(session)
+        // From here on the peer's close frame is awaited.
+        ending.deadline = schedule(afterMilliseconds: ConnectionLoop.closeTimeoutMilliseconds) { connection in
+            ending.deadline = nil
+            connection.closeTransport()
+        }
+    }
+
+    /// Ends the connection without a word.
+    func cut() { transport?.close(afterFlush: false) }
+
+    private func closeTransport() { transport?.close(afterFlush: true) }
+
+    // MARK: - The log
+
+    /// Says of a stream who ended it and with which code; of what never was one, TLS failures alone.
+    func logEnd(_ reason: TransportEnd) {
+        let (account, close, isWebSocket): (Account?, Close?, Bool) =
+            switch phase {
+            case .open(let open): (open.stream.account, nil, open.session != nil)
+            case .ending(let ending): (ending.account, ending.close, ending.session != nil)
+            case .request, .joining, .polling, .answering: (nil, nil, false)
+            }
+        guard let account else {
+            if case .tls(let failure) = reason {
+                loop.log.tlsFailed(failure.reason.rawValue, "\(failure)", peer, now: loop.eventLoop.now)
+            }
+            return
+        }
+        // RFC 6455 §7.1.5: a WebSocket that ended without a close frame.
+        let code = close?.code ?? (isWebSocket ? .abnormal : nil)
+        loop.logger.info(
+            "connection closed",
+            [
+                .peer: .text("\(peer)"), .account: .text(account.text), .by: .text(Self.closer(close, reason)),
+                .code: code.map { .number(Int($0.rawValue)) } ?? .absent, .reason: .text("\(reason)"),
+            ])
+    }
+
+    private static func closer(_ close: Close?, _ reason: TransportEnd) -> String {
+        if let close { return close.isOurs ? "gateway" : "client" }
+        return switch reason {
+        case .stream(.peerClosed): "client"
+        case .stream(.failed), .tls: "network"
+        case .stream(.closed), .stream(.aborted), .stream(.lingerExpired), .stream(.loopStopped): "gateway"
+        }
+    }
+}

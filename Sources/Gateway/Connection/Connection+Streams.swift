@@ -1,0 +1,146 @@
+import HTTP
+import LiveUpdates
+import Logging
+import TLS
+import Tokens
+import WebSocket
+
+/// A connection with a stream on it: its head and its frames.
+extension Connection {
+    func join(_ admitted: Admission.Admitted, _ early: EarlyBytes) {
+        guard let (parameters, form) = admitted.liveRequest else { preconditionFailure("a stream without a form") }
+        let stream = LiveStream(
+            parameters, form: form, account: admitted.identity.account, port: self, fanOut: loop.fanOut)
+        let joining = Joining(admitted, stream)
+        joining.early = early
+        phase = .joining(joining)
+        // Whoever has not seen the head of the answer has nothing to say.
+        transport?.pauseReading()
+        stream.begin(since: parameters.since)
+    }
+
+    /// Ingest has answered.
+    func joined(_ answer: JoinAnswer) {
+        var early = EarlyBytes()
+        if case .joining(let joining) = phase { early = joining.early }
+        subscription?.joined(answer, now: loop.eventLoop.now)
+        guard case .open(let open) = phase else { return }
+        beginHeartbeat(open)
+        if let session = open.session, early.count > 0 { early.consume { receiveFrames($0, session) } }
+        transport?.resumeReading()
+    }
+
+    private func writeHead(_ admitted: Admission.Admitted) -> WebSocketSession? {
+        switch admitted.service {
+        case .webSocket(let upgrade, let deflate, _):
+            let accept = Digest.sha1(WebSocketKey.acceptInput(upgrade.key))
+            transport?.write(
+                UpgradeResponse.serialized(
+                    accept: Base64.encode(accept),
+                    subprotocol: upgrade.offers(Admission.subprotocol) ? Admission.subprotocol : nil,
+                    extensions: deflate?.answer))
+            return WebSocketSession(
+                server: loop.policy.webSocketLimits, deflate: deflate?.parameters, payloads: .discard)
+        case .eventStream:
+            let retry = Int.random(in: EventStreamEncoder.retryMilliseconds)
+            transport?.write(EventStream.head(date: loop.httpDate(), retryMilliseconds: retry))
+            return nil
+        case .sync: preconditionFailure("/sync/v1 is no stream")
+        }
+    }
+
+    // MARK: - Frames
+
+    /// What a client sends is read, checked and ignored; the session answers pings and closes.
+    func receiveFrames(_ bytes: Span<UInt8>, _ session: WebSocketSession) {
+        loop.events.removeAll(keepingCapacity: true)
+        session.receive(
+            bytes, now: loop.eventLoop.now, isBlocked: transport?.isBlocked ?? false, into: &loop.events)
+        if case .open(let open) = phase, open.heartbeat.awaitsPong, loop.events.contains(where: \.isPong) {
+            pongCame(open)
+        }
+        send(session)
+        guard session.transportAction == .closeAfterFlush else { return }
+        if case .open(let open) = phase {
+            // The peer's close, or a rule that it broke.
+            let ending = session.ending
+            if !ending.isClean { loop.counters.closes[ending.code.rawValue, default: 0] += 1 }
+            endPhase()
+            phase = .ending(
+                Ending(
+                    session: session, account: open.stream.account,
+                    close: Close(code: ending.code, isOurs: !ending.isClean)))
+        }
+        transport?.close(afterFlush: true)
+    }
+
+    /// Sends what the session wants to say, unless the kernel has not taken what was before: then pongs replace each other.
+    func send(_ session: WebSocketSession) {
+        guard let transport, session.hasOutput else { return }
+        if !transport.isBlocked || session.transportAction != .keep { transport.write(session.takeOutput()) }
+    }
+}
+
+extension Connection: SubscriberPort {
+    var pendingBytes: Int { transport?.pendingBytes ?? 0 }
+
+    func write(_ bytes: [UInt8]) { transport?.write(bytes) }
+
+    // MARK: - Wishes to ingest
+
+    private func subscriber(_ account: Account) -> Subscriber {
+        Subscriber(account: account, loop: loop.index, connection: id)
+    }
+
+    func subscribe(_ account: Account, _ request: JoinRequest) {
+        loop.ingest.post(.subscribe(subscriber(account), request))
+    }
+
+    func unsubscribe(_ account: Account, withCursors: Bool) {
+        loop.ingest.post(.unsubscribe(subscriber(account), withCursors: withCursors))
+    }
+
+    func read(_ account: Account, _ request: ReadRequest) { loop.ingest.post(.read(subscriber(account), request)) }
+
+    func askFreshCursor(_ account: Account) { loop.ingest.post(.freshCursor(subscriber(account))) }
+
+    // MARK: - Wishes to the connection
+
+    func wake(at time: UInt64) {
+        switch phase {
+        case .open(let open):
+            cancel(&open.wake)
+            open.wake = loop.eventLoop.schedule(at: time) { self.wakeIsDue() }
+        case .polling(let polling):
+            cancel(&polling.wake)
+            polling.wake = loop.eventLoop.schedule(at: time) { self.wakeIsDue() }
+        case .request, .joining, .answering, .ending: preconditionFailure("a wish of a subscriber that has ended")
+        }
+    }
+
+    private func wakeIsDue() {
+        switch phase {
+        case .open(let open): open.wake = nil
+        case .polling(let polling): polling.wake = nil
+        case .request, .joining, .answering, .ending: break
+        }
+        subscription?.wake(now: loop.eventLoop.now)
+    }
+
+    func streamBegins() {
+        guard case .joining(let joining) = phase else { preconditionFailure("a stream begins that has not joined") }
+        let open = OpenStream(joining.stream, writeHead(joining.admitted))
+        phase = .open(open)
+        loop.counters.opened += 1
+        let account = joining.stream.account
+        loop.logger.info("connection opened", [.peer: .text("\(peer)"), .account: .text(account.text)])
+        guard let expiresAt = joining.admitted.identity.expiresAt else { return }
+        open.tokenEnd = schedule(afterMilliseconds: loop.milliseconds(until: expiresAt)) { $0.tokenEnds() }
+    }
+
+    private func tokenEnds() {
+        guard case .open(let open) = phase else { return }
+        open.tokenEnd = nil
+        close(.tokenExpired)
+    }
+}

@@ -1,0 +1,48 @@
+import HTTP
+import LiveUpdates
+import Tokens
+
+/// A connection that asks `/sync/v1`: one request after the other, each read when the answer to the one before has left.
+extension Connection {
+    func poll(_ parameters: SyncParameters, _ identity: Identity, keepsAlive: Bool, _ early: EarlyBytes) {
+        let tokenMilliseconds = identity.expiresAt.map { loop.milliseconds(until: $0) } ?? .max
+        let poll = Poll(
+            parameters, patience: min(parameters.waitMilliseconds, tokenMilliseconds), account: identity.account,
+            port: self, fanOut: loop.fanOut)
+        phase = .polling(Polling(poll, keepsAlive: keepsAlive, early: early))
+        // While it waits its end should be noticed.
+        if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
+        poll.begin()
+    }
+
+    func pollEnds(answer body: [UInt8]) {
+        answer { SyncAnswer.page(body, date: loop.httpDate(), keepsAlive: $0) }
+    }
+
+    func pollEnds(refused why: ResyncReason, fresh: CursorText) {
+        let refusal = SyncAnswer.refusal(of: why, fresh: fresh.bytes)
+        loop.count(refusal: refusal.code.rawValue, status: refusal.status, peer)
+        answer { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0) }
+    }
+
+    private func answer(_ bytes: (_ keepsAlive: Bool) -> [UInt8]) {
+        guard case .polling(let polling) = phase else { preconditionFailure("an answer that nobody asked for") }
+        guard polling.keepsAlive else { return finish(writing: bytes(false)) }
+        cancel(&polling.wake)
+        let answering = Answering(early: polling.early)
+        phase = .answering(answering)
+        // No next request is read while this answer waits; a client that does not take it is cut.
+        transport?.pauseReading()
+        answering.deadline = schedule(afterMilliseconds: loop.policy.streams.maximumLagMilliseconds) {
+            $0.answerWasNotTaken()
+        }
+        transport?.write(bytes(true))
+    }
+
+    private func answerWasNotTaken() {
+        guard case .answering(let answering) = phase else { return }
+        answering.deadline = nil
+        loop.logger.info("connection cut: it did not take its answer", [.peer: .text("\(peer)")])
+        transport?.close(afterFlush: false)
+    }
+}

@@ -1,0 +1,64 @@
+import Glibc
+import Logging
+import Reactor
+import Synchronization
+
+/// What the operator is told of connections that never became streams, at a limited rate: one line in 10 s for each
+/// cause, however many loops see it. Each of them is also a line at the level debug.
+final class ConnectionLog: Sendable {
+    let logger: Logger
+    private let limiter = RateLimiter()
+    /// Not accepted since the last line, on all loops.
+    private let notAccepted = Atomic<Int>(0)
+
+    init(logger: Logger) {
+        self.logger = logger
+    }
+
+    /// A request was refused with a status and its stable code. `now` is monotonic, in milliseconds.
+    func refused(_ code: String, _ status: Int, _ peer: SocketAddress, now: UInt64) {
+        log("request refused", cause: code, now: now) { suppressed in
+            [
+                .peer: .text("\(peer)"), .status: .number(status), .code: .text(code), .suppressed: suppressed,
+            ]
+        }
+    }
+
+    /// TLS ended a connection: in its handshake, mostly.
+    func tlsFailed(_ reason: String, _ detail: String, _ peer: SocketAddress, now: UInt64) {
+        log("TLS failed", cause: reason, now: now) { suppressed in
+            [
+                .peer: .text("\(peer)"), .reason: .text(reason), .error: .text(detail), .suppressed: suppressed,
+            ]
+        }
+    }
+
+    private func log(
+        _ sentence: StaticString, cause: String, now: UInt64, _ facts: (_ suppressed: LogValue) -> Logger.Facts
+    ) {
+        if logger.isEnabled(.debug) { return logger.debug(sentence, facts(.absent)) }
+        guard logger.isEnabled(.info), let passed = limiter.pass(cause, now: now) else { return }
+        logger.info(sentence, facts(passed.suppressed))
+    }
+
+    /// A listener cannot accept.
+    func cannotAccept(_ trouble: AcceptTrouble, now: UInt64) {
+        notAccepted.add(trouble.refusedConnections, ordering: .relaxed)
+        guard limiter.pass("\(trouble.address) \(trouble.failure.code)", now: now) != nil else { return }
+        logger.error(
+            Self.sentence(trouble.failure.code),
+            [
+                .address: .text("\(trouble.address)"), .error: .text("\(trouble.failure)"),
+                .count: .number(notAccepted.exchange(0, ordering: .relaxed)),
+            ])
+    }
+
+    private static func sentence(_ code: Int32) -> StaticString {
+        switch code {
+        case EMFILE: "connections are refused: no descriptor is left; raise the limit of open files (ulimit -n)"
+        case ENFILE: "connections are refused: the machine has no descriptor left; raise fs.file-max"
+        case ENOBUFS, ENOMEM: "connections wait: the kernel has no memory for them"
+        default: "connections cannot be accepted"
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import HTTP
+import Reactor
+import WebSocket
+
+/// What keeps an open connection alive: pings and their answers on a WebSocket, comment lines in an event stream.
+struct Heartbeat {
+    /// The next ping or comment, or the time for its answer.
+    var timer: Timer?
+    var awaitsPong = false
+    /// Monotonic, in milliseconds; 0 before the first ping.
+    var pingedAt: UInt64 = 0
+}
+
+extension Connection {
+    /// Pings begin after a random part of the interval: a fleet that came back at once is not pinged at once.
+    func beginHeartbeat(_ open: OpenStream) {
+        scheduleHeartbeat(open, after: UInt64.random(in: 0...loop.policy.pingIntervalMilliseconds))
+    }
+
+    /// Up to a 32nd of the delay later, at an instant that others share: pings of many leave in one tick, and one wake of
+    /// the loop serves them all.
+    private func scheduleHeartbeat(_ open: OpenStream, after delay: UInt64) {
+        cancel(&open.heartbeat.timer)
+        let share = max(1, delay / 32)
+        let grain = UInt64(1) << (63 - UInt64(share.leadingZeroBitCount))
+        let due = (loop.eventLoop.now + delay + grain - 1) & ~(grain - 1)
+        open.heartbeat.timer = loop.eventLoop.schedule(at: due) { self.heartbeatIsDue() }
+    }
+
+    private func heartbeatIsDue() {
+        guard case .open(let open) = phase else { return }
+        open.heartbeat.timer = nil
+        let interval = loop.policy.pingIntervalMilliseconds
+        guard let session = open.session else {
+            if pendingBytes == 0 { write(EventStream.comment) }
+            return scheduleHeartbeat(open, after: interval)
+        }
+        if pendingBytes > 0 {
+            // Behind what the client does not read no ping arrives; max_lag is for it.
+            open.heartbeat.awaitsPong = false
+            scheduleHeartbeat(open, after: interval)
+        } else if open.heartbeat.awaitsPong {
+            let sincePing = loop.eventLoop.now - open.heartbeat.pingedAt
+            let patience = loop.policy.pongTimeoutMilliseconds
+            if sincePing >= patience { close(.noPong) } else { scheduleHeartbeat(open, after: patience - sincePing) }
+        } else {
+            ping(session, open)
+        }
+    }
+
+    /// The wait for it is over, and never fires for those who answer.
+    func pongCame(_ open: OpenStream) {
+        open.heartbeat.awaitsPong = false
+        let interval = loop.policy.pingIntervalMilliseconds
+        let due = open.heartbeat.pingedAt + interval + UInt64.random(in: 0...interval / 10)
+        scheduleHeartbeat(open, after: due - min(due, loop.eventLoop.now))
+    }
+
+    private func ping(_ session: WebSocketSession, _ open: OpenStream) {
+        let nothing: [UInt8] = []
+        session.ping(nothing.span)
+        send(session)
+        open.heartbeat.awaitsPong = true
+        open.heartbeat.pingedAt = loop.eventLoop.now
+        scheduleHeartbeat(open, after: min(loop.policy.pongTimeoutMilliseconds, loop.policy.pingIntervalMilliseconds))
+    }
+}
+
+extension WebSocketEvent {
+    var isPong: Bool {
+        if case .pong = self { true } else { false }
+    }
+}

@@ -1,0 +1,204 @@
+import LiveUpdates
+
+/// Subscribers of one account that are given the same: streams of one form, which share their bytes, or those with one
+/// filter that stand for themselves. It owns the slots of its members. Confined to the loop.
+final class AudienceGroup<Port: SubscriberPort> {
+    let account: Account
+    let form: StreamForm
+    /// Those that have everything so far.
+    fileprivate(set) var streams: [LiveStream<Port>] = []
+    /// Those that wait for their first event; only where the form is individual.
+    fileprivate(set) var polls: [Poll<Port>] = []
+    /// How many streams are behind, and will come back or go.
+    var behind = 0
+    var recent = RecentSlices()
+    /// The last event that passed the filter while the group stood.
+    var lastSequence: UInt64 = 0
+    /// Only of a group with a filter.
+    fileprivate var filter: FilterState?
+
+    /// What a filter costs.
+    fileprivate struct FilterState {
+        /// The indices in the lists of the entities, in the order of the filter's names.
+        var slots: [Int] = []
+        /// Which events of the batch at hand pass: their indices.
+        var passing: [Int] = []
+        /// The account's events until the last one that passed, or until the last beat.
+        var countAtCursor: UInt64 = 0
+    }
+
+    fileprivate init(_ account: Account, _ form: StreamForm) {
+        self.account = account
+        self.form = form
+    }
+
+    var isEmpty: Bool { streams.isEmpty && polls.isEmpty && behind == 0 }
+    /// Whether anybody is given slices, or will be.
+    var needsSlices: Bool { !streams.isEmpty || recent.isKept }
+
+    // MARK: Members, each O(1)
+
+    func add(_ stream: LiveStream<Port>) {
+        stream.slot = streams.count
+        streams.append(stream)
+    }
+
+    func add(_ poll: Poll<Port>) {
+        poll.slot = polls.count
+        polls.append(poll)
+    }
+
+    /// The last member takes the slot of the one that leaves.
+    func remove(_ stream: LiveStream<Port>) {
+        precondition(streams[stream.slot] === stream, "a stream's slot in its group is not its own")
+        let last = streams.removeLast()
+        guard last !== stream else { return }
+        streams[stream.slot] = last
+        last.slot = stream.slot
+    }
+
+    func remove(_ poll: Poll<Port>) {
+        precondition(polls[poll.slot] === poll, "a poll's slot in its group is not its own")
+        let last = polls.removeLast()
+        guard last !== poll else { return }
+        polls[poll.slot] = last
+        last.slot = poll.slot
+    }
+
+    // MARK: Handing out
+
+    /// From the last to the first: whoever leaves meanwhile is followed in its slot by one that had its turn.
+    func deliver(_ slice: [UInt8], now: UInt64) {
+        var index = streams.count
+        while index > 0 {
+            index -= 1
+            streams[index].deliver(slice, now: now)
+        }
+    }
+
+    /// To members that make their own of events.
+    func deliver(_ events: [LoggedEvent], now: UInt64) {
+        var index = streams.count
+        while index > 0 {
+            index -= 1
+            streams[index].events(events, now: now)
+        }
+        index = polls.count
+        while index > 0 {
+            index -= 1
+            polls[index].events(events, now: now)
+        }
+    }
+
+    func passedOver(at cursor: [UInt8], now: UInt64) {
+        var index = streams.count
+        while index > 0 {
+            index -= 1
+            streams[index].passedOver(at: cursor, now: now)
+        }
+    }
+}
+
+/// The subscribers of one account on one loop, in groups. Groups with a filter are found by an event's entity, so that many
+/// different filters cost an event what those cost that it passes.
+final class Audience<Port: SubscriberPort> {
+    /// At most one for each form; few.
+    private(set) var unfiltered: [AudienceGroup<Port>] = []
+    private var filters: Filters?
+
+    private final class Filters {
+        var groups: [StreamForm: AudienceGroup<Port>] = [:]
+        var byEntity: [BytewiseKey: [AudienceGroup<Port>]] = [:]
+        /// Groups that events of the batch at hand concern.
+        var matched: [AudienceGroup<Port>] = []
+        /// Events of the account since the first filter came.
+        var count: UInt64 = 0
+        var nextBeats: UInt64 = 0
+    }
+
+    var isEmpty: Bool { unfiltered.isEmpty && filters == nil }
+
+    /// The group of a form, made where it does not stand yet.
+    func group(_ account: Account, _ form: StreamForm) -> AudienceGroup<Port> {
+        guard let entities = form.entities else {
+            for group in unfiltered where group.form == form { return group }
+            let group = AudienceGroup<Port>(account, form)
+            unfiltered.append(group)
+            return group
+        }
+        let filters = filters ?? Filters()
+        self.filters = filters
+        if let group = filters.groups[form] { return group }
+        let group = AudienceGroup<Port>(account, form)
+        var state = AudienceGroup<Port>.FilterState(countAtCursor: filters.count)
+        for name in entities.names {
+            state.slots.append(filters.byEntity[name]?.count ?? 0)
+            filters.byEntity[name, default: []].append(group)
+        }
+        group.filter = state
+        filters.groups[form] = group
+        return group
+    }
+
+    /// Removes a group that has become empty. O(names of its filter).
+    func remove(_ group: AudienceGroup<Port>) {
+        guard let entities = group.form.entities else { return unfiltered.removeAll { $0 === group } }
+        guard let filters, let slots = group.filter?.slots else { return }
+        filters.groups[group.form] = nil
+        if filters.groups.isEmpty {
+            self.filters = nil
+            return
+        }
+        for (name, slot) in zip(entities.names, slots) {
+            guard let last = filters.byEntity[name]?.removeLast(), last !== group else {
+                if filters.byEntity[name]?.isEmpty == true { filters.byEntity[name] = nil }
+                continue
+            }
+            filters.byEntity[name]?[slot] = last
+            if let index = last.form.entities?.names.firstIndex(of: name) { last.filter?.slots[index] = slot }
+        }
+    }
+
+    // MARK: - A batch of events
+
+    /// The groups with a filter that some of the events pass, each with the indices of those.
+    func match(_ events: [LoggedEvent]) -> [(group: AudienceGroup<Port>, passing: [Int])] {
+        guard let filters else { return [] }
+        filters.count += UInt64(events.count)
+        for (index, event) in events.enumerated() {
+            for group in filters.byEntity[BytewiseKey(text: event.event.entity)] ?? [] {
+                if group.filter?.passing.isEmpty == true { filters.matched.append(group) }
+                group.filter?.passing.append(index)
+            }
+        }
+        let found = filters.matched.map { group in
+            let passing = group.filter?.passing ?? []
+            group.filter?.passing.removeAll(keepingCapacity: true)
+            group.filter?.countAtCursor = filters.count
+            return (group, passing)
+        }
+        filters.matched.removeAll(keepingCapacity: true)
+        return found
+    }
+
+    /// The groups that so many events passed by that their streams are due a cursor: never more than `limit` and a batch.
+    /// All groups are gone over once in `limit / 2` events.
+    func passedOver(_ limit: Int) -> [AudienceGroup<Port>] {
+        guard let filters, filters.count >= filters.nextBeats else { return [] }
+        let half = UInt64(max(1, limit / 2))
+        filters.nextBeats = filters.count + half
+        var found: [AudienceGroup<Port>] = []
+        for group in filters.groups.values where !group.form.isShared || group.form.needsCursors {
+            guard filters.count - (group.filter?.countAtCursor ?? 0) >= half else { continue }
+            group.filter?.countAtCursor = filters.count
+            found.append(group)
+        }
+        return found
+    }
+}
+
+@available(*, unavailable)
+extension AudienceGroup: Sendable {}
+
+@available(*, unavailable)
+extension Audience: Sendable {}

@@ -1,0 +1,147 @@
+import LiveUpdates
+
+/// Where a stream stands that is behind. Made when it falls behind or begins so, gone when it has caught up.
+final class CatchUp<Port: SubscriberPort> {
+    /// The group that it is to join. It stays while somebody is behind.
+    let group: AudienceGroup<Port>
+    /// Everything up to here was given, or is in what was asked for.
+    var position: StreamPosition
+    /// By then it has caught up, or the client is too slow; monotonic, in milliseconds.
+    let deadline: UInt64
+    /// A page was asked for and has not come.
+    var isReading = false
+    /// The page that was asked for is of a log that is gone.
+    var ignoresPage = false
+    /// To be told as soon as the socket takes it: the reason, with the cursor from which everything follows.
+    var resync: (why: ResyncReason, at: CursorText)?
+    /// `live` is due when all is caught up.
+    var owesLive: Bool
+
+    init(group: AudienceGroup<Port>, position: StreamPosition, deadline: UInt64, owesLive: Bool = false) {
+        self.group = group
+        self.position = position
+        self.deadline = deadline
+        self.owesLive = owesLive
+    }
+}
+
+/// The way of a stream from where it is behind to where it is live: slices that others have just been given, or pages of
+/// the log, each asked for when the one before has left. Nothing is queued for it meanwhile.
+extension LiveStream {
+    /// Events of one page: about as much as a socket's buffer takes.
+    static var eventsPerPage: Int { 256 }
+
+    /// What the stream asks ingest for at once. With `mode=changed` that there is something is all that is told.
+    var pageRequest: PageRequest {
+        PageRequest(
+            limit: changed == nil ? Self.eventsPerPage : 1, entities: form.entities, withCursors: form.needsCursors,
+            alwaysFresh: changed != nil)
+    }
+
+    func fallBehind(_ now: UInt64) {
+        guard case .live(let group) = state else { return }
+        fanOut.fallBehind(self, group, now: now)
+        let catchUp = CatchUp(
+            group: group, position: StreamPosition(sequence: fanOut.sequence),
+            deadline: now + fanOut.policy.maximumLagMilliseconds)
+        state = .behind(catchUp)
+        wishWake(at: catchUp.deadline)
+    }
+
+    /// Gives what comes next, if nothing that was written before waits for the socket.
+    func proceed(_ catchUp: CatchUp<Port>, _ now: UInt64) {
+        // Whatever is still on its way leaves first; the socket says when it has.
+        guard !catchUp.isReading, port.pendingBytes == 0 else { return }
+        if let resync = catchUp.resync { return beginAnew(resync.why, resync.at, catchUp, now) }
+        if catchUp.position.isLive, !catchUp.owesLive, !goesOnFromLog(catchUp, now) { return }
+        catchUp.isReading = true
+        port.read(account, ReadRequest(position: catchUp.position, page: pageRequest))
+    }
+
+    /// Whether what the group was given meanwhile does not suffice. Only for a stream that was a member before.
+    private func goesOnFromLog(_ catchUp: CatchUp<Port>, _ now: UInt64) -> Bool {
+        // What came since did not pass the filter: nothing is missed, however much of the log is gone.
+        if catchUp.group.lastSequence <= catchUp.position.sequence {
+            caughtUp(.none, catchUp, now)
+            return false
+        }
+        guard !standsAlone else { return true }
+        let limit = fanOut.policy.maximumPendingBytes
+        guard let recent = catchUp.group.recent.next(after: catchUp.position.sequence, limit: limit) else {
+            return true
+        }
+        for slice in recent.slices { write(slice, now) }
+        catchUp.position = StreamPosition(sequence: recent.sequence)
+        // More follows when these have left.
+        return false
+    }
+
+    /// A page has come.
+    func consume(_ page: PageAnswer, _ catchUp: CatchUp<Port>, _ now: UInt64) {
+        guard case .page(let events, let next, let isComplete) = page.answer else {
+            catchUp.resync = (.expired, page.fresh)
+            catchUp.position = StreamPosition(sequence: page.sequence)
+            changed?.drop()
+            return proceed(catchUp, now)
+        }
+        catchUp.position = next
+        if changed != nil {
+            // The cursor is of now, and so is the stream from here on.
+            if !events.isEmpty { signal(at: page.fresh.bytes, now) }
+            return caughtUp(page.fresh, catchUp, now)
+        }
+        let messages = fanOut.encoder.messages(aboveFloors(events), form)
+        if !messages.isEmpty { write(messages, now) }
+        if isComplete { caughtUp(page.fresh, catchUp, now) } else if messages.isEmpty { proceed(catchUp, now) }
+    }
+
+    /// Nothing is missing any more. `fresh` is the account's cursor of now, where `live` is owed.
+    private func caughtUp(_ fresh: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
+        goLive()
+        fanOut.endBehind(catchUp.group)
+        if let at = changed?.pending { signal(at: at, now) }
+        if catchUp.owesLive { sayLive(at: fresh, now) } else { sayState(now) }
+    }
+
+    // MARK: - Resync
+
+    /// The node's logs begin anew; `at` is the account's fresh cursor.
+    func reset(_ why: ResyncReason, _ at: CursorText, _ now: UInt64) {
+        if case .live = state, port.pendingBytes > 0 { fallBehind(now) }
+        switch state {
+        case .joining, .ended: return
+        case .live:
+            changed?.drop()
+            resetLive(why, at, now)
+        case .behind(let catchUp):
+            changed?.drop()
+            floors = []
+            catchUp.ignoresPage = catchUp.isReading
+            // Not where the fan-out stands by now: what came after the reset has not been given.
+            catchUp.position = StreamPosition(sequence: fanOut.resetSequence)
+            catchUp.resync = (why, at)
+            proceed(catchUp, now)
+        }
+    }
+
+    private func resetLive(_ why: ResyncReason, _ at: CursorText, _ now: UInt64) {
+        guard hasControls else { return close("positions have lost their meaning") }
+        sayResync(why, at: at, now)
+        sayLive(at: at, now)
+        guard !floors.isEmpty, case .live(let group) = state else { return }
+        floors = []
+        fanOut.leave(self, group)
+        goLive()
+    }
+
+    /// What is missed cannot be given. The stream goes on behind, at the position of the cursor that is told.
+    private func beginAnew(_ why: ResyncReason, _ at: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
+        guard hasControls else { return close("what it missed is no longer in the log") }
+        catchUp.resync = nil
+        catchUp.owesLive = true
+        sayResync(why, at: at, now)
+    }
+}
+
+@available(*, unavailable)
+extension CatchUp: Sendable {}

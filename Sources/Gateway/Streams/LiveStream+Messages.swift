@@ -1,0 +1,83 @@
+import LiveUpdates
+import WebSocket
+
+/// What a stream says besides events: for those who asked for cursors, and for `mode=changed`.
+extension LiveStream {
+    private func control(_ message: ControlMessage) -> [UInt8] { fanOut.encoder.control(message, form.carrier) }
+
+    /// Replay is over. Whoever comes while the source is stalled is told so here.
+    func sayLive(at cursor: CursorText, _ now: UInt64) {
+        guard hasControls else { return }
+        // `live` says that all before its cursor has been told: a signal that is owed comes first, and brings the cursor.
+        if changed?.pending != nil {
+            changed?.owesLive = true
+            return
+        }
+        write(control(.live(at: cursor.bytes)), now)
+        toldStalled = false
+        sayState(now)
+    }
+
+    func sayResync(_ why: ResyncReason, at cursor: CursorText, _ now: UInt64) {
+        fanOut.resyncs[why, default: 0] += 1
+        guard hasControls else { return }
+        write(control(.resync(why, at: cursor.bytes)), now)
+    }
+
+    /// Tells the state of the source where the client knows another one. Behind, it is told once that is over.
+    func sayState(_ now: UInt64) {
+        guard fanOut.isStalled != toldStalled, hasControls, isLive, changed?.owesLive != true else { return }
+        guard let state = fanOut.sourceState else { return }
+        toldStalled = fanOut.isStalled
+        writeWithoutCursor(control(.source(state)), now)
+    }
+
+    /// Nothing new. Not while a signal is owed: the beat's cursor would be behind what it stands for.
+    func sayBeat(at cursor: [UInt8], _ now: UInt64) {
+        guard hasControls, isLive, changed?.pending == nil else { return }
+        write(control(.beat(at: cursor)), now)
+    }
+
+    /// A close follows.
+    func sayBye(_ code: CloseCode, _ retryMilliseconds: Int?) {
+        guard hasControls else { return }
+        port.write(control(.bye(code: code.rawValue, why: code.reason(), retryMilliseconds: retryMilliseconds)))
+    }
+
+    // MARK: - mode=changed
+
+    /// Says that something has changed: at once, or at the end of the interval since it was said last.
+    func signal(at cursor: [UInt8], _ now: UInt64) {
+        guard let changed else { return }
+        let due = changed.due(fanOut.policy.changedIntervalMilliseconds)
+        guard due <= now else {
+            changed.pending = cursor
+            return wishWake(at: due)
+        }
+        changed.lastAt = now
+        changed.pending = nil
+        write(control(.changed(at: cursor)), now)
+        guard changed.owesLive else { return }
+        changed.owesLive = false
+        sayLive(at: CursorText(bytes: cursor), now)
+    }
+}
+
+/// What `mode=changed` remembers between two messages.
+final class ChangedSignal {
+    /// When the last one was sent; nil before.
+    var lastAt: UInt64?
+    /// The newest cursor that has not been sent. Nothing with a cursor behind it may be sent before.
+    var pending: [UInt8]?
+    /// `live` waits for the pending signal.
+    var owesLive = false
+
+    /// From when on the next one may be sent.
+    func due(_ intervalMilliseconds: UInt64) -> UInt64 { lastAt.map { $0 + intervalMilliseconds } ?? 0 }
+
+    /// A resync stands for what was owed.
+    func drop() {
+        pending = nil
+        owesLive = false
+    }
+}

@@ -1,0 +1,273 @@
+import LiveUpdates
+import WebSocket
+
+/// The account's changes on their way to one client: what it has been given, and what it is owed.
+///
+///     joining ──► behind ──caught up──► live ──socket blocked──► behind ──…──► ended
+///        └───────────────────────────────┘ ▲                        │
+///                                           └── resync ◄─log is gone┘
+///
+/// Live, it costs a slot in its group. Behind, nothing is queued for it: it reads on when the socket drains
+/// (``CatchUp``). It does no I/O and has no clock: inputs are calls, each with `now` (monotonic, in milliseconds), and
+/// what it wants done goes to its port. Confined to its loop.
+final class LiveStream<Port: SubscriberPort> {
+    enum State {
+        /// Waits for ingest to say from when on it gets events.
+        case joining
+        case live(AudienceGroup<Port>)
+        case behind(CatchUp<Port>)
+        /// Nothing is written any more.
+        case ended
+    }
+
+    let account: Account
+    let form: StreamForm
+    /// Whether control messages are sent, and the account's events have to carry cursors for the sake of this stream.
+    let hasControls: Bool
+    /// After so long without a message the client wants a beat; 0: it did not ask.
+    private let beatMilliseconds: UInt32
+    let port: Port
+    let fanOut: LoopFanOut<Port>
+
+    var state = State.joining
+    /// The index in its group, which owns the number.
+    var slot = 0
+    /// What `mode=changed` remembers; nil for streams of events.
+    var changed: ChangedSignal?
+    /// Left out of what comes: what the client has had from a node that was ahead of this one.
+    var floors: [PartitionFloor] = []
+    /// When the client was last given what puts a beat off.
+    private(set) var lastMessageAt: UInt64 = 0
+    /// The earliest moment at which a call of ``wake(now:)`` is to come; `.max`: none.
+    private var wakesAt = UInt64.max
+    /// Of those that the fan-out counts: the reset that this stream was last told of.
+    private var resetsSeen: UInt32 = 0
+    private var awaitsFresh = false
+    /// The state of the source that the client was told last.
+    var toldStalled = false
+
+    init(_ parameters: LiveParameters, form: StreamForm, account: Account, port: Port, fanOut: LoopFanOut<Port>) {
+        self.account = account
+        self.form = form
+        self.port = port
+        self.fanOut = fanOut
+        hasControls = parameters.wantsCursors
+        beatMilliseconds = UInt32(parameters.beatSeconds ?? 0) * 1000
+        if parameters.isChangedMode { changed = ChangedSignal() }
+    }
+
+    /// Asks ingest to join, after the client's cursor or from now on. Once.
+    func begin(since: [UInt8]?) {
+        port.subscribe(account, JoinRequest(since: since, withCursors: hasControls, page: pageRequest))
+    }
+
+    /// Takes the stream out of everything, whatever state it is in. Once or more often.
+    func end() {
+        switch state {
+        case .ended: return
+        case .joining: break
+        case .live(let group): fanOut.leave(self, group)
+        case .behind(let catchUp): fanOut.endBehind(catchUp.group)
+        }
+        state = .ended
+        port.unsubscribe(account, withCursors: hasControls)
+    }
+
+    var isLive: Bool { if case .live = state { true } else { false } }
+
+    // MARK: - Inputs
+
+    /// Ingest has answered: everything of the account from here on comes to this loop.
+    func joined(_ answer: JoinAnswer, now: UInt64) {
+        guard case .joining = state else { return }
+        resetsSeen = fanOut.resets
+        port.streamBegins()
+        lastMessageAt = now
+        switch answer.outcome {
+        case .now:
+            goLive()
+            sayLive(at: answer.fresh, now)
+        case .refused(let why):
+            goLive()
+            sayResync(why, at: answer.fresh, now)
+            sayLive(at: answer.fresh, now)
+        case .resumed(let page, let floors):
+            self.floors = floors
+            let catchUp = CatchUp(
+                group: fanOut.beginBehind(account, groupForm), position: StreamPosition(sequence: answer.sequence),
+                deadline: now + fanOut.policy.maximumLagMilliseconds, owesLive: true)
+            state = .behind(catchUp)
+            wishWake(at: catchUp.deadline)
+            consume(page, catchUp, now)
+        }
+        wishBeat()
+    }
+
+    /// A slice that all streams of the group share.
+    func deliver(_ slice: [UInt8], now: UInt64) {
+        if resetsSeen != fanOut.resets { settle(now: now) }
+        guard case .live = state else { return }
+        write(slice, now)
+        // Within one tick nothing has blocked yet.
+        if port.pendingBytes > fanOut.policy.maximumPendingBytes { fallBehind(now) }
+    }
+
+    /// Events that pass the filter, for a stream that stands for itself.
+    func events(_ events: [LoggedEvent], now: UInt64) {
+        settle(now: now)
+        guard isLive else { return }
+        if changed != nil {
+            if let last = aboveFloors(events).last { signal(at: last.at, now) }
+            return
+        }
+        let messages = fanOut.encoder.messages(aboveFloors(events), form)
+        if !messages.isEmpty { deliver(messages, now: now) }
+        guard floors.isEmpty, case .live(let group) = state else { return }
+        fanOut.leave(self, group)
+        goLive()
+    }
+
+    /// Many events were left out for this stream: `at` is behind all of them.
+    func passedOver(at cursor: [UInt8], now: UInt64) {
+        settle(now: now)
+        sayBeat(at: cursor, now)
+    }
+
+    /// What was asked for while behind has come.
+    func page(_ page: PageAnswer, now: UInt64) {
+        settle(now: now)
+        guard case .behind(let catchUp) = state, catchUp.isReading else { return }
+        catchUp.isReading = false
+        if catchUp.ignoresPage {
+            catchUp.ignoresPage = false
+            return proceed(catchUp, now)
+        }
+        consume(page, catchUp, now)
+    }
+
+    /// The cursor for a beat. What came before it has been written, since it came the same way.
+    func fresh(_ cursor: CursorText, now: UInt64) {
+        settle(now: now)
+        awaitsFresh = false
+        sayBeat(at: cursor.bytes, now)
+        wishBeat()
+    }
+
+    /// The kernel has not taken everything of this tick.
+    func blocked(now: UInt64) {
+        settle(now: now)
+        fallBehind(now)
+    }
+
+    /// Everything that was written has left.
+    func drained(now: UInt64) {
+        // Nearly every call ends here: a stream that is live waits for nothing.
+        guard case .behind = state else { return }
+        settle(now: now)
+        if case .behind(let catchUp) = state { proceed(catchUp, now) }
+    }
+
+    /// The moment has come that was wished for, or a later one; an earlier wish may have lost its reason.
+    func wake(now: UInt64) {
+        wakesAt = .max
+        settle(now: now)
+        switch state {
+        case .joining, .ended: return
+        case .behind(let catchUp):
+            if now >= catchUp.deadline { return close("behind for longer than max_lag") }
+            wishWake(at: catchUp.deadline)
+        case .live:
+            if let due = changed?.due(fanOut.policy.changedIntervalMilliseconds), let cursor = changed?.pending {
+                if due <= now { signal(at: cursor, now) } else { wishWake(at: due) }
+            }
+            guard hasControls, !awaitsFresh else { return }
+            // A cursor behind a signal that is still owed would hide it; the signal brings a cursor itself.
+            if changed?.pending == nil, now >= lastMessageAt + quietMilliseconds {
+                awaitsFresh = true
+                return port.askFreshCursor(account)
+            }
+        }
+        wishBeat(notBefore: now)
+    }
+
+    /// Follows what concerns all streams of the loop: a reset of the logs, the state of the source.
+    ///
+    /// The loop calls this for all of them in slices; each input does first, so that no event and no cursor from behind a
+    /// reset reaches a client that was not told of it.
+    func settle(now: UInt64) {
+        if resetsSeen != fanOut.resets {
+            resetsSeen = fanOut.resets
+            if let (why, at) = fanOut.resetCursor(account) { reset(why, at, now) }
+        }
+        sayState(now)
+    }
+
+    // MARK: - Live
+
+    /// Whether it cannot be given what all streams of its form share.
+    var standsAlone: Bool { changed != nil || !floors.isEmpty }
+
+    var groupForm: StreamForm { standsAlone ? StreamForm(individual: form.entities) : form }
+
+    func goLive() {
+        state = .live(fanOut.join(self, account, groupForm))
+    }
+
+    /// What of the events the client has not had.
+    func aboveFloors(_ events: [LoggedEvent]) -> [LoggedEvent] {
+        guard !floors.isEmpty else { return events }
+        let fresh = events.filter { event in !floors.contains { $0.isAbove(event) } }
+        floors.removeAll { floor in events.contains { $0.partition == floor.partition && !floor.isAbove($0) } }
+        return fresh
+    }
+
+    /// The client is behind and cannot be given what it misses: only the close is written any more.
+    func close(_ why: StaticString) {
+        // The close of an event stream is this message.
+        if form.carrier == .eventStream { sayBye(.tooSlow, nil) }
+        end()
+        port.streamEnds(.tooSlow, why)
+    }
+
+    // MARK: - Writing, and the time
+
+    func write(_ bytes: [UInt8], _ now: UInt64) {
+        lastMessageAt = now
+        port.write(bytes)
+    }
+
+    /// Writes what carries no cursor: only a client that asked for beats counts it as a message.
+    func writeWithoutCursor(_ bytes: [UInt8], _ now: UInt64) {
+        if beatMilliseconds > 0 { lastMessageAt = now }
+        port.write(bytes)
+    }
+
+    /// Asks to be called at `time`, unless an earlier call is on its way.
+    func wishWake(at time: UInt64) {
+        guard time < wakesAt else { return }
+        wakesAt = time
+        port.wake(at: time)
+    }
+
+    private var quietMilliseconds: UInt64 {
+        let quiet = fanOut.policy.quietMilliseconds
+        return beatMilliseconds == 0 ? quiet : min(quiet, UInt64(beatMilliseconds))
+    }
+
+    /// Messages do not move the wish: they are many and beats are few.
+    private func wishBeat(notBefore now: UInt64 = 0) {
+        guard hasControls, !awaitsFresh else { return }
+        let quiet = quietMilliseconds
+        // Behind, or with a signal owed, a beat that was due is due again after the same time.
+        let due = lastMessageAt + quiet
+        wishWake(at: due > now ? due : now + quiet)
+    }
+}
+
+@available(*, unavailable)
+extension LiveStream: Sendable {}
+
+extension PartitionFloor {
+    /// Whether the event was delivered by a node that was ahead.
+    func isAbove(_ event: LoggedEvent) -> Bool { partition == event.partition && event.offset < offset }
+}

@@ -1,0 +1,219 @@
+import LiveUpdates
+
+/// From an account's events to the subscribers of one loop.
+///
+/// Messages of one account and one form are encoded once a wake and shared; a subscriber gets a reference to them.
+/// Confined to its loop.
+final class LoopFanOut<Port: SubscriberPort> {
+    typealias Group = AudienceGroup<Port>
+
+    /// Bytes of recent slices on this loop, all forms together; over it those who are behind go on from the log.
+    private static var maximumRecentBytes: Int { 32 * 1_048_576 }
+
+    let policy: StreamPolicy
+    /// All events up to here that concern this loop have been handed out, or are told to those who are behind.
+    private(set) var sequence: UInt64 = 0
+    let encoder = FormEncoder()
+    /// Nil until something was told of it.
+    var sourceState: SourceState? {
+        didSet { isStalled = sourceState?.isStalled ?? false }
+    }
+    private(set) var isStalled = false
+
+    /// Counts the resets of the logs. A subscriber that has seen fewer is told of the last one first of all.
+    private(set) var resets: UInt32 = 0
+    private(set) var resetSequence: UInt64 = 0
+    private var resetReason = ResyncReason.epoch
+    private var resetCursors: [Account: CursorText] = [:]
+
+    /// Streams that were told to begin anew, by reason.
+    var resyncs: [ResyncReason: UInt64] = [:]
+    private var audiences: [Account: Audience<Port>] = [:]
+    private var recentBytes = 0
+    /// The last answer that was made of events at hand: all polls that wait for the same are given the same.
+    private var lastBody: (group: ObjectIdentifier, sequence: UInt64, limit: Int, body: [UInt8])?
+
+    init(policy: StreamPolicy) {
+        self.policy = policy
+    }
+
+    /// What ingest has just said holds everything up to `sequence`.
+    func advance(to sequence: UInt64) {
+        if sequence > self.sequence { self.sequence = sequence }
+    }
+
+    // MARK: - Who gets what
+
+    /// From now on the stream is given what comes, with all others of its form.
+    func join(_ stream: LiveStream<Port>, _ account: Account, _ form: StreamForm) -> Group {
+        let group = audience(account).group(account, form)
+        group.add(stream)
+        return group
+    }
+
+    func join(_ poll: Poll<Port>, _ account: Account, _ form: StreamForm) -> Group {
+        let group = audience(account).group(account, form)
+        group.add(poll)
+        return group
+    }
+
+    func leave(_ stream: LiveStream<Port>, _ group: Group) {
+        group.remove(stream)
+        tidy(group)
+    }
+
+    func leave(_ poll: Poll<Port>, _ group: Group) {
+        group.remove(poll)
+        tidy(group)
+    }
+
+    /// The stream has been given all up to ``sequence``, and takes no more for now. Its group stays until
+    /// ``endBehind(_:)``.
+    func fallBehind(_ stream: LiveStream<Port>, _ group: Group, now: UInt64) {
+        group.remove(stream)
+        group.behind += 1
+        if group.form.isShared { group.recent.keep(after: sequence, now: now) }
+    }
+
+    /// A stream that begins behind: it is given what it missed before it joins.
+    func beginBehind(_ account: Account, _ form: StreamForm) -> Group {
+        let group = audience(account).group(account, form)
+        group.behind += 1
+        return group
+    }
+
+    /// It has caught up, or it goes.
+    func endBehind(_ group: Group) {
+        precondition(group.behind > 0, "a stream caught up that had not been behind")
+        group.behind -= 1
+        if group.behind == 0 { dropRecent(of: group) }
+        tidy(group)
+    }
+
+    private func audience(_ account: Account) -> Audience<Port> {
+        if let audience = audiences[account] { return audience }
+        let audience = Audience<Port>()
+        audiences[account] = audience
+        return audience
+    }
+
+    private func tidy(_ group: Group) {
+        guard group.isEmpty, let audience = audiences[group.account] else { return }
+        audience.remove(group)
+        if audience.isEmpty { audiences[group.account] = nil }
+    }
+
+    // MARK: - Handing out
+
+    /// Hands `batch` to everybody whom it concerns; returns the number of messages handed out.
+    ///
+    /// `sequence` is the last one in the batch; `now` is monotonic, in milliseconds.
+    func deliver(_ batch: [AccountEvents], sequence: UInt64, now: UInt64) -> Int {
+        advance(to: sequence)
+        var deliveries = 0
+        for part in batch {
+            // Everybody may have left since ingest looked.
+            guard let audience = audiences[part.account], let last = part.events.last else { continue }
+            let events = part.events
+            let matches = audience.match(events)
+            let unfiltered = audience.unfiltered
+            encoder.begin(events)
+            // Whoever stands alone may join a group that shares meanwhile; that one must have had its turn.
+            for group in unfiltered where group.form.isShared {
+                group.lastSequence = last.sequence
+                guard group.needsSlices else { continue }
+                deliveries += events.count * share(encoder.all(group.form), events[0].sequence, group, now)
+            }
+            for (group, passing) in matches where group.form.isShared {
+                group.lastSequence = events[passing[passing.count - 1]].sequence
+                guard group.needsSlices else { continue }
+                let first = events[passing[0]].sequence
+                deliveries += passing.count * share(encoder.some(passing, group.form), first, group, now)
+            }
+            for group in unfiltered where !group.form.isShared { deliveries += hand(events, group, now) }
+            for (group, passing) in matches where !group.form.isShared {
+                let all = passing.count == events.count
+                deliveries += hand(all ? events : passing.map { events[$0] }, group, now)
+            }
+            giveCursor(last, to: audience.passedOver(policy.maximumPassedOver), now)
+        }
+        return deliveries
+    }
+
+    /// Hands a slice to a group; returns to how many streams. `first` is the sequence of its first event.
+    private func share(_ slice: [UInt8], _ first: UInt64, _ group: Group, _ now: UInt64) -> Int {
+        if group.recent.isKept {
+            recentBytes -= group.recent.bytes
+            group.recent.append(slice, first: first, sequence: sequence, now: now)
+            recentBytes += group.recent.bytes
+            if recentBytes > Self.maximumRecentBytes { dropRecent(of: group) }
+        }
+        let count = group.streams.count
+        group.deliver(slice, now: now)
+        return count
+    }
+
+    private func hand(_ events: [LoggedEvent], _ group: Group, _ now: UInt64) -> Int {
+        group.lastSequence = events[events.count - 1].sequence
+        let count = group.streams.count + group.polls.count
+        group.deliver(events, now: now)
+        return count * events.count
+    }
+
+    /// Gives groups whose filter left out many events the cursor of the last one, so that what does not concern a client
+    /// does not let its cursor expire.
+    private func giveCursor(_ last: LoggedEvent, to groups: [Group], _ now: UInt64) {
+        guard !last.at.isEmpty else { return }
+        for group in groups {
+            if group.form.isShared {
+                _ = share(encoder.control(.beat(at: last.at), group.form.carrier), last.sequence, group, now)
+            } else {
+                group.passedOver(at: last.at, now: now)
+            }
+        }
+    }
+
+    private func dropRecent(of group: Group) {
+        recentBytes -= group.recent.bytes
+        group.recent.drop()
+    }
+
+    /// The body that answers the polls of a group, encoded once for all with the same limit.
+    func syncBody(_ events: [LoggedEvent], limit: Int, of group: Group) -> [UInt8] {
+        let id = ObjectIdentifier(group)
+        let last = events[events.count - 1].sequence
+        if let known = lastBody, known.group == id, known.sequence == last, known.limit == limit { return known.body }
+        let body = SyncPage.body(events, limit: limit)
+        lastBody = (id, last, limit, body)
+        return body
+    }
+
+    // MARK: - Reset
+
+    /// Ingest's logs begin anew. Who follows an account of `cursors` is told so before anything else: by the loop, which
+    /// goes over all in slices, or by what concerns it first.
+    func reset(_ why: ResyncReason, sequence: UInt64, cursors: [Account: CursorText]) {
+        advance(to: sequence)
+        resets &+= 1
+        resetSequence = sequence
+        resetReason = why
+        resetCursors = cursors
+    }
+
+    /// What a subscriber is told of the last reset: why, and the account's cursor of that moment.
+    func resetCursor(_ account: Account) -> (ResyncReason, CursorText)? {
+        resetCursors[account].map { (resetReason, $0) }
+    }
+
+    /// Everybody was told of the reset.
+    func forgetResetCursors() { resetCursors = [:] }
+}
+
+@available(*, unavailable)
+extension LoopFanOut: Sendable {}
+
+extension SourceState {
+    var isStalled: Bool {
+        if case .stalled = self { true } else { false }
+    }
+}

@@ -1,0 +1,175 @@
+import LiveUpdates
+
+/// One request to `/sync/v1`, from its admission to its answer: a page at once, or the first event that comes.
+///
+/// While it waits it costs a slot in its group, and nothing that does not concern it can end the wait: it is answered from
+/// the events that the loop was given, and the log is not read again. It does no I/O; see ``LiveStream``.
+final class Poll<Port: SubscriberPort> {
+    enum State {
+        /// Waits for ingest's answer, which mostly holds the page.
+        case joining
+        /// A page has not filled the answer, and another one was asked for.
+        case reading
+        /// Nothing yet; the first event that passes the filter is the answer.
+        case waiting(AudienceGroup<Port>)
+        /// Answered, or gone.
+        case ended
+    }
+
+    let account: Account
+    private let parameters: SyncParameters
+    /// How long it may wait, the life of the token included; in milliseconds.
+    private let patience: UInt64
+    private let port: Port
+    private let fanOut: LoopFanOut<Port>
+
+    private(set) var state = State.joining
+    /// The index in its group, which owns the number.
+    var slot = 0
+    private var resetsSeen: UInt32 = 0
+    private var events: [LoggedEvent] = []
+    private var floors: [PartitionFloor] = []
+
+    init(_ parameters: SyncParameters, patience: UInt64, account: Account, port: Port, fanOut: LoopFanOut<Port>) {
+        self.parameters = parameters
+        self.patience = patience
+        self.account = account
+        self.port = port
+        self.fanOut = fanOut
+    }
+
+    /// Asks ingest to join after the client's cursor. Once.
+    func begin() {
+        port.subscribe(
+            account,
+            JoinRequest(since: parameters.since, withCursors: waits, page: pageRequest(limit: parameters.limit)))
+    }
+
+    /// Takes the poll out of everything. Once or more often.
+    func end() {
+        switch state {
+        case .ended: return
+        case .joining, .reading: break
+        case .waiting(let group): fanOut.leave(self, group)
+        }
+        state = .ended
+        port.unsubscribe(account, withCursors: waits)
+    }
+
+    /// Whether live events may become its answer.
+    private var waits: Bool { patience > 0 && parameters.since != nil }
+
+    private func pageRequest(limit: Int) -> PageRequest {
+        PageRequest(limit: limit, entities: parameters.entities, withCursors: true)
+    }
+
+    // MARK: - Inputs
+
+    func joined(_ answer: JoinAnswer, now: UInt64) {
+        guard case .joining = state else { return }
+        resetsSeen = fanOut.resets
+        switch answer.outcome {
+        case .refused(let why): refuse(why, answer.fresh)
+        case .now: reply(at: answer.fresh.bytes, more: false)
+        case .resumed(let page, let floors):
+            self.floors = floors
+            consume(page, now)
+        }
+    }
+
+    func page(_ page: PageAnswer, now: UInt64) {
+        settle()
+        if case .reading = state { consume(page, now) }
+    }
+
+    private func consume(_ page: PageAnswer, _ now: UInt64) {
+        guard case .page(let found, let position, let isComplete) = page.answer else {
+            return refuse(.expired, page.fresh)
+        }
+        events += found
+        if isComplete {
+            if events.isEmpty, waits { return wait(now) }
+            return reply(at: page.fresh.bytes, more: false)
+        }
+        if events.count >= parameters.limit, let last = events.last { return reply(at: last.at, more: true) }
+        // An answer is short of its limit only when there is no more.
+        state = .reading
+        let request = pageRequest(limit: parameters.limit - events.count)
+        port.read(account, ReadRequest(position: position, page: request))
+    }
+
+    private func wait(_ now: UInt64) {
+        state = .waiting(fanOut.join(self, account, StreamForm(individual: parameters.entities)))
+        let (time, overflow) = now.addingReportingOverflow(patience)
+        port.wake(at: overflow ? .max : time)
+    }
+
+    /// Events that pass the filter: the answer.
+    func events(_ came: [LoggedEvent], now: UInt64) {
+        settle()
+        guard case .waiting(let group) = state else { return }
+        let limit = parameters.limit
+        if floors.isEmpty {
+            let body = fanOut.syncBody(came, limit: limit, of: group)
+            end()
+            return port.pollEnds(answer: body)
+        }
+        let fresh = came.filter { event in !floors.contains { $0.isAbove(event) } }
+        guard !fresh.isEmpty else { return }
+        end()
+        port.pollEnds(answer: SyncPage.body(fresh, limit: limit))
+    }
+
+    /// The client has waited as long as it wanted to. It still gets an event that comes before the cursor.
+    func wake() {
+        settle()
+        if case .waiting = state { port.askFreshCursor(account) }
+    }
+
+    /// The time is up; what came before the cursor would have been its answer.
+    func fresh(_ cursor: CursorText) {
+        settle()
+        if case .waiting = state { reply(at: cursor.bytes, more: false) }
+    }
+
+    /// Follows a reset of the logs; see ``LiveStream/settle(now:)``.
+    func settle() {
+        guard resetsSeen != fanOut.resets else { return }
+        switch state {
+        case .joining, .ended: return
+        case .reading, .waiting:
+            resetsSeen = fanOut.resets
+            if let (why, at) = fanOut.resetCursor(account) { refuse(why, at) }
+        }
+    }
+
+    // MARK: - The answer
+
+    private func reply(at cursor: [UInt8], more: Bool) {
+        var page = SyncPage()
+        for event in events { page.append(event.event, at: event.at, ts: event.timestamp) }
+        end()
+        port.pollEnds(answer: page.finished(at: cursor, more: more))
+    }
+
+    private func refuse(_ why: ResyncReason, _ fresh: CursorText) {
+        end()
+        port.pollEnds(refused: why, fresh: fresh)
+    }
+}
+
+@available(*, unavailable)
+extension Poll: Sendable {}
+
+extension SyncPage {
+    /// The answer to a poll that waited: events as they came, each with its cursor, at most `limit` of them.
+    static func body(_ events: [LoggedEvent], limit: Int) -> [UInt8] {
+        var page = SyncPage()
+        var last: [UInt8] = []
+        for event in events.prefix(limit) {
+            page.append(event.event, at: event.at, ts: event.timestamp)
+            last = event.at
+        }
+        return page.finished(at: last, more: events.count > limit)
+    }
+}
