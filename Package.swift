@@ -78,7 +78,11 @@ let package = Package(
         core("HTTP"),
         core("WebSocket", "CZlib"),
         // With optimisation in every build: its tests go through 100,000 histories, in half a minute without and 5 s with it.
-        .target(name: "LiveUpdates", dependencies: ["CSimdJSON"], swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        .target(
+            name: "LiveUpdates", dependencies: ["CSimdJSON", "KafkaLogs"],
+            swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        // What is known of the logs that are read; optimised for the same histories.
+        .target(name: "KafkaLogs", swiftSettings: strict + [.unsafeFlags(["-O"])]),
 
         // The machine: sockets, TLS, Kafka, logs, command lines.
         core("Reactor", "CLinux"),
@@ -120,10 +124,16 @@ let package = Package(
         // What tests of several targets need; with optimisation, for those that draw millions of numbers.
         .target(
             name: "TestHarness", path: "Tests/Harness/Swift", swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        // A Kafka cluster as a value: what it answers is scripted.
+        .target(
+            name: "ScriptedBroker", dependencies: ["KafkaLogs"], path: "Tests/ScriptedBroker",
+            swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        tests("KafkaLogsTests", "KafkaLogs", "ScriptedBroker"),
         tests("HTTPTests", "HTTP", "TestHarness"),
         tests("WebSocketTests", "WebSocket", "CZlib", "TestHarness"),
         .testTarget(
-            name: "LiveUpdatesTests", dependencies: ["LiveUpdates", "TestHarness"], exclude: ["Records"],
+            name: "LiveUpdatesTests", dependencies: ["LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness"],
+            exclude: ["Records"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("ReactorTests", "Reactor", "CLinux", "TestHarness"),
         tests("TLSTests", "TLS", "Transport", "Reactor", "TestHarness"),

@@ -7,7 +7,8 @@ struct ImportTests {
     static let allowed: [String: Set<String>] = [
         "HTTP": [],
         "WebSocket": ["CZlib"],
-        "LiveUpdates": ["CSimdJSON"],
+        "KafkaLogs": [],
+        "LiveUpdates": ["CSimdJSON", "KafkaLogs"],
         "Reactor": ["CLinux", "Glibc", "Dispatch", "Synchronization"],
         "TLS": ["COpenSSL", "Glibc", "Synchronization"],
         "Transport": ["Reactor", "TLS"],

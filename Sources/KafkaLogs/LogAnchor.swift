@@ -1,0 +1,70 @@
+/// What is remembered of a record, to know it again.
+package struct RecordMark: Sendable, Equatable {
+    package var offset: Int64
+    /// As Kafka has it; −1 if it has none.
+    package var timestamp: Int64
+    /// Of key and value.
+    package var check: UInt64
+
+    package init(offset: Int64, timestamp: Int64, check: UInt64) {
+        self.offset = offset
+        self.timestamp = timestamp
+        self.check = check
+    }
+
+    /// Whether the record stands where it was read, or may have been removed from there; nil where that is open yet.
+    func isKept(_ found: RecordAnswer, end: Int64) -> Bool? {
+        if case .record(let mark) = found, mark.offset == offset { return mark == self }
+        // Compaction and retention leave nothing behind to compare with.
+        return found != .silent && end > offset ? true : nil
+    }
+}
+
+/// What was read of a log, at one moment: of constant size.
+struct LogAnchor: Sendable, Equatable {
+    struct Witness: Sendable, Equatable {
+        var timestamp: Int64
+        /// Of the first record that was read with this time stamp.
+        var offset: Int64
+    }
+
+    /// Everything below was read, or left out by the broker (aborted, compacted).
+    var next: Int64
+    /// The newest time stamp of all that was read, in the future or not.
+    var newest: Witness?
+    /// The record that was read first since reading began.
+    var first: RecordMark?
+    /// The record that was read last: compaction keeps it longer than any other.
+    var last: RecordMark?
+    /// The broker that it came from.
+    private var broker: Int32?
+    /// The record that was read last before those of another broker, until that one was found to have it too. Should the
+    /// next change come before, only the first is compared.
+    var handover: RecordMark?
+
+    init(next: Int64, newest: Witness? = nil, last: RecordMark? = nil) {
+        self.next = next
+        self.newest = newest
+        self.last = last
+    }
+
+    /// Notes which broker a record comes from, before it is the last one.
+    mutating func note(broker: Int32) {
+        if let before = self.broker, before != broker, handover == nil { handover = last }
+        self.broker = broker
+    }
+
+    /// Notes the time stamp of a record.
+    mutating func note(timestamp: Int64, at offset: Int64) {
+        guard timestamp >= 0 else { return }
+        if let newest, newest.timestamp >= timestamp { return }
+        newest = Witness(timestamp: timestamp, offset: offset)
+    }
+
+    /// The record with the newest time stamp is gone: the one that was read last replaces it.
+    mutating func replaceWitness(_ offset: Int64) {
+        guard newest?.offset == offset else { return }
+        newest = nil
+        if let last { note(timestamp: last.timestamp, at: last.offset) }
+    }
+}

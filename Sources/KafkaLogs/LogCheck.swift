@@ -1,0 +1,92 @@
+/// Whether the log of one partition is still the one that was read, by what its leader answers. No I/O, no clock.
+///
+/// Its end must not fall below our position. Whether another log has grown to that length, the topic's id decides; where
+/// there is none, `RecreationInference`.
+///
+/// What is asked about was read before the check that held last, never after: of a recreated log something may have been
+/// read already, and such records would prove it to be itself.
+struct LogCheck: Sendable {
+    enum Verdict: Equatable {
+        case holds
+        /// To be settled by reading the record `held.last`.
+        case suspicious
+        /// Another log, or one that was cut back.
+        case broken
+        /// Nothing is known.
+        case open
+    }
+
+    /// What the leader answered.
+    struct Answers: Sendable, Equatable {
+        var end: Int64
+        var floor: OffsetAnswer?
+        var witness: OffsetAnswer?
+    }
+
+    /// What had been read when the log was proved last.
+    private(set) var held: LogAnchor
+    private var inference: RecreationInference
+    /// Refreshes in a row at which the log ended below our position.
+    private var shortRefreshes = 0
+
+    init(start: Int64, windowStart: Int64?) {
+        held = LogAnchor(next: start)
+        inference = RecreationInference(start: start, windowStart: windowStart)
+    }
+
+    /// Nothing was held, and meanwhile something was read: the record that was read first has to be there still. Of a log
+    /// that was empty at the last refresh all there was may have been read, and what is read now is another one's middle.
+    mutating func begin(with first: RecordMark?) {
+        guard let first, held.next == 0, held.last == nil else { return }
+        held = LogAnchor(next: first.offset + 1)
+        held.last = first
+        held.note(timestamp: first.timestamp, at: first.offset)
+    }
+
+    /// The times to ask for where the topic has no id.
+    func questions(now: Int64) -> (floor: Int64?, witness: Int64?) { inference.questions(of: held, now: now) }
+
+    /// `now` is the time that was given to `questions`; `isIdentified`: the leader said that the topic's id is the same.
+    mutating func verdict(_ answers: Answers, isIdentified: Bool = false, now: Int64) -> Verdict {
+        guard answers.end >= held.next else {
+            shortRefreshes += 1
+            // A leader of before may tell an end of before, once.
+            return shortRefreshes > 1 ? .broken : held.last == nil ? .open : .suspicious
+        }
+        shortRefreshes = 0
+        return isIdentified ? .holds : inference.verdict(held, answers, now: now)
+    }
+
+    /// Settles a suspicion by what stands now where `held.last` was read. Where nothing can, because that is out of range,
+    /// `logStart` is asked for afterwards: retention may have moved it a moment ago.
+    mutating func settle(_ found: RecordAnswer, _ answers: Answers, logStart: Int64?, now: Int64) -> Verdict {
+        guard let last = held.last else { return .open }
+        let isShort = answers.end < held.next
+        switch found {
+        case .record(let mark) where mark.offset == last.offset:
+            if mark != last { return .broken }
+        case let found where found.isBehind(last.offset):
+            // A hole where our record was: compaction removed it, unless there are records that would have been read.
+            if inference.hasRecordsBefore(held, answers) { return .broken }
+        case .outOfRange:
+            // Retention removed it, and so the log is an older one; or it is on its way.
+            guard let logStart else { return .open }
+            if logStart <= last.offset { return isShort ? .broken : .open }
+        case .record, .firstRecord, .end:
+            return .broken
+        case .silent:
+            return .open
+        }
+        if isShort { return .open }
+        inference.settle(held, answers, now: now)
+        return .holds
+    }
+
+    /// The check held: what was read until it was made is of the same log. Returns the offset of the record with the
+    /// newest time stamp if that is gone.
+    mutating func hold(_ anchor: LogAnchor, _ answers: Answers) -> Int64? {
+        let gone = inference.witnessGone(held, answers)
+        held = anchor
+        return gone
+    }
+}

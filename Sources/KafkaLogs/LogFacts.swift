@@ -1,0 +1,126 @@
+/// A partition as cursors name it, the same on every node that reads the same topics.
+package struct PartitionName: Hashable, Sendable, Comparable {
+    /// The index of the topic in the list of topics, sorted by their bytes.
+    package let topic: UInt16
+    package let number: Int32
+
+    package init(topic: UInt16, number: Int32) {
+        self.topic = topic
+        self.number = number
+    }
+
+    package static func < (left: PartitionName, right: PartitionName) -> Bool {
+        (left.topic, left.number) < (right.topic, right.number)
+    }
+}
+
+/// What is known of the log of one partition that is read. Offsets, and milliseconds since 1970.
+///
+/// A value: whoever is given it keeps it until the next one. `LogTracker` owns each of these facts.
+package struct LogFacts: Equatable, Sendable {
+    /// Records before `start` that were not read, and never will be.
+    package struct Unread: Equatable, Sendable {
+        /// Each of them has an older time stamp than this; nil where nothing is known of their stamps.
+        package var stampedBefore: Int64?
+        /// Each of them was in the log at this moment, or had been removed from it.
+        package var arrivedBefore: Int64
+
+        package init(stampedBefore: Int64?, arrivedBefore: Int64) {
+            self.stampedBefore = stampedBefore
+            self.arrivedBefore = arrivedBefore
+        }
+    }
+
+    /// Every record that the log held from this offset on when reading began is or will be handed over. It is the log
+    /// start where no record stands between that and the start of the window.
+    package var start: Int64
+    /// What may have stood before `start`; nil where nothing ever did.
+    package var unread: Unread?
+    /// The log end when reading began: what comes from here on is read as it is written.
+    package var liveFrom: Int64
+    /// A time at which the log held no record yet: the stamp of the record at offset 0, or of the first one behind it whose
+    /// stamp is neither below 0 nor later than the moment of reading it. Nil where offset 0 is gone or not known.
+    package var born: Int64?
+    /// The moment after the last one at which another log was known to have the name; nil where none is remembered.
+    package var notBefore: Int64?
+    /// The last moment at which its leader proved the log to be the one that is read, and it was not new and empty.
+    package var known: Int64?
+    /// A hash of the topic's id, never 0; nil where broker or library know none.
+    package var topicID: UInt32?
+    /// The offset of the next record. Only what was handed over is before it.
+    package var next: Int64
+    /// The log end as its leader told it last: the last stable offset.
+    package var end: Int64?
+    /// When that was asked, by the monotonic clock, in milliseconds; 0: never.
+    package var endAsked: UInt64
+
+    package init(
+        start: Int64, unread: Unread? = nil, liveFrom: Int64, born: Int64? = nil, notBefore: Int64? = nil,
+        known: Int64? = nil, topicID: UInt32? = nil, next: Int64, end: Int64? = nil, endAsked: UInt64 = 0
+    ) {
+        self.start = start
+        self.unread = unread
+        self.liveFrom = liveFrom
+        self.born = born
+        self.notBefore = notBefore
+        self.known = known
+        self.topicID = topicID
+        self.next = next
+        self.end = end
+        self.endAsked = endAsked
+    }
+}
+
+/// What has changed, in the order in which it did. Each is to be taken in before the record that is handed over next.
+package enum LogChange: Equatable, Sendable {
+    package enum Loss: Equatable, Sendable {
+        /// Retention removed records before they were read.
+        case retention
+        /// A batch could not be read, twice.
+        case unreadable
+    }
+
+    /// The facts of a log that is read are new, or others than before.
+    case facts(PartitionName, LogFacts)
+    /// The partition exists, and is not read yet because no leader has told where it begins.
+    case found(PartitionName)
+    /// Another log has each name of the topic. Positions in the old ones have lost their meaning. Facts of the new ones follow.
+    case recreated(topic: UInt16)
+    /// Records were lost before they were read. Reading goes on behind them; the facts follow.
+    case recordsLost(PartitionName, Loss)
+}
+
+/// Whether answers flow from the leader of every partition. Milliseconds since 1970.
+package enum SourceState: Sendable, Equatable {
+    case live(since: Int64)
+    /// Some partition has had no answer since then, or stands still although its log goes on.
+    case stalled(since: Int64)
+}
+
+/// How far the window is loaded.
+package struct LoadingProgress: Sendable, Equatable {
+    /// In offsets, over all partitions: what lies behind and what lies ahead of us.
+    package var offsetsRead: Int64 = 0
+    package var offsetsLeft: Int64 = 0
+    /// How far the partition that is furthest behind is from now, by the time stamps of its records; nil if nothing is
+    /// left, or nothing was read yet.
+    package var secondsLeft: Int64?
+
+    package var isLoaded: Bool { offsetsLeft == 0 }
+}
+
+/// What keeps a node from being ready, by topic.
+package struct Readiness: Sendable, Equatable {
+    /// Topics that do not exist, or of which nothing is known yet.
+    package var topicsMissing: [String] = []
+    /// Topics that we may not describe or read.
+    package var topicsForbidden: [String] = []
+    /// The first partition that has never answered a fetch.
+    package var partitionUnanswered: PartitionName?
+    /// Offsets that are left of the window.
+    package var offsetsLeft: Int64 = 0
+
+    package var isReady: Bool {
+        topicsMissing.isEmpty && topicsForbidden.isEmpty && partitionUnanswered == nil && offsetsLeft == 0
+    }
+}

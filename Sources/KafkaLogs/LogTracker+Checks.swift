@@ -1,0 +1,222 @@
+// Whether the logs are those that are read, as far as their leaders have answered.
+extension LogTracker {
+    /// Last records that a refresh reads once more without a suspicion: cheap for the broker, whose cache has them.
+    static let rereadsPerRefresh = 4
+
+    mutating func beginChecks(_ now: Moment) -> Probe? {
+        guard let refresh else { return nil }
+        var checks: [Refresh.Check] = []
+        for topic in topics.indices {
+            for index in topics[topic].partitions.indices {
+                let place = name(topic, index)
+                let partition = topics[topic].partitions[index]
+                guard let end = refresh.ends[place], partition.opening != nil,
+                    let anchor = anchor(of: place, partition)
+                else { continue }
+                var check = Refresh.Check(
+                    name: place, incarnation: topics[topic].incarnation, anchor: anchor, refused: partition.refused,
+                    end: end, answers: .init(end: end))
+                topics[topic].partitions[index].check?.begin(with: anchor.first)
+                if !refresh.identified.contains(topic), !isEmbedded {
+                    check.questions = topics[topic].partitions[index].check?.questions(now: now.wall) ?? (nil, nil)
+                }
+                checks.append(check)
+            }
+        }
+        self.refresh?.checks = checks
+        // A request is sent after this moment, and so proves the log of this moment.
+        self.refresh?.checksBegan = now.wall
+        self.refresh?.deadline = now.monotonic + Self.checkTimeout
+        let witnesses = checks.indices.filter { checks[$0].questions.witness != nil }
+        guard !witnesses.isEmpty else { return askFloors(now) }
+        return ask(
+            .witnesses(witnesses),
+            .offsets(
+                witnesses.map { checks[$0].name }, .times(witnesses.map { checks[$0].questions.witness ?? 0 })),
+            timeout: timeLeft(now))
+    }
+
+    /// What had been read of it when the refresh began; nil if it was not read then.
+    private func anchor(of name: PartitionName, _ partition: TrackedPartition) -> LogAnchor? {
+        guard let anchors = refresh?.anchors, Int(name.topic) < anchors.count,
+            Int(name.number) < anchors[Int(name.topic)].count
+        else { return nil }
+        let anchor = anchors[Int(name.topic)][Int(name.number)]
+        // Opened, or another log, since then.
+        guard let start = partition.opening?.start, anchor.next >= start, partition.openedRefresh != refresh?.began
+        else { return nil }
+        return anchor
+    }
+
+    mutating func askFloors(_ now: Moment) -> Probe? {
+        let checks = refresh?.checks ?? []
+        let floors = checks.indices.filter { checks[$0].questions.floor != nil }
+        guard !floors.isEmpty else { return checkLogs(now) }
+        return ask(
+            .floors(floors),
+            .offsets(floors.map { checks[$0].name }, .times(floors.map { checks[$0].questions.floor ?? 0 })),
+            timeout: timeLeft(now))
+    }
+
+    mutating func checkLogs(_ now: Moment) -> Probe? {
+        guard let refresh else { return nil }
+        for (index, check) in refresh.checks.enumerated() {
+            // Forgotten meanwhile.
+            guard var log = self[check.name]?.check, topics[Int(check.name.topic)].incarnation == check.incarnation
+            else { continue }
+            let verdict =
+                // The embedded broker knows no times.
+                isEmbedded
+                ? check.end >= check.anchor.next ? LogCheck.Verdict.holds : .open
+                : log.verdict(
+                    check.answers, isIdentified: refresh.identified.contains(Int(check.name.topic)),
+                    now: refresh.checksBegan)
+            self[check.name]?.check = log
+            self.refresh?.checks[index].verdict = verdict
+        }
+        let refused = refresh.checks.indices.filter { refresh.checks[$0].refused != nil }
+        guard !refused.isEmpty else { return askHandovers(now) }
+        return ask(
+            .refusedLogStarts(refused), .offsets(refused.map { refresh.checks[$0].name }, .logStart),
+            timeout: timeLeft(now))
+    }
+
+    /// A position below the start of the log was lost to retention. Any other is not refused by the log that we read.
+    mutating func receiveRefused(_ indexes: [Int], _ answers: [OffsetAnswer], _ now: Moment) -> Probe? {
+        for (index, answer) in zip(indexes, answers) {
+            guard let check = refresh?.checks[index], let refused = check.refused, let logStart = answer.offset,
+                let partition = self[check.name]
+            else { continue }
+            if refused < logStart {
+                reopen(check.name)
+                refresh?.checks[index].verdict = .open
+            } else if check.verdict != .broken {
+                refresh?.checks[index].verdict = partition.check?.held.last != nil ? .suspicious : .broken
+            }
+        }
+        return askHandovers(now)
+    }
+
+    /// The log no longer holds the position: it is read on from where it begins now.
+    private mutating func reopen(_ name: PartitionName) {
+        stop(name)
+        self[name]?.origin = .logStart
+        let opening = self[name]?.opening
+        self[name]?.lostOpening = opening
+        self[name]?.opening = nil
+        self[name]?.refused = nil
+    }
+
+    /// Reads once more what was read last from the broker before. Whoever leads without having had it has another record
+    /// there, or will have; and nothing else need show it, where all that is missing was read after the last refresh and
+    /// the log was longer than our position before the first fetch.
+    private mutating func askHandovers(_ now: Moment) -> Probe? {
+        let checks = refresh?.checks ?? []
+        let chosen = isEmbedded ? [] : checks.indices.filter { checks[$0].anchor.handover != nil }
+        guard !chosen.isEmpty else { return askLastRecords(now) }
+        let questions = chosen.map {
+            RecordQuestion(partition: checks[$0].name, offset: checks[$0].anchor.handover?.offset ?? 0)
+        }
+        return ask(.handovers(chosen), .records(questions), timeout: timeLeft(now))
+    }
+
+    mutating func receiveHandovers(_ indexes: [Int], _ answers: [RecordAnswer], _ now: Moment) -> Probe? {
+        for (index, answer) in zip(indexes, answers) {
+            guard let check = refresh?.checks[index], let mark = check.anchor.handover else { continue }
+            switch mark.isKept(answer, end: check.end) {
+            case true?: refresh?.checks[index].isHandoverKept = true
+            case false?: refresh?.checks[index].verdict = .broken
+            case nil: break
+            }
+        }
+        return askLastRecords(now)
+    }
+
+    /// Reads the records once more that decide, and without ids some others in turn: a log that was recreated with the same
+    /// time stamps at the same offsets raises no suspicion.
+    private mutating func askLastRecords(_ now: Moment) -> Probe? {
+        let checks = refresh?.checks ?? []
+        let chosen =
+            checks.indices.filter { checks[$0].verdict == .suspicious && lastRecord(of: checks[$0]) != nil }
+            + routineRereads(checks)
+        guard !chosen.isEmpty else { return concludeChecks(now) }
+        let questions = chosen.map {
+            RecordQuestion(partition: checks[$0].name, offset: lastRecord(of: checks[$0])?.offset ?? 0)
+        }
+        return ask(.lastRecords(chosen), .records(questions), timeout: timeLeft(now))
+    }
+
+    private func lastRecord(of check: Refresh.Check) -> RecordMark? { self[check.name]?.check?.held.last }
+
+    /// Those whose turn it is of the ones that are not in doubt.
+    private mutating func routineRereads(_ checks: [Refresh.Check]) -> [Int] {
+        guard !isEmbedded, let identified = refresh?.identified else { return [] }
+        let willing = checks.indices.filter {
+            checks[$0].verdict == .holds && !identified.contains(Int(checks[$0].name.topic))
+                && lastRecord(of: checks[$0]) != nil
+        }
+        guard !willing.isEmpty else { return [] }
+        let count = min(Self.rereadsPerRefresh, willing.count)
+        defer { reread &+= count }
+        return (0..<count).map { willing[(reread &+ $0) % willing.count] }
+    }
+
+    mutating func receiveLastRecords(_ indexes: [Int], _ answers: [RecordAnswer], _ now: Moment) -> Probe? {
+        for (index, answer) in zip(indexes, answers) { refresh?.checks[index].found = answer }
+        let checks = refresh?.checks ?? []
+        let outOfRange = indexes.filter { checks[$0].found == .outOfRange }
+        let settled = indexes.filter { checks[$0].found != .outOfRange }
+        settle(settled, logStarts: settled.map { _ in nil })
+        guard !outOfRange.isEmpty else { return concludeChecks(now) }
+        return ask(
+            .outOfRangeLogStarts(outOfRange), .offsets(outOfRange.map { checks[$0].name }, .logStart),
+            timeout: timeLeft(now))
+    }
+
+    mutating func settle(_ indexes: [Int], logStarts: [Int64?]) {
+        guard let began = refresh?.checksBegan else { return }
+        for (index, logStart) in zip(indexes, logStarts) {
+            guard let check = refresh?.checks[index], let found = check.found, var log = self[check.name]?.check else {
+                continue
+            }
+            // What was not in doubt does not get so by silence.
+            if check.verdict == .holds, found == .silent { continue }
+            refresh?.checks[index].verdict = log.settle(found, check.answers, logStart: logStart, now: began)
+            self[check.name]?.check = log
+        }
+    }
+
+    mutating func concludeChecks(_ now: Moment) -> Probe? {
+        guard let refresh else { return nil }
+        var broken: Set<Int> = []
+        for check in refresh.checks where topics[Int(check.name.topic)].incarnation == check.incarnation {
+            guard var partition = self[check.name], partition.opening != nil else { continue }
+            if check.isHandoverKept, partition.anchor.handover == check.anchor.handover {
+                partition.anchor.handover = nil
+            }
+            switch check.verdict {
+            case .broken: broken.insert(Int(check.name.topic))
+            case .holds:
+                if let gone = partition.check?.hold(check.anchor, check.answers) {
+                    partition.anchor.replaceWitness(gone)
+                }
+                partition.prove(at: refresh.checksBegan)
+            case .open, .suspicious: break
+            }
+            self[check.name] = partition
+            change(check.name)
+            // The log is the one that refused the position: it was not the log's fault, so once more.
+            if check.verdict == .holds, partition.refused != nil { tryAgain(check.name, now) }
+        }
+        for topic in broken.sorted() { recreate(topic, keepsID: refresh.identified.contains(topic), now) }
+        return beginOpenings(now)
+    }
+
+    /// Goes on where it was, at most once in a while.
+    private mutating func tryAgain(_ name: PartitionName, _ now: Moment) {
+        guard let partition = self[name] else { return }
+        if let resumedAt = partition.resumedAt, now.monotonic - resumedAt < Self.resumePause { return }
+        self[name]?.refused = nil
+        resume(name, at: partition.next, now)
+    }
+}

@@ -1,0 +1,269 @@
+/// Whether two brokers tell the same of the topics: until they do, at the start, nothing is read.
+///
+/// A broker may be behind its controller. Taken at its word, it would have topics missing that are there, and partitions
+/// counted as added that were there all along.
+struct StartAgreement {
+    /// If so long no second broker tells anything, one that told the same twice is believed; monotonic milliseconds.
+    static let patience: Int64 = 10_000
+
+    private(set) var isReached = false
+    /// What each broker told last, without its leaders; −1 is one that is not known.
+    private var told: [Int32: [TopicShape]] = [:]
+    private var since: Int64?
+    private var attempts = 0
+
+    /// Takes an answer; returns which broker to ask besides, nil for any. `asked`: the broker that it was asked of.
+    mutating func add(_ answer: MetadataAnswer, asked: Int32?, now: Int64) -> Int32? {
+        since = since ?? now
+        let broker = asked ?? answer.broker ?? -1
+        let shapes = answer.topics.map(TopicShape.init)
+        let isSingle = answer.brokers.count <= 1
+        let isRepeated = told[broker] == shapes || isSingle && told[-1] == shapes
+        told[broker] = shapes
+        // Where there is one broker, or none that answers besides, twice the same is all that can be had.
+        let isAlone = isSingle || now - (since ?? now) >= Self.patience
+        let isConfirmed = told.contains { $0.key >= 0 && broker >= 0 && $0.key != broker && $0.value == shapes }
+        isReached = isConfirmed || isAlone && isRepeated
+        attempts += 1
+        let candidates = isSingle ? [] : answer.brokers.keys.sorted().filter { $0 != broker }
+        return candidates.isEmpty ? nil : candidates[attempts % candidates.count]
+    }
+}
+
+/// What two answers have to agree on.
+enum TopicShape: Equatable {
+    case present(partitions: Int)
+    case missing, forbidden, unclear
+
+    init(_ metadata: TopicMetadata) {
+        switch metadata {
+        case .present(let leaders): self = .present(partitions: leaders.count)
+        case .missing: self = .missing
+        case .forbidden: self = .forbidden
+        case .unclear: self = .unclear
+        }
+    }
+}
+
+extension LogTracker {
+    /// Refreshes between two reminders of a situation that lasts: 30 s at one refresh in 2 s.
+    static let refreshesBetweenReminders = 15
+    /// Second answers that are asked for in one refresh at the start.
+    static let maximumSecondAnswers = 3
+
+    mutating func adopt(_ answer: MetadataAnswer, _ now: Moment) -> Probe? {
+        clusterID = answer.clusterID
+        brokers = answer.brokers
+        refresh?.metadata = answer.topics
+        guard agreement.isReached else { return agree(answer, asked: nil, now) }
+        for (topic, metadata) in answer.topics.enumerated() {
+            if takesAway(metadata, topic) { refresh?.doubtful.insert(topic) } else { adopt(metadata, topic, now) }
+        }
+        return askLeaders(now)
+    }
+
+    /// Whether something that is read would be gone: one answer is no proof of that.
+    private func takesAway(_ metadata: TopicMetadata, _ topic: Int) -> Bool {
+        let opened = topics[topic].partitions.lastIndex { $0.opening != nil }
+        guard let opened else { return false }
+        return switch metadata {
+        case .present(let leaders): leaders.count <= opened
+        case .missing: true
+        case .forbidden, .unclear: false
+        }
+    }
+
+    // MARK: - At the start
+
+    private mutating func agree(_ answer: MetadataAnswer, asked: Int32?, _ now: Moment) -> Probe? {
+        let next = agreement.add(answer, asked: asked, now: now.monotonic)
+        if agreement.isReached {
+            for (topic, metadata) in answer.topics.enumerated() { adopt(metadata, topic, now) }
+            return askTopicIDs(now)
+        }
+        guard let asked = refresh?.secondAnswers, asked < Self.maximumSecondAnswers else {
+            notices.append(.brokersDisagree)
+            return finish(now)
+        }
+        refresh?.secondAnswers = asked + 1
+        return ask(.secondMetadata(broker: next), .metadata(from: next), timeout: Self.metadataTimeout)
+    }
+
+    // MARK: - What an answer lacks, by its leader's own word
+
+    /// The id is told by the leaders in the next step; where there is none, their own metadata have to say it.
+    private mutating func askLeaders(_ now: Moment) -> Probe? {
+        guard let doubtful = refresh?.doubtful, !doubtful.isEmpty else { return askTopicIDs(now) }
+        var leaders: [Int32] = []
+        for topic in doubtful.sorted() where topics[topic].id == nil {
+            guard let leader = leaderToAsk(topic), !leaders.contains(leader) else { continue }
+            leaders.append(leader)
+        }
+        refresh?.leadersToAsk = Array(leaders.prefix(Refresh.maximumLeadersAsked))
+        return askSecondMetadata(now)
+    }
+
+    /// Who led a partition of it last; another broker if that one has left the cluster.
+    private func leaderToAsk(_ topic: Int) -> Int32? {
+        let leader = topics[topic].partitions.last { $0.opening != nil }?.leader
+        if let leader, brokers[leader] != nil { return leader }
+        return brokers.keys.min()
+    }
+
+    mutating func askSecondMetadata(_ now: Moment) -> Probe? {
+        guard agreement.isReached else { return finish(now) }
+        guard let leader = refresh?.leadersToAsk.popLast() else { return askTopicIDs(now) }
+        return ask(.secondMetadata(broker: leader), .metadata(from: leader), timeout: Self.metadataTimeout)
+    }
+
+    mutating func adoptSecond(_ answer: MetadataAnswer, of broker: Int32?, _ now: Moment) -> Probe? {
+        guard agreement.isReached else { return agree(answer, asked: broker, now) }
+        for topic in (refresh?.doubtful ?? []).sorted() where leaderToAsk(topic) == broker {
+            refresh?.doubtful.remove(topic)
+            guard takesAway(answer.topics[topic], topic) else { continue }
+            forget(topic)
+            adopt(answer.topics[topic], topic, now)
+        }
+        return askSecondMetadata(now)
+    }
+
+    /// Its leader itself says that the topic, or a partition of it, is no more: what comes under its name is another log.
+    mutating func leaderLacks(_ topic: Int, _ now: Moment) {
+        forget(topic)
+        enter(.gone, .topicGone(topic: topics[topic].name), topic)
+    }
+
+    // MARK: - Ids
+
+    mutating func askTopicIDs(_ now: Moment) -> Probe? {
+        var questions: [TopicIDQuestion] = []
+        for topic in topics.indices {
+            let leaders = Set(topics[topic].partitions.compactMap(\.leader))
+            questions += leaders.sorted().map { TopicIDQuestion(topic: topic, broker: $0) }
+        }
+        guard canAskIDs, !questions.isEmpty else { return askLogEnds(now) }
+        return ask(.topicIDs(questions), .topicIDs(questions), timeout: Self.metadataTimeout)
+    }
+
+    /// A leader tells the id of the log that it has: if it is another one than ours, the topic was recreated.
+    mutating func identify(_ questions: [TopicIDQuestion], _ answers: [TopicIDAnswer], _ now: Moment) {
+        guard let asked = refresh?.began.wall else { return }
+        for (question, answer) in zip(questions, answers) {
+            let topic = question.topic
+            switch answer {
+            case .id(let id):
+                // A leader may not have heard yet of what is known here already.
+                guard !topics[topic].formerIDs.contains(id) else { continue }
+                if topics[topic].id.map({ $0 != id }) == true { recreate(topic, now) }
+                topics[topic].id = id
+                refresh?.identified.insert(topic)
+                for index in topics[topic].partitions.indices
+                where topics[topic].partitions[index].leader == question.broker
+                    && topics[topic].partitions[index].opening != nil
+                {
+                    topics[topic].partitions[index].prove(at: asked)
+                    change(name(topic, index))
+                }
+            case .unknownTopic where refresh?.doubtful.contains(topic) == true: leaderLacks(topic, now)
+            case .unknownTopic, .none, .silent: break
+            }
+        }
+    }
+
+    // MARK: - Taking over
+
+    mutating func adopt(_ metadata: TopicMetadata, _ topic: Int, _ now: Moment) {
+        switch metadata {
+        case .present(let leaders): adopt(leaders, topic, now)
+        case .missing:
+            let had = topics[topic].situation == .present || topics[topic].situation == .gone
+            topics[topic].isSeen = true
+            if !topics[topic].partitions.isEmpty { forget(topic) }
+            enter(
+                had ? .gone : .missing,
+                had ? .topicGone(topic: topics[topic].name) : .topicMissing(topic: topics[topic].name), topic)
+        case .forbidden: enter(.forbidden, .topicForbidden(topic: topics[topic].name), topic)
+        case .unclear(let text):
+            if topics[topic].situation == .unknown { topics[topic].situation = .unclear }
+            notices.append(.metadataTrouble(reason: "\(topics[topic].name): \(text)"))
+        }
+    }
+
+    private mutating func adopt(_ leaders: [Int32?], _ topic: Int, _ now: Moment) {
+        let before = topics[topic].partitions.count
+        let label = topics[topic].name
+        // What was there when the topic was first found is read from the start of the window, all else from its own.
+        let origin: Origin = topics[topic].isSeen ? .logStart : .window
+        topics[topic].isSeen = true
+        if leaders.count < before, topics[topic].partitions[leaders.count...].allSatisfy({ $0.opening == nil }) {
+            topics[topic].partitions.removeLast(before - leaders.count)
+        }
+        while topics[topic].partitions.count < leaders.count {
+            topics[topic].partitions.append(TrackedPartition(origin: origin, now: now.monotonic))
+        }
+        if topics[topic].owesRecreated {
+            topics[topic].owesRecreated = false
+            note(.recreated(topic: UInt16(topic)))
+            // One that had gone is told as found.
+            if topics[topic].situation == .present { notices.append(.topicRecreated(topic: label)) }
+        }
+        switch topics[topic].situation {
+        case .missing, .gone: notices.append(.topicFound(topic: label, partitions: leaders.count))
+        case .present where before > 0 && leaders.count > before:
+            notices.append(.partitionsAdded(topic: label, count: leaders.count - before))
+        default: break
+        }
+        topics[topic].situation = .present
+        for (number, leader) in leaders.enumerated() where number < topics[topic].partitions.count {
+            topics[topic].partitions[number].leader = leader
+            if leader == nil {
+                topics[topic].partitions[number].watch.isSilent = true
+                notices.append(.partitionWithoutLeader(topic: label, partition: Int32(number)))
+            }
+            if !topics[topic].partitions[number].isFoundTold, topics[topic].partitions[number].opening == nil {
+                topics[topic].partitions[number].isFoundTold = true
+                note(.found(name(topic, number)))
+            }
+        }
+    }
+
+    /// Drops the topic's logs; what comes next under its name is another one, read from its start.
+    mutating func forget(_ topic: Int) {
+        for index in topics[topic].partitions.indices {
+            let partition = topics[topic].partitions[index]
+            if let opening = partition.opening {
+                topics[topic].owesRecreated = true
+                let known = max(partition.known ?? .min, opening.opened)
+                topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known)
+            }
+            stop(name(topic, index))
+        }
+        topics[topic].partitions = []
+        topics[topic].isUnreadable = false
+        topics[topic].incarnation += 1
+        if let id = topics[topic].id { topics[topic].formerIDs = topics[topic].formerIDs.suffix(7) + [id] }
+        topics[topic].id = nil
+    }
+
+    /// Each name of the topic has another log: it is there, and read from its start. `keepsID`: a log was cut back, which
+    /// gives the topic no other id.
+    mutating func recreate(_ topic: Int, keepsID: Bool = false, _ now: Moment) {
+        let id = topics[topic].id
+        if keepsID { topics[topic].id = nil }
+        var leaders = topics[topic].partitions.map(\.leader)
+        if case .present(let told)? = refresh?.metadata[topic] { leaders = told }
+        forget(topic)
+        if keepsID { topics[topic].id = id }
+        adopt(leaders, topic, now)
+    }
+
+    /// Tells a situation when it begins, and again now and then while it lasts.
+    private mutating func enter(_ situation: TopicSituation, _ notice: LogNotice, _ topic: Int) {
+        topics[topic].refreshesSinceTold += 1
+        let lasts = topics[topic].situation == situation
+        if lasts, topics[topic].refreshesSinceTold < Self.refreshesBetweenReminders { return }
+        topics[topic].situation = situation
+        topics[topic].refreshesSinceTold = 0
+        notices.append(notice)
+    }
+}

@@ -1,0 +1,126 @@
+// Where reading begins, of the partitions of which that is not known yet.
+extension LogTracker {
+    /// The first record of a log is asked for in so many refreshes; then nothing is known of it.
+    static let maximumFirstRecordAttempts = 3
+
+    /// The ends were asked before: a record that comes between the two requests then lies behind the end, and is read in
+    /// any case. A partition whose window is empty is read from its end.
+    mutating func beginOpenings(_ now: Moment) -> Probe? {
+        guard let ends = refresh?.ends else { return nil }
+        let names = allPartitions.filter { self[$0]?.opening == nil && ends[$0] != nil }
+        guard !names.isEmpty else { return finish(now) }
+        refresh?.openingsBegan = now.wall
+        refresh?.deadline = now.monotonic + Self.openingTimeout
+        return ask(.openingLogStarts(names), .offsets(names, .logStart), timeout: timeLeft(now))
+    }
+
+    mutating func receiveLogStarts(_ names: [PartitionName], _ answers: [OffsetAnswer], _ now: Moment) -> Probe? {
+        guard let refresh else { return nil }
+        var windowed: [PartitionName] = []
+        for (name, answer) in zip(names, answers) {
+            guard let origin = self[name]?.origin, let end = refresh.ends[name], let logStart = answer.offset else {
+                continue
+            }
+            self.refresh?.openings[name] = OpeningAnswers(origin: origin, end: end, logStart: logStart)
+            // The embedded broker knows no times and answers −1 to all of them: its window is empty.
+            if origin == .window, window != nil { windowed.append(name) }
+        }
+        guard let window, !windowed.isEmpty else { return askFirstRecords(now) }
+        let start = refresh.openingsBegan - window
+        return ask(
+            .windowStarts(windowed), .offsets(windowed, .times(windowed.map { _ in start })),
+            timeout: timeLeft(now))
+    }
+
+    mutating func receiveWindowStarts(_ names: [PartitionName], _ answers: [OffsetAnswer], _ now: Moment) -> Probe? {
+        for (name, answer) in zip(names, answers) {
+            // Not told: in the next refresh.
+            if answer.isAnswer { refresh?.openings[name]?.windowStart = answer } else { refresh?.openings[name] = nil }
+        }
+        return askFirstRecords(now)
+    }
+
+    /// Reads the first record of each log of which the consumer will not: it tells how old the log is, and whether anything
+    /// stands between the log start and the window's.
+    private mutating func askFirstRecords(_ now: Moment) -> Probe? {
+        guard let openings = refresh?.openings, let began = refresh?.openingsBegan, window != nil, !isEmbedded,
+            failedFirstRecords < Self.maximumFirstRecordAttempts
+        else { return open(now) }
+        let names = openings.filter { $0.value.start != $0.value.logStart }.map(\.key).sorted()
+        guard !names.isEmpty else { return open(now) }
+        let questions = names.map {
+            RecordQuestion(partition: $0, offset: openings[$0]?.logStart ?? 0, stampedUntil: began)
+        }
+        return ask(.firstRecords(names), .records(questions), timeout: timeLeft(now))
+    }
+
+    /// Begins to read what has been answered in full.
+    mutating func open(_ now: Moment) -> Probe? {
+        guard let refresh else { return nil }
+        for (name, answers) in refresh.openings.sorted(by: { $0.key < $1.key }) {
+            // Retention moved the start meanwhile, or its record did not come: in the next refresh.
+            if answers.first == .outOfRange { continue }
+            if answers.first == .silent, failedFirstRecords < Self.maximumFirstRecordAttempts { continue }
+            open(name, answers, asked: refresh.openingsBegan, now)
+        }
+        return finish(now)
+    }
+
+    private mutating func open(_ name: PartitionName, _ answers: OpeningAnswers, asked: Int64, _ now: Moment) {
+        guard let lost = self[name]?.lostOpening else {
+            let opening = answers.opening(window: window, now: asked)
+            self[name]?.open(opening)
+            let began = refresh?.began
+            self[name]?.openedRefresh = began
+            // What its leader has told now is what is known of this log: should another take the name before the first
+            // fetch, then that one is younger.
+            self[name]?.prove(at: asked)
+            self[name]?.isAssigned = true
+            self[name]?.isOutdated = true
+            assignments.append(.read(name, at: opening.start))
+            change(name)
+            return
+        }
+        self[name]?.lostOpening = nil
+        self[name]?.opening = lost
+        self[name]?.anchor = LogAnchor(next: answers.logStart)
+        self[name]?.check = LogCheck(start: answers.logStart, windowStart: nil)
+        lose(name, .retention, readingAt: answers.logStart, now)
+        resume(name, at: answers.logStart, now)
+    }
+}
+
+extension OpeningAnswers {
+    /// Where the window begins, as its leader told.
+    fileprivate var windowOffset: Int64 {
+        switch (origin, windowStart) {
+        case (.logStart, _): logStart
+        case (.window, .offset(let first)?): min(first, end)
+        case (.window, _): end
+        }
+    }
+
+    /// Where reading begins: at the log start, if no record stands between that and the window's.
+    var start: Int64 {
+        switch first {
+        case .firstRecord(let mark, _)? where mark.offset >= windowOffset: logStart
+        case .end?: logStart
+        default: windowOffset
+        }
+    }
+
+    fileprivate func opening(window: Int64?, now: Int64) -> Opening {
+        let start = start
+        var opening = Opening(
+            start: start, loadUntil: origin == .window ? end : start, unread: nil, liveFrom: end, born: nil,
+            readsFirst: start == logStart, windowStart: nil, opened: now)
+        if start > 0 {
+            var stampedBefore: Int64?
+            if let window, windowStart != nil, start > logStart { stampedBefore = now - window }
+            opening.unread = LogFacts.Unread(stampedBefore: stampedBefore, arrivedBefore: now)
+        }
+        if let window, windowStart != nil { opening.windowStart = now - window }
+        if case .firstRecord(let mark, let stamp)? = first, mark.offset == 0 { opening.born = stamp }
+        return opening
+    }
+}

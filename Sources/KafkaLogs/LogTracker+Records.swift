@@ -1,0 +1,189 @@
+// What the consumer brings.
+extension LogTracker {
+    /// What is to become of a record.
+    package enum Reception: Equatable, Sendable {
+        case handOver
+        /// The same, and its mark is wanted (`mark`).
+        case handOverMarked
+        /// It belongs to a read that was given up.
+        case drop
+    }
+
+    /// A record has come. What it changes is to be taken (`takeChanges`) before it is handed over.
+    ///
+    /// `isLast`: the next message is of another partition or another broker, or no record.
+    package mutating func read(
+        _ topic: Int, _ number: Int32, offset: Int64, timestamp: Int64, broker: Int32, isLast: Bool, _ now: Moment
+    ) -> Reception {
+        let index = Int(number)
+        guard index < topics[topic].partitions.count, topics[topic].partitions[index].opening != nil,
+            topics[topic].partitions[index].isAssigned, !topics[topic].partitions[index].isOutdated
+        else { return .drop }
+        let name = PartitionName(topic: UInt16(topic), number: number)
+        if topics[topic].partitions[index].failure != nil {
+            endFailure(name, at: offset, now)
+        }
+        current = (name, offset)
+        if topics[topic].partitions[index].opening?.readsFirst == true { noteFirst(timestamp, offset, name, now) }
+        let isTellable = topics[topic].partitions[index].isTellable
+        let isFirst = topics[topic].partitions[index].anchor.first == nil
+        topics[topic].partitions[index].anchor.note(broker: broker)
+        topics[topic].partitions[index].anchor.note(timestamp: timestamp, at: offset)
+        advance(topic, index, to: offset + 1, now)
+        if !isTellable { change(name) }
+        return isFirst || isLast ? .handOverMarked : .handOver
+    }
+
+    /// The mark of the record that `read` asked for.
+    package mutating func mark(_ topic: Int, _ number: Int32, _ mark: RecordMark) {
+        if topics[topic].partitions[Int(number)].anchor.first == nil {
+            topics[topic].partitions[Int(number)].anchor.first = mark
+        }
+        topics[topic].partitions[Int(number)].anchor.last = mark
+    }
+
+    /// What was read has been handed over.
+    package mutating func endBatch() { current = nil }
+
+    /// Reading began at the log start: the first good stamp says before which time the log was empty, or had only what was
+    /// removed since. Whoever reads the first record of all knows the log from then on.
+    private mutating func noteFirst(_ timestamp: Int64, _ offset: Int64, _ name: PartitionName, _ now: Moment) {
+        let (topic, index) = (Int(name.topic), Int(name.number))
+        guard let opening = topics[topic].partitions[index].opening else { return }
+        let isFirst = topics[topic].partitions[index].next == 0
+        let isGood = timestamp >= 0 && timestamp <= now.wall
+        // Behind a beginning that was compacted or aborted stands no first record.
+        let isGone = isFirst && offset > 0
+        if isFirst, !isGone {
+            topics[topic].partitions[index].known = max(topics[topic].partitions[index].known ?? .min, now.wall)
+        }
+        if isGood {
+            if opening.start == 0, !isGone { topics[topic].partitions[index].opening?.born = timestamp }
+            let stampedBefore = min(opening.unread?.stampedBefore ?? .max, timestamp)
+            topics[topic].partitions[index].opening?.unread?.stampedBefore = stampedBefore
+        }
+        if isGone || isGood { topics[topic].partitions[index].opening?.readsFirst = false }
+        change(name)
+    }
+
+    private mutating func advance(_ topic: Int, _ index: Int, to next: Int64, _ now: Moment) {
+        let wasLoaded = topics[topic].partitions[index].isLoaded
+        topics[topic].partitions[index].next = next
+        topics[topic].partitions[index].anchor.next = next
+        topics[topic].partitions[index].hasAnswered = true
+        topics[topic].partitions[index].watch.answer(at: now.monotonic)
+        topics[topic].partitions[index].watch.moveOn()
+        topics[topic].isUnreadable = false
+        if !wasLoaded, topics[topic].partitions[index].isLoaded { unloaded -= 1 }
+    }
+
+    /// A fetch said that nothing stands behind `offset` for now.
+    package mutating func reachEnd(_ topic: Int, _ number: Int32, offset: Int64, _ now: Moment) {
+        let name = PartitionName(topic: UInt16(topic), number: number)
+        guard let partition = self[name], partition.opening != nil, partition.isAssigned, !partition.isOutdated,
+            offset >= partition.next
+        else { return }
+        if partition.failure != nil, offset > partition.next { endFailure(name, at: offset, now) }
+        current = nil
+        if partition.next == 0, offset > 0 {
+            // Aborted or compacted away: no first record is left to tell anything.
+            self[name]?.opening?.readsFirst = false
+        }
+        let isChanged = partition.next != offset
+        advance(topic, Int(number), to: offset, now)
+        if isChanged { change(name) }
+    }
+
+    /// The broker refuses the position. Until the next refresh has found out why, the partition stands still.
+    ///
+    /// Below 0: since librdkafka 2.1 a leader says that its log was cut back (KIP-320), of which no position is told.
+    package mutating func refuse(_ topic: Int, _ number: Int32, offset: Int64) {
+        let name = PartitionName(topic: UInt16(topic), number: number)
+        guard let partition = self[name], partition.isAssigned, !partition.isOutdated else { return }
+        self[name]?.refused = offset < 0 ? partition.next : offset
+        wantsRefresh = true
+    }
+
+    /// We lack the right to read the topic.
+    package mutating func forbidReading(_ topic: Int) {
+        if !topics[topic].isUnreadable { notices.append(.topicUnreadable(topic: topics[topic].name)) }
+        topics[topic].isUnreadable = true
+    }
+}
+
+// MARK: - Batches that cannot be read
+
+extension LogTracker {
+    /// Between two attempts to go on where the broker refused, in milliseconds.
+    static let resumePause: Int64 = 1_000
+
+    /// The library could not make anything of a batch, and goes on behind it if it can: so it is read a second time from
+    /// where we stood. What comes until then is dropped.
+    package mutating func fail(_ topic: Int, _ number: Int32, reason: String, _ now: Moment) {
+        let name = PartitionName(topic: UInt16(topic), number: number)
+        notices.append(.partitionTrouble(topic: topics[topic].name, partition: number, reason: reason))
+        guard let partition = self[name], partition.opening != nil, partition.isAssigned, !partition.isOutdated else {
+            return
+        }
+        switch partition.failure {
+        case .reread(from: partition.next):
+            self[name]?.failure = .confirmed(at: partition.next)
+        case .confirmed(at: partition.next):
+            // Nothing readable followed it: the library asks for the same batch again and again.
+            self[name]?.failure = .stopped(at: partition.next, since: now.monotonic)
+            stop(name)
+            wantsRefresh = true
+        case .stopped: break
+        case nil, .reread, .confirmed:
+            self[name]?.failure = .reread(from: partition.next)
+            resume(name, at: partition.next, now)
+        }
+    }
+
+    /// Something was read at or behind the place of the failure.
+    private mutating func endFailure(_ name: PartitionName, at offset: Int64, _ now: Moment) {
+        guard case .confirmed = self[name]?.failure else {
+            self[name]?.failure = nil
+            return
+        }
+        lose(name, .unreadable, readingAt: offset, now)
+    }
+
+    /// Records were lost: what is read from `offset` on counts as a log of its own.
+    mutating func lose(_ name: PartitionName, _ loss: LogChange.Loss, readingAt offset: Int64, _ now: Moment) {
+        guard let partition = self[name], var opening = partition.opening else { return }
+        notices.append(
+            loss == .unreadable
+                ? .batchUnreadable(topic: topics[Int(name.topic)].name, partition: name.number, offset: partition.next)
+                : .positionOutOfRange(
+                    topic: topics[Int(name.topic)].name, partition: name.number, offset: partition.next))
+        opening.start = offset
+        opening.liveFrom = offset
+        opening.loadUntil = min(opening.loadUntil, offset)
+        opening.unread = LogFacts.Unread(stampedBefore: nil, arrivedBefore: now.wall)
+        opening.readsFirst = false
+        let wasLoaded = partition.isLoaded
+        self[name]?.opening = opening
+        self[name]?.next = offset
+        self[name]?.anchor.next = offset
+        self[name]?.failure = nil
+        if !wasLoaded, self[name]?.isLoaded == true { unloaded -= 1 }
+        note(.recordsLost(name, loss))
+        change(name)
+    }
+
+    /// Assigns the partition anew; what comes of the assignment before is dropped.
+    mutating func resume(_ name: PartitionName, at offset: Int64, _ now: Moment) {
+        stop(name)
+        self[name]?.isAssigned = true
+        self[name]?.isOutdated = true
+        self[name]?.resumedAt = now.monotonic
+        assignments.append(.read(name, at: offset))
+    }
+
+    mutating func stop(_ name: PartitionName) {
+        guard self[name]?.isAssigned == true else { return }
+        self[name]?.isAssigned = false
+        assignments.append(.stop(name))
+    }
+}

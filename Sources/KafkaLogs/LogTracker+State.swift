@@ -1,0 +1,85 @@
+// What is to be thought of it all at one moment.
+extension LogTracker {
+    /// What keeps the node from being ready, now.
+    package var readiness: Readiness {
+        var readiness = Readiness()
+        for (index, topic) in topics.enumerated() {
+            switch topic.situation {
+            case .present where topic.isUnreadable, .forbidden: readiness.topicsForbidden.append(topic.name)
+            case .present:
+                guard readiness.partitionUnanswered == nil else { break }
+                let first = topic.partitions.firstIndex { !$0.hasAnswered }
+                readiness.partitionUnanswered = first.map { name(index, $0) }
+            case .unknown, .missing, .gone, .unclear: readiness.topicsMissing.append(topic.name)
+            }
+        }
+        if unloaded > 0 { readiness.offsetsLeft = loading(wall: 0).offsetsLeft }
+        return readiness
+    }
+
+    /// Whether each partition that was found has answered and has read its window. O(1).
+    package var isLoaded: Bool { unloaded == 0 }
+
+    /// How far the window is loaded, by offsets and by the newest time stamps that were read. `wall`: now.
+    package func loading(wall: Int64) -> LoadingProgress {
+        var progress = LoadingProgress()
+        var oldest: Int64?
+        for partition in topics.lazy.flatMap(\.partitions) {
+            guard let opening = partition.opening else { continue }
+            let next = min(partition.next, opening.loadUntil)
+            progress.offsetsRead += max(0, next - opening.start)
+            guard next < opening.loadUntil else { continue }
+            progress.offsetsLeft += opening.loadUntil - next
+            if let newest = partition.anchor.newest { oldest = min(oldest ?? .max, newest.timestamp) }
+        }
+        progress.secondsLeft = oldest.map { max(0, wall - $0) / 1_000 }
+        return progress
+    }
+
+    /// Whether answers flow. Cheap; ask every half a second or so. `isReading`: false while records wait because of us.
+    package mutating func sourceState(_ now: Moment, isReading: Bool = true) -> SourceState {
+        var since: Int64?
+        for topic in topics.indices {
+            for index in topics[topic].partitions.indices {
+                if !isReading { topics[topic].partitions[index].watch.moveOn() }
+                guard let stalled = topics[topic].partitions[index].watch.stalledSince(now.monotonic) else { continue }
+                since = min(since ?? .max, stalled)
+            }
+        }
+        if !hasState { state = .live(since: now.wall) }
+        hasState = true
+        switch (state, since) {
+        case (.live, let since?): state = .stalled(since: now.wall - (now.monotonic - since))
+        case (.stalled, nil): state = .live(since: now.wall)
+        case (.live, nil), (.stalled, _?): break
+        }
+        return state
+    }
+
+    /// The offset of the next record of each partition, nil until a fetch was answered. Offsets have holes, so it is no
+    /// count of anything.
+    package var positions: [(partition: PartitionName, next: Int64?)] {
+        allPartitions.map { name in (name, self[name].flatMap { $0.hasAnswered ? $0.next : nil }) }
+    }
+
+    package var partitionCount: Int { topics.reduce(0) { $0 + $1.partitions.count } }
+    package func topicName(_ index: Int) -> String { topics[index].name }
+}
+
+/// What the operator is told about topics and partitions; named as in the settings.
+package enum LogNotice: Equatable, Sendable {
+    case topicMissing(topic: String)
+    case topicForbidden(topic: String)
+    case topicUnreadable(topic: String)
+    case topicGone(topic: String)
+    case topicFound(topic: String, partitions: Int)
+    case topicRecreated(topic: String)
+    case partitionsAdded(topic: String, count: Int)
+    case partitionWithoutLeader(topic: String, partition: Int32)
+    case positionOutOfRange(topic: String, partition: Int32, offset: Int64)
+    case batchUnreadable(topic: String, partition: Int32, offset: Int64)
+    case partitionTrouble(topic: String, partition: Int32, reason: String)
+    case metadataTrouble(reason: String)
+    /// The brokers tell different things of the topics, and so the node is not ready.
+    case brokersDisagree
+}

@@ -1,0 +1,82 @@
+/// Asked only where topic ids are absent: whether a log is still the one that was read, inferred from offsets for times.
+///
+/// Two offsets are asked for: the first with the newest time stamp that was read (the witness, which must stand where it
+/// was read) and the first after it (nothing below our position may have a later one). A recreated log passes both only
+/// with the same time stamp at the same offset and older ones before it. In one log both can fail too, for records that
+/// were not read (aborted, before the window) or that are gone (retention, compaction): so a failure is a suspicion, which
+/// reading the last record once more settles.
+struct RecreationInference: Sendable {
+    /// No record below the position has this time or a later one: the leader said so.
+    private struct Floor: Sendable, Equatable {
+        var time: Int64
+        var position: Int64
+    }
+
+    private var floor: Floor?
+    /// Answers that do not fit what was read, and are nevertheless those of our log.
+    private var settled: (witness: LogAnchor.Witness, answers: LogCheck.Answers)?
+
+    /// `windowStart`: no record before `start` has this time or a later one.
+    init(start: Int64, windowStart: Int64?) {
+        floor = windowStart.map { Floor(time: $0, position: start) }
+    }
+
+    /// The times to ask for; nil where there is nothing to ask.
+    func questions(of held: LogAnchor, now: Int64) -> (floor: Int64?, witness: Int64?) {
+        if let newest = held.newest { return (newest.timestamp + 1, newest.timestamp) }
+        // Of a log that is read from its offset 0, and of which nothing was read, nothing can be missed.
+        if held.next == 0 { return (nil, nil) }
+        return (floor?.time ?? now, nil)
+    }
+
+    /// `now` is the time that was given to `questions`.
+    mutating func verdict(_ held: LogAnchor, _ answers: LogCheck.Answers, now: Int64) -> LogCheck.Verdict {
+        guard let newest = held.newest else { return verdictWithoutWitness(held, answers, now: now) }
+        guard let floor = answers.floor, let witness = answers.witness, floor.isAnswer, witness.isAnswer else {
+            return .open
+        }
+        if Self.isKept(floor, held.next), witness.offset == newest.offset { return .holds }
+        if let settled, settled.witness == newest, settled.answers.floor == floor, settled.answers.witness == witness {
+            return .holds
+        }
+        return .suspicious
+    }
+
+    private mutating func verdictWithoutWitness(
+        _ held: LogAnchor, _ answers: LogCheck.Answers, now: Int64
+    ) -> LogCheck.Verdict {
+        if held.next == 0 { return .holds }
+        guard let answer = answers.floor, answer.isAnswer else { return .open }
+        if let floor {
+            if Self.isKept(answer, floor.position) { return .holds }
+            return held.last == nil ? .broken : .suspicious
+        }
+        guard Self.isKept(answer, held.next) else { return .open }
+        floor = Floor(time: now, position: held.next)
+        return .holds
+    }
+
+    static func isKept(_ answer: OffsetAnswer, _ position: Int64) -> Bool {
+        answer == .end || answer.offset.map { $0 >= position } == true
+    }
+
+    /// Whether there are records below our position that would have been read in our log.
+    func hasRecordsBefore(_ held: LogAnchor, _ answers: LogCheck.Answers) -> Bool {
+        let position = held.newest == nil ? floor?.position ?? 0 : held.next
+        return answers.floor.map { !Self.isKept($0, position) } ?? false
+    }
+
+    /// Remembers answers of our log, if those of another one would be others: that one begins at 0, with records that
+    /// are newer than all that was read, or not newer than the future.
+    mutating func settle(_ held: LogAnchor, _ answers: LogCheck.Answers, now: Int64) {
+        guard let newest = held.newest, newest.timestamp <= now else { return }
+        guard answers.floor != .offset(0) || answers.witness != .offset(0) else { return }
+        settled = (newest, answers)
+    }
+
+    /// The offset of the newest record that was read, if the answers say that it is there no longer.
+    func witnessGone(_ held: LogAnchor, _ answers: LogCheck.Answers) -> Int64? {
+        guard let newest = held.newest, let witness = answers.witness, witness.isAnswer else { return nil }
+        return Self.isKept(witness, newest.offset + 1) ? newest.offset : nil
+    }
+}

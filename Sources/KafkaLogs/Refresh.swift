@@ -1,0 +1,199 @@
+/// A metadata refresh under way: which step it is at, and what it has found so far.
+struct Refresh {
+    enum Step: Equatable {
+        case metadata
+        /// At the start, or where an answer would take something away: the word of this broker.
+        case secondMetadata(broker: Int32?)
+        case topicIDs([TopicIDQuestion])
+        case logEnds([PartitionName])
+        case witnesses([Int])
+        case floors([Int])
+        /// Of partitions whose position the broker refused.
+        case refusedLogStarts([Int])
+        case handovers([Int])
+        case lastRecords([Int])
+        case outOfRangeLogStarts([Int])
+        case openingLogStarts([PartitionName])
+        case windowStarts([PartitionName])
+        case firstRecords([PartitionName])
+    }
+
+    /// An opened partition that is checked, as it was when the refresh began.
+    struct Check {
+        let name: PartitionName
+        let incarnation: Int
+        let anchor: LogAnchor
+        let refused: Int64?
+        var end: Int64
+        var questions: (floor: Int64?, witness: Int64?) = (nil, nil)
+        var answers: LogCheck.Answers
+        var verdict = LogCheck.Verdict.open
+        var isHandoverKept = false
+        /// What was found where the last record was read.
+        var found: RecordAnswer?
+    }
+
+    /// The leader is asked for a topic at most so often in a refresh when an answer lacks it.
+    static let maximumLeadersAsked = 8
+
+    var step = Step.metadata
+    let began: Moment
+    /// What was read when it began: only that can be proved by what is answered.
+    let anchors: [[LogAnchor]]
+    /// Of the first answer, by topic; empty if there was none.
+    var metadata: [TopicMetadata] = []
+    /// How often brokers were asked besides, at the start.
+    var secondAnswers = 0
+    /// Brokers that are still to be asked for their metadata, and topics that wait for it.
+    var leadersToAsk: [Int32] = []
+    var doubtful: Set<Int> = []
+    /// Topics whose id was told by a leader now: their logs are known, and nothing is to be inferred.
+    var identified: Set<Int> = []
+    var ends: [PartitionName: Int64] = [:]
+    var checks: [Check] = []
+    var openings: [PartitionName: OpeningAnswers] = [:]
+    /// When the questions were sent that the checks prove by; wall clock.
+    var checksBegan: Int64 = 0
+    var openingsBegan: Int64 = 0
+    /// When the checks, or the openings, have to be over; monotonic.
+    var deadline: Int64 = 0
+
+    init(began: Moment, anchors: [[LogAnchor]]) {
+        self.began = began
+        self.anchors = anchors
+    }
+}
+
+/// What has been answered about a partition that is to be opened.
+struct OpeningAnswers {
+    let origin: Origin
+    let end: Int64
+    var logStart: Int64
+    /// Nil without a window, or where reading begins at the log start.
+    var windowStart: OffsetAnswer?
+    var first: RecordAnswer?
+}
+
+extension LogTracker {
+    /// How long metadata and the ends of all partitions may take together: whoever has not answered then is silent.
+    static let metadataPatience: Int64 = 2_000
+    /// How long one broker's metadata may take before it counts as silent.
+    static let metadataTimeout: Int64 = 1_500
+    /// How long checking the logs may take. With the interval of the refreshes it stays below `AnswerWatch.longestSilence`.
+    static let checkTimeout: Int64 = 1_000
+    /// How long it may take to find where reading begins.
+    static let openingTimeout: Int64 = 2_000
+    /// The least that anybody is waited for.
+    static let shortestTimeout: Int64 = 100
+
+    /// Begins a refresh, and says what to ask first.
+    package mutating func beginRefresh(_ now: Moment) -> Probe {
+        wantsRefresh = false
+        refresh = Refresh(began: now, anchors: topics.map { $0.partitions.map(\.anchor) })
+        return Probe(question: .metadata(from: nil), timeout: Self.metadataTimeout)
+    }
+
+    /// Takes the answer to the last probe, and says what to ask next; nil when the refresh is over.
+    package mutating func receive(_ answer: ProbeAnswer, _ now: Moment) -> Probe? {
+        guard let step = refresh?.step else { preconditionFailure("an answer without a refresh") }
+        switch (step, answer) {
+        case (.metadata, .metadata(let answer)):
+            return adopt(answer, now)
+        case (.metadata, .noMetadata(let reason)):
+            notices.append(.metadataTrouble(reason: reason))
+            // The leaders may answer nevertheless, and are those of before.
+            return askLogEnds(now)
+        case (.secondMetadata(let broker), .metadata(let answer)):
+            return adoptSecond(answer, of: broker, now)
+        case (.secondMetadata, .noMetadata): return askSecondMetadata(now)
+        case (.topicIDs(let questions), .topicIDs(let answers)):
+            identify(questions, answers, now)
+            return askLogEnds(now)
+        case (.logEnds(let names), .offsets(let answers)): return receiveLogEnds(names, answers, now)
+        case (.witnesses(let checks), .offsets(let answers)):
+            for (index, answer) in zip(checks, answers) { refresh?.checks[index].answers.witness = answer }
+            return askFloors(now)
+        case (.floors(let checks), .offsets(let answers)):
+            for (index, answer) in zip(checks, answers) { refresh?.checks[index].answers.floor = answer }
+            return checkLogs(now)
+        case (.refusedLogStarts(let checks), .offsets(let answers)): return receiveRefused(checks, answers, now)
+        case (.handovers(let checks), .records(let answers)): return receiveHandovers(checks, answers, now)
+        case (.lastRecords(let checks), .records(let answers)): return receiveLastRecords(checks, answers, now)
+        case (.outOfRangeLogStarts(let checks), .offsets(let answers)):
+            settle(checks, logStarts: answers.map(\.offset))
+            return concludeChecks(now)
+        case (.openingLogStarts(let names), .offsets(let answers)): return receiveLogStarts(names, answers, now)
+        case (.windowStarts(let names), .offsets(let answers)): return receiveWindowStarts(names, answers, now)
+        case (.firstRecords(let names), .records(let answers)):
+            for (name, answer) in zip(names, answers) { refresh?.openings[name]?.first = answer }
+            failedFirstRecords = answers.contains(.silent) ? failedFirstRecords + 1 : 0
+            return open(now)
+        default: preconditionFailure("an answer to something that was not asked: \(step)")
+        }
+    }
+
+    func timeLeft(_ now: Moment) -> Int64 { (refresh?.deadline ?? 0) - now.monotonic }
+
+    mutating func ask(_ step: Refresh.Step, _ question: Probe.Question, timeout: Int64) -> Probe {
+        refresh?.step = step
+        return Probe(question: question, timeout: max(timeout, Self.shortestTimeout))
+    }
+
+    // MARK: - Ends
+
+    /// Asks the leaders for the ends of their partitions.
+    ///
+    /// A refresh of a healthy cluster thereby proves that each leader answers, which metadata, told by any broker, does not.
+    mutating func askLogEnds(_ now: Moment) -> Probe? {
+        let names = allPartitions.filter { self[$0]?.leader != nil }
+        guard !names.isEmpty, let began = refresh?.began.monotonic else { return finish(now) }
+        return ask(
+            .logEnds(names), .offsets(names, .logEnd), timeout: Self.metadataPatience - (now.monotonic - began))
+    }
+
+    private mutating func receiveLogEnds(
+        _ names: [PartitionName], _ answers: [OffsetAnswer], _ now: Moment
+    ) -> Probe? {
+        guard let began = refresh?.began else { return nil }
+        var gone: Set<Int> = []
+        for (name, answer) in zip(names, answers) {
+            let (topic, number) = (Int(name.topic), Int(name.number))
+            guard number < topics[topic].partitions.count else { continue }
+            switch answer {
+            case .offset(let end):
+                refresh?.ends[name] = end
+                noteEnd(end, topic, number, asked: began.monotonic, now)
+            case .unknownPartition where topics[topic].partitions[number].opening != nil: gone.insert(topic)
+            case .unknownPartition, .refused, .silent, .end: topics[topic].partitions[number].watch.isSilent = true
+            }
+        }
+        for topic in gone { leaderLacks(topic, now) }
+        guard refresh?.metadata.isEmpty == false else { return finish(now) }
+        return beginChecks(now)
+    }
+
+    private mutating func noteEnd(_ end: Int64, _ topic: Int, _ number: Int, asked: Int64, _ now: Moment) {
+        topics[topic].partitions[number].watch.answer(at: now.monotonic)
+        topics[topic].partitions[number].end = end
+        topics[topic].partitions[number].endAsked = UInt64(max(1, asked))
+        guard topics[topic].partitions[number].opening != nil else { return }
+        if end > topics[topic].partitions[number].next {
+            topics[topic].partitions[number].watch.fallBehind(at: now.monotonic)
+        } else {
+            topics[topic].partitions[number].watch.moveOn()
+        }
+        if case .stopped(_, let since) = topics[topic].partitions[number].failure, since <= asked {
+            let place = name(topic, number)
+            lose(place, .unreadable, readingAt: max(end, topics[topic].partitions[number].next), now)
+            resume(place, at: topics[topic].partitions[number].next, now)
+        }
+        change(name(topic, number))
+    }
+
+    /// Nothing is left to ask.
+    mutating func finish(_ now: Moment) -> Probe? {
+        unloaded = topics.reduce(0) { $0 + $1.partitions.count { !$0.isLoaded } }
+        refresh = nil
+        return nil
+    }
+}

@@ -1,0 +1,165 @@
+/// Where reading of a partition begins.
+enum Origin: Equatable {
+    /// It was there when its topic was first found: at the start of the window, or at its end where there is no window.
+    case window
+    /// It was made while we were watching, or its position was lost.
+    case logStart
+}
+
+/// What the operator was told about a topic last.
+enum TopicSituation: Equatable { case unknown, present, missing, gone, forbidden, unclear }
+
+/// What is known of a topic.
+struct TrackedTopic {
+    let name: String
+    var situation = TopicSituation.unknown
+    /// Whether it was found or missing before: what appears later was made while we were watching.
+    var isSeen = false
+    /// Nil where broker or library know none, or no leader has told it yet.
+    var id: TopicID?
+    /// The last ones before it: a broker that is behind may still tell them.
+    var formerIDs: [TopicID] = []
+    /// Counts up when another log has each of its names; answers about the ones before are of no use then.
+    var incarnation = 0
+    /// Whether the logs that were read are gone, and that is yet to be told: it is once the new ones are there.
+    var owesRecreated = false
+    /// The last moment at which a log that is gone was still known to be there; wall clock.
+    var lastKnownBefore: Int64?
+    /// Refreshes since the situation was told; it is told again now and then while it lasts.
+    var refreshesSinceTold = 0
+    /// Whether fetches are refused for want of the Read right.
+    var isUnreadable = false
+    /// By partition number.
+    var partitions: [TrackedPartition] = []
+}
+
+/// Where reading of a log began.
+struct Opening: Equatable {
+    var start: Int64
+    /// The log's end then: the window is loaded when it has been read so far.
+    var loadUntil: Int64
+    /// What was not read before `start`.
+    var unread: LogFacts.Unread?
+    var liveFrom: Int64
+    var born: Int64?
+    /// Whether reading began at the log start, and no good stamp was read yet: the first one tells when the log was empty,
+    /// or had only what was removed from it.
+    var readsFirst: Bool
+    /// No record before `start` has this time or a later one: the leader said so.
+    var windowStart: Int64?
+    /// Wall clock.
+    var opened: Int64
+}
+
+/// What is known of the log of a partition, and how it is read: each fact once.
+struct TrackedPartition {
+    /// A batch that cannot be read.
+    enum Failure: Equatable {
+        /// It is being read a second time, from this position.
+        case reread(from: Int64)
+        /// Could not be read twice; what comes next stands behind it.
+        case confirmed(at: Int64)
+        /// Nothing comes from behind it: reading stopped, and goes on at the end that is asked for after this moment
+        /// (monotonic).
+        case stopped(at: Int64, since: Int64)
+    }
+
+    var leader: Int32?
+    var origin: Origin
+    /// Nil until its leader has told where reading begins.
+    var opening: Opening?
+    /// Where it was opened before the log lost our position; reading goes on at its start once that is told.
+    var lostOpening: Opening?
+    /// When the refresh began that opened it.
+    var openedRefresh: Moment?
+    /// Whether the consumer reads it.
+    var isAssigned = false
+    /// Whether what the consumer brings is of an earlier assignment, until the next is made.
+    var isOutdated = false
+    /// Whether a fetch was ever answered, with records or with the end.
+    var hasAnswered = false
+    /// The offset of the next record.
+    var next: Int64 = 0
+    /// The position that the broker refused, until it is known why.
+    var refused: Int64?
+    /// When its position was given up last, monotonic: it is not given up twice in a second.
+    var resumedAt: Int64?
+    var failure: Failure?
+    /// What was read, to know the log again.
+    var anchor = LogAnchor(next: 0)
+    /// Nil until it is opened.
+    var check: LogCheck?
+    /// See `LogFacts.known`.
+    var known: Int64?
+    var end: Int64?
+    /// Monotonic.
+    var endAsked: UInt64 = 0
+    var watch: AnswerWatch
+    /// Whether `LogChange.facts` are due.
+    var isChanged = false
+    var isFoundTold = false
+
+    init(origin: Origin, now: Int64) {
+        self.origin = origin
+        watch = AnswerWatch(answeredAt: now)
+    }
+
+    /// Nothing of it was read yet. That the partition answers was known before, if it was.
+    mutating func open(_ opening: Opening) {
+        self.opening = opening
+        next = opening.start
+        refused = nil
+        failure = nil
+        anchor = LogAnchor(next: opening.start)
+        check = LogCheck(start: opening.start, windowStart: opening.windowStart)
+        known = nil
+    }
+
+    /// Whether something of the window is still to be read.
+    var isLoading: Bool { opening.map { next < $0.loadUntil } ?? true }
+    /// Whether it has answered a fetch, and its window is read.
+    var isLoaded: Bool { hasAnswered && !isLoading }
+
+    /// Whether the log can be told from a new and empty one.
+    var isTellable: Bool { next > 0 || (end ?? 0) > 0 }
+
+    mutating func prove(at moment: Int64) {
+        guard isTellable, known ?? .min < moment else { return }
+        known = moment
+        isChanged = true
+    }
+}
+
+/// Whether a partition answers, and moves on. Monotonic milliseconds.
+struct AnswerWatch: Equatable {
+    /// How long a partition may be silent, or stand still although its log goes on.
+    static let patience: Int64 = 2_000
+    /// So long a silence counts even if nobody asked meanwhile: a refresh under way may wait for somebody else.
+    static let longestSilence: Int64 = 4_500
+
+    /// When anything of it was answered last, or when it was found.
+    var answeredAt: Int64
+    /// Whether it was asked in vain since then.
+    var isSilent = false
+    /// Since when the log's end is known to be further than what is read, with nothing read since.
+    private(set) var behindSince: Int64?
+
+    mutating func answer(at moment: Int64) {
+        answeredAt = max(answeredAt, moment)
+        isSilent = false
+    }
+
+    /// Something was read, or there is nothing to read.
+    mutating func moveOn() { behindSince = nil }
+
+    mutating func fallBehind(at moment: Int64) { behindSince = behindSince ?? moment }
+
+    /// Since when it is stalled; nil if it is not.
+    func stalledSince(_ now: Int64) -> Int64? {
+        let silence = now - answeredAt
+        var since: Int64?
+        if silence >= Self.longestSilence || (isSilent && silence >= Self.patience) { since = answeredAt }
+        if let behindSince, now - behindSince >= Self.patience { since = min(since ?? .max, behindSince) }
+        return since
+    }
+}

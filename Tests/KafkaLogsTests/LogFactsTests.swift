@@ -1,0 +1,221 @@
+import ScriptedBroker
+import Testing
+
+@testable import KafkaLogs
+
+/// The window of these nodes is 100 s, and they begin at 1,000 s.
+@Suite struct `What is known of what stands before reading's start` {
+    private func started(_ prepare: (inout TestNode) -> Void) -> TestNode {
+        var node = TestNode()
+        prepare(&node)
+        node.refresh(after: 0)
+        return node
+    }
+
+    @Test func `a log that is read from its offset 0 has nothing before it, and the first record tells its age`() {
+        var node = started { $0.write(1, stamp: 950_000) }
+        #expect(node.facts()?.start == 0 && node.facts()?.unread == nil && node.facts()?.liveFrom == 1)
+        node.drain()
+        #expect(node.facts()?.born == 950_000 && node.facts()?.known == 1_000_000)
+    }
+
+    @Test func `a first record without a good stamp leaves it to the next that has one`() {
+        var node = started {
+            $0.write(1, stamp: -1)
+            $0.write(2, stamp: 2_000_000)
+            $0.write(3, stamp: 990_000)
+            $0.write(4, stamp: 995_000)
+        }
+        node.drain()
+        #expect(node.facts()?.born == 990_000)
+    }
+
+    @Test func `behind a beginning that is gone stands no first record`() {
+        var node = started {
+            $0.write(1, 2, stamp: 950_000)
+            $0.broker.remove(0, 0, 0)
+        }
+        node.drain()
+        #expect(node.facts()?.start == 0 && node.facts()?.unread == nil && node.facts()?.born == nil)
+    }
+
+    @Test func `where a window begins in the middle, older stamps were not read, and the first record is read once`() {
+        var node = started {
+            $0.write(1, stamp: 700_000)
+            $0.write(2, stamp: 950_000)
+        }
+        node.drain()
+        #expect(node.records == [2])
+        #expect(
+            node.facts()
+                == LogFacts(
+                    start: 1, unread: .init(stampedBefore: 900_000, arrivedBefore: 1_000_000), liveFrom: 2,
+                    born: 700_000, known: 1_000_000, next: 2, end: 2, endAsked: 1_000))
+    }
+
+    @Test func `where nothing stands between the log start and the window's, it is read from the log start`() {
+        let node = started {
+            $0.write(1, 2, 3, stamp: 950_000)
+            $0.broker.remove(0, 0, 0)
+            $0.broker.remove(0, 0, 1)
+        }
+        #expect(node.facts()?.start == 0)
+        let trimmed = started {
+            $0.write(1, 2, 3, stamp: 950_000)
+            $0.broker.remove(0, 0, 1)
+            $0.broker.deleteRecords(0, 0, before: 1)
+        }
+        #expect(trimmed.facts()?.start == 1)
+    }
+
+    @Test func `what was deleted from a log that starts inside the window is older than its first record`() {
+        var node = started {
+            $0.write(1, 2, stamp: 950_000)
+            $0.write(3, stamp: 980_000)
+            $0.broker.deleteRecords(0, 0, before: 2)
+        }
+        #expect(node.facts()?.unread == .init(stampedBefore: nil, arrivedBefore: 1_000_000))
+        node.drain()
+        #expect(node.facts()?.start == 2 && node.facts()?.born == nil)
+        #expect(node.facts()?.unread == .init(stampedBefore: 980_000, arrivedBefore: 1_000_000))
+    }
+
+    @Test func `what was deleted from an emptied log came before it was found`() {
+        var node = started {
+            $0.write(1, 2, stamp: 950_000)
+            $0.broker.deleteRecords(0, 0, before: 2)
+        }
+        node.drain()
+        #expect(node.facts()?.start == 2 && node.facts()?.next == 2)
+        #expect(node.facts()?.unread == .init(stampedBefore: nil, arrivedBefore: 1_000_000))
+        node.write(3)
+        node.drain()
+        #expect(node.facts()?.unread?.stampedBefore == 1_000_000)
+    }
+
+    @Test func `a new and empty log is like any other, and known by its first record`() {
+        var node = started { _ in }
+        node.refresh()
+        #expect(node.facts()?.known == nil && node.facts()?.next == 0)
+        node.write(1)
+        node.drain()
+        #expect(node.facts()?.known == 1_002_000)
+    }
+
+    @Test func `a partition that was added is read from its start, whatever became of the topic before`() {
+        var node = started { $0.write(1) }
+        node.drain()
+        node.broker.addPartitions(0, to: 2)
+        node.write(2, to: 1, stamp: 5)
+        node.refresh()
+        node.drain()
+        #expect(node.records == [1, 2] && node.resyncs == [])
+        #expect(node.facts(1)?.start == 0 && node.facts(1)?.unread == nil && node.facts(1)?.notBefore == nil)
+        #expect(node.notices == [.partitionsAdded(topic: "t", count: 1)])
+    }
+
+    @Test func `facts come before the record that changes them, and count what was handed over`() {
+        var node = started { $0.write(1, 2) }
+        node.forget()
+        let outputs = node.reader.drain(&node.broker, atMost: 10, node.now)
+        guard case .change(.facts(_, let facts))? = outputs.first else {
+            Issue.record("no facts before the first record: \(outputs)")
+            return
+        }
+        #expect(facts.next == 0 && facts.born == 1_000_000)
+        #expect(outputs.count { if case .record = $0 { true } else { false } } == 2)
+    }
+
+    @Test func `without a window reading begins at the end`() {
+        var node = TestNode(window: nil)
+        node.write(1, 2)
+        node.refresh()
+        node.drain()
+        node.write(3)
+        node.drain()
+        #expect(node.records == [3] && node.isReady)
+    }
+
+    @Test func `records that retention removed before they were read are told as lost`() {
+        var node = started { $0.write(1) }
+        node.drain()
+        node.write(2, 3, 4)
+        node.broker.deleteRecords(0, 0, before: 3)
+        node.drain()
+        node.refresh()
+        node.drain()
+        #expect(node.resyncs == [.recordsLost(node.name(), .retention)] && node.records == [1, 4])
+        #expect(node.facts()?.start == 3 && node.facts()?.unread?.arrivedBefore == node.now.wall)
+    }
+}
+
+@Suite struct `A batch that cannot be read` {
+    private var node: TestNode {
+        var node = TestNode()
+        node.write(1, 2, 3, 4)
+        return node
+    }
+
+    @Test func `is read a second time, and what was only damaged on its way is not lost`() {
+        var node = node
+        node.broker.damage(0, 0, 1)
+        node.refresh()
+        _ = node.reader.drain(&node.broker, atMost: 2, node.now)
+        node.broker.damage(0, 0, 1, false)
+        node.drain()
+        #expect(node.records == [2, 3, 4] && node.resyncs == [])
+    }
+
+    @Test func `makes everybody resync, and is read on behind`() {
+        var node = node
+        node.broker.damage(0, 0, 1)
+        node.refresh()
+        node.drain()
+        #expect(node.resyncs == [.recordsLost(node.name(), .unreadable)] && node.records == [1, 3, 4])
+        #expect(node.facts()?.start == 2 && node.facts()?.next == 4)
+        node.write(5)
+        node.drain()
+        #expect(node.records == [1, 3, 4, 5] && node.resyncs.count == 1)
+    }
+
+    @Test func `at the end of the log is left behind at the next refresh`() {
+        var node = node
+        node.refresh()
+        node.drain()
+        node.write(5, 6)
+        node.broker.damage(0, 0, 4)
+        node.broker.damage(0, 0, 5)
+        node.drain()
+        #expect(node.reader.tracker.wantsRefresh)
+        node.refresh()
+        node.write(7)
+        node.drain()
+        #expect(node.resyncs.last == .recordsLost(node.name(), .unreadable) && node.records == [1, 2, 3, 4, 7])
+        #expect(!node.isStalled)
+    }
+
+    @Test func `each of several has its own two attempts`() {
+        var node = node
+        node.broker.damage(0, 0, 0)
+        node.broker.damage(0, 0, 2)
+        node.refresh()
+        node.drain()
+        #expect(node.resyncs.count == 2 && node.records == [2, 4])
+    }
+
+    @Test func `a partition that stands still although its end is further is stalled within 5 s`() {
+        var node = node
+        node.refresh()
+        node.drain()
+        #expect(!node.isStalled)
+        // Its fetches come to nothing, and its end is told.
+        node.write(5)
+        node.refresh()
+        node.wait(1_900)
+        #expect(!node.isStalled)
+        node.refresh(after: 100)
+        #expect(node.isStalled)
+        node.drain()
+        #expect(!node.isStalled && node.resyncs == [])
+    }
+}
