@@ -1,5 +1,6 @@
 """The fixtures of the end-to-end tests. What they hand out stands in Tests/Harness/Python, one module a kind."""
 
+import functools
 import subprocess
 
 import pytest
@@ -9,10 +10,10 @@ from brokers import ApacheKafka, MockBroker, unavailable
 from certificates import Certificates
 from clients import EventStream, LiveClient, Sync
 from foreign import Door
-from gateway import Gateway, Tokens, laid_over, write_settings
+from gateway import Tokens, launch
 from kafka_admin import create_topic
 from livecat import Livecat, Terminal
-from programs import PROGRAMS, SHARED, Program, event, free_port, produce, run
+from programs import PROGRAMS, SHARED, Program, event, produce, run
 from scripted_server import Peer
 
 
@@ -56,19 +57,7 @@ def gateway(start, tmp_path, tokens):
     """Starts gateways: `gateway(bootstrap)` with the test issuer and topic `incidents`; settings by keyword are laid over
     that, a dot in a key as two underscores (`limits__max_message_bytes`). Ready when it returns, unless `ready=False`.
     `around` is a command that runs the program and its arguments, which it gets as its last words."""
-    def begin(bootstrap, ready=True, env=None, around=(), **changes):
-        host, admin = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-        settings = laid_over({
-            "listen": [host], "admin": admin, "auth": {"jwt": tokens.settings},
-            "kafka": {"brokers": bootstrap, "topics": ["incidents"], "settings": {"fetch.wait.max.ms": 10}},
-            "events": {"preset": "rails"},
-            # Tests that look at every frame do not expect one at a time of its own choosing.
-            "limits": {"ping_interval": "1h"},
-        }, changes)
-        command = [*around, PROGRAMS / "livegate", "serve", "--config", write_settings(tmp_path, settings)]
-        running = Gateway(start(*command, env=env), host, admin, settings)
-        return running.wait_until_ready() if ready else running
-    return begin
+    return functools.partial(launch, start, tmp_path, tokens)
 
 
 @pytest.fixture

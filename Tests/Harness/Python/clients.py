@@ -1,6 +1,6 @@
 """Clients that read as strictly as the protocol is written, one of each kind: a WebSocket, an event stream, /sync/v1.
 
-Each is read by a thread of its own. Thousands at once, and those that misbehave, are in `rawclient`."""
+Each is read by a thread of its own; with `context`, an SSL context, it speaks TLS. Thousands at once, and those that misbehave, are in `rawclient`."""
 
 import http.client
 import json
@@ -14,13 +14,20 @@ from programs import PATIENCE, eventually
 from wire import connect, cursor_of, event_of, event_stream_request, query
 
 
+def connection(gateway, context):
+    """A socket to a gateway, over TLS where there is a context."""
+    plain = connect(gateway.host, 60 * PATIENCE)
+    return context.wrap_socket(plain, server_hostname="localhost") if context else plain
+
+
 class LiveClient:
     """PyPI's `websockets`, read until it is closed. Its messages are events or control messages."""
 
-    def __init__(self, gateway, token, **words):
+    def __init__(self, gateway, token, context=None, **words):
         self.socket = connect_websocket(
-            gateway.url + query(words), additional_headers={"Authorization": f"Bearer {token}"}, compression=None,
-            max_size=None, ping_interval=None, open_timeout=20 * PATIENCE)
+            gateway.url + query(words), sock=connection(gateway, context),
+            additional_headers={"Authorization": f"Bearer {token}"}, compression=None, max_size=None, ping_interval=None,
+            open_timeout=20 * PATIENCE)
         self.texts, self.read = [], []
         self.closed = None
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -105,8 +112,8 @@ def resumed(client):
 class EventStream:
     """A GET for an event stream; what comes is kept as bytes until the server ends it."""
 
-    def __init__(self, gateway, token, headers=(), **words):
-        self.socket = connect(gateway.host, 60 * PATIENCE)
+    def __init__(self, gateway, token, headers=(), context=None, **words):
+        self.socket = connection(gateway, context)
         self.socket.sendall(event_stream_request(token, f"/live/v1{query(words)}", headers))
         received = b""
         while b"\r\n\r\n" not in received:
@@ -178,9 +185,9 @@ class Answer:
 class Sync:
     """One connection to /sync/v1, which is never opened again: an answer after another proves that it was kept."""
 
-    def __init__(self, gateway, token):
-        self.http = http.client.HTTPConnection(gateway.host, timeout=60 * PATIENCE)
-        self.http.connect()
+    def __init__(self, gateway, token, context=None):
+        self.http = http.client.HTTPConnection(gateway.host)
+        self.http.sock = connection(gateway, context)
         self.http.auto_open = 0
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
 

@@ -6,7 +6,7 @@ import subprocess
 import urllib.error
 import urllib.request
 
-from programs import eventually, run
+from programs import PROGRAMS, eventually, free_port, run
 
 
 # An `auth` for settings that are only checked.
@@ -74,6 +74,21 @@ def laid_over(settings, changes):
             section = section.setdefault(part, {})
         section[rest[-1]] = {**settings["limits"], **value} if name == "limits" else value
     return settings
+
+
+def launch(start, folder, tokens, bootstrap, ready=True, env=None, around=(), **changes):
+    """Starts a gateway with `start`, which is given a command: the fixture `gateway` says what the others mean."""
+    host, admin = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+    settings = laid_over({
+        "listen": [host], "admin": admin, "auth": {"jwt": tokens.settings},
+        "kafka": {"brokers": bootstrap, "topics": ["incidents"], "settings": {"fetch.wait.max.ms": 10}},
+        "events": {"preset": "rails"},
+        # Tests that look at every frame do not expect one at a time of its own choosing.
+        "limits": {"ping_interval": "1h"},
+    }, changes)
+    command = [*around, PROGRAMS / "livegate", "serve", "--config", write_settings(folder, settings)]
+    running = Gateway(start(*command, env=env), host, admin, settings)
+    return running.wait_until_ready() if ready else running
 
 
 class Tokens:
