@@ -33,15 +33,20 @@ final class Bench {
     /// The accounts that are written to, in turn.
     var accounts: [String] { tokens.isEmpty ? [BenchToken.onlyAccount] : tokens.map(\.account) }
 
-    /// A crowd on a loop of its own, not connected yet.
-    func crowd(_ connections: Int, withCursors: Bool = false) async throws -> LoopBound<Crowd> {
+    /// A crowd on a loop of its own, not connected yet. With `account`, an index into ``accounts``, all are of that
+    /// one.
+    func crowd(
+        _ connections: Int, withCursors: Bool = false, account: Int? = nil,
+        handshakesAtOnce: Int = CrowdPlan.handshakesAtOnce
+    ) async throws -> LoopBound<Crowd> {
         let loop = try EventLoop(label: "crowd")
         loops.append(loop)
         // The certificate was made for this run; what is measured is the server's side.
         let security: TransportSecurity =
             isSecure ? .client(try TLSContext.client(TLSClientSettings(verifies: false)), name: "localhost") : .plain
         let plan = CrowdPlan(
-            connections: connections, port: server.port, security: security, tokens: tokens.map(\.text),
+            connections: connections, port: server.port, security: security,
+            tokens: account.map { [tokens[$0].text] } ?? tokens.map(\.text), handshakesAtOnce: handshakesAtOnce,
             withCursors: withCursors)
         return await loop.run { LoopBound(Crowd(plan, loop: loop), loop: loop) }
     }
@@ -58,6 +63,11 @@ extension LoopBound<Crowd> {
         await withCheckedContinuation { done in
             loop.execute { value.await(count, withinMilliseconds: Crowd.patienceMilliseconds) { done.resume() } }
         }
+    }
+
+    /// Of the latencies since the last call the percentiles, in ms.
+    func percentiles(_ shares: [Double]) async -> [Double] {
+        Measurement.percentiles(await loop.run { value.takeLatencies() }, shares)
     }
 
     /// Closes the crowd; answers what it has seen.

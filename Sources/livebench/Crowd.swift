@@ -6,8 +6,6 @@ import WebSocket
 
 /// The clients of one run, on a loop of their own. Confined to it.
 final class Crowd {
-    /// Handshakes under way at once: enough to keep the server busy, few enough that none waits for its deadline.
-    static let handshakesAtOnce = 64
     /// For everything to arrive; what has not by then is lost, and the report says so.
     static let patienceMilliseconds: UInt64 = 60_000
 
@@ -54,7 +52,7 @@ final class Crowd {
     /// Opens every connection; `done` is called when all of them are open or have failed.
     func open(_ done: @escaping () -> Void) {
         allOpen = done
-        for _ in 0..<min(Self.handshakesAtOnce, plan.connections) { openNext() }
+        for _ in 0..<min(plan.handshakesAtOnce, plan.connections) { openNext() }
     }
 
     private func openNext() {
@@ -149,11 +147,16 @@ extension Crowd: Sendable {}
 
 /// How a crowd connects.
 struct CrowdPlan: Sendable {
+    /// Enough to keep the server busy, few enough that none waits for its deadline.
+    static let handshakesAtOnce = 64
+
     let connections: Int
     let port: UInt16
     let security: TransportSecurity
     /// Tokens, one an account, given to connections in turn; empty for the anonymous account.
     let tokens: [String]
+    /// So many are under way at once.
+    let handshakesAtOnce: Int
     /// Whether clients ask for cursors, and are told to resync where others are closed.
     var withCursors = false
 

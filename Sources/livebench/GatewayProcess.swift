@@ -23,7 +23,7 @@ final class GatewayProcess {
     /// - Parameters:
     ///   - program: the path of `livegate`.
     ///   - pings: whether clients are pinged as they are by default. Otherwise hardly any is within a run, and who does
-    ///     not read may leave it unanswered.
+    ///     not read may leave it unanswered, and whoever comes with thousands of others has the time for it.
     init(
         program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool, pings: Bool
     ) throws {
@@ -39,7 +39,7 @@ final class GatewayProcess {
             loops: \(loops)
             kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '\(pings ? 500 : 10)'}}
             events: {preset: rails}
-            limits: {\(pings ? "" : "ping_interval: 1h, pong_timeout: 1h")}
+            limits: {\(pings ? "" : "ping_interval: 1h, pong_timeout: 1h, handshake_timeout: 1m")}
             log: {level: warning}
 
             """

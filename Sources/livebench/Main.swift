@@ -6,7 +6,8 @@ import Reactor
 @main
 struct Main {
     private static let connections = SingleOption(
-        "connections", .integer("N", in: 10...100_000), help: "connections of the largest scenario (default 10000)")
+        "connections", .integer("N", in: 100...100_000),
+        help: "connections of the largest scenario (default 10000), as far as the limit of descriptors allows")
     private static let loops = SingleOption(
         "loops", .integer("N", in: 0...64), help: "event loops of the gateway; 0, the default, is one a core")
     private static let only = RepeatedOption("only", .text("NAME"), help: "run the scenarios whose names begin so")
@@ -16,20 +17,24 @@ struct Main {
 
     static let table = Command(
         "livebench", summary: "measure a gateway with an embedded broker and a crowd of clients on this machine",
-        details: ["Broker, clients and gateway share the machine: compare figures of one run, not of two machines."],
+        details: [
+            "Broker, clients and gateway share the machine: compare figures of one run, not of two machines.",
+            "Scenarios: idle, idle tls, pinged, saturating, saturating many, accounts, paced 50/s, paced 50/s tls, "
+                + "gentle 5/s, stopping (most clients stop reading), returning (all but 50 TLS clients come at once; "
+                + "those 50 are served meanwhile).",
+        ],
         options: [connections, loops, only, program, json],
         statuses: [(.success, "every scenario was complete"), (.software, "something was lost or did not start")])
 
     static func main() async {
         let arguments = table.parseOrExit()
         let names = arguments[only]
-        let scenarios = Scenario.all(connections: arguments[connections] ?? 10_000).filter { scenario in
+        let scenarios = Scenario.all(connections: possible(arguments[connections] ?? 10_000)).filter { scenario in
             names.isEmpty || names.contains { scenario.name.hasPrefix($0) }
         }
         guard !scenarios.isEmpty else {
             table.exitWrongUse("option '--only': no scenario is called so")
         }
-        _ = try? ProcessLimits.raiseDescriptorLimit()
         let before = Calibration.measure()
         var measurements: [Measurement] = []
         for scenario in scenarios {
@@ -46,6 +51,16 @@ struct Main {
         let report = Report(calibration: (before, Calibration.measure()), measurements: measurements)
         StandardOutput.write(arguments[json] ? report.json : report.table)
         exit((measurements.allSatisfy(\.isComplete) ? ExitStatus.success : ExitStatus.software).code)
+    }
+
+    /// Clients and gateway are two processes with the same limit of descriptors, of which each needs some for itself.
+    private static func possible(_ connections: Int) -> Int {
+        guard let limit = try? ProcessLimits.raiseDescriptorLimit(), connections > Int(clamping: limit) - 200 else {
+            return connections
+        }
+        let most = max(10, Int(clamping: limit) - 200)
+        StandardError.line("livebench: \(most) connections, for more than the limit of descriptors allows (ulimit -n)")
+        return most
     }
 
     private static var besideThisProgram: String {

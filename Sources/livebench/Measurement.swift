@@ -14,6 +14,8 @@ struct Measurement: Sendable {
     private(set) var idlePercent: Double?
     /// Of a run in which clients stop.
     var stopping: StoppingOutcome?
+    /// Of a run in which clients come back.
+    var returning: ReturningOutcome?
     /// Events that were to arrive.
     var expected: Int
     private(set) var received = 0
@@ -27,9 +29,9 @@ struct Measurement: Sendable {
     }
 
     mutating func handshakes(
-        from before: GatewayProcess.Usage, to after: GatewayProcess.Usage, microseconds: Int64
+        _ connections: Int, from before: GatewayProcess.Usage, to after: GatewayProcess.Usage, microseconds: Int64
     ) {
-        let count = Double(scenario.connections)
+        let count = Double(connections)
         handshakesPerSecond = count * 1e6 / Double(max(1, microseconds))
         cpuPerHandshake = Double(after.cpuMicroseconds - before.cpuMicroseconds) / count
         bytesPerConnection = Double(after.residentBytes - before.residentBytes) / count
@@ -54,13 +56,13 @@ struct Measurement: Sendable {
         latencies = Self.percentiles(outcome.latencies, [0.5, 0.99, 0.999])
     }
 
-    /// Of those who read on everything counts, but for latencies, which ``stopping`` has; of the others that they came and
-    /// were not lost.
-    mutating func take(_ readers: Crowd.Outcome, and stoppers: Crowd.Outcome) {
+    /// Of those who read on everything counts, but for latencies, which ``stopping`` or ``returning`` has; of the others
+    /// that they came and were not lost.
+    mutating func take(_ readers: Crowd.Outcome, and others: Crowd.Outcome) {
         take(readers)
         latencies = []
-        opened += stoppers.opened
-        failures.merge(stoppers.failures, uniquingKeysWith: +)
+        opened += others.opened
+        failures.merge(others.failures, uniquingKeysWith: +)
     }
 
     /// In ms; none of nothing.

@@ -45,6 +45,12 @@ struct Report {
             text += "\(number(outcome.bytesEach, 0)) bytes each at most; \(outcome.complete) ended complete, "
             text += "\(outcome.resynced) with a resync, \(outcome.broken) with neither\n"
         }
+        if let outcome = measurement.returning {
+            for (waits, when) in [(outcome.calm, "before"), (outcome.storm, "while the others came")] {
+                text += "\(name): those connected waited \(number(waits.median, 1)) ms (p50), "
+                text += "\(number(waits.p99, 1)) ms (p99), \(number(waits.most, 1)) ms at most \(when)\n"
+            }
+        }
         return text
     }
 
@@ -82,6 +88,14 @@ struct Report {
                     "\"bytes_each_stopped\":\(number(outcome.bytesEach, 0))", "\"ended_complete\":\(outcome.complete)",
                     "\"ended_with_resync\":\(outcome.resynced)", "\"ended_broken\":\(outcome.broken)",
                 ]
+            }
+            if let outcome = measurement.returning {
+                for (waits, name) in [(outcome.calm, "calm"), (outcome.storm, "storm")] {
+                    fields += [
+                        "\"p50_ms_\(name)\":\(number(waits.median, 3))", "\"p99_ms_\(name)\":\(number(waits.p99, 3))",
+                        "\"max_ms_\(name)\":\(number(waits.most, 3))",
+                    ]
+                }
             }
             for (name, value) in zip(["p50", "p99", "p99_9"], measurement.latencies) {
                 fields.append("\"latency_ms_\(name)\":\(number(value, 3))")

@@ -48,14 +48,15 @@ extension Scenario {
         await readers.open()
         await stoppers.open()
         let full = try bench.server.usage()
-        measurement.handshakes(from: empty, to: full, microseconds: BenchEvent.now() - openedAt)
+        measurement.handshakes(
+            connections, from: empty, to: full, microseconds: BenchEvent.now() - openedAt)
 
         var outcome = StoppingOutcome()
         await stoppers.turn(.discards)
         let (broker, accounts) = (bench.broker, bench.accounts)
         await broker.writeSteadily(StoppingPlan.secondsBefore, accounts)
         await readers.await(StoppingPlan.readers * StoppingPlan.eventsPerSecond * StoppingPlan.secondsBefore)
-        outcome.before = await readers.percentile()
+        outcome.before = await readers.percentiles([0.99]).first ?? 0
         // Everybody is at the end of a frame when nothing comes any more.
         try await Task.sleep(for: .seconds(1))
 
@@ -64,13 +65,13 @@ extension Scenario {
         async let written: Void = broker.writeSteadily(StoppingPlan.secondsStopped, accounts)
         var most = before
         for second in 0..<StoppingPlan.secondsStopped {
-            if second == StoppingPlan.secondsFilling { outcome.filling = await readers.percentile() }
+            if second == StoppingPlan.secondsFilling { outcome.filling = await readers.percentiles([0.99]).first ?? 0 }
             try await Task.sleep(for: .seconds(1))
             most = max(most, try bench.server.usage().residentBytes)
         }
         await written
         await readers.await(deliveries)
-        outcome.stopped = await readers.percentile()
+        outcome.stopped = await readers.percentiles([0.99]).first ?? 0
 
         await stoppers.turn(.counts)
         let more = await bringBack(stoppers, on: bench)
@@ -110,11 +111,6 @@ extension BenchBroker {
 extension LoopBound<Crowd> {
     fileprivate func turn(_ attention: BenchClient.Attention) async {
         await loop.run { value.turn(attention) }
-    }
-
-    /// Of the latencies since the last call the 99th percentile, in ms.
-    fileprivate func percentile() async -> Double {
-        Measurement.percentiles(await loop.run { value.takeLatencies() }, [0.99]).first ?? 0
     }
 
     /// Whether everybody has the event of that time within the limit.

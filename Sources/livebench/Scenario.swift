@@ -13,6 +13,8 @@ struct Scenario: Sendable {
         case paced(events: Int, everyMilliseconds: UInt64)
         /// A steady stream, of which most of the clients stop reading.
         case stopping(StoppingPlan)
+        /// A paced stream to a few, while all the others come at once.
+        case returning(ReturningPlan)
 
         var isPinged: Bool { if case .pinged = self { true } else { false } }
     }
@@ -51,12 +53,15 @@ struct Scenario: Sendable {
             Scenario(
                 name: "stopping", connections: tenth + StoppingPlan.readers, accounts: 1, isSecure: false,
                 load: .stopping(StoppingPlan(clients: tenth))),
+            Scenario(
+                name: "returning", connections: connections, accounts: 2, isSecure: true,
+                load: .returning(ReturningPlan(clients: connections - ReturningPlan.readers))),
         ]
     }
 
     var deliveries: Int {
         switch load {
-        case .idle, .pinged: 0
+        case .idle, .pinged, .returning: 0
         case .saturating(let events), .paced(let events, _): events * (connections / accounts)
         case .stopping(let plan): plan.events * StoppingPlan.readers
         }
@@ -66,12 +71,13 @@ struct Scenario: Sendable {
         let bench = try await Bench(self, program: program, loops: loops)
         defer { bench.stop() }
         if case .stopping(let plan) = load { return try await stop(plan, on: bench) }
+        if case .returning(let plan) = load { return try await comeBack(plan, on: bench) }
         var measurement = Measurement(self)
         let crowd = try await open(on: bench, into: &measurement)
         let full = try bench.server.usage()
         let startedAt = BenchEvent.now()
         switch load {
-        case .idle, .stopping: break
+        case .idle, .stopping, .returning: break
         case .pinged(let seconds):
             try await Task.sleep(for: .seconds(seconds))
             measurement.idled(from: full, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
@@ -94,7 +100,7 @@ struct Scenario: Sendable {
         let startedAt = BenchEvent.now()
         await crowd.open()
         measurement.handshakes(
-            from: empty, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
+            connections, from: empty, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
         return crowd
     }
 }
