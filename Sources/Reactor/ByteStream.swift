@@ -7,7 +7,7 @@ import Glibc
 /// alive; the loop holds the stream as long. Reads go into the loop's buffer, one a tick, so that a stream which has
 /// much to say takes its turn like any other; the level-triggered poller tells the rest again. Writes queue slices of
 /// shared arrays and leave at the end of the tick. An idle stream owns no buffer.
-package final class ByteStream<Owner: ByteStreamOwner>: PollTarget {
+package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget {
     private enum State: UInt8 {
         /// Made, and not started.
         case new
@@ -34,9 +34,8 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget {
     private var state = State.new
     private var isPaused = false
     private var peerFinished = false
-    /// The kernel's buffer was full at the last send; the poller is asked to tell when it is not.
-    /// Whether the kernel did not take all that there was at the end of an earlier tick, and has not said that it takes
-    /// more.
+    /// Whether the kernel did not take all that there was at the end of an earlier tick; the poller is asked to tell
+    /// when it takes more.
     package private(set) var isBlocked = false
     private var wantsFlushCall = false
     private var end: StreamEnd?
@@ -214,8 +213,8 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget {
         guard afterFlush, state != .new else { return finish(.aborted(unsentBytes: queue.count)) }
         guard state == .open else { return }
         state = .flushing
-        // Not weakly: the timer goes with the end.
-        lingerTimer = loop.schedule(afterMilliseconds: limitMilliseconds) { self.lingerLimitPassed() }
+        // The timer holds the stream; it goes with the end.
+        lingerTimer = loop.schedule(afterMilliseconds: limitMilliseconds, self, 0)
         updateInterest()
         loop.markDirty(self)
     }
@@ -231,7 +230,8 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget {
         updateInterest()
     }
 
-    private func lingerLimitPassed() {
+    /// The limit of ``close(afterFlush:limitMilliseconds:)`` has passed.
+    package func timerFired(_ kind: UInt8) {
         lingerTimer = nil
         // Otherwise the kernel would go on offering the rest to a peer that does not read, for minutes.
         if !queue.isEmpty { _ = linux_reset_on_close(raw) }

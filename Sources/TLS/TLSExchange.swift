@@ -29,6 +29,8 @@ import COpenSSL
     let method: OpaquePointer
     /// The session whose output is in the buffer; no other may be called before it was taken.
     private var writer: ObjectIdentifier?
+    /// False where tests want OpenSSL to find no memory for a session.
+    package var mayMakeSession = true
     /// A session is handing out plaintext: no session may be called from there, since the input is in use.
     var isDelivering = false
 

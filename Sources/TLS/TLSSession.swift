@@ -57,7 +57,7 @@ package enum TLSState: Equatable, Sendable {
 
     private static func make(_ context: TLSContext, _ exchange: TLSExchange) throws(TLSError) -> OpaquePointer {
         ErrorQueue.clear()
-        guard let ssl = unsafe SSL_new(context.pointer) else {
+        guard exchange.mayMakeSession, let ssl = unsafe SSL_new(context.pointer) else {
             throw .openSSL(call: "SSL_new", cause: ErrorQueue.drain().text)
         }
         guard let bio = unsafe BIO_new(exchange.method) else {

@@ -7,7 +7,7 @@ import TLS
 /// leaves in one send; nothing is encrypted that the socket has no room for. What comes is decrypted in the loop's
 /// buffers. So an idle transport owns no buffer. While the handshake lasts, what comes waits for its turn in the
 /// loop's queue.
-package final class Transport<Owner: TransportOwner> {
+package final class Transport<Owner: TransportOwner>: TimerTarget {
     private enum Phase: UInt8 {
         /// The owner has not been told yet that bytes may flow.
         case opening
@@ -37,9 +37,12 @@ package final class Transport<Owner: TransportOwner> {
     private var failure: TLSFailure?
     private var plaintext = PlaintextQueue()
     private var handshakeBytes: [UInt8] = []
-    private var deadline: Timer?
+    private var handshakeTimer: Timer?
 
     /// Takes over a connected, non-blocking stream socket.
+    ///
+    /// Where there is no memory for an accepted connection's session, the transport ends after ``start(_:)`` as after
+    /// any other failure of TLS.
     ///
     /// - Throws: ``TLSError/badName(_:)`` for a client's name that no certificate can have.
     package init(
@@ -47,7 +50,13 @@ package final class Transport<Owner: TransportOwner> {
     ) throws(TLSError) {
         self.shared = shared
         stream = ByteStream(descriptor, loop: shared.loop)
-        session = try Transport.makeSession(security, shared)
+        do {
+            session = try Transport.makeSession(security, shared)
+        } catch {
+            guard case .server = security else { throw error }
+            session = nil
+            failure = TLSFailure(.failed, error.description)
+        }
     }
 
     private static func makeSession(
@@ -65,6 +74,7 @@ package final class Transport<Owner: TransportOwner> {
     package func start(_ owner: Owner) {
         self.owner = owner
         stream.start(self)
+        if let failure { return end(failure) }
         if session == nil { stream.requestFlush() } else { beginHandshake() }
     }
 
@@ -78,9 +88,8 @@ package final class Transport<Owner: TransportOwner> {
 
     private func beginHandshake() {
         phase = .handshaking
-        deadline = shared.loop.schedule(afterMilliseconds: shared.limits.handshakeMilliseconds) { [weak self] in
-            self?.handshakeIsLate()
-        }
+        let limit = shared.limits.handshakeMilliseconds
+        handshakeTimer = shared.loop.schedule(afterMilliseconds: limit, self, 0)
         if isPaused { stream.resumeReading() }
         // At the end of the tick: this may be a call out of another session, which has the loop's buffers.
         stream.requestFlush()
@@ -133,6 +142,7 @@ package final class Transport<Owner: TransportOwner> {
     ///   the stream's limit for lingering; false drops it and closes at once.
     package func close(afterFlush: Bool = true) {
         guard phase != .ended else { return }
+        cancelHandshakeTimer()
         let wasOpen = phase == .open
         if phase == .closing && afterFlush { return }
         phase = .closing
@@ -176,7 +186,7 @@ package final class Transport<Owner: TransportOwner> {
     private func handshakeIsDone(_ session: TLSSession) {
         if case .failed = session.state { return }
         phase = .open
-        cancelDeadline()
+        cancelHandshakeTimer()
         shared.counters.handshakes += 1
         if session.agreement?.isResumed == true { shared.counters.resumed += 1 }
         if isPaused { stream.pauseReading() }
@@ -184,16 +194,21 @@ package final class Transport<Owner: TransportOwner> {
         owner?.transportOpened()
     }
 
-    private func handshakeIsLate() {
-        deadline = nil
+    /// Ends a handshake that has lasted too long. Also for the owner, whose own time for the first request may be over
+    /// a moment before the handshake's: whoever is first decides, or the other one would find nothing to decide.
+    package func expireHandshake() {
         guard phase == .handshaking else { return }
         let limit = shared.limits.handshakeMilliseconds
         fail(TLSFailure(.timedOut, "the handshake was not done within \(limit) ms"))
     }
 
-    private func cancelDeadline() {
-        if let deadline { shared.loop.cancel(deadline) }
-        deadline = nil
+    package func timerFired(_ kind: UInt8) {
+        handshakeTimer = nil
+        expireHandshake()
+    }
+
+    private func cancelHandshakeTimer() {
+        if let timer = handshakeTimer.take() { shared.loop.cancel(timer) }
     }
 
     // MARK: What TLS says
@@ -230,13 +245,20 @@ package final class Transport<Owner: TransportOwner> {
     private func fail(_ failure: TLSFailure) {
         // Of a transport that we close anyway, nobody needs to know more.
         guard phase != .closing, phase != .ended else { return }
+        end(failure)
+    }
+
+    private func end(_ failure: TLSFailure) {
         shared.counters[failure.reason] += 1
         self.failure = failure
         phase = .closing
+        cancelHandshakeTimer()
         plaintext.removeAll()
         switch failure.reason {
         case .plainHTTP: stream.write(PlainAnswer.bytes)
         case .timedOut, .overloaded: return stream.close(afterFlush: false)
+        // There was no memory for a session: nothing can be said, least of all in plain text.
+        case .failed where session == nil: return stream.close(afterFlush: false)
         default: break
         }
         stream.close(afterFlush: true)
@@ -327,7 +349,7 @@ extension Transport: ByteStreamOwner {
     }
 
     package func streamEnded(_ reason: StreamEnd) {
-        cancelDeadline()
+        cancelHandshakeTimer()
         _ = dropHandshakeBytes()
         plaintext.removeAll()
         // A reset in the middle of a handshake is an abandoned one, whatever the kernel calls it.

@@ -50,7 +50,7 @@ package final class TransportLoop {
     package let limits: TransportLimits
     package internal(set) var counters = TransportCounters()
     /// Made with the first TLS transport.
-    private(set) lazy var exchange = TLSExchange()
+    package private(set) lazy var exchange = TLSExchange()
     /// Where small writes are put side by side, so that they share a record.
     var record: [UInt8] = []
 

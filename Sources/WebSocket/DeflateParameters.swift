@@ -31,5 +31,11 @@ package struct DeflateParameters: Hashable, Sendable {
 /// How one of the two compresses.
 struct DeflateDirection: Hashable {
     let contextTakeover: Bool
-    let windowBits: Int
+    private let bits: UInt8
+    var windowBits: Int { Int(bits) }
+
+    init(contextTakeover: Bool, windowBits: Int) {
+        self.contextTakeover = contextTakeover
+        bits = UInt8(windowBits)
+    }
 }

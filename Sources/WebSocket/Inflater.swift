@@ -17,6 +17,8 @@ protocol InflatedByteSink {
     static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
 
     private let stream: UnsafeMutablePointer<z_stream>
+    /// Where zlib puts what it inflates.
+    private let output: UnsafeMutableBufferPointer<UInt8>
     /// Bytes of the current message so far.
     private var messageBytes = 0
     /// The last byte taken ended a block that said it was the last one.
@@ -35,11 +37,20 @@ protocol InflatedByteSink {
             throw .zlib(status)
         }
         unsafe self.stream = stream
+        unsafe output = .allocate(capacity: Self.chunkBytes)
     }
 
     deinit {
         unsafe inflateEnd(stream)
         unsafe stream.deallocate()
+        unsafe output.deallocate()
+    }
+
+    /// Begins anew for another sender.
+    mutating func reset(windowBits: Int) throws(WebSocketError) {
+        (messageBytes, hasJustEnded, isAtBlockEnd) = (0, false, false)
+        let status = unsafe inflateReset2(stream, -Int32(max(windowBits, 9)))
+        guard status == Z_OK else { throw .zlib(status) }
     }
 
     /// Inflates more of a message, `mask` laid over `input`.
@@ -81,21 +92,20 @@ protocol InflatedByteSink {
     private mutating func inflate(
         plain: Span<UInt8>, into sink: inout some InflatedByteSink
     ) throws(WebSocketError) {
-        var output = [UInt8](repeating: 0, count: Self.chunkBytes)
         var taken = 0
         var isFull = false
         repeat {
-            let step = step(input: plain.extracting(taken..<plain.count), output: &output)
+            let step = step(input: plain.extracting(taken..<plain.count))
             // zlib calls it a buffer error when there is nothing left to do: all input is used, all output given.
             if step.status == Z_BUF_ERROR && step.taken == 0 && step.given == 0 { return }
             // What came out before broken data counts first, so that the failure does not depend on the cuts.
-            if step.given > 0 { try sink.append(output.span.extracting(0..<step.given)) }
+            if step.given > 0 { try sink.append(unsafe UnsafeBufferPointer(output).span.extracting(0..<step.given)) }
             guard step.status == Z_OK || step.status == Z_STREAM_END else { throw .invalidDeflate }
             hasJustEnded = step.status == Z_STREAM_END
             // RFC 7692 §7.2.3.4: a sender may mark a block as the last of its stream; another stream follows.
             if hasJustEnded { unsafe inflateReset(stream) }
             taken += step.taken
-            isFull = step.given == output.count
+            isFull = step.given == Self.chunkBytes
         } while taken < plain.count || isFull
     }
 
@@ -105,16 +115,14 @@ protocol InflatedByteSink {
         let given: Int
     }
 
-    private mutating func step(input: Span<UInt8>, output: inout [UInt8]) -> Step {
-        let room = output.count
+    private mutating func step(input: Span<UInt8>) -> Step {
+        let room = Self.chunkBytes
         let status = unsafe input.withUnsafeBufferPointer { source in
-            unsafe output.withUnsafeMutableBufferPointer { target in
-                unsafe stream.pointee.next_in = source.baseAddress
-                unsafe stream.pointee.avail_in = UInt32(source.count)
-                unsafe stream.pointee.next_out = target.baseAddress
-                unsafe stream.pointee.avail_out = UInt32(target.count)
-                return unsafe CZlib.inflate(stream, Z_SYNC_FLUSH)
-            }
+            unsafe stream.pointee.next_in = source.baseAddress
+            unsafe stream.pointee.avail_in = UInt32(source.count)
+            unsafe stream.pointee.next_out = output.baseAddress
+            unsafe stream.pointee.avail_out = UInt32(room)
+            return unsafe CZlib.inflate(stream, Z_SYNC_FLUSH)
         }
         // zlib.h: 128 is added when inflate() has stopped right behind a block, before the next one's header.
         unsafe isAtBlockEnd = stream.pointee.data_type & 128 != 0

@@ -14,6 +14,7 @@ package enum WebSocketError: Error, Equatable, Sendable {
     case compressedMessageTooLarge(limit: Int)
     case tooManyFragments(limit: Int)
     case tooManyControlFrames(limit: Int)
+    case tooManyDataFrames(limit: Int)
     case invalidText
     case shortCloseFrame
     case invalidCloseCode(UInt16)
@@ -27,7 +28,7 @@ extension WebSocketError {
     package var closeCode: CloseCode {
         switch self {
         case .messageTooLarge, .compressedMessageTooLarge: .messageTooLarge
-        case .tooManyFragments, .tooManyControlFrames: .policyViolation
+        case .tooManyFragments, .tooManyControlFrames, .tooManyDataFrames: .policyViolation
         case .invalidText, .invalidCloseReason, .invalidDeflate: .invalidPayload
         case .zlib: .serverFailure
         default: .protocolError
@@ -50,6 +51,7 @@ extension WebSocketError {
         case .messageTooLarge, .compressedMessageTooLarge: "message too large"
         case .tooManyFragments: "too many fragments"
         case .tooManyControlFrames: "too many control frames"
+        case .tooManyDataFrames: "too many data frames"
         case .invalidText: "text is not UTF-8"
         case .shortCloseFrame: "close frame of one byte"
         case .invalidCloseCode: "close code not allowed"
@@ -76,6 +78,7 @@ extension WebSocketError: CustomStringConvertible {
         case .tooManyFragments(let limit): "too many fragments in one message: over max_fragments \(limit)"
         case .tooManyControlFrames(let limit):
             "too many pings and pongs within a second: over max_control_frames_per_second \(limit)"
+        case .tooManyDataFrames(let limit): "too many frames of messages within a second: over \(limit)"
         case .invalidCloseCode(let code): "close code not allowed: \(code)"
         case .zlib(let status): "zlib failed with status \(status)"
         default: reason

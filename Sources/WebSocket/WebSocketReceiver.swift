@@ -10,27 +10,35 @@ package struct WebSocketReceiver: ~Copyable {
         case finished
     }
 
+    /// What has come of a message or control frame that is not whole yet, and the inflater where one is kept: gone
+    /// while the connection is idle.
+    private final class Work {
+        var message: PartialMessage?
+        var control: [UInt8] = []
+        var inflater: Inflater?
+    }
+
+    private let shared: WebSocketLoop
     private let sender: Role
-    private let limits: WebSocketLimits
-    private let policy: PayloadPolicy
     /// How the peer compresses, if it may.
     private let compression: DeflateDirection?
-
     private var state = State.header(.start)
-    private var message: PartialMessage?
-    private var control: [UInt8] = []
-    private var controlRate = ControlFrameRate()
-    private var inflater: Inflater?
+    private var rate = FrameRate()
+    private var work: Work?
 
     /// - Parameter role: our own; the peer has the other.
+    package init(role: Role, on shared: WebSocketLoop, deflate: DeflateParameters? = nil) {
+        sender = role == .server ? .client : .server
+        self.shared = shared
+        compression = deflate?.direction(from: sender)
+    }
+
+    /// A receiver with limits of its own.
     package init(
         role: Role, limits: WebSocketLimits, deflate: DeflateParameters? = nil,
         payloads policy: PayloadPolicy = .deliver
     ) {
-        sender = role == .server ? .client : .server
-        self.limits = limits
-        self.policy = policy
-        compression = deflate?.direction(from: sender)
+        self.init(role: role, on: WebSocketLoop(limits: limits, payloads: policy), deflate: deflate)
     }
 
     /// Whether a close frame or a failure has ended it; what comes then is not looked at (RFC 6455 §5.5.1, §7.1.7).
@@ -38,15 +46,20 @@ package struct WebSocketReceiver: ~Copyable {
         if case .finished = state { true } else { false }
     }
 
-    /// Takes what came and appends what it meant.
+    /// Reads what came, up to the work of one turn, and appends what it meant.
     ///
-    /// - Parameter now: monotonic, in ms; the limit of control frames rests on it.
-    package mutating func receive(_ bytes: Span<UInt8>, now: UInt64, into events: inout [WebSocketEvent]) {
+    /// - Parameter now: monotonic, in ms; the limits of frames within a second rest on it.
+    /// - Returns: how many bytes were read; the others have to come again, before any that came later. All of them
+    ///   without a limit on turns, or when it is finished.
+    @discardableResult
+    package mutating func receive(_ bytes: Span<UInt8>, now: UInt64, into events: inout [WebSocketEvent]) -> Int {
+        shared.beginTurn()
+        var position = 0
         do throws(WebSocketError) {
-            var position = 0
             while position < bytes.count {
                 switch state {
                 case .header(var parser):
+                    if shared.turnIsOver { return position }
                     let header = try parser.consume(
                         bytes[position], from: sender, allowsCompression: compression != nil)
                     position += 1
@@ -63,20 +76,26 @@ package struct WebSocketReceiver: ~Copyable {
                     state = .payload(header, received: received + piece.count)
                     if received + piece.count == header.length { try finish(header, into: &events) }
                 case .finished:
-                    return
+                    return bytes.count
                 }
             }
         } catch {
             end()
             events.append(.failed(error))
         }
+        return bytes.count
     }
 
     private mutating func end() {
         state = .finished
-        message = nil
-        control = []
-        inflater = nil
+        work = nil
+    }
+
+    private mutating func openWork() -> Work {
+        if let work { return work }
+        let work = Work()
+        self.work = work
+        return work
     }
 
     // MARK: - A frame begins
@@ -84,40 +103,41 @@ package struct WebSocketReceiver: ~Copyable {
     private mutating func begin(
         _ header: FrameHeader, now: UInt64, into events: inout [WebSocketEvent]
     ) throws(WebSocketError) {
+        shared.turnFrames += 1
         if header.opcode.isControl {
-            if header.opcode != .close {
-                try controlRate.count(now: now, limit: limits.maximumControlFramesPerSecond)
-            }
+            if header.opcode != .close { try rate.countControl(now: now, shared.limits) }
         } else {
-            try beginFragment(header)
+            try rate.countData(now: now, shared.limits)
+            try beginFragment(header, openWork())
         }
         state = .payload(header, received: 0)
         if header.length == 0 { try finish(header, into: &events) }
     }
 
     /// RFC 6455 §5.4, and the limits, from what the header announces: nothing has been sized by it yet.
-    private mutating func beginFragment(_ header: FrameHeader) throws(WebSocketError) {
-        switch (header.opcode, message != nil) {
+    private func beginFragment(_ header: FrameHeader, _ work: Work) throws(WebSocketError) {
+        let limits = shared.limits
+        switch (header.opcode, work.message != nil) {
         case (.continuation, false): throw .continuationWithoutMessage
         case (.continuation, true): break
         case (_, true): throw .messageInsideMessage
         default:
-            message = PartialMessage(
-                kind: header.opcode == .text ? .text : .binary, isCompressed: header.isCompressed, policy: policy,
-                maximumBytes: limits.maximumMessageBytes)
+            work.message = PartialMessage(
+                kind: header.opcode == .text ? .text : .binary, isCompressed: header.isCompressed,
+                policy: shared.payloads, maximumBytes: limits.maximumMessageBytes)
         }
-        guard message!.fragments < limits.maximumFragments else {
+        guard work.message!.fragments < limits.maximumFragments else {
             throw .tooManyFragments(limit: limits.maximumFragments)
         }
-        message!.fragments += 1
-        let isCompressed = message!.isCompressed
+        work.message!.fragments += 1
+        let isCompressed = work.message!.isCompressed
         let limit = isCompressed ? limits.maximumCompressedBytes : limits.maximumMessageBytes
-        let before = message!.wireBytes
+        let before = work.message!.wireBytes
         guard header.length <= limit - before else {
             if isCompressed { throw .compressedMessageTooLarge(limit: limit) }
             throw .messageTooLarge(bytes: UInt64(before) + UInt64(header.length), limit: limit)
         }
-        message!.wireBytes += header.length
+        work.message!.wireBytes += header.length
     }
 
     // MARK: - Its payload comes
@@ -126,14 +146,19 @@ package struct WebSocketReceiver: ~Copyable {
         _ piece: Span<UInt8>, of header: FrameHeader, at offset: Int
     ) throws(WebSocketError) {
         let mask = header.mask.advanced(by: offset)
+        let work = openWork()
         if header.opcode.isControl {
-            if control.isEmpty { control.reserveCapacity(header.length) }
-            control.append(piece, mask: mask)
-        } else if message!.isCompressed {
-            if inflater == nil { inflater = try Inflater(windowBits: compression!.windowBits) }
-            try inflater!.inflate(piece, mask: mask, into: &message!)
+            if work.control.isEmpty { work.control.reserveCapacity(header.length) }
+            work.control.append(piece, mask: mask)
+        } else if work.message!.isCompressed {
+            let windowBits = compression!.windowBits
+            if work.inflater == nil { work.inflater = try shared.borrowInflater(windowBits: windowBits) }
+            let before = work.message!.byteCount
+            try work.inflater!.inflate(piece, mask: mask, into: &work.message!)
+            // Blocks that are empty inflate to nothing, at the same cost.
+            shared.turnInflatedBytes += max(work.message!.byteCount - before, piece.count)
         } else {
-            try message!.append(piece, mask: mask)
+            try work.message!.append(piece, mask: mask)
         }
     }
 
@@ -149,40 +174,58 @@ package struct WebSocketReceiver: ~Copyable {
             end()
             events.append(.close(close.code, reason: close.reason))
         case .continuation, .text, .binary:
-            if header.isFinal { events.append(try finishMessage()) }
+            if header.isFinal { events.append(try finishMessage(openWork())) }
         }
     }
 
     private mutating func takeControl() -> [UInt8] {
-        let payload = control
-        control = []
+        guard let work else { return [] }
+        let payload = work.control
+        work.control = []
+        dropWork(work)
         return payload
     }
 
-    private mutating func finishMessage() throws(WebSocketError) -> WebSocketEvent {
-        if message!.isCompressed, inflater != nil {
+    private mutating func finishMessage(_ work: Work) throws(WebSocketError) -> WebSocketEvent {
+        if work.message!.isCompressed, work.inflater != nil {
             let keepsWindow = compression!.contextTakeover
-            try inflater!.finishMessage(keepsWindow: keepsWindow, into: &message!)
+            try work.inflater!.finishMessage(keepsWindow: keepsWindow, into: &work.message!)
             // A window of up to 32 KiB is given back unless the next message may refer to it.
-            if !keepsWindow { inflater = nil }
+            if !keepsWindow, let inflater = work.inflater.take() { shared.giveBack(inflater) }
         }
-        defer { message = nil }
-        return try message!.finish()
+        let message = work.message.take()!
+        dropWork(work)
+        return try message.finish()
+    }
+
+    private mutating func dropWork(_ work: Work) {
+        if work.message == nil, work.inflater == nil { self.work = nil }
     }
 }
 
-/// How many pings and pongs came within the running second.
-private struct ControlFrameRate {
+/// How many frames came within the running second.
+private struct FrameRate {
     private var since: UInt64 = 0
-    private var frames = 0
+    private var control: UInt32 = 0
+    private var data: UInt32 = 0
 
-    mutating func count(now: UInt64, limit: Int) throws(WebSocketError) {
-        if now < since || now - since >= 1000 {
-            since = now
-            frames = 0
-        }
-        guard frames < limit else { throw .tooManyControlFrames(limit: limit) }
-        frames += 1
+    mutating func countControl(now: UInt64, _ limits: WebSocketLimits) throws(WebSocketError) {
+        let limit = limits.maximumControlFramesPerSecond
+        begin(now: now)
+        guard control < limit else { throw .tooManyControlFrames(limit: limit) }
+        control &+= 1
+    }
+
+    mutating func countData(now: UInt64, _ limits: WebSocketLimits) throws(WebSocketError) {
+        let limit = limits.maximumDataFramesPerSecond
+        begin(now: now)
+        guard data < limit else { throw .tooManyDataFrames(limit: limit) }
+        data &+= 1
+    }
+
+    private mutating func begin(now: UInt64) {
+        guard now < since || now - since >= 1000 else { return }
+        (since, control, data) = (now, 0, 0)
     }
 }
 

@@ -37,25 +37,37 @@ package final class WebSocketSession {
 
     private let role: Role
     private let compression: DeflateDirection?
-    private let nextMaskKey: (() -> MaskKey)?
     private var receiver: WebSocketReceiver
-    private var deflater: Deflater?
     private var output: [UInt8] = []
-    private var pendingPong: [UInt8]?
-    /// Our answer to the peer's close or failure. It waits for `takeOutput`, so that answers to messages that came in
-    /// the same read still stand before it.
-    private var pendingClose: (code: CloseCode?, reason: String)?
-    private var peerClose: (code: CloseCode?, reason: String)?
-    private var failure: WebSocketError?
+    private var rare: Rare?
 
-    /// The server's end.
-    package init(
+    /// What an idle connection of a server does not have.
+    private final class Rare {
+        var nextMaskKey: (() -> MaskKey)?
+        /// What came and was more than the work of one turn, from `restStart` on.
+        var rest: [UInt8] = []
+        var restStart = 0
+        var deflater: Deflater?
+        var pendingPong: [UInt8]?
+        /// Our answer to the peer's close or failure. It waits for `takeOutput`, so that answers to messages that came
+        /// in the same read still stand before it.
+        var pendingClose: (code: CloseCode?, reason: String)?
+        var peerClose: (code: CloseCode?, reason: String)?
+        var failure: WebSocketError?
+    }
+
+    /// The server's end, one of many on a loop.
+    package init(server shared: WebSocketLoop, deflate: DeflateParameters? = nil) {
+        role = .server
+        compression = deflate?.direction(from: .server)
+        receiver = WebSocketReceiver(role: .server, on: shared, deflate: deflate)
+    }
+
+    /// The server's end, with limits of its own.
+    package convenience init(
         server limits: WebSocketLimits, deflate: DeflateParameters? = nil, payloads: PayloadPolicy = .deliver
     ) {
-        role = .server
-        nextMaskKey = nil
-        compression = deflate?.direction(from: .server)
-        receiver = WebSocketReceiver(role: .server, limits: limits, deflate: deflate, payloads: payloads)
+        self.init(server: WebSocketLoop(limits: limits, payloads: payloads), deflate: deflate)
     }
 
     /// The client's end. `maskKeys` gives a fresh, unpredictable key for each frame (RFC 6455 §10.3).
@@ -64,14 +76,27 @@ package final class WebSocketSession {
         maskKeys: @escaping () -> MaskKey
     ) {
         role = .client
-        nextMaskKey = maskKeys
         compression = deflate?.direction(from: .client)
         receiver = WebSocketReceiver(role: .client, limits: limits, deflate: deflate, payloads: payloads)
+        openRare().nextMaskKey = maskKeys
     }
+
+    private func openRare() -> Rare {
+        if let rare { return rare }
+        let rare = Rare()
+        self.rare = rare
+        return rare
+    }
+
+    private func maskKey() -> MaskKey? { rare?.nextMaskKey?() }
 
     // MARK: - Receiving
 
-    /// Takes what came, appends what it meant, and queues the answers that the protocol asks for.
+    /// Reads what came, appends what it meant, and queues the answers that the protocol asks for.
+    ///
+    /// Where the limits bound the work of a turn, some of it may wait afterwards (`hasRest`). The caller then stops
+    /// reading the transport, and goes on with `receiveRest` after others had their turn, until nothing waits. What it
+    /// hands in meanwhile waits behind it: that is bounded by what was read of the transport already.
     ///
     /// - Parameters:
     ///   - now: monotonic, in ms.
@@ -81,9 +106,31 @@ package final class WebSocketSession {
         _ bytes: Span<UInt8>, now: UInt64, isBlocked: Bool = false, into events: inout [WebSocketEvent]
     ) {
         guard phase != .closed else { return }
+        if let rare, hasRest { return rare.rest.append(bytes) }
+        let count = read(bytes, now: now, isBlocked: isBlocked, into: &events)
+        if count < bytes.count, phase != .closed { openRare().rest.append(bytes.extracting(count..<bytes.count)) }
+    }
+
+    /// Whether some of what came waits for its turn.
+    package var hasRest: Bool { rare.map { $0.restStart < $0.rest.count } ?? false }
+
+    /// One more turn for what waits; otherwise as `receive`.
+    package func receiveRest(now: UInt64, isBlocked: Bool = false, into events: inout [WebSocketEvent]) {
+        guard let rare else { return }
+        if phase != .closed {
+            let waiting = rare.rest
+            rare.restStart += read(
+                waiting.span.extracting(rare.restStart..<waiting.count), now: now, isBlocked: isBlocked, into: &events)
+        }
+        if phase == .closed || !hasRest { (rare.rest, rare.restStart) = ([], 0) }
+    }
+
+    private func read(
+        _ bytes: Span<UInt8>, now: UInt64, isBlocked: Bool, into events: inout [WebSocketEvent]
+    ) -> Int {
         let isBlocked = isBlocked || hasOutput
         let first = events.count
-        receiver.receive(bytes, now: now, into: &events)
+        let count = receiver.receive(bytes, now: now, into: &events)
         for index in first..<events.count {
             switch events[index] {
             case .ping(let payload): answer(ping: payload, isBlocked: isBlocked)
@@ -92,40 +139,41 @@ package final class WebSocketSession {
             case .message, .discarded, .pong: break
             }
         }
+        return count
     }
 
     private func answer(ping payload: [UInt8], isBlocked: Bool) {
         guard phase == .open else { return }
         if isBlocked {
             // RFC 6455 §5.5.3: only the most recent ping has to be answered.
-            pendingPong = payload
+            openRare().pendingPong = payload
         } else {
-            FrameEncoder.append(.pong, payload: payload.span, mask: nextMaskKey?(), to: &output)
+            FrameEncoder.append(.pong, payload: payload.span, mask: maskKey(), to: &output)
         }
     }
 
     /// RFC 6455 §5.5.1: the answer to a close repeats its code.
     private func answer(close code: CloseCode?, reason: String) {
-        peerClose = (code, reason)
+        openRare().peerClose = (code, reason)
         end(answering: (code, ""))
     }
 
     private func fail(_ error: WebSocketError) {
-        failure = error
+        openRare().failure = error
         end(answering: (error.closeCode, error.reason))
     }
 
     private func end(answering close: (code: CloseCode?, reason: String)) {
         // What a pong would still tell, the close frame tells better.
-        pendingPong = nil
-        if phase == .open { pendingClose = close }
+        rare?.pendingPong = nil
+        if phase == .open { openRare().pendingClose = close }
         phase = .closed
     }
 
     // MARK: - Sending
 
     /// Whether messages and pings may still be queued: until a close is among the output (RFC 6455 §5.5.1).
-    package var canSend: Bool { phase == .open || pendingClose != nil }
+    package var canSend: Bool { phase == .open || rare?.pendingClose != nil }
 
     /// Queues a message. False, and nothing done, where `canSend` is.
     ///
@@ -135,9 +183,9 @@ package final class WebSocketSession {
         guard canSend else { return false }
         if isCompressible, let compressed = compress(payload) {
             FrameEncoder.append(
-                kind.opcode, isCompressed: true, payload: compressed.span, mask: nextMaskKey?(), to: &output)
+                kind.opcode, isCompressed: true, payload: compressed.span, mask: maskKey(), to: &output)
         } else {
-            FrameEncoder.append(kind.opcode, payload: payload, mask: nextMaskKey?(), to: &output)
+            FrameEncoder.append(kind.opcode, payload: payload, mask: maskKey(), to: &output)
         }
         return true
     }
@@ -145,12 +193,14 @@ package final class WebSocketSession {
     /// nil where nothing was agreed, or there is no memory for it: each message may go uncompressed (RFC 7692 §6).
     private func compress(_ payload: Span<UInt8>) -> [UInt8]? {
         guard let compression else { return nil }
-        if deflater == nil {
-            deflater = try? Deflater(windowBits: compression.windowBits, contextTakeover: compression.contextTakeover)
+        let rare = openRare()
+        if rare.deflater == nil {
+            rare.deflater = try? Deflater(
+                windowBits: compression.windowBits, contextTakeover: compression.contextTakeover)
         }
-        guard deflater != nil else { return nil }
-        let compressed = deflater!.message(payload)
-        if !compression.contextTakeover { deflater = nil }
+        guard rare.deflater != nil else { return nil }
+        let compressed = rare.deflater!.message(payload)
+        if !compression.contextTakeover { rare.deflater = nil }
         return compressed
     }
 
@@ -161,7 +211,7 @@ package final class WebSocketSession {
     package func ping(_ payload: Span<UInt8>) -> Bool {
         precondition(payload.count <= 125, "a ping carries at most 125 bytes")
         guard canSend else { return false }
-        FrameEncoder.append(.ping, payload: payload, mask: nextMaskKey?(), to: &output)
+        FrameEncoder.append(.ping, payload: payload, mask: maskKey(), to: &output)
         return true
     }
 
@@ -173,7 +223,7 @@ package final class WebSocketSession {
     package func pong(_ payload: Span<UInt8>) -> Bool {
         precondition(payload.count <= 125, "a pong carries at most 125 bytes")
         guard phase == .open else { return false }
-        FrameEncoder.append(.pong, payload: payload, mask: nextMaskKey?(), to: &output)
+        FrameEncoder.append(.pong, payload: payload, mask: maskKey(), to: &output)
         return true
     }
 
@@ -187,23 +237,23 @@ package final class WebSocketSession {
     }
 
     private func appendClose(_ code: CloseCode?, reason: String) {
-        pendingPong = nil
-        deflater = nil
-        FrameEncoder.appendClose(code, reason: reason, mask: nextMaskKey?(), to: &output)
+        rare?.pendingPong = nil
+        rare?.deflater = nil
+        FrameEncoder.appendClose(code, reason: reason, mask: maskKey(), to: &output)
     }
 
     // MARK: - Output
 
-    package var hasOutput: Bool { !output.isEmpty || pendingPong != nil || pendingClose != nil }
+    package var hasOutput: Bool { !output.isEmpty || rare?.pendingPong != nil || rare?.pendingClose != nil }
 
     /// The bytes to send, in order; afterwards there are none.
     package func takeOutput() -> [UInt8] {
-        if let payload = pendingPong {
-            pendingPong = nil
-            FrameEncoder.append(.pong, payload: payload.span, mask: nextMaskKey?(), to: &output)
+        if let payload = rare?.pendingPong {
+            rare?.pendingPong = nil
+            FrameEncoder.append(.pong, payload: payload.span, mask: maskKey(), to: &output)
         }
-        if let (code, reason) = pendingClose {
-            pendingClose = nil
+        if let (code, reason) = rare?.pendingClose {
+            rare?.pendingClose = nil
             appendClose(code, reason: reason)
         }
         let bytes = output
@@ -217,16 +267,18 @@ package final class WebSocketSession {
         switch phase {
         case .open: .keep
         case .closing: .awaitPeer
-        case .closed: role == .client && failure == nil ? .awaitPeer : .closeAfterFlush
+        case .closed: role == .client && rare?.failure == nil ? .awaitPeer : .closeAfterFlush
         }
     }
 
     /// How it ended, asked when the transport has.
     package var ending: Ending {
-        if let peerClose {
+        if let peerClose = rare?.peerClose {
             return Ending(code: peerClose.code ?? .noStatus, reason: peerClose.reason, isClean: true)
         }
-        if let failure { return Ending(code: failure.closeCode, reason: failure.reason, isClean: false) }
+        if let failure = rare?.failure {
+            return Ending(code: failure.closeCode, reason: failure.reason, isClean: false)
+        }
         return Ending(code: .abnormal, reason: "", isClean: false)
     }
 }

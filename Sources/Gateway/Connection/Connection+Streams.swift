@@ -27,7 +27,7 @@ extension Connection {
         guard case .open(let open) = phase else { return }
         beginHeartbeat(open)
         if let session = open.session, early.count > 0 { early.consume { receiveFrames($0, session) } }
-        transport?.resumeReading()
+        if open.session?.hasRest != true { transport?.resumeReading() }
     }
 
     private func writeHead(_ admitted: Admission.Admitted) -> WebSocketSession? {
@@ -39,8 +39,7 @@ extension Connection {
                     accept: Base64.encode(accept),
                     subprotocol: upgrade.offers(Admission.subprotocol) ? Admission.subprotocol : nil,
                     extensions: deflate?.answer))
-            return WebSocketSession(
-                server: loop.policy.webSocketLimits, deflate: deflate?.parameters, payloads: .discard)
+            return WebSocketSession(server: loop.webSockets, deflate: deflate?.parameters)
         case .eventStream:
             let retry = Int.random(in: EventStreamEncoder.retryMilliseconds)
             transport?.write(EventStream.head(date: loop.httpDate(), retryMilliseconds: retry))
@@ -53,9 +52,29 @@ extension Connection {
 
     /// What a client sends is read, checked and ignored; the session answers pings and closes.
     func receiveFrames(_ bytes: Span<UInt8>, _ session: WebSocketSession) {
+        let hadRest = session.hasRest
         loop.events.removeAll(keepingCapacity: true)
         session.receive(
             bytes, now: loop.eventLoop.now, isBlocked: transport?.isBlocked ?? false, into: &loop.events)
+        framesCame(session)
+        if session.hasRest, !hadRest { receiveRestLater(session) }
+    }
+
+    /// The client had its share of this tick: what it sent further waits behind the others, here or in the kernel.
+    private func receiveRestLater(_ session: WebSocketSession) {
+        transport?.pauseReading()
+        loop.eventLoop.executeNextTick { [self] in receiveRest(session) }
+    }
+
+    private func receiveRest(_ session: WebSocketSession) {
+        guard let transport else { return }
+        loop.events.removeAll(keepingCapacity: true)
+        session.receiveRest(now: loop.eventLoop.now, isBlocked: transport.isBlocked, into: &loop.events)
+        framesCame(session)
+        if session.hasRest { receiveRestLater(session) } else { transport.resumeReading() }
+    }
+
+    private func framesCame(_ session: WebSocketSession) {
         if case .open(let open) = phase, open.heartbeat.awaitsPong, loop.events.contains(where: \.isPong) {
             pongCame(open)
         }

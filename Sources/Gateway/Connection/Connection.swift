@@ -201,7 +201,7 @@ final class Connection {
         guard case .request(let reading) = phase else { return }
         reading.deadline = nil
         // TLS has the same deadline for its part, and knows better what to say of it.
-        if transport?.isHandshaking == true { return }
+        if let transport, transport.isHandshaking { return transport.expireHandshake() }
         // Who has said nothing at all, like a balancer that keeps a spare connection, wants no answer.
         if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finish(writing: []) }
     }

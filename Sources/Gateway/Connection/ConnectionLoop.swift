@@ -38,6 +38,7 @@ final class ConnectionLoop {
     let log: ConnectionLog
     let fanOut: LoopFanOut<Connection>
     let transports: TransportLoop
+    let webSockets: WebSocketLoop
     let ingest: Mailbox<IngestMessage>
     /// Without what the fan-out counts: see ``totals``.
     var counters = LoopCounters()
@@ -74,6 +75,7 @@ final class ConnectionLoop {
         var limits = TransportLimits()
         limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         transports = TransportLoop(loop: eventLoop, limits: limits)
+        webSockets = WebSocketLoop(limits: policy.webSocketLimits, payloads: .discard)
     }
 
     /// All that was counted on this loop.

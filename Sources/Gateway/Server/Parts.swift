@@ -48,7 +48,8 @@ extension ConnectionPolicy {
         requestLimits = request
         webSocketLimits = WebSocketLimits(
             maximumMessageBytes: limits.maximumMessageBytes, maximumFragments: limits.maximumFragments,
-            maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond)
+            maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond,
+            maximumDataFramesPerSecond: max(1_000, 2 * limits.maximumFragments), turn: .shared)
         handshakeTimeoutMilliseconds = limits.handshakeTimeout.milliseconds
         pingIntervalMilliseconds = limits.pingInterval.milliseconds
         pongTimeoutMilliseconds = limits.pongTimeout.milliseconds

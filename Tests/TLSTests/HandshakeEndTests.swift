@@ -1,0 +1,49 @@
+import Glibc
+import Reactor
+import TLS
+import TestHarness
+import Testing
+import Transport
+
+/// How a handshake ends that comes to nothing.
+@Suite struct HandshakeEndTests {
+    @Test func `is ended by its owner too, whose own time may be over a moment sooner`() throws {
+        let rig = try LoopRig()
+        let sockets = Loopback.pair()
+        let server = rig.start(sockets.transport, try Kind.tls.server())
+        #expect(server.with(rig) { $0.isHandshaking })
+        server.with(rig) { $0.expireHandshake() }
+        let end = server.wait("the end") { $0.end != nil }.end
+        guard case .tls(let failure) = end else {
+            Issue.record("ended by \(String(describing: end))")
+            return
+        }
+        #expect(failure.reason == .timedOut)
+        #expect(rig.counters[.timedOut] == 1)
+        close(sockets.peer)
+    }
+
+    @Test func `for which there is no memory ends that one connection, and says nothing in plain text`() throws {
+        let rig = try LoopRig()
+        let security = try Kind.tls.server()
+        rig.perform { $0.exchange.mayMakeSession = false }
+        let sockets = Loopback.pair()
+        let server = rig.start(sockets.transport, security)
+        let end = server.wait("the end") { $0.end != nil }.end
+        guard case .tls(let failure) = end else {
+            Issue.record("ended by \(String(describing: end))")
+            return
+        }
+        #expect(failure.reason == .failed && failure.description.contains("SSL_new"))
+        #expect(server.log.value.opened == 0)
+        var byte: UInt8 = 0
+        #expect(unsafe recv(sockets.peer, &byte, 1, 0) == 0, "nothing is said in plain text")
+        close(sockets.peer)
+        rig.perform { $0.exchange.mayMakeSession = true }
+        let next = Loopback.pair()
+        let other = rig.start(next.transport, security)
+        let client = try WireClient(next.peer)
+        client.handshake()
+        other.wait("opening") { $0.opened == 1 }
+    }
+}
