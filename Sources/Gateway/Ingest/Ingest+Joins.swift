@@ -7,26 +7,33 @@ extension Ingest {
     /// broker cannot be asked.
     static let undecidedMilliseconds: UInt64 = 6_000
 
-    func subscribe(_ subscriber: Subscriber, _ request: JoinRequest, now: UInt64) {
+    /// Returns how many events the answer holds.
+    func subscribe(_ subscriber: Subscriber, _ request: JoinRequest, now: UInt64) -> Int {
         // From here on the account's events come to the loop; the connection waits for its answer.
         if subscriptions.add(subscriber.account, loop: subscriber.loop, withCursors: request.withCursors) {
             history.retain(subscriber.account)
         }
-        guard let cursor = request.since else { return answer(subscriber, .now) }
+        guard let cursor = request.since else {
+            answer(subscriber, .now)
+            return 0
+        }
         switch history.resume(cursor, account: subscriber.account, now: wallClock) {
-        case .accepted(let position, let floors): resume(subscriber, at: position, floors, request.page)
+        case .accepted(let position, let floors): return resume(subscriber, at: position, floors, request.page)
         case .refused(let why): answer(subscriber, .refused(why))
         case .undecided:
             undecided.append(Undecided(subscriber: subscriber, page: request.page, since: now, cursor: cursor))
         }
+        return 0
     }
 
+    @discardableResult
     private func resume(
         _ subscriber: Subscriber, at position: StreamPosition, _ floors: [PartitionFloor], _ request: PageRequest
-    ) {
+    ) -> Int {
         let page = page(of: subscriber.account, from: position, request)
         let join = JoinAnswer(outcome: .resumed(page, floors: floors), sequence: page.sequence, fresh: .none)
         answer(subscriber, .joined(subscriber.connection, join))
+        return page.answer.count
     }
 
     private func answer(_ subscriber: Subscriber, _ outcome: JoinAnswer.Outcome) {
@@ -81,9 +88,11 @@ extension Ingest {
         }
     }
 
-    func read(_ subscriber: Subscriber, _ request: ReadRequest) {
+    /// Returns how many events the page holds.
+    func read(_ subscriber: Subscriber, _ request: ReadRequest) -> Int {
         let page = page(of: subscriber.account, from: request.position, request.page)
         answer(subscriber, .page(subscriber.connection, page))
+        return page.answer.count
     }
 
     private func page(of account: Account, from position: StreamPosition, _ request: PageRequest) -> PageAnswer {
@@ -118,5 +127,12 @@ extension Ingest {
 
     func tell(_ state: SourceState) {
         for outlet in outlets { outlet.mailbox.post(.source(state)) }
+    }
+}
+
+extension ReadAnswer {
+    /// The events of the page.
+    fileprivate var count: Int {
+        if case .page(let events, _, _) = self { events.count } else { 0 }
     }
 }

@@ -132,26 +132,31 @@ final class Ingest {
 
     // MARK: - The messages of the loops
 
-    /// Takes a message of a loop; never in the middle of a wake. Returns true when it allows reading on.
+    /// Handles a message of a loop; never in the middle of a wake. Returns the work that it was, in units of an event of
+    /// a page (0.5 µs).
     ///
     /// `now` is monotonic, `wallClock` since 1970, both in milliseconds.
-    func take(_ message: IngestMessage, now: UInt64, wallClock: Int64) -> Bool {
+    func handle(_ message: IngestMessage, now: UInt64, wallClock: Int64) -> Int {
         precondition(touched.isEmpty, "a subscription would come into the middle of a wake")
         self.wallClock = wallClock
         switch message {
         case .subscribe(let subscriber, let request):
-            subscribe(subscriber, request, now: now)
+            return Self.joinWork + subscribe(subscriber, request, now: now)
         case .unsubscribe(let subscriber, let withCursors):
             unsubscribe(subscriber, withCursors: withCursors)
         case .read(let subscriber, let request):
-            read(subscriber, request)
+            return Self.requestWork + read(subscriber, request)
         case .freshCursor(let subscriber):
             answer(subscriber, .fresh(subscriber.connection, freshCursor(subscriber.account)))
-        case .caughtUp:
-            return true
+        case .caughtUp: break
         }
-        return false
+        return Self.requestWork
     }
+
+    /// What a request costs besides its page, in units of an event.
+    private static let requestWork = 4
+    /// A cursor that is read and judged.
+    private static let joinWork = 32
 
     func answer(_ subscriber: Subscriber, _ message: FanOutMessage) {
         outlets[subscriber.loop].mailbox.post(message)

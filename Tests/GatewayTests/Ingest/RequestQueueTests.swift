@@ -1,0 +1,116 @@
+import LiveUpdates
+import Testing
+
+@testable import Gateway
+
+/// What stands between two drains of Kafka, however many ask.
+struct RequestQueueTests {
+    private func read(_ number: UInt64, limit: Int) -> IngestMessage {
+        .read(
+            IngestBench.subscriber("A", number),
+            ReadRequest(
+                position: StreamPosition(sequence: 0),
+                page: PageRequest(limit: limit, entities: nil, withCursors: false)))
+    }
+
+    /// The connections whose requests each slice answers.
+    private func slices(_ requests: inout RequestQueue, work: (IngestMessage) -> Int) -> [[UInt64]] {
+        var slices: [[UInt64]] = []
+        while !requests.isEmpty {
+            var served: [UInt64] = []
+            requests.serveSlice { message in
+                served.append(message.number)
+                return work(message)
+            }
+            slices.append(served)
+        }
+        return slices
+    }
+
+    @Test func `a slice ends with the request that fills it, and the rest waits in order`() {
+        var requests = RequestQueue()
+        _ = requests.add((0..<7).map { read($0, limit: 1) })
+        let half = RequestQueue.maximumWork / 2
+        let served1 = slices(&requests) { _ in half }
+        #expect(served1 == [[0, 1], [2, 3], [4, 5], [6]])
+        _ = requests.add([read(7, limit: 1)])
+        let served2 = slices(&requests) { _ in half }
+        #expect(served2 == [[7]])
+    }
+
+    @Test func `what comes while others wait stands behind them, whatever it costs`() {
+        var requests = RequestQueue()
+        _ = requests.add((0..<3).map { read($0, limit: 1) })
+        var served: [UInt64] = []
+        for number in 3..<8 as Range<UInt64> {
+            requests.serveSlice { message in
+                served.append(message.number)
+                return RequestQueue.maximumWork
+            }
+            _ = requests.add([read(number, limit: 1)])
+        }
+        served += slices(&requests) { _ in 1 }.flatMap(\.self)
+        #expect(served == Array(0..<8))
+    }
+
+    @Test func `the leave to read on waits for nobody`() {
+        var requests = RequestQueue()
+        let before = requests.add([read(0, limit: 1)])
+        let mayReadOn = requests.add([read(1, limit: 1), .caughtUp])
+        #expect(!before && mayReadOn)
+        let served3 = slices(&requests) { _ in 0 }
+        #expect(served3 == [[0, 1]])
+    }
+
+    @Test func `pages count by the events that they hold, joins with theirs, and whoever leaves costs little`() throws {
+        let bench = try IngestBench(loops: 1)
+        let since = bench.ingest.freshCursor(Account("A")).bytes
+        for number in 0..<100 { bench.take(.event("A", "\(number)")) }
+        let small = bench.take(read(1, limit: 10))
+        #expect(bench.take(read(1, limit: 60)) == small + 50)
+        #expect(bench.take(read(1, limit: 1_000)) == small + 90)
+        let subscriber = IngestBench.subscriber("A", 2)
+        var join = JoinRequest(since: since, page: PageRequest(limit: 10, entities: nil, withCursors: false))
+        let first = bench.take(.subscribe(subscriber, join))
+        join.page.limit = 60
+        #expect(bench.take(.subscribe(subscriber, join)) == first + 50)
+        #expect(bench.take(.unsubscribe(subscriber, withCursors: false)) < 10)
+    }
+
+    @Test func `records of others are read between the pages of a thousand readers`() async throws {
+        let bench = try IngestBench(loops: 1)
+        for number in 0..<1_000 { bench.take(.event("A", "\(number)")) }
+        bench.subscribe("B", loop: 0, 9_999)
+        var requests = RequestQueue()
+        _ = requests.add((0..<1_000).map { read($0, limit: 500) })
+        var most = 0
+        var slices = 0
+        while !requests.isEmpty {
+            var events = 0
+            requests.serveSlice { message in
+                let work = bench.take(message)
+                events += work
+                return work
+            }
+            most = max(most, events)
+            slices += 1
+            bench.take(.event("B", "between"))
+        }
+        #expect(most < RequestQueue.maximumWork + 504)
+        #expect(slices >= 1_000 * 500 / (RequestQueue.maximumWork + 504))
+        let lines = await bench.lines(ofLoop: 0)
+        #expect(lines.filter { $0 == "B:between" }.count == slices)
+    }
+}
+
+extension IngestMessage {
+    /// The connection that it comes from.
+    fileprivate var number: UInt64 {
+        switch self {
+        case .subscribe(let subscriber, _), .unsubscribe(let subscriber, _), .read(let subscriber, _),
+            .freshCursor(let subscriber):
+            subscriber.connection.number
+        case .caughtUp: .max
+        }
+    }
+}
