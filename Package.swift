@@ -138,7 +138,7 @@ let package = Package(
         tests("ReactorTests", "Reactor", "CLinux", "TestHarness"),
         tests("TLSTests", "TLS", "Transport", "Reactor", "TestHarness"),
         tests("KafkaTests", "Kafka"),
-        tests("LoggingTests", "Logging"),
+        tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
         .target(
             name: "TestTokens", dependencies: ["Tokens", "TLS", "CJOSE"], path: "Tests/TestTokens",

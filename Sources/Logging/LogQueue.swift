@@ -2,6 +2,24 @@ import CLinux
 import Glibc
 import Synchronization
 
+/// A line that is still to be written: the facts, and how it shall look. Its text is made where it is written.
+struct LogEntry: Sendable {
+    let record: LogRecord
+    let format: LogFormat
+
+    /// About the bytes that it holds in memory, which are about those that it will have as a line.
+    var byteCount: Int {
+        var sum = Self.fixedBytes + record.facts.count * Self.factBytes
+        for (_, value) in record.facts { if case .text(let text) = value { sum += text.utf8.count } }
+        return sum
+    }
+
+    /// Time, level, part and sentence.
+    static let fixedBytes = 100
+    /// A key, and a value that is no text.
+    static let factBytes = 24
+}
+
 /// Lines on their way to the thread that writes them. Nobody who appends ever waits for the descriptor.
 final class LogQueue: Sendable {
     struct Limits: Sendable {
@@ -12,21 +30,23 @@ final class LogQueue: Sendable {
     }
 
     enum Batch {
-        case lines([[UInt8]], dropped: Int)
+        case lines([LogEntry], dropped: Int)
         /// Nothing for now: wait for `wake`.
         case none
         case end
     }
 
     private struct State {
-        var lines: [[UInt8]] = []
+        var lines: [LogEntry] = []
         var bytes = 0
         /// Lines that found no place since the last batch.
         var dropped = 0
         /// The writer waits, or is about to.
         var isIdle = true
         var isStopped = false
-        /// Threads in `waitUntilWritten`.
+        /// The writer has seen the stop, and touches nothing any more.
+        var hasEnded = false
+        /// Threads in `waitUntilWritten` and `waitUntilEnded`.
         var waiting = 0
     }
 
@@ -58,9 +78,10 @@ final class LogQueue: Sendable {
     /// All lines that were dropped since the start.
     var droppedTotal: Int { lost.load(ordering: .relaxed) }
 
-    func append(_ line: [UInt8]) {
+    func append(_ line: LogEntry) {
+        let byteCount = line.byteCount
         let wasIdle = state.withLock { state in
-            guard state.lines.count < limits.maximumLines, state.bytes + line.count <= limits.maximumBytes,
+            guard state.lines.count < limits.maximumLines, state.bytes + byteCount <= limits.maximumBytes,
                 !state.isStopped
             else {
                 state.dropped += 1
@@ -68,7 +89,7 @@ final class LogQueue: Sendable {
                 return false
             }
             state.lines.append(line)
-            state.bytes += line.count
+            state.bytes += byteCount
             defer { state.isIdle = false }
             return state.isIdle
         }
@@ -96,6 +117,7 @@ final class LogQueue: Sendable {
                 return batch
             }
             state.isIdle = true
+            state.hasEnded = state.isStopped
             if state.waiting > 0 {
                 signal(written, UInt64(state.waiting))
                 state.waiting = 0
@@ -114,19 +136,39 @@ final class LogQueue: Sendable {
     /// Blocks the caller until everything appended before is written, at most so long.
     /// - Returns: whether it is.
     func waitUntilWritten(milliseconds: Int32) -> Bool {
+        wait(milliseconds: milliseconds) { $0.isIdle }
+    }
+
+    /// As `waitUntilWritten`, after ``stop()``: until the writer has written everything and is gone.
+    func waitUntilEnded(milliseconds: Int32) -> Bool {
+        wait(milliseconds: milliseconds) { $0.hasEnded }
+    }
+
+    private func wait(milliseconds: Int32, until isOver: (borrowing State) -> Bool) -> Bool {
         let isWritten = state.withLock { state in
-            if !state.isIdle { state.waiting += 1 }
-            return state.isIdle
+            let isWritten = isOver(state)
+            if !isWritten { state.waiting += 1 }
+            return isWritten
         }
         if isWritten { return true }
-        var watch = pollfd(fd: written, events: Int16(POLLIN), revents: 0)
-        if unsafe poll(&watch, 1, milliseconds) == 1 { return takeCount() }
-        // Too late, or interrupted. The writer may have counted this thread in the meantime.
+        if isCounted(within: milliseconds) { return takeCount() }
+        // Too late. The writer may have counted this thread in the meantime.
         let isCounted = state.withLock { state in
             if state.waiting > 0 { state.waiting -= 1 } else { return true }
             return false
         }
         return isCounted ? takeCount() : false
+    }
+
+    /// Waits for a count, at most so long; a signal that comes meanwhile costs none of it.
+    private func isCounted(within milliseconds: Int32) -> Bool {
+        let end = linux_monotonic_milliseconds() + UInt64(max(0, milliseconds))
+        while true {
+            var watch = pollfd(fd: written, events: Int16(POLLIN), revents: 0)
+            let now = linux_monotonic_milliseconds()
+            let answer = unsafe poll(&watch, 1, Int32(clamping: end - min(now, end)))
+            if answer >= 0 || errno != EINTR { return answer == 1 }
+        }
     }
 
     private func takeCount() -> Bool {

@@ -45,23 +45,23 @@ final class LogThread: Sendable {
             case .end: return
             case .lines(let lines, let dropped):
                 write(lines)
-                if dropped > 0 { write([droppedLine(dropped)]) }
+                if dropped > 0 { write([droppedLines(dropped)]) }
             }
         }
     }
 
-    private func droppedLine(_ count: Int) -> [UInt8] {
+    private func droppedLines(_ count: Int) -> LogEntry {
         let record = LogRecord(
             time: form.now(), level: .warning, part: "log", message: "log lines were dropped: nobody read them",
             facts: [(.dropped, .number(count))])
-        return LogLine(record, format: form.format).bytes
+        return LogEntry(record: record, format: form.format)
     }
 
-    private func write(_ lines: [[UInt8]]) {
+    private func write(_ lines: [LogEntry]) {
         var together: [UInt8] = []
         var count = 0
         for (index, line) in lines.enumerated() {
-            together += line
+            together += LogLine(line.record, format: line.format).bytes
             count += 1
             guard together.count >= Self.writeBytes || index == lines.count - 1 else { continue }
             if !writeAll(together) { queue.countLost(count) }

@@ -40,16 +40,21 @@ package struct LogRecord: Sendable {
     package let time: Int64
     package let level: LogLevel
     package let part: String
-    package let message: String
+    /// A constant sentence.
+    package let sentence: StaticString
     package let facts: [(key: LogKey, value: LogValue)]
 
-    package init(time: Int64, level: LogLevel, part: String, message: String, facts: [(key: LogKey, value: LogValue)]) {
+    package init(
+        time: Int64, level: LogLevel, part: String, message: StaticString, facts: [(key: LogKey, value: LogValue)]
+    ) {
         self.time = time
         self.level = level
         self.part = part
-        self.message = message
+        sentence = message
         self.facts = facts
     }
+
+    package var message: String { "\(sentence)" }
 
     /// The first fact of this name.
     package subscript(_ key: LogKey) -> LogValue? {

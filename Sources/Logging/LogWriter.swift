@@ -61,10 +61,19 @@ package final class LogWriter: LogDestination {
     package func now() -> Int64 { form.now() }
 
     package func accept(_ record: LogRecord) {
-        queue.append(LogLine(record, format: form.format).bytes)
+        queue.append(LogEntry(record: record, format: form.format))
     }
 
-    /// Waits until all lines are written, at most so long: before the process ends, and nowhere else.
+    /// Writes the log to its end and lets its thread go, waiting at most so long: the last that a process does, when
+    /// nobody logs any more. What is logged afterwards is dropped.
+    /// - Returns: false when lines were left.
+    @discardableResult
+    package func finish(within limit: Duration = .seconds(1)) -> Bool {
+        queue.stop()
+        return queue.waitUntilEnded(milliseconds: Int32(clamping: Int64(limit / .milliseconds(1))))
+    }
+
+    /// Waits until all lines that were logged so far are written, at most so long. Never on a loop.
     /// - Returns: false when lines were left.
     @discardableResult
     package func flush(within limit: Duration = .seconds(1)) -> Bool {

@@ -50,7 +50,7 @@ package struct Logger: Sendable {
         guard isEnabled(level) else { return }
         destination.accept(
             LogRecord(
-                time: destination.now(), level: level, part: part, message: "\(message)",
+                time: destination.now(), level: level, part: part, message: message,
                 facts: always + facts().map { ($0.key, $0.value) }))
     }
 

@@ -25,7 +25,7 @@ enum DemoCommand {
             StandardError.line("livegate demo: \(error)")
             return .system
         }
-        defer { _ = writer.flush() }
+        defer { _ = writer.finish() }
         let demo = Demo(port: wanted, seconds: arguments[seconds], logger: Logger("demo", to: writer))
         do throws(GatewayError) {
             try await demo.run { invitation in

@@ -35,7 +35,7 @@ enum ServeCommand {
             StandardError.line("livegate: \(error)")
             return .system
         }
-        defer { writer.flush() }
+        defer { writer.finish() }
         let logger = Logger("gateway", to: writer)
         do throws(GatewayError) {
             try await Service(GatewayServer.Parts(material), logger: logger).run(begun: {

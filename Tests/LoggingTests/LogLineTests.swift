@@ -4,7 +4,7 @@ import Testing
 @testable import Logging
 
 @Suite struct LogLineTests {
-    static func record(_ facts: Logger.Facts, message: String = "a sentence") -> LogRecord {
+    static func record(_ facts: Logger.Facts, message: StaticString = "a sentence") -> LogRecord {
         LogRecord(
             time: 1_795_257_646_123, level: .warning, part: "kafka", message: message,
             facts: facts.map { ($0.key, $0.value) })

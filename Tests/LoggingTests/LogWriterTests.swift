@@ -1,11 +1,12 @@
 import Foundation
 import Glibc
+import TestHarness
 import Testing
 
 @testable import Logging
 
 /// A pipe whose reading end a test reads when it wants to.
-private final class TestPipe {
+private final class TestPipe: Sendable {
     let reading: Int32
     let writing: Int32
 
@@ -81,23 +82,77 @@ private final class TestPipe {
     }
 
     @Test func `the queue holds exactly as many lines and bytes as its limits say`() throws {
-        let line = [UInt8](repeating: 0x61, count: 10)
+        let record = LogRecord(time: 0, level: .info, part: "test", message: "a line", facts: [(.reason, .text("abc"))])
+        let line = LogEntry(record: record, format: .json)
+        #expect(line.byteCount == LogEntry.fixedBytes + LogEntry.factBytes + 3)
         let byLines = try LogQueue(limits: .init(maximumLines: 3, maximumBytes: 1_000))
         for _ in 0..<3 { byLines.append(line) }
         #expect(byLines.droppedTotal == 0)
         byLines.append(line)
         #expect(byLines.droppedTotal == 1)
-        let byBytes = try LogQueue(limits: .init(maximumLines: 100, maximumBytes: 30))
+        let byBytes = try LogQueue(limits: .init(maximumLines: 100, maximumBytes: 3 * line.byteCount))
         for _ in 0..<3 { byBytes.append(line) }
         #expect(byBytes.droppedTotal == 0)
-        byBytes.append([0x61])
+        byBytes.append(line)
         #expect(byBytes.droppedTotal == 1)
         guard case .lines(let lines, dropped: 1) = byBytes.take(), lines.count == 3 else {
             Issue.record("three lines and one drop were expected")
             return
         }
-        byBytes.append([0x61])
+        byBytes.append(line)
         #expect(byBytes.droppedTotal == 1)
+    }
+
+    @Test func `the log is written to its end, and nothing of it runs afterwards`() throws {
+        let pipe = TestPipe()
+        let writer = try LogWriter(descriptor: pipe.writing)
+        let logger = Logger("test", to: writer)
+        for number in 0..<3_000 { logger.info("a line", [.count: .number(number)]) }
+        let reader = Shared<[String]>([])
+        let isRead = Promise<Bool>()
+        Thread.detachNewThread {
+            let lines = pipe.lines { $0.count >= 3_000 }
+            reader.update { $0 = lines }
+            isRead.fulfil(true)
+        }
+        #expect(writer.finish(within: .seconds(20)))
+        #expect(isRead.wait() == true)
+        #expect(reader.value.last?.hasSuffix("\"count\":2999}") == true)
+        logger.info("too late")
+        #expect(writer.dropped == 1)
+        #expect(writer.finish(within: .seconds(20)))
+    }
+
+    @Test func `a reader that stalls does not keep the process from ending`() throws {
+        let pipe = TestPipe()
+        let writer = try LogWriter(descriptor: pipe.writing)
+        // More than a pipe holds.
+        for _ in 0..<2_000 { Logger("test", to: writer).info("a line that nobody reads for now") }
+        #expect(!writer.finish(within: .milliseconds(10)))
+        #expect(pipe.lines { $0.count >= 2_000 }.count == 2_000)
+        #expect(writer.finish(within: .seconds(20)))
+    }
+
+    @Test func `a signal does not make anybody give up the wait for the last line`() throws {
+        let pipe = TestPipe()
+        let writer = try LogWriter(descriptor: pipe.writing)
+        for number in 0..<5_000 { Logger("test", to: writer).info("a line", [.count: .number(number)]) }
+        var action = sigaction()
+        unsafe action.__sigaction_handler.sa_handler = { _ in }
+        unsafe sigaction(SIGUSR1, &action, nil)
+        let waiter = Promise<UInt>()
+        let isWritten = Promise<Bool>()
+        Thread.detachNewThread {
+            waiter.fulfil(UInt(pthread_self()))
+            isWritten.fulfil(writer.flush(within: .seconds(20)))
+        }
+        let thread = pthread_t(try #require(waiter.wait()))
+        for _ in 0..<20 {
+            pthread_kill(thread, SIGUSR1)
+            usleep(1_000)
+        }
+        #expect(pipe.lines { $0.count >= 5_000 }.count == 5_000)
+        #expect(isWritten.wait() == true)
     }
 
     @Test func `a descriptor that nobody can write to loses lines and nothing else`() throws {
