@@ -57,15 +57,15 @@ const uint8_t *unescape(const uint8_t *from, uint8_t out[4], size_t &written) no
 
 namespace {
 
-/// Whether the name at `node` is these bytes, however it is spelt: "\u0069d" is "id".
-bool is_named(const lg_json_parser &parser, const lg_json_node &node, const uint8_t *name, size_t length) noexcept {
-    const uint8_t *from = parser.bytes.get() + node.start;
-    const uint8_t *stop = parser.bytes.get() + node.end;
-    if (!(node.flags & LG_JSON_ESCAPED)) {
+/// Whether the name at `element` is these bytes, however it is spelt: "\u0069d" is "id".
+bool is_named(const lg_json_parser &parser, const lg_json_element &element, const uint8_t *name, size_t length) noexcept {
+    const uint8_t *from = parser.bytes.get() + element.start;
+    const uint8_t *stop = parser.bytes.get() + element.end;
+    if (!(element.flags & LG_JSON_ESCAPED)) {
         return size_t(stop - from) == length && std::memcmp(from, name, length) == 0;
     }
     // No name that anybody asks for has half a pair in it.
-    if (node.flags & LG_JSON_LONE_SURROGATE) return false;
+    if (element.flags & LG_JSON_LONE_SURROGATE) return false;
     size_t matched = 0;
     while (from < stop) {
         uint8_t character[4];
@@ -78,7 +78,7 @@ bool is_named(const lg_json_parser &parser, const lg_json_node &node, const uint
 }
 
 /// RFC 6901 §4: digits without a leading zero.
-int element(const lg_json_parser &parser, uint32_t array, const uint8_t *digits, size_t length, uint32_t *value) {
+int indexed(const lg_json_parser &parser, uint32_t array, const uint8_t *digits, size_t length, uint32_t *value) {
     if (length == 0 || length > 9 || (digits[0] == '0' && length > 1)) return LG_JSON_ABSENT;
     uint32_t place = 0;
     for (size_t digit = 0; digit < length; digit++) {
@@ -86,10 +86,10 @@ int element(const lg_json_parser &parser, uint32_t array, const uint8_t *digits,
         place = place * 10 + (digits[digit] - '0');
     }
     uint32_t stop = parser.tape[array].next;
-    uint32_t node = array + 1;
-    for (; place > 0 && node < stop; place--) node = parser.tape[node].next;
-    if (node >= stop) return LG_JSON_ABSENT;
-    *value = node;
+    uint32_t element = array + 1;
+    for (; place > 0 && element < stop; place--) element = parser.tape[element].next;
+    if (element >= stop) return LG_JSON_ABSENT;
+    *value = element;
     return LG_JSON_FOUND;
 }
 
@@ -97,44 +97,44 @@ int element(const lg_json_parser &parser, uint32_t array, const uint8_t *digits,
 
 extern "C" {
 
-lg_json_node lg_json_node_at(const lg_json_parser *parser, uint32_t node) { return parser->tape.at(node); }
+lg_json_element lg_json_element_at(const lg_json_parser *parser, uint32_t element) { return parser->tape.at(element); }
 
 int lg_json_member(
     const lg_json_parser *parser, uint32_t object, const uint8_t *name, size_t length, uint32_t *value) {
     uint32_t stop = parser->tape.at(object).next;
     int found = LG_JSON_ABSENT;
-    for (uint32_t node = object + 1; node < stop; node = parser->tape[node + 1].next) {
-        if (!is_named(*parser, parser->tape[node], name, length)) continue;
+    for (uint32_t element = object + 1; element < stop; element = parser->tape[element + 1].next) {
+        if (!is_named(*parser, parser->tape[element], name, length)) continue;
         if (found == LG_JSON_FOUND) return LG_JSON_TWICE;
-        *value = node + 1;
+        *value = element + 1;
         found = LG_JSON_FOUND;
     }
     return found;
 }
 
 int lg_json_resolve(
-    const lg_json_parser *parser, uint32_t node, const uint8_t *path, size_t length, uint32_t *value) {
+    const lg_json_parser *parser, uint32_t element, const uint8_t *path, size_t length, uint32_t *value) {
     const uint8_t *stop = path + length;
     while (path < stop) {
         size_t size = path[0] | size_t(path[1]) << 8;
         const uint8_t *token = path + 2;
         path = token + size;
         int found = LG_JSON_ABSENT;
-        switch (parser->tape.at(node).kind) {
-        case LG_JSON_OBJECT: found = lg_json_member(parser, node, token, size, &node); break;
-        case LG_JSON_ARRAY: found = element(*parser, node, token, size, &node); break;
+        switch (parser->tape.at(element).kind) {
+        case LG_JSON_OBJECT: found = lg_json_member(parser, element, token, size, &element); break;
+        case LG_JSON_ARRAY: found = indexed(*parser, element, token, size, &element); break;
         }
         if (found != LG_JSON_FOUND) return found;
     }
-    *value = node;
+    *value = element;
     return LG_JSON_FOUND;
 }
 
 size_t lg_json_text(const lg_json_parser *parser, uint32_t place, uint8_t *out) {
-    const lg_json_node &node = parser->tape.at(place);
-    const uint8_t *from = parser->bytes.get() + node.start;
-    const uint8_t *stop = parser->bytes.get() + node.end;
-    if (node.kind != LG_JSON_STRING || !(node.flags & LG_JSON_ESCAPED)) {
+    const lg_json_element &element = parser->tape.at(place);
+    const uint8_t *from = parser->bytes.get() + element.start;
+    const uint8_t *stop = parser->bytes.get() + element.end;
+    if (element.kind != LG_JSON_STRING || !(element.flags & LG_JSON_ESCAPED)) {
         std::memcpy(out, from, size_t(stop - from));
         return size_t(stop - from);
     }
@@ -151,16 +151,16 @@ size_t lg_json_text(const lg_json_parser *parser, uint32_t place, uint8_t *out) 
 }
 
 size_t lg_json_source(const lg_json_parser *parser, uint32_t place, uint8_t *out) {
-    const lg_json_node &node = parser->tape.at(place);
-    std::memcpy(out, parser->bytes.get() + node.start, node.end - node.start);
-    return node.end - node.start;
+    const lg_json_element &element = parser->tape.at(place);
+    std::memcpy(out, parser->bytes.get() + element.start, element.end - element.start);
+    return element.end - element.start;
 }
 
 bool lg_json_integer(const lg_json_parser *parser, uint32_t place, uint64_t *bits, bool *negative) {
-    const lg_json_node &node = parser->tape.at(place);
-    if (node.kind != LG_JSON_NUMBER_VALUE || !(node.flags & LG_JSON_INTEGRAL)) return false;
-    const uint8_t *from = parser->bytes.get() + node.start;
-    const uint8_t *stop = parser->bytes.get() + node.end;
+    const lg_json_element &element = parser->tape.at(place);
+    if (element.kind != LG_JSON_NUMBER_VALUE || !(element.flags & LG_JSON_INTEGRAL)) return false;
+    const uint8_t *from = parser->bytes.get() + element.start;
+    const uint8_t *stop = parser->bytes.get() + element.end;
     bool below = *from == '-';
     uint64_t value = 0;
     for (from += below ? 1 : 0; from < stop; from++) {

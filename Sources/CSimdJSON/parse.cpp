@@ -114,21 +114,21 @@ int walk::name() noexcept {
 int walk::open(bool object) noexcept {
     // Checked before anything grows: a document of brackets costs its own length and this many levels.
     if (parser.levels.size() >= maximum_depth) return LG_JSON_DEPTH;
-    uint32_t node = parser.levels.size() <= taped_depth ? uint32_t(parser.tape.size()) : untaped;
+    uint32_t element = parser.levels.size() <= taped_depth ? uint32_t(parser.tape.size()) : untaped;
     append(object ? LG_JSON_OBJECT : LG_JSON_ARRAY, 0, at, at + 1);
-    parser.levels.push_back({node, object});
+    parser.levels.push_back({element, object});
     state = object ? expecting::name_or_end : expecting::value_or_end;
     return LG_JSON_FINE;
 }
 
 int walk::close(bool object) noexcept {
     (void)object;
-    uint32_t node = parser.levels.back().node;
+    uint32_t element = parser.levels.back().element;
     parser.levels.pop_back();
     end = at + 1;
-    if (node != untaped) {
-        parser.tape[node].end = end;
-        parser.tape[node].next = uint32_t(parser.tape.size());
+    if (element != untaped) {
+        parser.tape[element].end = end;
+        parser.tape[element].next = uint32_t(parser.tape.size());
     }
     state = parser.levels.empty() ? expecting::nothing : expecting::comma_or_end;
     return LG_JSON_FINE;
@@ -314,12 +314,12 @@ void lg_json_trim(lg_json_parser *parser, size_t retained) {
         parser->indexer.reset();
         parser->capacity = 0;
     }
-    if (parser->tape.capacity() * sizeof(lg_json_node) > retained) std::vector<lg_json_node>().swap(parser->tape);
+    if (parser->tape.capacity() * sizeof(lg_json_element) > retained) std::vector<lg_json_element>().swap(parser->tape);
 }
 
 size_t lg_json_held_bytes(const lg_json_parser *parser) {
     // simdjson's index takes four bytes for each byte of the document.
-    return parser->capacity * 5 + parser->tape.capacity() * sizeof(lg_json_node)
+    return parser->capacity * 5 + parser->tape.capacity() * sizeof(lg_json_element)
         + parser->levels.capacity() * sizeof(lg_json_parser::level);
 }
 }

@@ -12,10 +12,10 @@ struct lg_json_parser {
     std::unique_ptr<uint8_t[]> bytes;
     size_t capacity = 0;
     size_t length = 0;
-    std::vector<lg_json_node> tape;
+    std::vector<lg_json_element> tape;
     /// The containers that are open, outermost first.
     struct level {
-        uint32_t node;
+        uint32_t element;
         bool object;
     };
     std::vector<level> levels;
@@ -23,7 +23,7 @@ struct lg_json_parser {
 
 namespace livegate {
 
-/// A node that was not taped, because it stands too deep.
+/// An element that was not taped, because it stands too deep.
 constexpr uint32_t untaped = UINT32_MAX;
 
 /// What follows the document in `bytes`; the longest look ahead is one escaped surrogate pair.

@@ -51,10 +51,10 @@ enum {
 typedef struct {
     uint32_t start; ///< first byte; of a string the one after its quote
     uint32_t end;   ///< one past the last byte; of a string its closing quote
-    uint32_t next;  ///< the node after this one and all that is in it
+    uint32_t next;  ///< the element after this one and all that is in it
     uint8_t kind;
     uint8_t flags;
-} lg_json_node;
+} lg_json_element;
 
 /// What `lg_json_resolve` and `lg_json_member` found.
 enum {
@@ -80,7 +80,7 @@ void lg_json_trim(lg_json_parser *parser, size_t retained);
 /// The number of bytes that the parser holds on to.
 size_t lg_json_held_bytes(const lg_json_parser *parser);
 
-lg_json_node lg_json_node_at(const lg_json_parser *parser, uint32_t node);
+lg_json_element lg_json_element_at(const lg_json_parser *parser, uint32_t element);
 
 /// The value of the member of that name; of several, the first, and `LG_JSON_TWICE`.
 int lg_json_member(
@@ -89,18 +89,18 @@ int lg_json_member(
 /// Follows a pointer (RFC 6901), given as its reference tokens: for each two bytes of length, low one first, and the
 /// bytes, with ~0 and ~1 already replaced.
 int lg_json_resolve(
-    const lg_json_parser *parser, uint32_t node, const uint8_t *path, size_t length, uint32_t *value);
+    const lg_json_parser *parser, uint32_t element, const uint8_t *path, size_t length, uint32_t *value);
 
 /// Writes the text of a string, or the characters of any other value, and returns how many bytes it wrote.
-/// `out` takes at least `end - start` bytes of the node. A lone surrogate becomes U+FFFD.
-size_t lg_json_text(const lg_json_parser *parser, uint32_t node, uint8_t *out);
+/// `out` takes at least `end - start` bytes of the element. A lone surrogate becomes U+FFFD.
+size_t lg_json_text(const lg_json_parser *parser, uint32_t element, uint8_t *out);
 
 /// Writes the characters of a value as they stand in the document, of a string those between its quotes, and returns
 /// how many: `end - start`.
-size_t lg_json_source(const lg_json_parser *parser, uint32_t node, uint8_t *out);
+size_t lg_json_source(const lg_json_parser *parser, uint32_t element, uint8_t *out);
 
-/// The integer, when the node is one of at most 64 bits: its bits, and whether it is below zero.
-bool lg_json_integer(const lg_json_parser *parser, uint32_t node, uint64_t *bits, bool *negative);
+/// The integer, when the element is one of at most 64 bits: its bits, and whether it is below zero.
+bool lg_json_integer(const lg_json_parser *parser, uint32_t element, uint64_t *bits, bool *negative);
 
 #ifdef __cplusplus
 }

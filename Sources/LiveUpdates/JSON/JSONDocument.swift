@@ -15,15 +15,15 @@ package struct JSONDocument {
         try reader.read(bytes, limits: limits, tapedDepth: tapedDepth)
     }
 
-    package var root: JSONValue { JSONValue(reader: reader, node: .root) }
+    package var root: JSONValue { JSONValue(reader: reader, element: .root) }
 }
 
 /// One value of a `JSONDocument`, which it keeps alive.
 package struct JSONValue {
     let reader: JSONReader
-    let node: JSONReader.Node
+    let element: JSONReader.Element
 
-    package var kind: JSONKind { reader.kind(of: node) }
+    package var kind: JSONKind { reader.kind(of: element) }
     package var isNull: Bool { kind == .null }
 
     package var bool: Bool? {
@@ -35,23 +35,23 @@ package struct JSONValue {
     }
 
     /// The text of a string, unescaped; nil for other kinds and for strings with half a surrogate pair.
-    package var string: String? { reader.string(of: node) }
+    package var string: String? { reader.string(of: element) }
 
     /// The integer, exactly; nil for other kinds, for `1.0` and `1e0`, and beyond 64 bits.
-    package var integer: JSONInteger? { reader.integer(of: node) }
+    package var integer: JSONInteger? { reader.integer(of: element) }
 
     /// A number's characters as they stand in the document (`1e400` is one); nil for other kinds.
-    package var numberText: String? { kind == .number ? reader.source(of: node) : nil }
+    package var numberText: String? { kind == .number ? reader.source(of: element) : nil }
 
     /// The JSON of this value, byte by byte as it stands in the document.
-    package var source: String { reader.source(of: node) }
+    package var source: String { reader.source(of: element) }
 
     /// The member of that name, or nil when it is absent or this is no object.
     ///
     /// Linear in the members. Throws `ambiguous` when it stands twice: which one counts is anybody's guess.
     package func member(_ name: String) throws(JSONError) -> JSONValue? {
-        switch reader.member(Array(name.utf8), of: node) {
-        case .value(let found): JSONValue(reader: reader, node: found)
+        switch reader.member(Array(name.utf8), of: element) {
+        case .value(let found): JSONValue(reader: reader, element: found)
         case .absent: nil
         case .ambiguous: throw .ambiguous(member: name)
         }
@@ -60,16 +60,16 @@ package struct JSONValue {
     /// The values of an array, in order; nil for other kinds.
     package var elements: [JSONValue]? {
         guard kind == .array else { return nil }
-        return reader.children(of: node).map { JSONValue(reader: reader, node: $0) }
+        return reader.children(of: element).map { JSONValue(reader: reader, element: $0) }
     }
 
     /// The members of an object, in order, doubled ones too; nil for other kinds. A name with half a surrogate pair,
     /// which no text equals, is nil.
     package var members: [(name: String?, value: JSONValue)]? {
         guard kind == .object else { return nil }
-        let nodes = reader.children(of: node)
-        return stride(from: 0, to: nodes.count, by: 2).map { place in
-            (reader.string(of: nodes[place]), JSONValue(reader: reader, node: nodes[place + 1]))
+        let elements = reader.children(of: element)
+        return stride(from: 0, to: elements.count, by: 2).map { index in
+            (reader.string(of: elements[index]), JSONValue(reader: reader, element: elements[index + 1]))
         }
     }
 
@@ -80,5 +80,87 @@ package struct JSONValue {
             return name
         }
         return nil
+    }
+}
+
+/// The kinds of JSON values, by the numbers of the C shim.
+package enum JSONKind: UInt8, Sendable {
+    case null = 0
+    case `false` = 1
+    case `true` = 2
+    case number = 3
+    case string = 4
+    case array = 5
+    case object = 6
+}
+
+/// An integer of at most 64 bits, exactly: `-9223372036854775808` to `18446744073709551615`.
+package enum JSONInteger: Equatable, Sendable, CustomStringConvertible {
+    /// Below zero.
+    case negative(Int64)
+    case positive(UInt64)
+
+    package var description: String {
+        switch self {
+        case .negative(let value): String(value)
+        case .positive(let value): String(value)
+        }
+    }
+}
+
+/// What a JSON document may cost before it is refused.
+package struct JSONLimits: Sendable {
+    package var maximumBytes: Int
+    /// Arrays and objects inside each other; `[[]]` is 2 deep.
+    package var maximumDepth: Int
+
+    package init(maximumBytes: Int, maximumDepth: Int) {
+        precondition(maximumBytes >= 0 && maximumDepth >= 0 && maximumDepth <= Self.deepest, "no such limits")
+        self.maximumBytes = maximumBytes
+        self.maximumDepth = maximumDepth
+    }
+
+    /// 1,024 levels, as simdjson has it: real records stay below 20, and each level costs the reader eight bytes.
+    package static let deepest = 1024
+
+    /// A record's value. Kafka already limits its size (`max.message.bytes`, at most 2 GiB − 1), so this only keeps
+    /// offsets in the document within 32 bits: a record that the broker accepted is never refused for being large.
+    package static let record = JSONLimits(maximumBytes: Int(Int32.max), maximumDepth: deepest)
+}
+
+/// Why bytes are not the JSON that was asked for.
+///
+/// JSON here is RFC 8259 to the letter: no byte-order mark, no NaN, no trailing comma, no number like `01` or `1.`,
+/// nothing after the document, valid UTF-8 throughout. `offset` counts bytes from 0, where it is known.
+package enum JSONError: Error, Equatable, Sendable {
+    case empty
+    case syntax(offset: Int)
+    case badNumber(offset: Int)
+    case badEscape(offset: Int)
+    case controlCharacter
+    case unclosed
+    case invalidUTF8
+    case tooDeep(limit: Int)
+    case tooLarge(bytes: Int, limit: Int)
+    case noMemory
+    /// A member that was asked for stands more than once in its object.
+    case ambiguous(member: String)
+}
+
+extension JSONError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .empty: "no JSON: empty"
+        case .syntax(let offset): "no JSON: unexpected byte at offset \(offset)"
+        case .badNumber(let offset): "no JSON: malformed number at offset \(offset)"
+        case .badEscape(let offset): "no JSON: malformed escape at offset \(offset)"
+        case .controlCharacter: "no JSON: a control character inside a string"
+        case .unclosed: "no JSON: it ends too early"
+        case .invalidUTF8: "no JSON: not valid UTF-8"
+        case .tooDeep(let limit): "JSON nested too deeply: over \(limit) levels"
+        case .tooLarge(let bytes, let limit): "JSON too large: \(bytes) bytes, over \(limit)"
+        case .noMemory: "no memory for the JSON"
+        case .ambiguous(let member): "the member \"\(member)\" stands more than once"
+        }
     }
 }

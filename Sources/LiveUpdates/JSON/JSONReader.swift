@@ -1,19 +1,19 @@
 import CSimdJSON
 
-/// A reusable strict JSON reader: one document at a time, its values by node.
+/// A reusable strict JSON reader: one document at a time, its values by element.
 ///
-/// It keeps its own copy of the document, so nodes stay good until the next `read`, whatever becomes of the bytes that
+/// It keeps its own copy of the document, so elements stay good until the next `read`, whatever becomes of the bytes that
 /// were given. Confined to one thread at a time. Reading is linear in the bytes and its stack does not grow with them.
 @safe package final class JSONReader {
     /// A value of the document that was read last.
-    package struct Node: Equatable, Sendable {
+    package struct Element: Equatable, Sendable {
         let index: UInt32
         /// The document itself.
-        package static let root = Node(index: 0)
+        package static let root = Element(index: 0)
     }
 
     package enum Found: Equatable, Sendable {
-        case value(Node)
+        case value(Element)
         case absent
         /// A member on the way stands more than once.
         case ambiguous
@@ -69,47 +69,47 @@ import CSimdJSON
 
     package var heldBytes: Int { unsafe lg_json_held_bytes(parser) }
 
-    package func kind(of node: Node) -> JSONKind {
-        JSONKind(rawValue: record(of: node).kind) ?? .null
+    package func kind(of element: Element) -> JSONKind {
+        JSONKind(rawValue: record(of: element).kind) ?? .null
     }
 
-    /// Follows a compiled pointer from `node`.
-    package func resolve(_ pointer: JSONPointer, from node: Node = .root) -> Found {
+    /// Follows a compiled pointer from `element`.
+    package func resolve(_ pointer: JSONPointer, from element: Element = .root) -> Found {
         found { value in
             unsafe pointer.path.withUnsafeBufferPointer { path in
-                unsafe lg_json_resolve(parser, node.index, path.baseAddress, path.count, &value)
+                unsafe lg_json_resolve(parser, element.index, path.baseAddress, path.count, &value)
             }
         }
     }
 
     /// The member of an object by the bytes of its name; anything else has no members.
-    package func member(_ name: [UInt8], of node: Node) -> Found {
-        guard kind(of: node) == .object else { return .absent }
+    package func member(_ name: [UInt8], of element: Element) -> Found {
+        guard kind(of: element) == .object else { return .absent }
         return found { value in
             unsafe name.withUnsafeBufferPointer { bytes in
-                unsafe lg_json_member(parser, node.index, bytes.baseAddress, bytes.count, &value)
+                unsafe lg_json_member(parser, element.index, bytes.baseAddress, bytes.count, &value)
             }
         }
     }
 
-    /// The nodes right inside a container; of an object each name and then its value.
-    package func children(of node: Node) -> [Node] {
-        let container = record(of: node)
-        var nodes: [Node] = []
-        var index = node.index + 1
+    /// The elements right inside a container; of an object each name and then its value.
+    package func children(of element: Element) -> [Element] {
+        let container = record(of: element)
+        var elements: [Element] = []
+        var index = element.index + 1
         while index < container.next {
-            nodes.append(Node(index: index))
-            index = record(of: Node(index: index)).next
+            elements.append(Element(index: index))
+            index = record(of: Element(index: index)).next
         }
-        return nodes
+        return elements
     }
 
     /// The text of a string; nil for other kinds, and for a string with half a surrogate pair, which UTF-8 has no
     /// bytes for.
-    package func string(of node: Node) -> String? {
-        let value = record(of: node)
+    package func string(of element: Element) -> String? {
+        let value = record(of: element)
         guard Int(value.kind) == LG_JSON_STRING, !isHalfPair(value) else { return nil }
-        return characters(of: node, value)
+        return characters(of: element, value)
     }
 
     /// What a mapping can use of a value.
@@ -121,55 +121,55 @@ import CSimdJSON
     }
 
     /// A non-empty string, or an integer of at most 64 bits in decimal; nothing else is text.
-    func text(of node: Node) -> Text {
-        let value = record(of: node)
+    func text(of element: Element) -> Text {
+        let value = record(of: element)
         switch Int(value.kind) {
         case LG_JSON_STRING:
             if isHalfPair(value) { return .halfPair }
-            return value.start == value.end ? .none : .text(characters(of: node, value))
+            return value.start == value.end ? .none : .text(characters(of: element, value))
         case LG_JSON_NUMBER_VALUE:
-            return integer(of: node).map { .text($0.description) } ?? .none
+            return integer(of: element).map { .text($0.description) } ?? .none
         default:
             return .none
         }
     }
 
     /// The JSON of a value, byte by byte as it stands in the document.
-    package func source(of node: Node) -> String {
-        let value = record(of: node)
-        let text = characters(of: node, value, raw: true)
+    package func source(of element: Element) -> String {
+        let value = record(of: element)
+        let text = characters(of: element, value, raw: true)
         return Int(value.kind) == LG_JSON_STRING ? "\"" + text + "\"" : text
     }
 
     /// A number without fraction and exponent that fits 64 bits, signed or not; its decimal text is canonical
     /// (`-0` is `0`).
-    package func integer(of node: Node) -> JSONInteger? {
+    package func integer(of element: Element) -> JSONInteger? {
         var bits: UInt64 = 0
         var negative = false
-        guard unsafe lg_json_integer(parser, node.index, &bits, &negative) else { return nil }
+        guard unsafe lg_json_integer(parser, element.index, &bits, &negative) else { return nil }
         return negative ? .negative(Int64(bitPattern: bits)) : .positive(bits)
     }
 
-    private func isHalfPair(_ value: lg_json_node) -> Bool {
+    private func isHalfPair(_ value: lg_json_element) -> Bool {
         Int(value.flags) & LG_JSON_LONE_SURROGATE != 0
     }
 
-    private func record(of node: Node) -> lg_json_node {
-        unsafe lg_json_node_at(parser, node.index)
+    private func record(of element: Element) -> lg_json_element {
+        unsafe lg_json_element_at(parser, element.index)
     }
 
-    private func characters(of node: Node, _ value: lg_json_node, raw: Bool = false) -> String {
+    private func characters(of element: Element, _ value: lg_json_element, raw: Bool = false) -> String {
         unsafe String(unsafeUninitializedCapacity: Int(value.end - value.start)) { buffer in
             guard let out = buffer.baseAddress else { return 0 }
             return unsafe raw
-                ? lg_json_source(parser, node.index, out) : lg_json_text(parser, node.index, out)
+                ? lg_json_source(parser, element.index, out) : lg_json_text(parser, element.index, out)
         }
     }
 
     private func found(_ lookUp: (inout UInt32) -> Int32) -> Found {
         var value: UInt32 = 0
         return switch Int(lookUp(&value)) {
-        case LG_JSON_FOUND: .value(Node(index: value))
+        case LG_JSON_FOUND: .value(Element(index: value))
         case LG_JSON_TWICE: .ambiguous
         default: .absent
         }

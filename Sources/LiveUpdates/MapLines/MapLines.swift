@@ -18,8 +18,8 @@ package final class MapLines {
 
     /// Takes the next bytes of the input and appends the answers to the lines that they end.
     package func consume(_ bytes: Span<UInt8>, into output: inout [UInt8]) {
-        for place in bytes.indices {
-            let byte = bytes[place]
+        for index in bytes.indices {
+            let byte = bytes[index]
             if byte == UInt8(ascii: "\n") {
                 endLine(into: &output)
             } else if line.count < longest {

@@ -4,14 +4,14 @@ extension EventMapper {
     /// The first source of a list that yields text decides; one before it that is ambiguous or broken does so too.
     func first<Record: RecordReading & ~Copyable>(of sources: [Source], in record: borrowing Record) -> Found {
         for source in sources {
-            let found = look(at: source, in: record)
+            let found = found(at: source, in: record)
             if case .nothing = found { continue }
             return found
         }
         return .nothing
     }
 
-    private func look<Record: RecordReading & ~Copyable>(at source: Source, in record: borrowing Record) -> Found {
+    private func found<Record: RecordReading & ~Copyable>(at source: Source, in record: borrowing Record) -> Found {
         switch source {
         case .value(let pointer): inValue(pointer)
         case .row(let pointer): inRow(pointer)
@@ -30,8 +30,8 @@ extension EventMapper {
         switch found {
         case .absent: return .nothing
         case .ambiguous: return .ambiguous
-        case .value(let node):
-            return switch reader.text(of: node) {
+        case .value(let element):
+            return switch reader.text(of: element) {
             case .text(let text): .text(text)
             case .halfPair: .halfPair
             case .none: .nothing
@@ -78,8 +78,8 @@ extension EventMapper {
     /// The part between dots, from 0, or backwards from -1.
     static func part(_ number: Int, of text: String) -> Found {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        let place = number < 0 ? parts.count + number : number
-        guard parts.indices.contains(place), !parts[place].isEmpty else { return .nothing }
-        return .text(String(Substring(parts[place])))
+        let index = number < 0 ? parts.count + number : number
+        guard parts.indices.contains(index), !parts[index].isEmpty else { return .nothing }
+        return .text(String(Substring(parts[index])))
     }
 }

@@ -31,9 +31,9 @@ package final class EventMapper {
     /// Where the sources of the present record stand.
     struct Placement {
         /// The value's root, when the value was read and is an object.
-        var root: JSONReader.Node?
+        var root: JSONReader.Element?
         /// What pointers count from: the root, or the payload in it.
-        var envelope: JSONReader.Node?
+        var envelope: JSONReader.Element?
         /// The changed row, of the Debezium presets.
         var row = JSONReader.Found.absent
         var operation = Found.nothing
@@ -78,8 +78,8 @@ package final class EventMapper {
         guard case .text(let type) = type else { return missing(.type, of: record) }
         var renamed = entity
         if case .rename(let name)? = rule { renamed = name }
-        guard let type = translate(type, of: entity, renamed) else { return missing(.type, of: record) }
-        return measured(Account(account), ThinEvent(entity: renamed, id: id, type: type))
+        let translated = mapping.translated(type, of: entity, renamed)
+        return measured(Account(account), ThinEvent(entity: renamed, id: id, type: translated))
     }
 
     // MARK: Before the rows
@@ -169,3 +169,19 @@ package final class EventMapper {
 
 @available(*, unavailable)
 extension EventMapper: Sendable {}
+
+/// A record of the broker, as far as a mapping reads it. What is not asked for is not copied.
+///
+/// Each `copy` replaces the contents of `bytes`, keeping its memory.
+package protocol RecordReading: ~Copyable {
+    var topic: String { get }
+
+    /// False, with `bytes` empty, when the value is null.
+    func copyValue(into bytes: inout [UInt8]) -> Bool
+
+    /// False when the key is null.
+    func copyKey(into bytes: inout [UInt8]) -> Bool
+
+    /// The first header of that name (compared by bytes); false when there is none or its value is null.
+    func copyHeader(_ name: String, into bytes: inout [UInt8]) -> Bool
+}

@@ -168,3 +168,71 @@ package struct EventMapping: Sendable {
         return table
     }
 }
+
+// MARK: - Types in the words that clients know
+
+extension EventMapping {
+    /// The type as it is delivered, without the entity before it and translated.
+    ///
+    /// A translation may be written for the type as the record has it, or for what is left when the entity before it
+    /// is gone (`incident.triggered` or `triggered`); the first is looked for first. The entity goes once, and stays
+    /// where nothing would be left.
+    func translated(_ type: String, of entity: String, _ renamed: String) -> String {
+        let known = translation(of: type)
+        guard let bare = Self.without(entity, renamed, known ?? type), !bare.isEmpty else { return known ?? type }
+        return known == nil ? translation(of: bare) ?? bare : bare
+    }
+
+    private func translation(of type: String) -> String? {
+        types.isEmpty ? nil : types[BytewiseKey(text: type)]
+    }
+
+    /// What follows the entity (by its name before or after renaming, the longer where both fit) and a dot; nil when
+    /// the type does not begin so.
+    private static func without(_ entity: String, _ renamed: String, _ type: String) -> String? {
+        let (long, short) = entity.utf8.count < renamed.utf8.count ? (renamed, entity) : (entity, renamed)
+        return rest(of: type, after: long) ?? rest(of: type, after: short)
+    }
+
+    private static func rest(of type: String, after entity: String) -> String? {
+        let count = entity.utf8.count
+        guard type.utf8.count > count else { return nil }
+        let bytes = type.utf8Span.span
+        let prefix = entity.utf8Span.span
+        guard bytes[count] == UInt8(ascii: ".") else { return nil }
+        for index in prefix.indices where prefix[index] != bytes[index] { return nil }
+        return String(Substring(type.utf8.dropFirst(count + 1)))
+    }
+}
+
+/// A setting under `events:` that cannot be.
+package enum MappingError: Error, Equatable, Sendable {
+    case unknownPreset(String)
+    /// There is no preset that would give it.
+    case missing(key: String)
+    case badValue(key: String, value: String, expected: String)
+    case doubled(key: String, value: String)
+    case tooMany(key: String, count: Int, limit: Int)
+
+    /// The setting to change.
+    package var key: String {
+        switch self {
+        case .unknownPreset: "events.preset"
+        case .missing(let key), .badValue(let key, _, _), .doubled(let key, _), .tooMany(let key, _, _): key
+        }
+    }
+}
+
+extension MappingError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unknownPreset(let name):
+            "events.preset: \"\(name)\" is none of "
+                + Preset.allCases.map(\.rawValue).joined(separator: ", ")
+        case .missing(let key): "\(key): missing; without events.preset each of account, entity, id and type is needed"
+        case .badValue(let key, let value, let expected): "\(key): \"\(value)\" is not \(expected)"
+        case .doubled(let key, let value): "\(key): \"\(value)\" stands more than once"
+        case .tooMany(let key, let count, let limit): "\(key): \(count) entries, over \(limit)"
+        }
+    }
+}
