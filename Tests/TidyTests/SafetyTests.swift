@@ -10,14 +10,13 @@ struct SafetyTests {
         // zlib, and masking, which goes over every byte.
         "Sources/WebSocket/Deflater.swift", "Sources/WebSocket/Inflater.swift", "Sources/WebSocket/PayloadBytes.swift",
         // getopt_long, the words of the command line, the environment, standard input and output.
-        "Sources/Options/Command+Run.swift", "Sources/Options/OptionParser.swift",
-        "Sources/Options/ProcessEnvironment.swift", "Sources/Options/StandardStreams.swift",
+        "Sources/Options/Command+Run.swift", "Sources/Options/OptionParser.swift", "Sources/Options/Process.swift",
         // cjose, PEM, reading a file.
         "Sources/Tokens/SignatureKey.swift", "Sources/Tokens/PEMKeys.swift",
         "Sources/GatewaySettings/BoundedFile.swift",
         // The terminal, standard input, the clock.
         "Sources/livecat/Input.swift", "Sources/livecat/Main.swift", "Sources/livecat/Terminal/TerminalMode.swift",
-        "Sources/livecat/TokenFile.swift", "Sources/livecat/CursorFile.swift", "Sources/livecat/WallClock.swift",
+        "Sources/livecat/Files.swift", "Sources/livecat/JSONLine.swift",
         // Counters of the kernel, and calls that are measured.
         "Sources/livebench/BenchEvent.swift", "Sources/livebench/Calibration.swift",
         "Sources/livebench/GatewayProcess.swift",

@@ -29,10 +29,10 @@ struct SourceTree {
     static let files: [File] = {
         let names = ["Sources", "Tests", "deploy", ".ci", "Package.swift", "README.md"]
         return names.flatMap { name -> [File] in
-            let place = root.appendingPathComponent(name)
-            let below = FileManager.default.enumerator(atPath: place.path)?.compactMap { $0 as? String }.map {
-                "\(name)/\($0)"
-            }
+            let url = root.appendingPathComponent(name)
+            let isFolder = (try? url.resourceValues(forKeys: [.isDirectoryKey]).isDirectory) ?? false
+            let below =
+                isFolder ? FileManager.default.subpaths(atPath: url.path)?.map { "\(name)/\($0)" } : nil
             return (below ?? [name]).sorted().compactMap { path in
                 guard !path.contains("/__pycache__/"), !path.contains("/Records/") else { return nil }
                 return (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)).map {
@@ -41,6 +41,8 @@ struct SourceTree {
             }
         }
     }()
+
+    static let readme = files.first { $0.path == "README.md" }?.text ?? ""
 
     static let swiftFiles = files.filter { $0.path.hasSuffix(".swift") }
 

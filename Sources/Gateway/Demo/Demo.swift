@@ -2,6 +2,7 @@ import GatewaySettings
 import LiveUpdates
 import Logging
 import Reactor
+import Synchronization
 import TLS
 import Tokens
 
@@ -79,4 +80,12 @@ package struct Demo: Sendable {
         if (try? ListeningSocket.open(wanted)) != nil { return wanted }
         return .loopback(port: 0)
     }
+}
+
+/// The address that a gateway got, on its way from the start to the moment when it is ready.
+final class AddressBox: Sendable {
+    private let address = Mutex(SocketAddress.loopback(port: 0))
+
+    func set(_ address: SocketAddress) { self.address.withLock { $0 = address } }
+    func get() -> SocketAddress { address.withLock { $0 } }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Standard output: what was asked for, byte by byte.
@@ -74,5 +75,47 @@ package enum WholeWrite {
 
     static func reason(_ number: Int32) -> String {
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
+    }
+}
+
+/// The variables of this process. Nobody here ever changes them.
+package enum ProcessEnvironment {
+    /// Names and values in the order in which they stand; what has no `=` is left out.
+    package static var variables: [(name: String, value: String)] {
+        var variables: [(name: String, value: String)] = []
+        var next = unsafe process_environment()
+        while let entry = unsafe next?.pointee {
+            let words = unsafe String(cString: entry).split(
+                separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if words.count == 2 { variables.append((String(words[0]), String(words[1]))) }
+            unsafe next = next?.advanced(by: 1)
+        }
+        return variables
+    }
+}
+
+extension String {
+    /// The text on one line, with everything escaped that could steer a terminal or forge a line: control characters
+    /// (C0, DEL, C1), the line and paragraph separators, and what turns the direction of writing.
+    package var printable: String {
+        guard unicodeScalars.contains(where: Self.isUnprintable) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\n": text += "\\n"
+            case "\r": text += "\\r"
+            case "\t": text += "\\t"
+            case _ where Self.isUnprintable(scalar): text += "\\u{\(String(scalar.value, radix: 16))}"
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private static func isUnprintable(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7F..<0xA0, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
     }
 }

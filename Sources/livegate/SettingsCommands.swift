@@ -1,4 +1,5 @@
 import GatewaySettings
+import Glibc
 import Options
 
 /// `--config FILE`, and what comes of it.
@@ -39,5 +40,37 @@ enum SettingsArguments {
     /// Every problem, one line each on standard error.
     static func report(_ problems: [SettingsProblem]) {
         for problem in problems.inReadingOrder { StandardError.line("\(problem)") }
+    }
+}
+
+/// `livegate check`: what is wrong with the settings, and with the files that they name.
+enum CheckCommand {
+    static let table = Command(
+        "check", summary: "report every problem of the settings",
+        details: [
+            """
+            Each problem is a line on standard error: the file and the line, the key, and what would be right. The files \
+            that the settings name are read, no connection is opened. Warnings are marked and change nothing.
+            """
+        ],
+        options: [SettingsArguments.config],
+        statuses: [(.success, "nothing is wrong"), (.settings, "the settings are wrong")])
+
+    static func run(_ arguments: Arguments) -> ExitStatus {
+        let (material, problems) = SettingsArguments.load(arguments).check(now: Int64(time(nil)))
+        SettingsArguments.report(problems)
+        return material == nil ? .settings : .success
+    }
+}
+
+/// `livegate config`: a settings file to begin with.
+enum ConfigCommand {
+    static let table = Command(
+        "config", summary: "print the default settings with an explanation of each key",
+        statuses: [(.success, "they were printed")])
+
+    static func run(_ arguments: Arguments) -> ExitStatus {
+        StandardOutput.write(SettingsDocument.text)
+        return .success
     }
 }

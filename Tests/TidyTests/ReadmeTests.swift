@@ -1,0 +1,56 @@
+import Testing
+
+/// README's source map leads to what is there.
+struct ReadmeTests {
+    /// More files than that nobody reads on the first evening.
+    static let longestWay = 10
+
+    /// The first numbered list behind a sentence: its numbers, and the path that each line begins with.
+    static func list(after sentence: String, in text: String) -> [(number: Int, path: String)] {
+        guard let start = text.range(of: sentence)?.upperBound else { return [] }
+        var list: [(number: Int, path: String)] = []
+        for line in text[start...].split(separator: "\n", omittingEmptySubsequences: false).dropFirst() {
+            if let match = line.firstMatch(of: /^(\d+)\. `([^`]+)`/) {
+                list.append((Int(match.1) ?? 0, String(match.2)))
+            } else if !list.isEmpty, line.isEmpty {
+                break
+            }
+        }
+        return list
+    }
+
+    @Test func `the way of an event is a list of at most ten files, in its order`() {
+        let way = Self.list(after: "the way of an event", in: SourceTree.readme)
+        #expect(way.count >= 6 && way.count <= Self.longestWay, "\(way.count) files")
+        #expect(way.map(\.number) == Array(1...max(1, way.count)))
+        let files = way.map { entry in SourceTree.swiftFiles.first { $0.path == entry.path } }
+        for (entry, file) in zip(way, files) { #expect(file != nil, "\(entry.path) is not there") }
+        // An event goes from file to file: of two neighbours one names a type of the other.
+        for (file, next) in zip(files, files.dropFirst()) {
+            guard let file, let next else { continue }
+            let (own, others) = (SourceText(code: file.code), SourceText(code: next.code))
+            #expect(
+                !own.names.isDisjoint(with: others.outerTypes) || !others.names.isDisjoint(with: own.outerTypes),
+                "\(file) and \(next) do not know each other")
+        }
+    }
+
+    @Test func `every file and folder that it names is there`() {
+        let paths = SourceTree.files.map(\.path)
+        for match in SourceTree.readme.matches(of: /`((?:Sources|Tests|deploy)\/[\w\/+.-]+)`/) {
+            let path = String(match.1)
+            let isThere = paths.contains { $0 == path || $0.hasPrefix(path + "/") }
+            #expect(isThere, "\(path)")
+        }
+    }
+
+    @Test func `every target is in the map`() {
+        let targets = Set(SourceTree.swiftFiles.filter(\.isSource).map(\.target))
+        for target in targets.sorted() { #expect(SourceTree.readme.contains("`\(target)`"), "\(target)") }
+    }
+
+    @Test func `a list is read up to its end`() {
+        let list = Self.list(after: "the way", in: "x\nthe way is\n\n1. `a` — b\n   c\n2. `d`\n\n1. `e`\n")
+        #expect(list.map(\.number) == [1, 2] && list.map(\.path) == ["a", "d"])
+    }
+}
