@@ -25,13 +25,29 @@ struct ReadmeTests {
         #expect(way.map(\.number) == Array(1...max(1, way.count)))
         let files = way.map { entry in SourceTree.swiftFiles.first { $0.path == entry.path } }
         for (entry, file) in zip(way, files) { #expect(file != nil, "\(entry.path) is not there") }
-        // An event goes from file to file: of two neighbours one names a type of the other.
-        for (file, next) in zip(files, files.dropFirst()) {
-            guard let file, let next else { continue }
-            let (own, others) = (SourceText(code: file.code), SourceText(code: next.code))
-            #expect(
-                !own.names.isDisjoint(with: others.outerTypes) || !others.names.isDisjoint(with: own.outerTypes),
-                "\(file) and \(next) do not know each other")
+        // Each file names a type of one before it, is named there, or reads the messages that it posts: so an event can
+        // come to it.
+        let messages = SourceTree.swiftFiles.first { $0.path.hasSuffix("/Messages.swift") }
+        let posted = messages.map { SourceText(code: $0.code).outerTypes } ?? []
+        let texts = files.compactMap { $0 }.map { SourceText(code: $0.code) }
+        for (index, text) in texts.enumerated().dropFirst() {
+            let isReached = texts[..<index].contains { before in
+                !before.names.isDisjoint(with: text.outerTypes) || !text.names.isDisjoint(with: before.outerTypes)
+                    || !before.names.intersection(text.names).isDisjoint(with: posted)
+            }
+            #expect(isReached, "\(way[index].path) knows none of the files before it")
+        }
+    }
+
+    @Test func `every file that the table begins with is there`() {
+        let names = Set(
+            SourceTree.swiftFiles.filter(\.isSource).map {
+                $0.path.split(separator: "/").dropFirst(2).joined(separator: "/")
+            })
+        for row in SourceTree.readme.split(separator: "\n").filter({ $0.hasPrefix("| `") && $0.contains(".swift` |") })
+        {
+            guard let cell = row.split(separator: "|").last(where: { $0.contains(".swift") }) else { continue }
+            for match in cell.matches(of: /`([^`]+)`/) { #expect(names.contains(String(match.1)), "\(match.1)") }
         }
     }
 
