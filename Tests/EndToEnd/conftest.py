@@ -1,6 +1,7 @@
 """The fixtures of the end-to-end tests. What they hand out stands in Tests/Harness/Python, one module a kind."""
 
 import functools
+import re
 import subprocess
 
 import pytest
@@ -177,7 +178,7 @@ def start_kafka(tmp_path_factory, ends_with_test):
 @pytest.fixture
 def topic(kafka, request):
     """A topic for this test alone, of four partitions."""
-    name = request.node.name.replace("_", "-")[:100]
+    name = re.sub("[^A-Za-z0-9]+", "-", request.node.name)[:100]
     create_topic(kafka.bootstrap["plaintext"], name, 4)
     return name
 

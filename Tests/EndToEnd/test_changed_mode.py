@@ -111,3 +111,18 @@ def test_as_an_event_stream_it_is_an_event_of_its_name(door, event_stream, tell)
     changed = stream.wait_for("changed")
     assert changed.data == f'{{"at":"{changed.id}"}}'
     assert stream.messages == []
+
+
+def test_a_beat_claims_nothing_that_a_signal_is_still_owed_for(gateway, mock_broker, live, sync, tell):
+    """The second change waits for the end of the interval; what comes before it must stay behind it."""
+    door = gateway(mock_broker.bootstrap, limits__changed_interval="8s")
+    client = live(door, mode="changed", beat=5)
+    client.wait_for_control("live")
+    tell(["told"])
+    wait_for_changes(client, 1)
+    tell(["owed"])
+    wait_for_changes(client, 2)
+    before = client.texts.index(next(text for text in reversed(client.texts) if "changed" in text))
+    for cursor in client.cursors[:before]:
+        ids = [event["id"] for event in sync(door).page(since=cursor, wait=10)["events"]]
+        assert "owed" in ids, (cursor, client.texts)

@@ -47,8 +47,9 @@ class Hostile:
         """Comes to the phase."""
         self.socket.sendall(self._request())
         if self.form == "sync" and self.phase == "open":
-            # A poll that waits says nothing; the answer before it proves that it has begun.
-            self.socket.sendall(self._poll(since=self.now, wait=50))
+            # A poll that waits says nothing; the answer before it proves that it has begun. What is asked for behind it
+            # is more than a kernel keeps: who is idle after a small answer may stay.
+            self.socket.sendall(self._poll(since=self.now, wait=50) + self._page())
         if self.phase not in ("request", "joining"):
             self._read_until(b"\r\n\r\n")
         if self.phase == "ending":
@@ -61,7 +62,7 @@ class Hostile:
     def _request(self):
         since = {"since": self.begin} if self.phase in ("joining", "syncing") else {}
         if self.form == "sync":
-            request = self._poll(**since)
+            request = self._page() if since else self._poll()
         else:
             build = upgrade if self.form == "websocket" else event_stream_request
             request = build(self.token, f"/live/v1{query(since)}")
@@ -70,6 +71,9 @@ class Hostile:
 
     def _poll(self, **words):
         return get(f"/sync/v1{query(words)}", self.token)
+
+    def _page(self):
+        return self._poll(since=self.begin, limit=1_000_000)
 
     def _read_until(self, text):
         received = b""
@@ -87,7 +91,7 @@ class Hostile:
         elif self.form == "event stream":
             piece = event_stream_request(self.token)
         else:
-            piece = self._poll(since=self.begin, limit=500)
+            piece = self._page()
         piece *= max(1, PIECE // len(piece))
         while not self.stops.is_set():
             self.socket.sendall(piece)
