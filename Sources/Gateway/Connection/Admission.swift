@@ -41,10 +41,7 @@ struct Admission: Sendable {
         var liveRequest: (LiveParameters, StreamForm)? {
             switch service {
             case .webSocket(_, let deflate, let parameters):
-                var form = StreamForm(parameters, deflate == nil ? .webSocket : .deflated)
-                // A cursor, and a wish for beats, say that the client wants to know where it is.
-                form.withAt = form.withAt || parameters.since != nil || parameters.beatSeconds != nil
-                return (parameters, form)
+                return (parameters, StreamForm(parameters, deflate == nil ? .webSocket : .deflated))
             case .eventStream(let parameters): return (parameters, StreamForm(parameters, .eventStream))
             case .sync: return nil
             }
@@ -108,12 +105,5 @@ struct Admission: Sendable {
             return nil
         }
         return DeflatePolicy.shared.accept(offers)
-    }
-}
-
-extension StreamForm {
-    init(_ parameters: LiveParameters, _ carrier: Carrier) {
-        self.init(
-            carrier: carrier, withAt: parameters.withAt, withTs: parameters.withTs, entities: parameters.entities)
     }
 }

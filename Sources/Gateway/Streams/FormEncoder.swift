@@ -28,6 +28,14 @@ struct StreamForm: Hashable, Sendable {
         self.entities = entities
     }
 
+    init(_ parameters: LiveParameters, _ carrier: Carrier) {
+        // A cursor, and a wish for beats, say that the client wants to know where it is.
+        let asksForCursors = parameters.since != nil || parameters.beatSeconds != nil
+        self.init(
+            carrier: carrier, withAt: parameters.withAt || asksForCursors && carrier != .eventStream,
+            withTs: parameters.withTs, entities: parameters.entities)
+    }
+
     init(individual entities: EntityFilter?) {
         self.entities = entities
         isShared = false

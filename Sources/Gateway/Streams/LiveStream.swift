@@ -150,7 +150,7 @@ final class LiveStream<Port: SubscriberPort> {
         settle(now: now)
         awaitsFresh = false
         sayBeat(at: cursor.bytes, now)
-        wishBeat()
+        wishBeat(notBefore: now)
     }
 
     /// The kernel has not taken everything of this tick.

@@ -1,0 +1,170 @@
+import LiveUpdates
+import Testing
+
+@testable import Gateway
+
+/// What a request to `/sync/v1` comes to, row by row.
+struct PollTests {
+    static let rows: [LiveStreamTests.Row] = [
+        LiveStreamTests.Row(
+            name: "without a cursor: a fresh one at once",
+            target: "/sync/v1?wait=5",
+            steps: [
+                (
+                    [.now("c9"), .events([10])],
+                    [
+                        "subscribe limit=500", "unsubscribe", #"200 {"events":[],"at":"c9","more":false}"#,
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
+            name: "what there is comes at once",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([4], fresh: "c9")],
+                    [
+                        "subscribe since=c3 with cursors limit=500", "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004}],"at":"c9","more":false}"#,
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
+            name: "a full page says that there is more, and its last cursor is the next",
+            target: "/sync/v1?since=c3&limit=1",
+            steps: [
+                (
+                    [.resumed([4], complete: false)],
+                    [
+                        "subscribe since=c3 limit=1", "unsubscribe",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004}],"at":"c4","more":true}"#,
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
+            name: "a page that is short of its limit is filled",
+            target: "/sync/v1?since=c3&limit=2&ent=note",
+            steps: [
+                ([.resumed([], complete: false)], ["subscribe since=c3 limit=2", "read after 0 limit=2"]),
+                ([.page([5], complete: false)], ["read after 5 limit=1"]),
+                (
+                    [.page([], fresh: "c9")],
+                    [
+                        "unsubscribe",
+                        #"200 {"events":[{"ent":"note","id":"5","type":"t","at":"c5","ts":1005}],"at":"c9","more":false}"#,
+                    ]
+                ),
+            ]),
+        LiveStreamTests.Row(
+            name: "nothing yet, and no wish to wait",
+            target: "/sync/v1?since=c3",
+            steps: [
+                (
+                    [.resumed([], fresh: "c9")],
+                    [
+                        "subscribe since=c3 limit=500", "unsubscribe", #"200 {"events":[],"at":"c9","more":false}"#,
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
+            name: "who waits is answered from the events at hand",
+            target: "/sync/v1?since=c3&wait=5&limit=1&ent=note",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .events([4, 6]), .events([8])],
+                    ["subscribe since=c3 with cursors limit=1"]
+                ),
+                (
+                    [.events([9, 10, 11])],
+                    [
+                        "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"note","id":"9","type":"t","at":"c9","ts":1009}],"at":"c9","more":true}"#,
+                    ]
+                ),
+                ([.events([13]), .reset("r1"), .time(90_000)], []),
+            ]),
+        LiveStreamTests.Row(
+            name: "what a node that was ahead has given is left out",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3", floor: 6), .events([4, 5])],
+                    ["subscribe since=c3 with cursors limit=500"]
+                ),
+                (
+                    [.events([5, 6])],
+                    [
+                        "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"incident","id":"6","type":"t","at":"c6","ts":1006}],"at":"c6","more":false}"#,
+                    ]
+                ),
+            ]),
+        LiveStreamTests.Row(
+            name: "the time is up: a fresh cursor, unless an event comes before it",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .time(5_000)],
+                    ["subscribe since=c3 with cursors limit=500", "ask fresh"]
+                ),
+                (
+                    [.fresh("c3b"), .events([4])],
+                    [
+                        "unsubscribe with cursors", #"200 {"events":[],"at":"c3b","more":false}"#,
+                    ]
+                ),
+            ]),
+        LiveStreamTests.Row(
+            name: "the time is up, and an event comes before the cursor",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .time(5_000), .events([4]), .fresh("c4b")],
+                    [
+                        "subscribe since=c3 with cursors limit=500", "ask fresh", "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004}],"at":"c4","more":false}"#,
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
+            name: "a cursor that cannot be served is refused with a fresh one",
+            target: "/sync/v1?since=cX&wait=5",
+            steps: [
+                (
+                    [.refused(.expired, "c9")],
+                    [
+                        "subscribe since=cX with cursors limit=500", "unsubscribe with cursors", "410 expired c9",
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
+            name: "positions that lose their meaning end the wait",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .reset("r1"), .end],
+                    [
+                        "subscribe since=c3 with cursors limit=500", "unsubscribe with cursors", "410 epoch r1",
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
+            name: "who goes while it waits leaves nothing behind",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .end, .events([4]), .fresh("c4"), .time(9_000)],
+                    [
+                        "subscribe since=c3 with cursors limit=500", "unsubscribe with cursors",
+                    ]
+                )
+            ]),
+    ]
+
+    @Test(arguments: rows) func `each input has its answer`(_ row: LiveStreamTests.Row) throws {
+        let rig = try StreamRig(row.target)
+        for (index, step) in row.steps.enumerated() {
+            #expect(rig.play(step.inputs) == step.says, "step \(index + 1)")
+        }
+    }
+}
