@@ -5,6 +5,7 @@ import json
 import signal
 import socket
 import struct
+import time
 
 import pytest
 
@@ -75,14 +76,43 @@ def is_refused(host):
         return True
 
 
-def test_a_second_signal_does_not_wait(gateway, mock_broker, tokens):
+def test_with_a_second_signal_the_end_waits_for_no_client(gateway, mock_broker, tokens):
     door = gateway(mock_broker.bootstrap)
+    # It does not answer the close, which would be waited for.
     with connected(door.host, tokens.token("PACC1")):
         door.program.signal()
         door.program.line("stopping")
+        began = time.monotonic()
         door.program.signal()
         assert door.program.wait(STOP_SECONDS) == 0
-        assert not any('"message":"stopped"' in line for line in door.program.err)
+        assert time.monotonic() - began < 2
+    # The end is the ordinary one: loops stop, and the log is written to its end.
+    assert '"message":"stopped"' in door.program.err[-1]
+
+
+def test_a_hang_up_ends_nothing(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap)
+    with connected(door.host, tokens.token("PACC1")):
+        for _ in range(2):
+            door.program.signal(signal.SIGHUP)
+        door.program.line("signal ignored")
+        connected(door.host, tokens.token("PACC1")).close()
+    door.program.signal()
+    assert door.program.wait(STOP_SECONDS) == 0
+
+
+def test_nothing_is_written_on_an_idle_connection_that_is_kept(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap)
+    token = tokens.token("PACC1")
+    with connect(door.host) as silent, connect(door.host) as kept:
+        kept.settimeout(10 * PATIENCE)
+        kept.sendall(f"GET /sync/v1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        answer = b""
+        while b'"more":false}' not in answer:
+            answer += kept.recv(4096)
+        door.program.signal()
+        assert kept.recv(4096) == b"" and silent.recv(4096) == b""
+    assert door.program.wait(STOP_SECONDS) == 0
 
 
 def test_a_second_gateway_on_the_same_address_is_refused_and_the_first_goes_on(gateway, mock_broker, tokens):

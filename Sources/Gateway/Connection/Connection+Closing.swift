@@ -52,20 +52,18 @@ extension Connection {
         let ending = Ending(
             session: open.session, account: open.stream.account, close: Close(code: code, isOurs: true))
         phase = .ending(ending)
-        guard let session = open.session else { return closeTransport() }
+        guard let session = open.session else {
+            transport?.close(afterFlush: true)
+            return
+        }
         session.close(code, retryMilliseconds: retryMilliseconds)
         send(session)
         // From here on the peer's close frame is awaited.
-        ending.deadline = schedule(afterMilliseconds: ConnectionLoop.closeTimeoutMilliseconds) { connection in
-            ending.deadline = nil
-            connection.closeTransport()
-        }
+        ending.deadline = schedule(.deadline, afterMilliseconds: ConnectionLoop.closeTimeoutMilliseconds)
     }
 
     /// Ends the connection without a word.
     func cut() { transport?.close(afterFlush: false) }
-
-    private func closeTransport() { transport?.close(afterFlush: true) }
 
     // MARK: - The log
 

@@ -129,21 +129,12 @@ extension Connection: SubscriberPort {
         switch phase {
         case .open(let open):
             cancel(&open.wake)
-            open.wake = loop.eventLoop.schedule(at: time) { self.wakeIsDue() }
+            open.wake = loop.eventLoop.schedule(at: time, self, Alarm.wake.rawValue)
         case .polling(let polling):
             cancel(&polling.wake)
-            polling.wake = loop.eventLoop.schedule(at: time) { self.wakeIsDue() }
+            polling.wake = loop.eventLoop.schedule(at: time, self, Alarm.wake.rawValue)
         case .request, .joining, .answering, .ending: preconditionFailure("a wish of a subscriber that has ended")
         }
-    }
-
-    private func wakeIsDue() {
-        switch phase {
-        case .open(let open): open.wake = nil
-        case .polling(let polling): polling.wake = nil
-        case .request, .joining, .answering, .ending: break
-        }
-        subscription?.wake(now: loop.eventLoop.now)
     }
 
     func streamBegins() {
@@ -154,12 +145,6 @@ extension Connection: SubscriberPort {
         let account = joining.stream.account
         loop.logger.info("connection opened", [.peer: .text("\(peer)"), .account: .text(account.text)])
         guard let expiresAt = joining.admitted.identity.expiresAt else { return }
-        open.tokenEnd = schedule(afterMilliseconds: loop.milliseconds(until: expiresAt)) { $0.tokenEnds() }
-    }
-
-    private func tokenEnds() {
-        guard case .open(let open) = phase else { return }
-        open.tokenEnd = nil
-        close(.tokenExpired)
+        open.tokenEnd = schedule(.tokenEnd, afterMilliseconds: loop.milliseconds(until: expiresAt))
     }
 }

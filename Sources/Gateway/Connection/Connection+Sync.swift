@@ -33,15 +33,11 @@ extension Connection {
         phase = .answering(answering)
         // No next request is read while this answer waits; a client that does not take it is cut.
         transport?.pauseReading()
-        answering.deadline = schedule(afterMilliseconds: loop.policy.streams.maximumLagMilliseconds) {
-            $0.answerWasNotTaken()
-        }
+        answering.deadline = schedule(.deadline, afterMilliseconds: loop.policy.streams.maximumLagMilliseconds)
         transport?.write(bytes(true))
     }
 
-    private func answerWasNotTaken() {
-        guard case .answering(let answering) = phase else { return }
-        answering.deadline = nil
+    func answerWasNotTaken() {
         loop.logger.info("connection cut: it did not take its answer", [.peer: .text("\(peer)")])
         transport?.close(afterFlush: false)
     }

@@ -137,12 +137,12 @@ final class Connection {
     private func awaitRequest(within milliseconds: UInt64) {
         let reading = RequestReading(loop.policy.requestLimits)
         phase = .request(reading)
-        reading.deadline = schedule(afterMilliseconds: milliseconds) { $0.requestTimedOut() }
+        reading.deadline = schedule(.deadline, afterMilliseconds: milliseconds)
     }
 
-    /// The timer holds the connection; every phase takes its timers back when it ends.
-    func schedule(afterMilliseconds delay: UInt64, _ action: @escaping (Connection) -> Void) -> Timer {
-        loop.eventLoop.schedule(afterMilliseconds: delay) { action(self) }
+    /// The loop holds the connection for the timer; every phase takes its timers back when it ends.
+    func schedule(_ alarm: Alarm, afterMilliseconds delay: UInt64) -> Timer {
+        loop.eventLoop.schedule(afterMilliseconds: delay, self, alarm.rawValue)
     }
 
     func cancel(_ timer: inout Timer?) {
@@ -197,9 +197,7 @@ final class Connection {
                 date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false))
     }
 
-    private func requestTimedOut() {
-        guard case .request(let reading) = phase else { return }
-        reading.deadline = nil
+    private func requestTimedOut(_ reading: RequestReading) {
         // TLS has the same deadline for its part, and knows better what to say of it.
         if let transport, transport.isHandshaking { return transport.expireHandshake() }
         // Who has said nothing at all, like a balancer that keeps a spare connection, wants no answer.
@@ -247,6 +245,46 @@ final class Connection {
         phase = .ending(Ending())
         transport?.write(answer)
         transport?.close(afterFlush: true)
+    }
+}
+
+extension Connection: TimerTarget {
+    /// The timers of a connection. Each has a field of its own in the phase that needs it.
+    enum Alarm: UInt8 {
+        /// Of a request, of an answer that is to be taken, of the close.
+        case deadline
+        /// What the subscriber wished for.
+        case wake
+        case tokenEnd
+        case heartbeat
+    }
+
+    func timerFired(_ kind: UInt8) {
+        guard let alarm = Alarm(rawValue: kind) else { preconditionFailure("a timer that no connection has") }
+        switch (alarm, phase) {
+        case (.deadline, .request(let reading)):
+            reading.deadline = nil
+            requestTimedOut(reading)
+        case (.deadline, .answering(let answering)):
+            answering.deadline = nil
+            answerWasNotTaken()
+        case (.deadline, .ending(let ending)):
+            ending.deadline = nil
+            transport?.close(afterFlush: true)
+        case (.wake, .open(let open)):
+            open.wake = nil
+            open.stream.wake(now: loop.eventLoop.now)
+        case (.wake, .polling(let polling)):
+            polling.wake = nil
+            polling.poll.wake()
+        case (.tokenEnd, .open(let open)):
+            open.tokenEnd = nil
+            close(.tokenExpired)
+        case (.heartbeat, .open(let open)):
+            open.heartbeat.timer = nil
+            heartbeatIsDue(open)
+        default: preconditionFailure("a timer of a phase that is over")
+        }
     }
 }
 
@@ -312,7 +350,6 @@ struct EarlyBytes {
             bytes.removeFirst(start)
             start = 0
         }
-        bytes.reserveCapacity(bytes.count + more.count)
         for index in more.indices { bytes.append(more[index]) }
     }
 

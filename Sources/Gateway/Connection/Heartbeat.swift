@@ -24,12 +24,10 @@ extension Connection {
         let share = max(1, delay / 32)
         let grain = UInt64(1) << (63 - UInt64(share.leadingZeroBitCount))
         let due = (loop.eventLoop.now + delay + grain - 1) & ~(grain - 1)
-        open.heartbeat.timer = loop.eventLoop.schedule(at: due) { self.heartbeatIsDue() }
+        open.heartbeat.timer = loop.eventLoop.schedule(at: due, self, Alarm.heartbeat.rawValue)
     }
 
-    private func heartbeatIsDue() {
-        guard case .open(let open) = phase else { return }
-        open.heartbeat.timer = nil
+    func heartbeatIsDue(_ open: OpenStream) {
         let interval = loop.policy.pingIntervalMilliseconds
         guard let session = open.session else {
             if pendingBytes == 0 { write(EventStream.comment) }

@@ -20,9 +20,9 @@ final class AdminConnection {
     }
 
     func start() {
-        timer = loop.schedule(afterMilliseconds: Self.timeoutMilliseconds) { [weak self] in
-            self?.timer = nil
-            self?.stream.close(afterFlush: false)
+        timer = loop.schedule(afterMilliseconds: Self.timeoutMilliseconds) {
+            self.timer = nil
+            self.stream.close(afterFlush: false)
         }
         stream.start(self)
     }

@@ -165,7 +165,19 @@ package actor GatewayServer {
         }
         let read = await desk?.loop.perform { [desk] in desk?.value.close() }
         report(counters, (read ?? nil) ?? IngestCounters())
-        for loop in loops { loop.stop() }
+        await stopLoops()
+    }
+
+    /// A stop that is under way waits for no client any more.
+    package func hurry() async {
+        for connections in connectionLoops { await connections.loop.perform { connections.value.cutAll() } }
+    }
+
+    /// Until nothing runs on any loop: the process may end then.
+    private func stopLoops() async {
+        await withTaskGroup(of: Void.self) { group in
+            for loop in loops { group.addTask { await loop.stopped() } }
+        }
     }
 
     /// Until every connection has ended, or the time is up; on all loops at once.
@@ -209,5 +221,10 @@ extension EventLoop {
         await withCheckedContinuation { continuation in
             execute { continuation.resume(returning: work()) }
         }
+    }
+
+    /// Stops the loop and waits until nothing runs on it.
+    func stopped() async {
+        await withCheckedContinuation { continuation in stop { continuation.resume() } }
     }
 }

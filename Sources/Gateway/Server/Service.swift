@@ -41,14 +41,28 @@ package struct Service: Sendable {
         } catch {
             throw .system(error)
         }
-        defer { control.stop() }
         SignalWatch.ignoreBrokenPipes()
-        let (endings, told) = AsyncStream.makeStream(of: Ending.self)
+        let signals = Signals()
         // Before the first word: whoever reads it may answer with a signal.
-        let watches = watchSignals(on: control) { told.yield(.signal($0)) }
-        defer { for watch in watches { watch.cancel() } }
+        let watches = watchSignals(on: control, signals)
         begun()
-        let server = GatewayServer(parts, logger: logger, ready: ready) { told.yield(.failure($0)) }
+        var failure: GatewayError?
+        do throws(GatewayError) {
+            try await serve(signals, control, listening: listening, ready: ready)
+        } catch {
+            failure = error
+        }
+        for watch in watches { watch.cancel() }
+        await control.stopped()
+        if let failure { throw failure }
+    }
+
+    /// From the start of the server to its stop.
+    private func serve(
+        _ signals: Signals, _ control: EventLoop, listening: @escaping @Sendable ([SocketAddress]) -> Void,
+        ready: @escaping @Sendable () -> Void
+    ) async throws(GatewayError) {
+        let server = GatewayServer(parts, logger: logger, ready: ready) { signals.ended.yield(.failure($0)) }
         do {
             try await server.start()
         } catch {
@@ -64,29 +78,49 @@ package struct Service: Sendable {
             ])
         listening(addresses)
         if let seconds {
-            control.execute { control.schedule(afterMilliseconds: UInt64(seconds) * 1000) { told.yield(.timeIsUp) } }
+            control.execute {
+                control.schedule(afterMilliseconds: UInt64(seconds) * 1000) { signals.ended.yield(.timeIsUp) }
+            }
         }
-        let ending = await endings.first { _ in true }
+        let ending = await signals.endings.first { _ in true }
         var failure: GatewayError?
         switch ending {
         case .failure(let error): failure = error
         case .signal(let name): logger.notice("stopping", [.signal: .text(name)])
         case .timeIsUp, nil: logger.notice("stopping")
         }
+        let hurrying = Task { for await _ in signals.hurries { await server.hurry() } }
         await server.stop()
+        hurrying.cancel()
         if let failure { throw failure }
     }
 
-    /// The first signal asks for a stop; another one does not wait for it.
-    private func watchSignals(
-        on loop: EventLoop, _ asked: @escaping @Sendable (String) -> Void
-    ) -> [SignalWatch] {
+    /// What comes from outside.
+    private struct Signals: Sendable {
+        let endings: AsyncStream<Ending>
+        let ended: AsyncStream<Ending>.Continuation
+        /// Signals after the one that asked for the stop: it is to wait for nobody.
+        let hurries: AsyncStream<Void>
+        let hurry: AsyncStream<Void>.Continuation
+
+        init() {
+            (endings, ended) = AsyncStream.makeStream(of: Ending.self)
+            (hurries, hurry) = AsyncStream.makeStream(of: Void.self)
+        }
+    }
+
+    /// The first signal asks for a stop; with another one it waits for no client. SIGHUP ends nothing.
+    private func watchSignals(on loop: EventLoop, _ signals: Signals) -> [SignalWatch] {
         let isSecond = OnceFlag()
-        return [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")].map { number, name in
+        let stops = [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")].map { number, name in
             SignalWatch(number, loop: loop) {
-                if isSecond.raise() { asked(name) } else { exit(0) }
+                if isSecond.raise() { signals.ended.yield(.signal(name)) } else { signals.hurry.yield() }
             }
         }
+        let hangUp = SignalWatch(SIGHUP, loop: loop) { [logger] in
+            logger.notice("signal ignored: settings are read at the start alone", [.signal: "SIGHUP"])
+        }
+        return stops + [hangUp]
     }
 }
 

@@ -10,7 +10,7 @@ import WebSocket
 /// a client that judges what it reads. A cursor `e.n` says: read up to event n of epoch e.
 final class ModelNode: SubscriberPort {
     enum Step: CaseIterable {
-        case event, otherEvent, burst, reset, stall, serve, deliver, deliverAll, walk, send, block, wait
+        case event, otherEvent, burst, reset, stall, serve, deliver, deliverAll, walk, send, block, wait, longWait
     }
 
     static let account = Account("PACC1")
@@ -96,6 +96,8 @@ final class ModelNode: SubscriberPort {
             endTick()
         case .block: isBlocked = true
         case .wait: pass(700)
+        // Until a beat is due.
+        case .longWait: pass(6_000)
         }
         endTick()
     }
