@@ -118,3 +118,54 @@ def test_a_log_that_nobody_reads_stops_nothing_and_tells_what_was_dropped(gatewa
     assert dropped > 0 and told[-1]["message"] == "stopped"
     # Of every line it is known what became of it; a few that are neither opened nor closed may be among the dropped.
     assert 2 * (visits + 1) <= visited + dropped <= 2 * (visits + 1) + 20
+
+
+def closes(door, count):
+    return [(line["by"], line.get("code")) for line in
+            (door.wait_for_log("connection closed", count=number + 1) for number in range(count))]
+
+
+def test_the_log_says_who_closed_and_with_which_code(gateway, mock_broker, tmp_path):
+    file = static_tokens(tmp_path, ["one"])
+    door = gateway(mock_broker.bootstrap, auth={"tokens": str(file)})
+
+    def opened(request=upgrade("token-one")):
+        peer = connect(door.host)
+        peer.sendall(request)
+        assert peer.recv(4096).startswith(b"HTTP/1.1 ")
+        return peer
+
+    events = b"GET /live/v1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer token-one\r\nAccept: text/event-stream\r\n\r\n"
+    with opened() as leaves:
+        leaves.sendall(frame(0x8, b"\x0f\xa0"))
+        assert closes(door, 1) == [("client", 4000)]
+    with opened() as breaks:
+        breaks.sendall(frame(0x3))
+        assert closes(door, 2)[1:] == [("gateway", 1002)]
+    opened().close()
+    assert closes(door, 3)[2:] == [("client", 1006)]
+    opened(events).close()
+    assert closes(door, 4)[3:] == [("client", None)]
+    with opened(), opened(events):
+        door.program.signal()
+        assert closes(door, 6)[4:] == [("gateway", 1001)] * 2
+        assert door.program.wait() == 0
+
+
+def test_refusals_are_told_once_in_a_while(door):
+    for _ in range(20):
+        assert ask(door.host, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").startswith(b"HTTP/1.1 404 ")
+    line = door.wait_for_log("request refused")
+    assert (line["level"], line["status"], line["code"]) == ("info", 404, "not_found")
+    assert len(door.log("request refused")) == 1
+    assert "not_found=20" in door.stop()["refused"]
+
+
+def test_failures_of_tls_are_told_once_in_a_while(tls_door):
+    door = tls_door()
+    for _ in range(20):
+        ask(door.host, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+    line = door.wait_for_log("TLS failed")
+    assert (line["level"], line["reason"]) == ("info", "plain_http")
+    assert len(door.log("TLS failed")) == 1
+    assert "tls_plain_http=20" in door.stop()["ended"]
