@@ -51,7 +51,8 @@ extension Consumer {
                     PartitionFacts(
                         topic: topic.name, number: Int32(number), start: opening.start, began: opening.began,
                         born: opening.born, notBefore: opening.bornFloor == .min ? nil : opening.bornFloor,
-                        known: max(partition.known, opening.found), next: partition.next,
+                        found: opening.found, known: max(partition.known, opening.found),
+                        next: partition.next,
                         end: partition.end, isEndNew: partition.endLook == looks,
                         loadUntil: opening.loadUntil)
                 }

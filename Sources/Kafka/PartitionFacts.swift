@@ -11,6 +11,8 @@ package struct PartitionFacts: Sendable, Equatable {
     package var born: Int64
     /// Until then another log was known to have the name; nil where none is remembered.
     package var notBefore: Int64?
+    /// When it was found: every record that came later was or will be read.
+    package var found: Int64
     /// The last moment at which the log was known to be the one that is read; `Int64.min` if it never was.
     package var known: Int64
     /// The offset of the next record; nil until something was answered.

@@ -7,7 +7,7 @@ extension String {
         let mine = utf8Span.span
         let its = other.utf8Span.span
         guard mine.count == its.count else { return false }
-        for place in mine.indices where mine[place] != its[place] { return false }
+        for index in mine.indices where mine[index] != its[index] { return false }
         return true
     }
 
@@ -15,9 +15,9 @@ extension String {
     func hashBytes(into hasher: inout Hasher) {
         let bytes = utf8Span.span
         var word: UInt64 = 0
-        for place in bytes.indices {
-            word = word << 8 | UInt64(bytes[place])
-            if place & 7 == 7 {
+        for index in bytes.indices {
+            word = word << 8 | UInt64(bytes[index])
+            if index & 7 == 7 {
                 hasher.combine(word)
                 word = 0
             }

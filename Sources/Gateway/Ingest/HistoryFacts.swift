@@ -15,6 +15,7 @@ final class HistoryFacts {
     private var hasBegun = false
     /// Of the facts that were taken last; -1 before, and after a reset.
     private var version = -1
+    private var asked: UInt64 = 0
 
     init(_ consumer: Consumer, ingest: Ingest, names: PartitionNames, epochNumber: UInt32, logger: Logger) {
         self.consumer = consumer
@@ -45,64 +46,49 @@ final class HistoryFacts {
                     [.topic: .text(topic), .partition: .number(Int(partition))])
             }
         }
-        ingest.reset(.epoch, wallClock: WallClock.milliseconds)
-        openAnew(events)
-    }
-
-    /// After a reset logs hold nothing: what was read before counts as not read, save of the logs that begin now.
-    private func openAnew(_ events: [SourceEvent]) {
-        let now = WallClock.milliseconds
-        for fact in consumer.partitionFacts {
-            let isNew = events.contains { $0.concerns(fact) }
-            let next = fact.next ?? fact.start
-            ingest.history.open(
-                names.name(fact.topic, fact.number), start: isNew ? fact.start : next, began: isNew ? fact.began : now,
-                born: fact.born, notBefore: fact.notBefore, known: fact.known)
-        }
+        ingest.reset(.epoch, events.map(lost), wallClock: WallClock.milliseconds)
         version = -1
+        takeIfChanged()
     }
 
-    /// A first record tells what cursors of its wake have to say.
+    private func lost(_ event: SourceEvent) -> LostLogs {
+        switch event {
+        case .madeAnew(let topic): .topic(names.name(topic, 0).topic)
+        case .positionsLost(let topic, let partition): .partition(names.name(topic, partition))
+        }
+    }
+
+    /// A first record tells what cursors of its wake have to say: to be called before it is handed over.
     func takeIfChanged() {
-        if version != consumer.factsVersion { take() }
-    }
-
-    /// Takes all that is known now.
-    func take() {
-        guard hasBegun else { return }
-        let hasChanged = version != consumer.factsVersion
+        guard version != consumer.factsVersion, hasBegun else { return }
         version = consumer.factsVersion
         for fact in consumer.partitionFacts {
-            let name = names.name(fact.topic, fact.number)
-            ingest.history.open(
-                name, start: fact.start, began: fact.began, born: fact.born, notBefore: fact.notBefore,
-                known: fact.known)
-            if hasChanged {
-                ingest.history.setBorn(name, fact.born)
-                ingest.history.setKnown(name, at: fact.known)
-            }
-            if let next = fact.next { ingest.history.setNext(name, next) }
+            ingest.history.apply(names.name(fact.topic, fact.number), LogFacts(fact, asked: asked))
         }
     }
 
-    /// Of the look that was just adopted, which began at `asked`, monotonic, in milliseconds. A leader that was silent in it
-    /// leaves the end as it was.
-    func takeEnds(asked: UInt64) {
+    /// Takes all that is known now, of a refresh that began at `asked`, monotonic, in milliseconds.
+    func take(asked: UInt64) {
+        self.asked = asked
         guard hasBegun else { return }
-        for fact in consumer.partitionFacts where fact.isEndNew {
-            guard let end = fact.end else { continue }
-            ingest.history.setEnd(names.name(fact.topic, fact.number), end, asked: asked)
+        version = consumer.factsVersion
+        for fact in consumer.partitionFacts {
+            var facts = LogFacts(fact, asked: asked)
+            facts.next = fact.next ?? fact.start
+            ingest.history.apply(names.name(fact.topic, fact.number), facts)
         }
     }
 }
 
-extension SourceEvent {
-    /// Whether it is about the log that the fact is of.
-    fileprivate func concerns(_ fact: PartitionFacts) -> Bool {
-        switch self {
-        case .madeAnew(let topic): topic == fact.topic
-        case .positionsLost(let topic, let partition): topic == fact.topic && partition == fact.number
-        }
+extension LogFacts {
+    /// Without `next`, which counts a record before it is handed over.
+    fileprivate init(_ fact: PartitionFacts, asked: UInt64) {
+        let isNew = (fact.end ?? 0) == 0 && (fact.next ?? 0) == 0
+        self.init(
+            start: fact.start, unread: fact.began.map { Unread(stampedBefore: $0 + 1, arrivedBefore: fact.found) },
+            liveFrom: fact.loadUntil, born: fact.began == nil && !isNew ? fact.born : nil, notBefore: fact.notBefore,
+            known: isNew ? nil : fact.known, next: fact.start, end: fact.end,
+            endAsked: fact.isEndNew ? asked : 0)
     }
 }
 

@@ -3,30 +3,38 @@ import Reactor
 
 /// Joins, reads and resyncs: what the loops ask of the logs.
 extension Ingest {
-    /// How long a join waits for looks at the broker, two of them and what they may take. Nobody is refused because the
-    /// broker cannot be asked.
-    static let undecidedMilliseconds: UInt64 = 6_000
-
     /// Returns how many events the answer holds.
     func subscribe(_ subscriber: Subscriber, _ request: JoinRequest, now: UInt64) -> Int {
         // From here on the account's events come to the loop; the connection waits for its answer.
         if subscriptions.add(subscriber.account, loop: subscriber.loop, withCursors: request.withCursors) {
             history.retain(subscriber.account)
         }
-        guard let cursor = request.since else {
+        guard let since = request.since else {
             answer(subscriber, .now)
             return 0
         }
-        switch history.resume(cursor, account: subscriber.account, now: wallClock) {
-        case .accepted(let position, let floors): return resume(subscriber, at: position, floors, request.page)
-        case .refused(let why): answer(subscriber, .refused(why))
-        case .undecided:
-            undecided.append(Undecided(subscriber: subscriber, page: request.page, since: now, cursor: cursor))
+        let account = subscriber.account
+        let joiner = Joiner(subscriber: subscriber, page: request.page)
+        guard let cursor = Cursor(since) else { return answer(joiner, .refused(.invalid)) }
+        let resumption = history.resume(cursor, account: account, now: wallClock)
+        guard case .undecided(let doubt) = resumption else { return answer(joiner, resumption) }
+        let atOnce = undecided.add(
+            joiner, account: account, cursor: cursor, doubt: doubt, history: history, now: now, wallClock: wallClock)
+        return atOnce.map { answer(joiner, $0) } ?? 0
+    }
+
+    @discardableResult
+    private func answer(_ joiner: Joiner, _ resumption: Resumption) -> Int {
+        switch resumption {
+        case .accepted(let position, let floors):
+            return resume(joiner.subscriber, at: position, floors, joiner.page)
+        case .refused(let why): answer(joiner.subscriber, .refused(why))
+        // Too many wait, and nothing is known of the cluster.
+        case .undecided: answer(joiner.subscriber, .refused(.epoch))
         }
         return 0
     }
 
-    @discardableResult
     private func resume(
         _ subscriber: Subscriber, at position: StreamPosition, _ floors: [PartitionFloor], _ request: PageRequest
     ) -> Int {
@@ -45,42 +53,24 @@ extension Ingest {
                 JoinAnswer(outcome: outcome, sequence: history.lastSequence, fresh: fresh)))
     }
 
-    /// What was further than the broker was seen to be is judged anew: after a wake, and after a look.
+    /// Answers the joins whose doubts are over: after a wake, a metadata refresh or a probe.
     ///
-    /// - Parameters:
-    ///   - lookBegan: when the look began, monotonic, in milliseconds; nil after a wake, or a look that failed.
-    ///   - now: monotonic, in milliseconds; `wallClock` is since 1970.
-    func decide(lookBegan: UInt64?, now: UInt64, wallClock: Int64) {
+    /// `now` is monotonic, `wallClock` since 1970, both in milliseconds.
+    func decide(now: UInt64, wallClock: Int64) {
         self.wallClock = wallClock
-        let waiting = undecided
-        undecided = []
-        for join in waiting { decide(join, lookBegan, now: now) }
+        for (joiner, resumption) in undecided.decide(history, now: now, wallClock: wallClock) {
+            answer(joiner, resumption)
+        }
     }
 
-    /// A broker that was paused may take itself for a leader when it wakes, and tell the end of that time. So two looks in
-    /// a row have to find a cursor ahead; the second begins after the other has taken its place.
-    private func decide(_ join: Undecided, _ lookBegan: UInt64?, now: UInt64) {
-        let account = join.subscriber.account
-        let moment = join.aheadAt.map { $0 + 1 } ?? join.since
-        let hasLooked = lookBegan.map { $0 >= moment } ?? false
-        var resumption = history.resume(
-            join.cursor, account: account, now: wallClock, ends: hasLooked ? .since(moment) : .earlier)
-        if case .undecided = resumption, now >= moment + Self.undecidedMilliseconds {
-            resumption = history.resume(join.cursor, account: account, now: wallClock, ends: .unknown)
-        }
-        switch resumption {
-        case .accepted(let position, let floors): resume(join.subscriber, at: position, floors, join.page)
-        case .refused(.ahead) where join.aheadAt == nil:
-            var doubtful = join
-            doubtful.aheadAt = lookBegan
-            undecided.append(doubtful)
-        case .refused(let why): answer(join.subscriber, .refused(why))
-        case .undecided: undecided.append(join)
-        }
+    /// What stands at an offset that was read once more.
+    func probed(_ partition: PartitionName, _ offset: Int64, found: ProbedRecord, now: UInt64, wallClock: Int64) {
+        undecided.probed(.init(partition: partition, offset: offset), found: found)
+        decide(now: now, wallClock: wallClock)
     }
 
     func unsubscribe(_ subscriber: Subscriber, withCursors: Bool) {
-        undecided.removeAll {
+        undecided.remove {
             $0.subscriber.loop == subscriber.loop && $0.subscriber.connection == subscriber.connection
         }
         if subscriptions.remove(subscriber.account, loop: subscriber.loop, withCursors: withCursors) {
@@ -109,10 +99,15 @@ extension Ingest {
             answer: page, sequence: history.lastSequence, fresh: needsFresh ? freshCursor(account) : .none)
     }
 
-    /// Positions have lost their meaning: the logs begin anew, and everybody is told.
-    func reset(_ why: ResyncReason, wallClock: Int64) {
+    /// Positions have lost their meaning: what is held of these logs goes, and everybody is told to resync.
+    func reset(_ why: ResyncReason, _ lost: [LostLogs], wallClock: Int64) {
         self.wallClock = wallClock
-        history.reset()
+        for logs in lost {
+            switch logs {
+            case .topic(let topic): history.reset(topic: topic)
+            case .partition(let partition): history.lose(partition)
+            }
+        }
         for (loop, outlet) in outlets.enumerated() {
             var cursors: [Account: CursorText] = [:]
             for entry in subscriptions.all where entry.hasSubscribers(onLoop: loop) {
@@ -135,4 +130,12 @@ extension ReadAnswer {
     fileprivate var count: Int {
         if case .page(let events, _, _) = self { events.count } else { 0 }
     }
+}
+
+/// Logs whose positions have lost their meaning.
+enum LostLogs {
+    /// The topic was recreated.
+    case topic(UInt16)
+    /// Records of the partition were lost before they were read.
+    case partition(PartitionName)
 }

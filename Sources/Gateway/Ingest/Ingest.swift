@@ -15,24 +15,19 @@ final class Ingest {
         let backlog: LoopBacklog
     }
 
-    /// A subscription whose cursor is further than the broker was seen to be: the next looks at it decide.
-    struct Undecided {
+    /// A subscription whose cursor cannot be decided on yet.
+    struct Joiner {
         let subscriber: Subscriber
         let page: PageRequest
-        /// When it came; monotonic, in milliseconds.
-        let since: UInt64
-        let cursor: [UInt8]
-        /// When the look began after which it seemed to be ahead; the next one has to say so too.
-        var aheadAt: UInt64?
     }
 
-    /// What is kept of the past. Empty and of no epoch until ``begin(_:)``.
-    private(set) var history: History
+    /// What is kept of the past. Of no epoch until ``begin(_:)``.
+    let history: History
     let outlets: [Outlet]
     private let mapper: EventMapper
     private let skipped: SkipLog
     var subscriptions: SubscriptionTable
-    var undecided: [Undecided] = []
+    var undecided = UndecidedJoins<Joiner>()
     /// Entries that the current wake has events for.
     private var touched: [SubscriptionTable.Entry] = []
     /// The wall clock at the last wake or message, in milliseconds since 1970.
@@ -41,9 +36,9 @@ final class Ingest {
     private var records: UInt64 = 0
     private var events: UInt64 = 0
 
-    init(mapper: EventMapper, limits: HistoryLimits, outlets: [Outlet], skipped: SkipLog) {
+    init(mapper: EventMapper, topics: Int = 1, limits: HistoryLimits, outlets: [Outlet], skipped: SkipLog) {
         self.mapper = mapper
-        history = History(epoch: Epoch(number: 0), limits: limits)
+        history = History(topics: topics, limits: limits)
         self.outlets = outlets
         self.skipped = skipped
         subscriptions = SubscriptionTable(loops: outlets.count)
@@ -51,10 +46,8 @@ final class Ingest {
 
     var counters: IngestCounters { IngestCounters(records: records, events: events, skipped: skipped.counts) }
 
-    /// The cluster is known, and with it the epoch. Before the first record and the first subscription.
-    func begin(_ epoch: Epoch) {
-        history = History(epoch: epoch, limits: history.limits)
-    }
+    /// The cluster is known, and with it the epoch. Cursors that came before are undecided until then.
+    func begin(_ epoch: Epoch) { history.begin(epoch) }
 
     // MARK: - The records of a wake
 
@@ -89,8 +82,7 @@ final class Ingest {
                     at: cursor))
             events += 1
         case .skip(let reason, let why):
-            history.readFirst(partition, timestamp: timestamp, now: wallClock)
-            history.setNext(partition, offset + 1)
+            history.skip(partition, offset: offset, timestamp: timestamp, now: wallClock)
             skipped.count(
                 reason, why: why,
                 place: RecordPlace(topic: record.topic, partition: partition.number, offset: offset), now: now)
@@ -102,7 +94,7 @@ final class Ingest {
     /// `now` is monotonic, in milliseconds.
     func endWake(now: UInt64) {
         post()
-        if !undecided.isEmpty { decide(lookBegan: nil, now: now, wallClock: wallClock) }
+        if !undecided.isEmpty { decide(now: now, wallClock: wallClock) }
     }
 
     private func post() {

@@ -27,12 +27,13 @@ struct IngestAssembly: Sendable {
         } catch {
             return .kafka(error)
         }
+        let names = PartitionNames(topics: settings.topics)
         let ingest = Ingest(
-            mapper: EventMapper(mapping), limits: history, outlets: outlets,
+            mapper: EventMapper(mapping), topics: names.topics.count, limits: history, outlets: outlets,
             skipped: SkipLog(logger: logger.named("ingest")))
         do throws(ReactorError) {
             let source = try KafkaSource(
-                consumer: consumer, ingest: ingest, names: PartitionNames(topics: settings.topics),
+                consumer: consumer, ingest: ingest, names: names,
                 epochNumber: epochNumber, readiness: readiness, logger: logger.named("kafka"), loop: loop,
                 scoutLoop: scoutLoop, ready: ready, failed: { [failure] in failure(.kafkaFatal($0)) })
             desk.open(ingest, source)

@@ -72,11 +72,11 @@ final class KafkaSource {
         facts.takeEvents()
         ingest.beginWake(wallClock: WallClock.milliseconds)
         let taken = consumer.drain { record in
+            facts.takeIfChanged()
             ingest.take(
                 record, names.name(record.topic, record.partition), offset: record.offset,
                 timestamp: record.timestamp ?? -1, now: now)
         }
-        facts.takeIfChanged()
         ingest.endWake(now: now)
         report.tell(consumer.takeNotices(), now: now)
         if taken > 0 { judge.recordsCame(now: now) }
@@ -118,10 +118,8 @@ final class KafkaSource {
         report.tell(consumer.takeNotices(), now: loop.now)
         facts.begin()
         facts.takeEvents()
-        facts.take()
-        facts.takeEnds(asked: lookBegan)
-        ingest.decide(
-            lookBegan: map.failure == nil ? lookBegan : nil, now: loop.now, wallClock: WallClock.milliseconds)
+        facts.take(asked: lookBegan)
+        ingest.decide(now: loop.now, wallClock: WallClock.milliseconds)
         judge.lookCame(now: loop.now)
         nextLook = loop.schedule(afterMilliseconds: Self.lookIntervalMilliseconds) { [weak self] in self?.look() }
     }

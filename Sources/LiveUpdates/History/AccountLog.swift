@@ -3,8 +3,7 @@ final class AccountLog {
     let account: Account
     /// Of the account's name, as cursors have it.
     let check: UInt32
-    /// Its place in the order of idleness.
-    let slot: Int
+    private let slot32: Int32
     private(set) var parts: [PartitionLog] = []
     /// Events held, in all partitions.
     private(set) var count = 0
@@ -12,18 +11,21 @@ final class AccountLog {
     var subscribers = 0
     /// The highest sequence that was let go, taken over from those that went before the account came (back).
     private(set) var letGoSequence: UInt64
-    /// No event of this account that was let go before it came (back) has a later time stamp.
+    /// No event of this account that was let go before it came (back) arrived later.
     let inheritedNewestLetGo: Int64
     /// Bytes allocated for events, in all partitions.
     private(set) var eventBytes = 0
 
     init(account: Account, slot: Int, letGoSequence: UInt64, newestLetGo: Int64) {
         self.account = account
-        self.slot = slot
+        slot32 = Int32(slot)
         self.letGoSequence = letGoSequence
         inheritedNewestLetGo = newestLetGo
         check = Cursor.check(of: account)
     }
+
+    /// Its slot in the orders of accounts.
+    var slot: Int { Int(slot32) }
 
     /// Bytes that its events and it itself take, the table's share included.
     var bytes: Int {
@@ -35,26 +37,34 @@ final class AccountLog {
         return Self.fixedBytes + text + table + eventBytes
     }
 
-    /// The object (112), its slot and links (16), and its share of the table at the load it has on average (60).
-    private static let fixedBytes = 190
+    /// The object (96), its slot, links and entry in the queue (52), and its share of the table at the load it has on
+    /// average (60).
+    private static let fixedBytes = 208
 
-    func index(ofPlace place: Int) -> Int? {
-        for index in parts.indices where parts[index].place == place { return index }
+    /// When the first event arrived that is held; nil when none is.
+    var oldestArrival: Int64? {
+        var oldest: Int64?
+        for part in parts where part.count > 0 { oldest = min(oldest ?? .max, part.firstArrival) }
+        return oldest
+    }
+
+    func index(ofSlot slot: Int) -> Int? {
+        for index in parts.indices where parts[index].slot == slot { return index }
         return nil
     }
 
     /// The log of a partition, which begins with this call if it did not stand yet.
-    func index(ofPlace place: Int, orBegin part: @autoclosure () -> PartitionLog) -> Int {
-        if let index = index(ofPlace: place) { return index }
+    func index(ofSlot slot: Int, orBegin part: @autoclosure () -> PartitionLog) -> Int {
+        if let index = index(ofSlot: slot) { return index }
         // Most accounts live in one partition; room for more is made when there are more.
         if parts.isEmpty { parts.reserveCapacity(1) }
         parts.append(part())
         return parts.count - 1
     }
 
-    func append(_ event: ThinEvent, to index: Int, at mark: PartitionLog.Mark, isUnstamped: Bool, word: Int) {
+    func append(_ event: ThinEvent, to index: Int, at mark: PartitionLog.Mark, timestamp: Int64, word: Int) {
         let before = parts[index].allocatedBytes
-        parts[index].append(event, at: mark, isUnstamped: isUnstamped, word: word)
+        parts[index].append(event, at: mark, timestamp: timestamp, word: word)
         eventBytes += parts[index].allocatedBytes - before
         count += 1
     }
@@ -75,15 +85,16 @@ final class AccountLog {
         letFirstGo(of: oldest, now: now)
     }
 
-    /// Lets go what is older than `horizon`, up to `limit` events; returns how many.
-    func letGo(olderThan horizon: Int64, limit: Int, now: Int64) -> Int {
+    /// Lets go what arrived before `horizon`, up to `limit` events; returns how many.
+    func letGo(arrivedBefore horizon: Int64, limit: Int, now: Int64) -> Int {
         var gone = 0
         for index in parts.indices {
-            while gone < limit, parts[index].count > 0, parts[index].firstStamp < horizon {
+            let before = gone
+            while gone < limit, parts[index].count > 0, parts[index].firstArrival < horizon {
                 letFirstGo(of: index, now: now)
                 gone += 1
             }
-            if gone > 0 { change(index) { $0.shrink() } }
+            if gone > before { change(index) { $0.shrink() } }
         }
         return gone
     }
@@ -102,6 +113,17 @@ final class AccountLog {
         eventBytes -= parts[index].allocatedBytes
         body(&parts[index])
         eventBytes += parts[index].allocatedBytes
+    }
+
+    /// Drops the partitions whose slots have gone and gives the others their new ones. Whoever stands before `sequence` has
+    /// lost its place. Returns how many events went.
+    func keep(slots: [Int: Int], letGoSequence sequence: UInt64) -> Int {
+        let before = count
+        parts = parts.compactMap { part in slots[part.slot].map { part.moved(toSlot: $0) } }
+        count = parts.reduce(0) { $0 + $1.count }
+        eventBytes = parts.reduce(0) { $0 + $1.allocatedBytes }
+        letGoSequence = max(letGoSequence, sequence)
+        return before - count
     }
 }
 

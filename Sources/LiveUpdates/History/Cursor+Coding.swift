@@ -2,31 +2,38 @@
 //
 //     version 1 · epoch 4 · account check 4 · issue 6 · age of what is known of all topics 2
 //     number of positions, and for each: topic, partition, offset, age of knowledge 2
-//     0, or 1 + place of the fingerprint's position, its offset's distance below that position, check 3
+//     0, or 1 + index of the fingerprint's position, its offset's distance below that position, check 3
 //     CRC-32 over all before it 4
+//
+// Version 2 has behind its number a byte of flags, not 0: 1 for a hash over all topics' ids, which follows it in 4 bytes,
+// 2 for a cursor that does not name all partitions. Nodes that know no ids make and read the same.
 //
 // Fixed numbers have their highest byte first, the others are varints. Each cursor has one form only: varints as short
 // as they can be, positions in order, nothing behind. So no change of the text goes unnoticed.
 extension Cursor {
-    private static let version: UInt8 = 1
+    private static let withIDs: UInt8 = 1
+    private static let partial: UInt8 = 2
 
     package var text: CursorText {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(40 + 12 * positions.count)
-        bytes.append(Self.version)
+        let flags = (topicIDs == nil ? 0 : Self.withIDs) | (isPartial ? Self.partial : 0)
+        bytes.append(flags == 0 ? 1 : 2)
+        if flags != 0 { bytes.append(flags) }
+        if let topicIDs { bytes.appendFixed(UInt64(topicIDs), count: 4) }
         bytes.appendFixed(UInt64(epoch.number), count: 4)
         bytes.appendFixed(UInt64(accountCheck), count: 4)
         bytes.appendFixed(UInt64(issue), count: 6)
         bytes.appendFixed(UInt64(KnowledgeAge.code(known: topicsKnown, issue: issue)), count: 2)
         bytes.appendVarint(UInt64(positions.count))
         var marked: Int?
-        for (place, position) in positions.enumerated() {
+        for (index, position) in positions.enumerated() {
             bytes.appendVarint(UInt64(position.partition.topic))
             bytes.appendVarint(UInt64(position.partition.number))
             bytes.appendVarint(UInt64(position.offset))
             bytes.appendFixed(UInt64(KnowledgeAge.code(known: position.known, issue: issue)), count: 2)
             if let fingerprint, fingerprint.partition == position.partition, fingerprint.offset < position.offset {
-                marked = place
+                marked = index
             }
         }
         if let fingerprint, let marked {
@@ -45,11 +52,20 @@ extension Cursor {
             return nil
         }
         let end = bytes.count - 4
-        var tail = ByteReader(bytes: bytes, place: end, end: bytes.count)
+        var tail = ByteReader(bytes: bytes, index: end, end: bytes.count)
         guard tail.fixed(count: 4) == UInt64(CyclicRedundancyCheck.value(of: bytes, count: end)) else { return nil }
-        var reader = ByteReader(bytes: bytes, place: 0, end: end)
-        guard reader.byte() == Self.version, let epoch = reader.fixed(count: 4),
-            let accountCheck = reader.fixed(count: 4), let issue = reader.fixed(count: 6),
+        var reader = ByteReader(bytes: bytes, index: 0, end: end)
+        guard let version = reader.byte(), version == 1 || version == 2 else { return nil }
+        if version == 2 {
+            guard let flags = reader.byte(), flags > 0, flags <= Self.withIDs | Self.partial else { return nil }
+            isPartial = flags & Self.partial != 0
+            if flags & Self.withIDs != 0 {
+                guard let ids = reader.fixed(count: 4) else { return nil }
+                topicIDs = UInt32(ids)
+            }
+        }
+        guard let epoch = reader.fixed(count: 4), let accountCheck = reader.fixed(count: 4),
+            let issue = reader.fixed(count: 6),
             let topicsAge = reader.fixed(count: 2), let count = reader.varint(),
             count <= UInt64(Self.maximumPositions)
         else { return nil }
@@ -71,7 +87,7 @@ extension Cursor {
             fingerprint = Fingerprint(
                 partition: position.partition, offset: position.offset - 1 - Int64(distance), check: UInt32(check))
         }
-        guard reader.place == end else { return nil }
+        guard reader.index == end else { return nil }
     }
 
     private static func position(_ reader: inout ByteReader, issue: Int64) -> Position? {
@@ -91,5 +107,41 @@ extension CursorText {
         var bytes = contents
         bytes.appendFixed(UInt64(CyclicRedundancyCheck.value(of: bytes, count: bytes.count)), count: 4)
         self.init(bytes: URLText.encode(bytes))
+    }
+}
+
+/// How long before a cursor's issue its node last knew a log to be the one it reads, in two bytes.
+///
+/// Exact to the millisecond below 8 s, which is more than passes between two metadata refreshes, and within 1/4,096 above. One byte
+/// would do for safety, but it would refuse good cursors: a log that was born 5 ms before it was known must not seem
+/// known before it was born.
+enum KnowledgeAge {
+    static let never: UInt16 = .max
+    private static let linear: Int64 = 8192
+    private static let steps: Int64 = 4096
+
+    /// Rounded up, so that what is read from it is never later than the truth. `known` nil is never.
+    static func code(known: Int64?, issue: Int64) -> UInt16 {
+        guard let known else { return never }
+        let (age, overflow) = issue.subtractingReportingOverflow(known)
+        guard !overflow else { return known > issue ? 0 : never }
+        if age < linear { return UInt16(max(0, age)) }
+        var octave: Int64 = 0
+        var mantissa = age
+        while mantissa >= 2 * steps {
+            mantissa = mantissa >> 1 + mantissa & 1
+            octave += 1
+        }
+        // Rounding may have made it the first of the next octave, which is the same number.
+        let code = linear + (octave - 1) * steps + mantissa - steps
+        return code < Int64(never) ? UInt16(code) : never
+    }
+
+    /// Nil for never.
+    static func known(code: UInt16, issue: Int64) -> Int64? {
+        guard code != never else { return nil }
+        guard code >= linear else { return issue - Int64(code) }
+        let (octave, rest) = (Int64(code) - linear).quotientAndRemainder(dividingBy: steps)
+        return issue - (steps + rest) << (octave + 1)
     }
 }

@@ -1,3 +1,20 @@
+/// What a cursor's positions refer to: another epoch, other positions. The same on every node with the same settings.
+package struct Epoch: Hashable, Sendable {
+    package let number: UInt32
+
+    package init(number: UInt32) { self.number = number }
+
+    /// Derives it from the cluster's id, the names of the topics in any order, and the number that an operator may
+    /// count up.
+    package init(cluster: String, topics: [String], setting: Int) {
+        var hash = StableHash()
+        hash.combine(cluster)
+        for topic in topics.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) { hash.combine(topic) }
+        hash.combine(UInt64(bitPattern: Int64(setting)))
+        number = hash.folded
+    }
+}
+
 /// What a client holds: "read up to here". Every node makes and understands the same ones.
 package struct Cursor: Equatable, Sendable {
     /// A partition that the cursor names: everything of the account before `offset` is read.
@@ -27,9 +44,14 @@ package struct Cursor: Equatable, Sendable {
             hash.combine(UInt64(bitPattern: timestamp))
             self.init(partition: partition, offset: offset, check: hash.folded & 0xFF_FFFF)
         }
+
+        /// Whether it may be of an event with this time stamp, as Kafka has it.
+        func fits(_ timestamp: Int64) -> Bool {
+            self == Self(partition: partition, offset: offset, timestamp: max(-1, timestamp))
+        }
     }
 
-    /// The others follow the rule for partitions that a cursor does not name.
+    /// The others count as not named, by a cursor that says so.
     package static let maximumPositions = 256
     /// The year 10889.
     static let latestIssue: Int64 = 1 << 48 - 1
@@ -42,6 +64,10 @@ package struct Cursor: Equatable, Sendable {
     /// Since when at the latest every topic was the one that the node reads, named or not; nil where a topic had
     /// nothing yet by which it could be told from another.
     package var topicsKnown: Int64?
+    /// A hash over the ids of all topics; nil where the issuing node had not all of them.
+    package var topicIDs: UInt32? = nil
+    /// Whether the account has had events in more partitions than a cursor names.
+    package var isPartial = false
     /// In the order of their names, each once.
     package var positions: [Position]
     package var fingerprint: Fingerprint?
@@ -55,8 +81,8 @@ package struct Cursor: Equatable, Sendable {
 
 /// A cursor as clients see it: letters, digits, `-` and `_`, at most 64 of them for an account in one partition.
 package struct CursorText: Hashable, Sendable {
-    /// Longer ones are refused before they are decoded. The longest that is ever made has 6,553 characters.
-    package static let maximumBytes = 6_560
+    /// Longer ones are refused before they are decoded. The longest that is ever made has 6,560 characters.
+    package static let maximumBytes = 6_570
 
     package let bytes: [UInt8]
 

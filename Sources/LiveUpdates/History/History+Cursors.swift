@@ -1,9 +1,9 @@
 // Making cursors. The positions of a cursor name the partitions in which the account has had events, as far as the node
 // remembers; what a cursor does not name is judged by the time of its issue.
 extension History {
-    /// The cursor of an event of this wake, asked for as soon as the event was taken.
+    /// The cursor of an event of this wake, asked for as soon as the event was read.
     ///
-    /// The account's other partitions stand behind their last event, which was taken earlier and so is delivered
+    /// The account's other partitions stand behind their last event, which was read earlier and so is delivered
     /// earlier, or where reading stood when the wake began, if that is further.
     package func liveCursor(
         account: Account, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
@@ -11,16 +11,16 @@ extension History {
         var positions: [Cursor.Position] = []
         let log = logs[account]
         for part in parts(of: log, areRead: true) {
-            let state = partitions[part.place]
             let isOwn = part.partition == partition
             positions.append(
                 Cursor.Position(
                     partition: part.partition,
-                    offset: isOwn ? offset + 1 : max(part.last.offset + 1, state.handedOut), known: state.known))
+                    offset: isOwn ? offset + 1 : max(part.last.offset + 1, partitions.handedOut(part.slot)),
+                    known: partitions.facts[part.slot].known))
         }
         if !positions.contains(where: { $0.partition == partition }) {
             // The log gave way at once: it was larger than all logs may be.
-            let known = partitions.place(of: partition).map { partitions[$0].known }
+            let known = partitions.slot(of: partition).flatMap { partitions.facts[$0].known }
             positions = [Cursor.Position(partition: partition, offset: offset + 1, known: known)]
         }
         return text(
@@ -33,15 +33,15 @@ extension History {
         cursor(at: StreamPosition(sequence: lastSequence), account: account, now: now)
     }
 
-    /// The cursor of a place in a stream, for the end of a page.
+    /// The cursor of a position in a stream, for the end of a page.
     package func cursor(at position: StreamPosition, account: Account, now: Int64) -> CursorText {
         let log = logs[account]
         var state = position.resume ?? placement(after: position.sequence, log, now: now)
         if position.resume == nil {
             for floor in position.floors {
                 // Of a log that it has not begun to read, this node can vouch for nothing.
-                guard let place = partitions.place(of: floor.partition),
-                    partitions[place].next > partitions[place].start
+                guard let slot = partitions.slot(of: floor.partition),
+                    partitions[slot].next > partitions.facts[slot].start
                 else { continue }
                 state.move(floor.partition, to: floor.offset)
             }
@@ -51,17 +51,17 @@ extension History {
 
     func text(of state: ResumeState, check: UInt32) -> CursorText {
         var positions = state.positions
-        // Something after a position that finds no place would be taken for read: nothing may be, from such a time of
-        // issue.
-        let issue = positions.count > Cursor.maximumPositions ? 0 : state.issue
+        let isPartial = positions.count > Cursor.maximumPositions
         positions.removeLast(max(0, positions.count - Cursor.maximumPositions))
         for index in positions.indices {
             // This node vouches for what it knows itself; for a partition that it does not know yet, the other one
             // does.
-            guard let place = partitions.place(of: positions[index].partition) else { continue }
-            positions[index].known = partitions[place].known
+            guard let slot = partitions.slot(of: positions[index].partition) else { continue }
+            positions[index].known = partitions.facts[slot].known
         }
-        return text(check: check, issue: issue, positions: positions, fingerprint: state.fingerprint)
+        return text(
+            check: check, issue: state.issue, isPartial: isPartial, positions: positions, fingerprint: state.fingerprint
+        )
     }
 
     /// Where a stream stands that has had everything up to `sequence`: before the first event that it has not had.
@@ -69,12 +69,12 @@ extension History {
         var positions: [Cursor.Position] = []
         var last: (partition: PartitionName, offset: Int64, timestamp: Int64, sequence: UInt64)?
         for part in parts(of: log, areRead: log?.parts.allSatisfy { $0.last.sequence <= sequence } ?? true) {
-            var offset = partitions[part.place].next
+            var offset = partitions[part.slot].next
             var had: (offset: Int64, timestamp: Int64, sequence: UInt64)?
             if part.last.sequence <= sequence {
                 if part.last.sequence > 0 { had = (part.last.offset, part.lastTimestamp, part.last.sequence) }
             } else {
-                var walk = PartitionLog.Walk(part)
+                var walk = part.walk(afterSequence: sequence, fromOffset: .min, withOneBefore: true)
                 while let entry = walk.next() {
                     guard entry.mark.sequence <= sequence else {
                         offset = entry.mark.offset
@@ -109,11 +109,14 @@ extension History {
     }
 
     private func text(
-        check: UInt32, issue: Int64, positions: [Cursor.Position], fingerprint: Cursor.Fingerprint?
+        check: UInt32, issue: Int64, isPartial: Bool = false, positions: [Cursor.Position],
+        fingerprint: Cursor.Fingerprint?
     ) -> CursorText {
-        Cursor(
+        guard let epoch else { return .none }
+        let identity = partitions.identity()
+        return Cursor(
             epoch: epoch, accountCheck: check, issue: min(max(issue, 0), Cursor.latestIssue),
-            topicsKnown: partitions.topicsKnown,
+            topicsKnown: identity.inference.topicsKnown, topicIDs: identity.topicIDs, isPartial: isPartial,
             positions: positions, fingerprint: fingerprint
         ).text
     }

@@ -1,9 +1,10 @@
 /// The events that a node holds, by account, and what it knows of the partitions they came from.
 ///
-/// It numbers what it takes (the *sequence*, from 1), lets go what is beyond its limits, makes cursors and judges those
-/// that come back. No clock, no I/O: `now` is the node's wall clock in ms since 1970. Confined to the ingest loop.
+/// It numbers what it reads (the *sequence*, from 1), lets go what is beyond its limits, makes cursors and decides on
+/// those that come back. No clock, no I/O: `now` is the node's wall clock in ms since 1970. Confined to the ingest loop.
 package final class History {
-    package let epoch: Epoch
+    /// Nil as long as it is not known which cluster is read: nothing can be said of a cursor then.
+    package private(set) var epoch: Epoch?
     package let limits: HistoryLimits
 
     // MARK: What it holds
@@ -15,13 +16,14 @@ package final class History {
     /// Accounts that nobody follows, and those that are followed and hold events: the former give way first.
     private var unattended = IdleOrder()
     private var attended = IdleOrder()
-    private var nextSwept = 0
+    /// Accounts that hold events, by a moment that is no later than the arrival of the first of them.
+    private var expiry = ExpiryQueue()
     var vocabulary = Vocabulary()
 
     // MARK: What it knows
 
-    var partitions = PartitionTable()
-    /// The last event that was taken, of any account: whatever comes later has a higher sequence.
+    var partitions: PartitionTable
+    /// The last event that was read, of any account: whatever comes later has a higher sequence.
     package private(set) var lastSequence: UInt64 = 0
 
     // MARK: What it let go of accounts that it has forgotten
@@ -31,38 +33,40 @@ package final class History {
 
     package private(set) var size = HistorySize()
 
-    package init(epoch: Epoch, limits: HistoryLimits) {
+    /// `topics` is the number of topics in the settings: their ids count when all are known.
+    package init(epoch: Epoch? = nil, topics: Int = 1, limits: HistoryLimits) {
         precondition(limits.maximumEventsPerAccount > 0, "an account's log holds an event at least")
         self.epoch = epoch
         self.limits = limits
+        partitions = PartitionTable(
+            topics: topics, maximumTimestampDelay: limits.maximumTimestampDelayMilliseconds)
     }
 
-    // MARK: - Taking
+    /// The cluster is known, and with it the epoch.
+    package func begin(_ epoch: Epoch) { self.epoch = epoch }
 
-    /// Takes an event; returns its sequence, or 0 for a record that was taken before, which changes nothing.
+    // MARK: - Reading records
+
+    /// Reads an event; returns its sequence, or 0 for a record that was read before, which changes nothing.
     ///
-    /// A time stamp below 0 is none: the event counts as of `now`. One in the future is kept, and counts as of the
-    /// time when the event is let go. One that is older than the retention goes with the next sweep, unless older
-    /// events stand before it.
+    /// A time stamp below 0 is none. What the event's age counts from is its *arrival*: the wall clock where the record
+    /// was read as it came, else the highest time stamp of its partition so far.
     @discardableResult
     package func append(
         _ event: ThinEvent, account: Account, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
     ) -> UInt64 {
-        let place = partitions.openPlace(of: partition)
-        let state = partitions[place]
-        guard offset >= state.next else { return 0 }
-        if state.next == state.start && state.began == nil {
-            partitions.readFirst(place, timestamp: timestamp, now: now)
-        }
-        partitions.setNext(place, offset + 1)
+        let slot = partitions.slot(reading: partition, offset, now: now)
+        guard offset >= partitions[slot].next else { return 0 }
+        let arrival = partitions.read(slot, offset: offset, timestamp: timestamp, now: now)
         lastSequence += 1
         let log = logs[account] ?? begin(account)
         let before = log.bytes
-        let index = log.index(ofPlace: place, orBegin: part(of: log, place: place, now: now))
+        let index = log.index(ofSlot: slot, orBegin: part(of: log, slot: slot, now: now))
+        let isFirst = log.parts[index].count == 0
         log.append(
             event, to: index,
-            at: PartitionLog.Mark(offset: offset, stamp: timestamp < 0 ? now : timestamp, sequence: lastSequence),
-            isUnstamped: timestamp < 0, word: vocabulary.number(of: event))
+            at: PartitionLog.Mark(offset: offset, arrival: arrival, sequence: lastSequence), timestamp: timestamp,
+            word: vocabulary.number(of: event))
         size.events += 1
         if log.count > limits.maximumEventsPerAccount {
             log.letOldestGo(now: now)
@@ -70,9 +74,21 @@ package final class History {
         }
         size.bytes += log.bytes - before
         if log.subscribers > 0 { attended.use(log.slot) } else { unattended.use(log.slot) }
+        if isFirst, arrival < expiry.moment(of: log.slot) ?? .max { expiry.set(log.slot, arrival) }
+        letExpiredGo(now: now, limit: Self.maximumExpiredPerRecord)
         if size.bytes > limits.maximumLogBytes { makeRoom(now: now) }
         return lastSequence
     }
+
+    /// Reads a record that yields no event.
+    package func skip(_ partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64) {
+        let slot = partitions.slot(reading: partition, offset, now: now)
+        guard offset >= partitions[slot].next else { return }
+        _ = partitions.read(slot, offset: offset, timestamp: timestamp, now: now)
+    }
+
+    /// Begins a wake: everything read before has been handed out.
+    package func beginWake() { partitions.beginWake() }
 
     private func begin(_ account: Account) -> AccountLog {
         let slot = freeSlots.popLast() ?? slots.count
@@ -85,11 +101,11 @@ package final class History {
         return log
     }
 
-    private func part(of log: AccountLog, place: Int, now: Int64) -> PartitionLog {
-        let state = partitions[place]
+    private func part(of log: AccountLog, slot: Int, now: Int64) -> PartitionLog {
+        let progress = partitions[slot]
         return PartitionLog(
-            partition: state.name, place: place, letGo: state.letGo,
-            newestLetGo: min(log.inheritedNewestLetGo, state.newestLetGo), now: now)
+            partition: progress.name, slot: slot, letGo: progress.letGo,
+            newestLetGo: min(log.inheritedNewestLetGo, progress.newestLetGo), now: now)
     }
 
     // MARK: - Followers
@@ -110,36 +126,36 @@ package final class History {
         log.subscribers -= 1
         guard log.subscribers == 0 else { return }
         attended.remove(log.slot)
-        if log.parts.isEmpty { forget(log, now: .min) } else { unattended.use(log.slot) }
+        if log.count == 0 { forget(log, now: .min) } else { unattended.use(log.slot) }
     }
 
     // MARK: - Letting go
 
-    /// Slots and events that one sweep looks at: some 100 µs.
+    /// Two for each event that comes, so that letting go keeps up with any rate.
+    private static let maximumExpiredPerRecord = 2
+    /// Events that one sweep lets go: some 100 µs.
     package static let maximumSwept = 1_024
 
-    /// Lets go what is older than the retention, going round all accounts, at most ``maximumSwept`` of them a call.
-    package func sweep(now: Int64) {
+    /// Lets go what is older than the retention while nothing comes, at most ``maximumSwept`` events a call.
+    package func sweep(now: Int64) { letExpiredGo(now: now, limit: Self.maximumSwept) }
+
+    private func letExpiredGo(now: Int64, limit: Int) {
         let horizon = now - limits.retentionMilliseconds
-        var work = min(Self.maximumSwept, slots.count)
-        while work > 0 {
-            work -= 1
-            if nextSwept >= slots.count { nextSwept = 0 }
-            guard nextSwept < slots.count else { return }
-            guard let log = slots[nextSwept] else {
-                nextSwept += 1
-                continue
-            }
+        var work = limit
+        while work > 0, expiry.earliest < horizon, let slot = expiry.first {
+            guard let log = slots[slot] else { preconditionFailure("an account is forgotten as a whole") }
             let before = log.bytes
-            let gone = log.letGo(olderThan: horizon, limit: max(1, work), now: now)
+            let gone = log.letGo(arrivedBefore: horizon, limit: work, now: now)
             size.events -= gone
             size.bytes += log.bytes - before
-            work -= gone
-            if work < 0 { return }
-            nextSwept += 1
-            guard log.count == 0 else { continue }
-            attended.remove(log.slot)
-            if log.subscribers == 0 { forget(log, now: now) }
+            work -= max(1, gone)
+            if let oldest = log.oldestArrival {
+                expiry.set(slot, oldest)
+            } else {
+                expiry.remove(slot)
+                attended.remove(slot)
+                if log.subscribers == 0 { forget(log, now: now) }
+            }
         }
     }
 
@@ -155,6 +171,7 @@ package final class History {
                 log.letAllGo(now: now)
                 size.bytes += log.bytes - before
                 attended.remove(slot)
+                expiry.remove(slot)
             } else {
                 // What is left are states of accounts that somebody follows: the limit on connections bounds them.
                 return
@@ -169,41 +186,62 @@ package final class History {
         size.bytes -= log.bytes
         log.letAllGo(now: now)
         for part in log.parts {
-            partitions[part.place].letGo = max(partitions[part.place].letGo, part.base.offset)
-            partitions[part.place].newestLetGo = max(partitions[part.place].newestLetGo, part.newestLetGo)
+            partitions.letGo(part.slot, offset: part.base.offset, newest: part.newestLetGo)
             forgottenNewest = max(forgottenNewest, part.newestLetGo)
         }
         forgottenSequence = max(forgottenSequence, log.letGoSequence)
         unattended.remove(log.slot)
         attended.remove(log.slot)
+        expiry.remove(log.slot)
         slots[log.slot] = nil
         freeSlots.append(log.slot)
         logs[log.account] = nil
     }
 
-    /// Drops all logs and forgets all partitions: positions have lost their meaning. Whoever follows an account still
-    /// does, and every position from before is lost.
-    package func reset() {
-        let followed = logs.values.filter { $0.subscribers > 0 }
-        logs = [:]
-        slots = []
-        freeSlots = []
-        unattended = IdleOrder()
-        attended = IdleOrder()
-        nextSwept = 0
-        vocabulary = Vocabulary()
-        partitions = PartitionTable()
+    // MARK: - Beginning anew
+
+    /// Forgets the topic's partitions and what is held of them: another topic has the name. Whoever follows an account
+    /// still does; every stream has lost its position, cursors of other topics have not.
+    package func reset(topic: UInt16) { drop { $0.topic == topic } }
+
+    /// Forgets one partition: records of it were lost before they were read.
+    package func lose(_ partition: PartitionName) { drop { $0 == partition } }
+
+    private func drop(_ isGone: (PartitionName) -> Bool) {
+        let kept = partitions.remove(where: isGone)
         // One that no event has: a position at the last event is lost too, even when nothing follows it yet.
         lastSequence += 1
         forgottenSequence = lastSequence
-        forgottenNewest = .min
-        size = HistorySize()
-        for old in followed { begin(old.account).subscribers = old.subscribers }
+        for log in Array(logs.values) {
+            let before = log.bytes
+            size.events -= log.keep(slots: kept, letGoSequence: lastSequence)
+            size.bytes += log.bytes - before
+            if let oldest = log.oldestArrival {
+                expiry.set(log.slot, oldest)
+            } else {
+                attended.remove(log.slot)
+                expiry.remove(log.slot)
+                if log.subscribers == 0 { forget(log, now: .min) }
+            }
+        }
     }
 }
 
 @available(*, unavailable)
 extension History: Sendable {}
+
+/// What a node keeps of the past, in the units in which it is used.
+package struct HistoryLimits: Sendable {
+    /// How far back logs reach, by the arrival of records.
+    package var retentionMilliseconds: Int64 = 24 * 3_600_000
+    package var maximumEventsPerAccount = 1_000
+    /// Of all accounts together.
+    package var maximumLogBytes = 256 * 1_048_576
+    /// How far a record's time stamp may lag behind those that stand before it, and clocks behind each other.
+    package var maximumTimestampDelayMilliseconds: Int64 = 3_600_000
+
+    package init() {}
+}
 
 /// What a history comes to.
 package struct HistorySize: Equatable, Sendable {

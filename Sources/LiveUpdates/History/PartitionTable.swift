@@ -1,90 +1,182 @@
-/// The partitions that a node reads, each at a place that stays its own.
+/// The partitions that a node reads, each in a slot that stays its own: what is known of their logs, how far they are
+/// read, and what was let go there of accounts that are forgotten.
 struct PartitionTable {
-    private(set) var states: [PartitionState] = []
-    private var places: [PartitionName: Int] = [:]
-    /// Records come in runs from one partition.
-    private var lastPlace = 0
-    /// When each topic, as a whole, was last known to be the one that is read.
-    private var topics: [UInt16: Int64] = [:]
-    /// The earliest of them; nil where a topic has no record yet to tell it by.
-    private(set) var topicsKnown: Int64?
+    /// How far a partition is read.
+    struct Progress {
+        let name: PartitionName
+        /// The offset that is read next.
+        var next: Int64
+        /// From here on records are read as they come.
+        var liveFrom: Int64
+        /// The highest time stamp that was read, never later than its reading; -1 while there is none.
+        var newestStamp: Int64 = -1
+        /// Of forgotten accounts: the highest offset that was let go.
+        var letGo: Int64
+        /// The newest arrival of what was let go of forgotten accounts.
+        var newestLetGo = Int64.min
+        /// The last wake that read a record, and ``next`` before it.
+        fileprivate var wake: UInt64
+        fileprivate var nextBeforeWake: Int64
+        /// Records came before anything was known of the log: the first facts count, whatever was presumed.
+        fileprivate var isPresumed: Bool
 
-    subscript(place: Int) -> PartitionState {
-        get { states[place] }
-        _modify { yield &states[place] }
-    }
-
-    /// Nil when the partition is not open.
-    func place(of partition: PartitionName) -> Int? {
-        if lastPlace < states.count, states[lastPlace].name == partition { return lastPlace }
-        return places[partition]
-    }
-
-    mutating func openPlace(of partition: PartitionName) -> Int {
-        if lastPlace < states.count, states[lastPlace].name == partition { return lastPlace }
-        guard let place = places[partition] else { preconditionFailure("a partition is opened before it is read") }
-        lastPlace = place
-        return place
-    }
-
-    /// One that is open stays as it is.
-    mutating func open(_ state: PartitionState) {
-        guard places[state.name] == nil else { return }
-        places[state.name] = states.count
-        states.append(state)
-        // A partition that is found later may belong to a topic that was made anew in between.
-        if topics[state.name.topic] == nil { topics[state.name.topic] = state.known }
-        countTopics()
-    }
-
-    /// The first record of a log that is read from its beginning: to have it is to know the log. The first of all its
-    /// topic is to know the topic; but where other partitions are read in their middle, they may be another topic's.
-    mutating func readFirst(_ place: Int, timestamp: Int64, now: Int64) {
-        let topic = states[place].name.topic
-        if !states.contains(where: { $0.name.topic == topic && $0.next > 0 }) { topics[topic] = now }
-        states[place].known = max(states[place].known, now)
-        if states[place].born == nil { states[place].born = timestamp < 0 ? now : min(timestamp, now) }
-        countTopics()
-    }
-
-    mutating func setKnown(_ partition: PartitionName, at known: Int64) {
-        let place = openPlace(of: partition)
-        states[place].known = max(states[place].known, known)
-        let topic = states[place].name.topic
-        // Any empty log is like another.
-        if states[place].next > 0 { topics[topic] = max(topics[topic] ?? known, known) }
-        countTopics()
-    }
-
-    /// What a look at the broker gave: its end.
-    mutating func setEnd(_ partition: PartitionName, _ end: Int64, asked: UInt64) {
-        let place = openPlace(of: partition)
-        let wasTellable = states[place].isTellable
-        states[place].end = end
-        states[place].endAsked = asked
-        if states[place].isTellable != wasTellable { countTopics() }
-    }
-
-    /// Moves the read position forward, never back.
-    mutating func setNext(_ place: Int, _ next: Int64) {
-        let wasTellable = states[place].isTellable
-        states[place].next = max(states[place].next, next)
-        if !wasTellable { countTopics() }
-    }
-
-    mutating func setBorn(_ partition: PartitionName, _ born: Int64) {
-        states[openPlace(of: partition)].born = born
-        countTopics()
-    }
-
-    mutating func beginWake() {
-        for place in states.indices { states[place].handedOut = states[place].next }
-    }
-
-    private mutating func countTopics() {
-        let areTellable = topics.keys.allSatisfy { topic in
-            states.contains { $0.name.topic == topic && $0.isTellable }
+        fileprivate init(_ name: PartitionName, _ facts: LogFacts, wake: UInt64, isPresumed: Bool) {
+            self.name = name
+            next = max(facts.start, facts.next)
+            liveFrom = facts.liveFrom
+            letGo = facts.start - 1
+            self.wake = wake
+            nextBeforeWake = next
+            self.isPresumed = isPresumed
         }
-        topicsKnown = areTellable ? topics.values.min() : nil
+    }
+
+    private(set) var facts: [LogFacts] = []
+    private var progress: [Progress] = []
+    private var slots: [PartitionName: Int] = [:]
+    /// Records come in runs from one partition.
+    private var lastSlot = 0
+    /// Counts wakes.
+    private var wake: UInt64 = 0
+    private var identityIfCurrent: LogIdentity?
+    /// No slot has a later one.
+    private(set) var latestFirstIssue = Int64.min
+    private(set) var newestLetGo = Int64.min
+    /// By slot: a cursor that does not name the partition and was issued before this moment may have missed a record
+    /// that is not read here.
+    private(set) var firstIssues: [Int64] = []
+    private let maximumTimestampDelay: Int64
+    private let topics: Int
+
+    init(topics: Int, maximumTimestampDelay: Int64) {
+        self.topics = topics
+        self.maximumTimestampDelay = maximumTimestampDelay
+    }
+
+    var count: Int { progress.count }
+
+    subscript(slot: Int) -> Progress { progress[slot] }
+
+    /// Nil when nothing is known of the partition.
+    func slot(of partition: PartitionName) -> Int? {
+        if lastSlot < progress.count, progress[lastSlot].name == partition { return lastSlot }
+        return slots[partition]
+    }
+
+    // MARK: - What is known
+
+    /// Constant time. What is read stays as it was, but that `next` may move forward.
+    mutating func apply(_ partition: PartitionName, _ new: LogFacts) {
+        guard let slot = slot(of: partition) else { return open(partition, new, isPresumed: false) }
+        let old = facts[slot]
+        guard old != new else { return }
+        if progress[slot].isPresumed {
+            progress[slot].isPresumed = false
+            progress[slot].liveFrom = new.liveFrom
+            progress[slot].letGo = min(progress[slot].letGo, new.start - 1)
+        }
+        facts[slot] = new
+        moveNext(slot, to: new.next)
+        setFirstIssue(of: slot)
+        if !LogIdentity.isSame(old, new) { identityIfCurrent = nil }
+    }
+
+    private mutating func open(_ partition: PartitionName, _ new: LogFacts, isPresumed: Bool) {
+        slots[partition] = progress.count
+        facts.append(new)
+        progress.append(Progress(partition, new, wake: wake, isPresumed: isPresumed))
+        firstIssues.append(.min)
+        setFirstIssue(of: progress.count - 1)
+        identityIfCurrent = nil
+    }
+
+    /// Whatever is not read arrived before it was found, and before its time stamp and the delay have passed.
+    private mutating func setFirstIssue(of slot: Int) {
+        let before = firstIssues[slot]
+        firstIssues[slot] =
+            facts[slot].unread.map { unread in
+                guard let stamp = unread.stampedBefore else { return unread.arrivedBefore }
+                let (later, overflow) = stamp.addingReportingOverflow(maximumTimestampDelay)
+                return min(overflow ? .max : later, unread.arrivedBefore)
+            } ?? .min
+        if firstIssues[slot] >= latestFirstIssue {
+            latestFirstIssue = firstIssues[slot]
+        } else if before == latestFirstIssue {
+            latestFirstIssue = firstIssues.max() ?? .min
+        }
+    }
+
+    /// What tells the logs from others of the same names. Goes over all partitions after something of it changed.
+    mutating func identity() -> LogIdentity {
+        if let identityIfCurrent { return identityIfCurrent }
+        let identity = LogIdentity(zip(progress.lazy.map(\.name.topic), facts), topics: topics)
+        identityIfCurrent = identity
+        return identity
+    }
+
+    // MARK: - What is read
+
+    mutating func beginWake() { wake += 1 }
+
+    /// ``Progress/next`` when the current wake began: everything before was handed out.
+    func handedOut(_ slot: Int) -> Int64 {
+        progress[slot].wake == wake ? progress[slot].nextBeforeWake : progress[slot].next
+    }
+
+    /// The slot of a partition of which a record comes. Where nothing is known of it yet, nothing before this record is.
+    mutating func slot(reading partition: PartitionName, _ offset: Int64, now: Int64) -> Int {
+        if lastSlot < progress.count, progress[lastSlot].name == partition { return lastSlot }
+        if slots[partition] == nil {
+            let unread = LogFacts.Unread(stampedBefore: nil, arrivedBefore: now)
+            open(
+                partition, LogFacts(start: offset, unread: unread, liveFrom: offset, next: offset), isPresumed: true)
+        }
+        lastSlot = slots[partition] ?? 0
+        return lastSlot
+    }
+
+    /// Counts a record as read and returns when it arrived, as far as that can be told: the highest time stamp of its
+    /// partition so far, the wall clock where it was read as it came, and never later than that.
+    mutating func read(_ slot: Int, offset: Int64, timestamp: Int64, now: Int64) -> Int64 {
+        moveNext(slot, to: offset == .max ? offset : offset + 1)
+        if timestamp > progress[slot].newestStamp { progress[slot].newestStamp = min(timestamp, now) }
+        let newest = progress[slot].newestStamp
+        return offset >= progress[slot].liveFrom || newest < 0 ? now : min(newest, now)
+    }
+
+    private mutating func moveNext(_ slot: Int, to next: Int64) {
+        guard next > progress[slot].next else { return }
+        if progress[slot].wake != wake {
+            progress[slot].wake = wake
+            progress[slot].nextBeforeWake = progress[slot].next
+        }
+        progress[slot].next = next
+    }
+
+    // MARK: - What is let go
+
+    /// What was let go of an account that is forgotten.
+    mutating func letGo(_ slot: Int, offset: Int64, newest: Int64) {
+        progress[slot].letGo = max(progress[slot].letGo, offset)
+        progress[slot].newestLetGo = max(progress[slot].newestLetGo, newest)
+        newestLetGo = max(newestLetGo, newest)
+    }
+
+    /// Forgets partitions: all that was known and read of them.
+    mutating func remove(where isGone: (PartitionName) -> Bool) -> [Int: Int] {
+        var moved: [Int: Int] = [:]
+        var kept = PartitionTable(topics: topics, maximumTimestampDelay: maximumTimestampDelay)
+        for slot in progress.indices where !isGone(progress[slot].name) {
+            moved[slot] = kept.progress.count
+            kept.slots[progress[slot].name] = kept.progress.count
+            kept.facts.append(facts[slot])
+            kept.progress.append(progress[slot])
+            kept.firstIssues.append(firstIssues[slot])
+        }
+        kept.wake = wake
+        kept.latestFirstIssue = kept.firstIssues.max() ?? .min
+        kept.newestLetGo = kept.progress.lazy.map(\.newestLetGo).max() ?? .min
+        self = kept
+        return moved
     }
 }

@@ -13,7 +13,7 @@ struct StableHash {
     /// Feeds the bytes and an end that no UTF-8 contains, so that two texts never run into one.
     mutating func combine(_ text: String) {
         let bytes = text.utf8Span.span
-        for place in bytes.indices { combine(bytes[place]) }
+        for index in bytes.indices { combine(bytes[index]) }
         combine(UInt8.max)
     }
 
@@ -33,7 +33,7 @@ enum CyclicRedundancyCheck {
     static func value(of bytes: [UInt8], count: Int) -> UInt32 {
         let table = table
         var value = UInt32.max
-        for place in 0..<count { value = value >> 8 ^ table[Int(UInt8(truncatingIfNeeded: value) ^ bytes[place])] }
+        for index in 0..<count { value = value >> 8 ^ table[Int(UInt8(truncatingIfNeeded: value) ^ bytes[index])] }
         return ~value
     }
 }

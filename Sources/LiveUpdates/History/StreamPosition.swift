@@ -32,26 +32,39 @@ package struct PartitionFloor: Equatable, Sendable {
 struct ResumeState: Sendable {
     /// Partitions without a position are judged by it.
     let issue: Int64
+    /// Whether partitions without a position may have been read all the same: nothing may have been let go there.
+    private(set) var isPartial = false
     private(set) var positions: [Cursor.Position]
     var fingerprint: Cursor.Fingerprint?
 
+    init(issue: Int64, positions: [Cursor.Position], fingerprint: Cursor.Fingerprint?) {
+        self.issue = issue
+        self.positions = positions
+        self.fingerprint = fingerprint
+    }
+
+    init(_ cursor: Cursor) {
+        self.init(issue: cursor.issue, positions: cursor.positions, fingerprint: cursor.fingerprint)
+        isPartial = cursor.isPartial
+    }
+
     func offset(of partition: PartitionName) -> Int64? {
-        let place = place(of: partition)
-        return place < positions.count && positions[place].partition == partition ? positions[place].offset : nil
+        let index = index(of: partition)
+        return index < positions.count && positions[index].partition == partition ? positions[index].offset : nil
     }
 
     /// Moves a position forward, never back.
     mutating func move(_ partition: PartitionName, to offset: Int64) {
-        let place = place(of: partition)
-        if place < positions.count, positions[place].partition == partition {
-            positions[place].offset = max(positions[place].offset, offset)
+        let index = index(of: partition)
+        if index < positions.count, positions[index].partition == partition {
+            positions[index].offset = max(positions[index].offset, offset)
         } else {
-            positions.insert(Cursor.Position(partition: partition, offset: offset, known: nil), at: place)
+            positions.insert(Cursor.Position(partition: partition, offset: offset, known: nil), at: index)
         }
     }
 
-    /// The first place whose name is not before the partition's.
-    private func place(of partition: PartitionName) -> Int {
+    /// The first index whose name is not before the partition's.
+    private func index(of partition: PartitionName) -> Int {
         var (low, high) = (0, positions.count)
         while low < high {
             let middle = (low + high) / 2
@@ -59,28 +72,6 @@ struct ResumeState: Sendable {
         }
         return low
     }
-}
-
-/// How far the broker's ends that a cursor is judged by can be relied on.
-package enum EndsSeen: Sendable {
-    /// At some earlier look: a position beyond them leaves it undecided.
-    case earlier
-    /// A look at the broker succeeded, partitions included, and began after the cursor came in. Beyond an end that was
-    /// asked for at that moment or later (monotonic, in ms) is beyond what the broker has; a leader that did not answer
-    /// leaves it undecided.
-    case since(UInt64)
-    /// Nobody answered for too long: positions beyond them are taken for those of a node that is ahead of this one.
-    case unknown
-}
-
-/// What becomes of a cursor.
-package enum Resumption: Sendable {
-    /// Everything after it can be given, from this position on. Its floors are also given apart: live events obey them
-    /// too.
-    case accepted(StreamPosition, floors: [PartitionFloor])
-    case refused(ResyncReason)
-    /// It names what lies beyond the ends last seen: look again, and judge again.
-    case undecided
 }
 
 /// An event of the log.

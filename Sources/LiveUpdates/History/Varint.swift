@@ -1,5 +1,13 @@
 // Whole numbers in as few bytes as they need: seven bits a byte, the lowest first, the upper bit says that more follow.
 
+extension UInt64 {
+    /// Small numbers of both signs stay small.
+    init(zigzag number: Int64) { self.init(bitPattern: number << 1 ^ number >> 63) }
+
+    /// Bytes that it takes.
+    var varintBytes: Int { (63 - (self | 1).leadingZeroBitCount) / 7 + 1 }
+}
+
 extension [UInt8] {
     mutating func appendVarint(_ number: UInt64) {
         var rest = number
@@ -10,36 +18,31 @@ extension [UInt8] {
         append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Small numbers of both signs stay short.
-    mutating func appendZigzag(_ number: Int64) {
-        appendVarint(UInt64(bitPattern: number << 1 ^ number >> 63))
-    }
-
     /// The lowest `count` bytes of a number, the highest of them first.
     mutating func appendFixed(_ number: UInt64, count: Int) {
-        for place in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: number >> UInt64(8 * place))) }
+        for index in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
     }
 }
 
 /// Reads numbers out of bytes from left to right. What is cut, or longer than it need be, is nil.
 struct ByteReader {
     let bytes: [UInt8]
-    var place: Int
+    var index: Int
     /// Reads nothing from here on.
     let end: Int
 
     mutating func byte() -> UInt8? {
-        guard place < end else { return nil }
-        defer { place += 1 }
-        return bytes[place]
+        guard index < end else { return nil }
+        defer { index += 1 }
+        return bytes[index]
     }
 
     mutating func varint() -> UInt64? {
         var number: UInt64 = 0
         var shift: UInt64 = 0
-        while place < end {
-            let byte = bytes[place]
-            place += 1
+        while index < end {
+            let byte = bytes[index]
+            index += 1
             // The tenth byte holds the 64th bit and nothing else.
             if shift == 63 && byte > 1 { return nil }
             number |= UInt64(byte & 0x7F) << shift
@@ -54,11 +57,11 @@ struct ByteReader {
     }
 
     mutating func fixed(count: Int) -> UInt64? {
-        guard end - place >= count else { return nil }
+        guard end - index >= count else { return nil }
         var number: UInt64 = 0
         for _ in 0..<count {
-            number = number << 8 | UInt64(bytes[place])
-            place += 1
+            number = number << 8 | UInt64(bytes[index])
+            index += 1
         }
         return number
     }

@@ -65,9 +65,9 @@ struct Vocabulary {
         let bytes = text.utf8Span.span
         var hash = seed ^ UInt64(bytes.count)
         var word: UInt64 = 0
-        for place in bytes.indices {
-            word = word << 8 | UInt64(bytes[place])
-            if place & 7 == 7 {
+        for index in bytes.indices {
+            word = word << 8 | UInt64(bytes[index])
+            if index & 7 == 7 {
                 hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
                 hash ^= hash >> 32
                 word = 0

@@ -27,8 +27,8 @@ package enum WireMessage {
     package static func appendString(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         let characters = text.utf8Span.span
-        for place in characters.indices {
-            let byte = characters[place]
+        for index in characters.indices {
+            let byte = characters[index]
             if byte >= 0x20 && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\") {
                 bytes.append(byte)
             } else {

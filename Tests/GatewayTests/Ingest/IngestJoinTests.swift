@@ -80,8 +80,12 @@ struct IngestJoinTests {
 
     /// A look, in which the leader answered unless it was silent.
     private func look(_ bench: IngestBench, began: UInt64, now: UInt64? = nil, end: Int64? = 0) {
-        if let end { bench.ingest.history.setEnd(IngestBench.partition, end, asked: began) }
-        bench.ingest.decide(lookBegan: began, now: now ?? began + 50, wallClock: 1_000)
+        if let end {
+            bench.ingest.history.apply(
+                IngestBench.partition,
+                LogFacts(start: 0, liveFrom: 0, born: 0, known: 0, next: 0, end: end, endAsked: began))
+        }
+        bench.ingest.decide(now: now ?? began + 50, wallClock: 1_000)
     }
 
     @Test func `only two looks in a row that began after the cursor came can call it ahead`() async throws {
@@ -108,9 +112,9 @@ struct IngestJoinTests {
         join(bench, 1, since: try ahead(), now: 100)
         look(bench, began: 200)
         // The wait begins anew with the look that raised the doubt.
-        look(bench, began: 4_200, now: 200 + Ingest.undecidedMilliseconds, end: nil)
+        look(bench, began: 4_200, now: 200 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds, end: nil)
         #expect(await bench.lines(ofLoop: 0) == [])
-        look(bench, began: 6_200, now: 201 + Ingest.undecidedMilliseconds, end: nil)
+        look(bench, began: 6_200, now: 201 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds, end: nil)
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
@@ -121,16 +125,16 @@ struct IngestJoinTests {
         look(bench, began: 200, end: nil)
         look(bench, began: 2_200, end: nil)
         #expect(await bench.lines(ofLoop: 0) == [])
-        look(bench, began: 4_200, now: 100 + Ingest.undecidedMilliseconds, end: nil)
+        look(bench, began: 4_200, now: 100 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds, end: nil)
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
     @Test func `where the broker cannot be asked nobody is refused for being ahead`() async throws {
         let bench = try IngestBench(loops: 1)
         join(bench, 1, since: try ahead(), now: 100)
-        bench.ingest.decide(lookBegan: nil, now: 100 + Ingest.undecidedMilliseconds - 1, wallClock: 1_000)
+        bench.ingest.decide(now: 100 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds - 1, wallClock: 1_000)
         #expect(bench.ingest.undecided.count == 1)
-        bench.ingest.decide(lookBegan: nil, now: 100 + Ingest.undecidedMilliseconds, wallClock: 1_000)
+        bench.ingest.decide(now: 100 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds, wallClock: 1_000)
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
@@ -148,7 +152,7 @@ struct IngestJoinTests {
         bench.subscribe("A", loop: 0, 1)
         bench.subscribe("B", loop: 1, 2)
         bench.take(.event("A", "1"))
-        bench.ingest.reset(.epoch, wallClock: 1_000)
+        bench.ingest.reset(.epoch, [.topic(0)], wallClock: 1_000)
         bench.take(
             .read(
                 IngestBench.subscriber("A", 1),

@@ -65,7 +65,7 @@ final class IngestBench {
             mapper: EventMapper(try EventMapping(.init(preset: "rails"))), limits: HistoryLimits(), outlets: outlets,
             skipped: SkipLog(logger: Logger("test", to: SilentLog())))
         ingest.begin(Epoch(number: 1))
-        ingest.history.open(Self.partition, start: 0, began: nil, born: 0, known: 0)
+        ingest.history.apply(Self.partition, LogFacts(start: 0, liveFrom: 0, born: 0, known: 0, next: 0))
     }
 
     static let partition = PartitionName(topic: 0, number: 0)

@@ -28,10 +28,10 @@ struct CursorTests {
 
     @Test func `a change of any character makes it unreadable`() {
         let text = Self.cursor.text.bytes
-        for place in text.indices {
-            for byte in UInt8.min ... .max where byte != text[place] {
+        for index in text.indices {
+            for byte in UInt8.min ... .max where byte != text[index] {
                 var changed = text
-                changed[place] = byte
+                changed[index] = byte
                 #expect(Cursor(changed) == nil)
             }
         }
@@ -39,24 +39,24 @@ struct CursorTests {
 
     @Test func `cut, doubled, swapped and lengthened cursors are unreadable`() {
         let text = Self.cursor.text.bytes
-        for place in text.indices {
-            #expect(Cursor(Array(text[..<place])) == nil)
-            #expect(Cursor(Array(text[place...].dropFirst())) == nil)
+        for index in text.indices {
+            #expect(Cursor(Array(text[..<index])) == nil)
+            #expect(Cursor(Array(text[index...].dropFirst())) == nil)
             var without = text
-            without.remove(at: place)
+            without.remove(at: index)
             #expect(Cursor(without) == nil)
             for byte in Array("AQz09-_=%. ".utf8) + [0, 0xFF] {
                 var longer = text
-                longer.insert(byte, at: place)
+                longer.insert(byte, at: index)
                 #expect(Cursor(longer) == nil)
                 #expect(Cursor(text + [byte]) == nil)
             }
             var doubled = text
-            doubled.insert(text[place], at: place)
+            doubled.insert(text[index], at: index)
             #expect(Cursor(doubled) == nil)
-            if place > 0, text[place] != text[place - 1] {
+            if index > 0, text[index] != text[index - 1] {
                 var swapped = text
-                swapped.swapAt(place, place - 1)
+                swapped.swapAt(index, index - 1)
                 #expect(Cursor(swapped) == nil)
             }
         }
@@ -79,10 +79,10 @@ struct CursorTests {
         var numbers = SeededGenerator(seed: 6)
         for _ in 0..<2_000 {
             let issue = Int64.random(in: 0...Cursor.latestIssue, using: &numbers)
-            let places: Set<Int> = Set((0..<numbers.below(6)).map { _ in numbers.below(40) })
+            let indexs: Set<Int> = Set((0..<numbers.below(6)).map { _ in numbers.below(40) })
             var positions: [Cursor.Position] = []
-            for place in places.sorted() {
-                let partition = PartitionName(topic: UInt16(place / 8 * 9_000), number: Int32(place % 8 * 300_000_000))
+            for index in indexs.sorted() {
+                let partition = PartitionName(topic: UInt16(index / 8 * 9_000), number: Int32(index % 8 * 300_000_000))
                 let known: Int64? = numbers.below(3) == 0 ? nil : issue - 77
                 positions.append(
                     Cursor.Position(

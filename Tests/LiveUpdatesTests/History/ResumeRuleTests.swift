@@ -25,14 +25,17 @@ struct ResumeRuleTests {
         node.openWhole()
         node.take(0)
         for offset in 1...20 { node.take(Int64(offset), account: Account("A2")) }
-        node.history.setNext(TestHistory.first, 30)
+        node.history.skip(TestHistory.first, offset: 29, timestamp: -1, now: node.now)
         let cursor = Cursor(node.fresh())
         #expect(cursor?.positions.map(\.offset) == [30])
         #expect(node.offsets(node.fresh()) == [])
     }
 
     @Test func `a node that began to read at the position serves it, one that began behind it refuses`() {
-        node.history.open(TestHistory.first, start: 100, began: node.now - TestHistory.day, born: nil, known: node.now)
+        node.open(
+            LogFacts(
+                start: 100, unread: .init(stampedBefore: node.now - TestHistory.day, arrivedBefore: node.now),
+                known: node.now))
         node.take(105)
         #expect(node.offsets(foreign([(TestHistory.first, 100)])) == [105])
         #expect(node.refusal(foreign([(TestHistory.first, 99)])) == .expired)
@@ -41,7 +44,7 @@ struct ResumeRuleTests {
     @Test func `what was let go of a forgotten account refuses whoever may have needed it`() {
         let small = TestHistory { $0.maximumLogBytes = 1_000 }
         small.openWhole()
-        small.history.setEnd(TestHistory.first, 100, asked: 1)
+        small.change(TestHistory.first) { ($0.end, $0.endAsked) = (100, 1) }
         let early = small.fresh(Account("B0"))
         for offset in 0..<20 { small.take(Int64(offset), account: Account("B\(offset)")) }
         #expect(small.history.size.bytes <= 1_000)
@@ -67,21 +70,25 @@ struct ResumeRuleTests {
         #expect(node.offsets(cursor) == [0, 1])
     }
 
-    @Test func `what was let go there is judged by its time stamp and the margin`() {
+    @Test(arguments: [true, false]) func `what was let go there is compared by its arrival and the delay`(isLive: Bool)
+    {
         node.openWhole()
-        node.openWhole(TestHistory.second)
+        node.open(TestHistory.second, LogFacts(liveFrom: isLive ? 0 : 10))
         let stamp = node.now - TestHistory.hour
         for offset in 0...5 { node.take(Int64(offset), in: TestHistory.second, at: stamp) }
-        // The first of them is gone. A cursor from after its margin has had it; one from within may not have.
-        #expect(node.offsets(foreign([], issue: stamp + TestHistory.hour + 1)) == [1, 2, 3, 4, 5])
-        #expect(node.refusal(foreign([], issue: stamp + TestHistory.hour)) == .expired)
+        // The first of them is gone. A cursor from after its delay has had it; one from within may not have.
+        let arrival = isLive ? node.now : stamp
+        node.now += 3 * TestHistory.hour
+        #expect(node.offsets(foreign([], issue: arrival + TestHistory.hour + 1)) == [1, 2, 3, 4, 5])
+        #expect(node.refusal(foreign([], issue: arrival + TestHistory.hour)) == .expired)
     }
 
     @Test func `a window that began within the margin before the issue may have missed something`() {
         let began = node.now - TestHistory.hour
-        node.history.open(TestHistory.first, start: 100, began: began, born: nil, known: node.now)
-        #expect(node.offsets(foreign([], issue: node.now + 1)) == [])
-        #expect(node.refusal(foreign([], issue: node.now)) == .expired)
+        let unread = LogFacts.Unread(stampedBefore: began, arrivedBefore: node.now + 5)
+        node.open(LogFacts(start: 100, unread: unread, known: node.now))
+        #expect(node.offsets(foreign([], issue: node.now)) == [])
+        #expect(node.refusal(foreign([], issue: node.now - 1)) == .expired)
     }
 
     @Test func `a log that is read from its beginning has missed nothing`() {
@@ -95,7 +102,7 @@ struct ResumeRuleTests {
     @Test func `a node that is behind leaves out what the other one gave`() throws {
         node.openWhole()
         node.take(0)
-        node.history.setEnd(TestHistory.first, 10, asked: 1)
+        node.change(TestHistory.first) { ($0.end, $0.endAsked) = (10, 1) }
         guard case .accepted(let position, let floors) = node.resume(foreign([(TestHistory.first, 5)])) else {
             Issue.record("a node that lags does not refuse")
             return
@@ -117,7 +124,7 @@ struct ResumeRuleTests {
     @Test func `only what lies beyond the broker's end is ahead, and only after a fresh look`() {
         node.openWhole()
         node.take(0)
-        node.history.setEnd(TestHistory.first, 10, asked: 1)
+        node.change(TestHistory.first) { ($0.end, $0.endAsked) = (10, 1) }
         let beyond = foreign([(TestHistory.first, 11)])
         guard case .undecided = node.resume(beyond) else {
             Issue.record("the end may have moved since the last look")
@@ -135,7 +142,10 @@ struct ResumeRuleTests {
             Issue.record("the partition may be new")
             return
         }
-        #expect(node.refusal(unknown, ends: .since(1)) == .ahead)
+        #expect(
+            node.doubt(unknown, ends: .since(1))
+                == .ends([PartitionFloor(partition: PartitionName(topic: 0, number: 9), offset: 1)]))
+        #expect(node.refusal(unknown, ends: .unknown) == nil)
     }
 
     @Test func `a cursor from more than a minute in the future is ahead`() {
@@ -144,39 +154,37 @@ struct ResumeRuleTests {
         #expect(node.refusal(foreign([], issue: node.now + 60_001)) == .ahead)
     }
 
-    // MARK: - (e): topics made anew
+    // MARK: - (e): topics recreated
 
     @Test func `a cursor whose node knew the log only before it was born is of another one`() {
         let born = node.now
-        node.history.open(TestHistory.first, start: 0, began: nil, born: born, known: born + 5)
-        node.history.setEnd(TestHistory.first, 100, asked: 1)
+        node.open(LogFacts(born: born, known: born + 5))
+        node.change(TestHistory.first) { ($0.end, $0.endAsked) = (100, 1) }
         node.now += 10_000
         #expect(node.offsets(foreign([(TestHistory.first, 50)], known: born)) == [])
         #expect(node.refusal(foreign([(TestHistory.first, 50)], known: born - 1)) == .epoch)
     }
 
-    @Test func `a log found made anew is none that was known before`() {
+    @Test func `a log found recreated is none that was known before`() {
         let noticed = node.now
-        node.history.open(
-            TestHistory.first, start: 0, began: nil, born: noticed - 5_000, notBefore: noticed - 8_000, known: noticed)
-        node.history.setEnd(TestHistory.first, 100, asked: 1)
+        node.open(LogFacts(born: noticed - 5_000, notBefore: noticed - 8_000, known: noticed))
+        node.change(TestHistory.first) { ($0.end, $0.endAsked) = (100, 1) }
         #expect(node.refusal(foreign([(TestHistory.first, 9)], known: noticed - 5_001)) == .epoch)
         let late = TestHistory()
-        late.history.open(
-            TestHistory.first, start: 0, began: nil, born: noticed - 9_000, notBefore: noticed - 8_000, known: noticed)
-        #expect(late.refusal(foreign([(TestHistory.first, 0)], known: noticed - 8_001)) == .epoch)
-        #expect(late.refusal(foreign([(TestHistory.first, 0)], known: noticed - 8_000)) == nil)
+        late.open(LogFacts(born: noticed - 9_000, notBefore: noticed - 8_000, known: noticed))
+        late.change { ($0.end, $0.endAsked) = (100, 1) }
+        #expect(late.refusal(foreign([(TestHistory.first, 9)], known: noticed - 8_001)) == .epoch)
+        #expect(late.refusal(foreign([(TestHistory.first, 9)], known: noticed - 8_000)) == nil)
     }
 
-    @Test func `a cursor from before the first record of a topic that was made anew is refused by whoever noticed`() {
+    @Test func `a cursor from before the first record of a topic that was recreated is refused by whoever noticed`() {
         let noticed = node.now
-        node.history.open(
-            TestHistory.first, start: 0, began: nil, born: noticed - 3_000, notBefore: noticed - 8_000, known: noticed)
+        node.open(LogFacts(born: noticed - 3_000, notBefore: noticed - 8_000, known: noticed))
         #expect(node.refusal(foreign([], issue: noticed - 3_001)) == .epoch)
         #expect(node.refusal(foreign([], issue: noticed - 3_000)) == nil)
-        // Of a topic that was not seen being made anew, its first record proves nothing against a cursor that names nothing.
+        // Of a topic that was not seen being recreated, its first record proves nothing against a cursor that names nothing.
         let other = TestHistory()
-        other.history.open(TestHistory.first, start: 0, began: nil, born: noticed - 3_000, known: noticed)
+        other.open(LogFacts(born: noticed - 3_000, known: noticed))
         #expect(other.refusal(foreign([], issue: noticed - 3_001)) == nil)
     }
 
@@ -191,7 +199,7 @@ struct ResumeRuleTests {
         }
         #expect(node.offsets(marked(2, node.now)) == [])
         #expect(node.refusal(marked(2, node.now + 1)) == .epoch)
-        node.history.setNext(TestHistory.first, 10)
+        node.history.skip(TestHistory.first, offset: 9, timestamp: -1, now: node.now)
         #expect(node.refusal(marked(1, node.now - 1)) == .epoch)
         // Where the log no longer reaches back to it, nothing can be said.
         for offset in 10..<15 { node.take(Int64(offset)) }
@@ -201,63 +209,57 @@ struct ResumeRuleTests {
         #expect(node.offsets(old) == [12, 13, 14])
     }
 
-    @Test func `an account without events notices that the topic was made anew`() {
+    @Test func `an account without events notices that the topic was recreated`() {
         let other = TestHistory()
         other.openWhole()
         other.take(0, account: Account("A2"))
         let cursor = other.fresh()
         node.now += 1_000
-        node.history.open(TestHistory.first, start: 0, began: nil, born: node.now, known: node.now)
-        node.history.setEnd(TestHistory.first, 10, asked: 1)
+        node.open(LogFacts(born: node.now, known: node.now))
+        node.change(TestHistory.first) { ($0.end, $0.endAsked) = (10, 1) }
         #expect(node.refusal(cursor) == .epoch)
         // A partition that was added to the same topic proves nothing.
         let same = TestHistory()
         same.openWhole(born: other.now)
-        same.history.setEnd(TestHistory.first, 1, asked: 1)
-        same.history.open(TestHistory.second, start: 0, began: nil, born: node.now, known: node.now)
+        same.change(TestHistory.first) { ($0.end, $0.endAsked) = (1, 1) }
+        same.open(TestHistory.second, LogFacts(born: node.now, known: node.now))
         #expect(same.offsets(cursor) == [])
     }
 
-    @Test(arguments: [
-        // What tells when the log was there first: its first record, or that it was opened, whichever is earlier.
-        (born: 1_000, opened: 4_000, first: 1_000), (born: 4_000, opened: 1_000, first: 1_000),
-        (born: nil, opened: 1_000, first: 1_000),
-    ])
-    func `a cursor that names nothing is of another topic if its node knew all only before this one was there`(
-        born: Int64?, opened: Int64, first: Int64
-    ) {
+    @Test
+    func `a cursor that names nothing is of another topic if its node knew all only before this one had a record`() {
         let start = node.now - 5_000
-        node.history.open(
-            TestHistory.first, start: 0, began: nil, born: born.map { start + $0 }, known: start + opened)
-        node.history.setEnd(TestHistory.first, 10, asked: 1)
-        #expect(node.refusal(foreign([], topicsKnown: start + first - 1)) == .epoch)
-        #expect(node.offsets(foreign([], topicsKnown: start + first)) == [])
-        #expect(node.offsets(foreign([], topicsKnown: start + first + 1)) == [])
+        node.open(LogFacts(born: start, known: node.now, end: 10))
+        #expect(node.refusal(foreign([], topicsKnown: start - 1)) == .epoch)
+        #expect(node.offsets(foreign([], topicsKnown: start)) == [])
+        #expect(node.offsets(foreign([], topicsKnown: start + 1)) == [])
         // A cursor may be of a node to which a topic said nothing yet.
         #expect(node.offsets(foreign([], topicsKnown: nil)) == [])
+        // A partition whose first record is not known may be as old as any.
+        node.open(TestHistory.second, LogFacts(known: node.now, end: 10))
+        #expect(node.offsets(foreign([], topicsKnown: start - 1)) == [])
     }
 
     @Test func `of the partitions of a topic the one that was there first decides`() {
         let start = node.now - 5_000
-        node.history.open(TestHistory.second, start: 0, began: nil, born: start + 500, known: node.now)
-        node.history.open(TestHistory.first, start: 0, began: nil, born: start, known: node.now)
-        node.history.setEnd(TestHistory.first, 10, asked: 1)
+        node.open(TestHistory.second, LogFacts(born: start + 500, known: node.now))
+        node.open(LogFacts(born: start, known: node.now))
+        node.change(TestHistory.first) { ($0.end, $0.endAsked) = (10, 1) }
         #expect(node.refusal(foreign([], topicsKnown: start - 1)) == .epoch)
         #expect(node.offsets(foreign([], topicsKnown: start)) == [])
         // Each topic has to have been known.
-        node.history.open(
-            PartitionName(topic: 1, number: 0), start: 0, began: nil, born: start + 200, known: node.now)
-        node.history.setEnd(PartitionName(topic: 1, number: 0), 1, asked: 1)
+        node.open(PartitionName(topic: 1, number: 0), LogFacts(born: start + 200, known: node.now))
+        node.change(PartitionName(topic: 1, number: 0)) { ($0.end, $0.endAsked) = (1, 1) }
         #expect(node.refusal(foreign([], topicsKnown: start + 199)) == .epoch)
         #expect(node.offsets(foreign([], topicsKnown: start + 200)) == [])
     }
 
     @Test func `two nodes that began on an empty topic agree on it`() {
         let early = TestHistory()
-        early.openWhole(born: early.now)
+        early.openWhole()
         let quiet = early.fresh()
         node.now += 10_000
-        node.openWhole(born: node.now)
+        node.openWhole()
         #expect(node.offsets(quiet) == [])
         early.now = node.now + 1_000
         early.take(0, account: Account("A2"))
@@ -271,7 +273,8 @@ struct ResumeRuleTests {
     // MARK: - The order of the answers
 
     @Test func `of several reasons the first is given`() {
-        node.history.open(TestHistory.first, start: 50, began: node.now, born: node.now, known: node.now)
+        node.open(
+            LogFacts(start: 50, unread: .init(arrivedBefore: node.now), notBefore: node.now, known: node.now))
         let future = node.now + 3_600_000
         let other = Account("A2")
         #expect(node.refusal(foreign([(TestHistory.first, 1)], known: 1, epoch: 8, account: other)) == .invalid)

@@ -13,40 +13,82 @@ final class TestHistory {
     let history: History
     var now: Int64 = 1_795_240_000_000
 
-    init(epoch: UInt32 = 7, _ change: (inout HistoryLimits) -> Void = { _ in }) {
+    /// What is known of each log, as its watcher would say.
+    private(set) var facts: [PartitionName: LogFacts] = [:]
+
+    init(epoch: UInt32 = 7, topics: Int = 1, _ change: (inout HistoryLimits) -> Void = { _ in }) {
         var limits = HistoryLimits()
         change(&limits)
-        history = History(epoch: Epoch(number: epoch), limits: limits)
+        history = History(epoch: Epoch(number: epoch), topics: topics, limits: limits)
+    }
+
+    /// Opens a partition, or says what has changed.
+    func open(_ facts: LogFacts) { open(Self.first, facts) }
+
+    func open(_ partition: PartitionName, _ facts: LogFacts) {
+        self.facts[partition] = facts
+        history.apply(partition, facts)
+    }
+
+    func change(_ partition: PartitionName = first, _ body: (inout LogFacts) -> Void) {
+        var facts = facts[partition] ?? LogFacts()
+        body(&facts)
+        open(partition, facts)
     }
 
     /// Opens a partition that is read from its very beginning.
     func openWhole(_ partition: PartitionName = first, born: Int64? = nil) {
-        history.open(partition, start: 0, began: nil, born: born, known: now)
+        open(partition, LogFacts(born: born, known: born == nil ? nil : now))
     }
 
     static func event(_ id: String, entity: String = "incident") -> ThinEvent {
         ThinEvent(entity: entity, id: id, type: "created")
     }
 
-    /// Takes an event whose id is its offset.
+    /// Reads an event whose id is its offset.
     @discardableResult
     func take(
         _ offset: Int64, in partition: PartitionName = first, account: Account = account, at timestamp: Int64? = nil,
         entity: String = "incident"
     ) -> UInt64 {
-        history.append(
+        if facts[partition]?.known == nil {
+            let stamp = timestamp ?? now
+            change(partition) {
+                $0.known = now
+                if offset == 0, stamp >= 0, stamp <= now { $0.born = stamp }
+            }
+        }
+        return history.append(
             Self.event("\(offset)", entity: entity), account: account, partition: partition, offset: offset,
             timestamp: timestamp ?? now, now: now)
     }
 
     func fresh(_ account: Account = account) -> [UInt8] { history.freshCursor(account: account, now: now).bytes }
 
-    func resume(_ cursor: [UInt8], account: Account = account, ends: EndsSeen = .earlier) -> Resumption {
-        history.resume(cursor, account: account, now: now, ends: ends)
+    func resume(
+        _ cursor: [UInt8], account: Account = account, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+    ) -> Resumption {
+        history.resume(cursor, account: account, now: now, ends: ends, record: record)
     }
 
-    func refusal(_ cursor: [UInt8], account: Account = account, ends: EndsSeen = .earlier) -> ResyncReason? {
-        if case .refused(let reason) = resume(cursor, account: account, ends: ends) { reason } else { nil }
+    func refusal(
+        _ cursor: [UInt8], account: Account = account, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+    ) -> ResyncReason? {
+        if case .refused(let reason) = resume(cursor, account: account, ends: ends, record: record) {
+            reason
+        } else {
+            nil
+        }
+    }
+
+    func doubt(
+        _ cursor: [UInt8], account: Account = account, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+    ) -> Doubt? {
+        if case .undecided(let doubt) = resume(cursor, account: account, ends: ends, record: record) {
+            doubt
+        } else {
+            nil
+        }
     }
 
     /// Everything after a cursor, read in pages; nil when it is refused or lost.
@@ -75,4 +117,20 @@ final class TestHistory {
     ) -> [Int64]? {
         replay(cursor, account: account, limit: limit, entities: entities)?.map(\.offset)
     }
+}
+
+extension LogFacts {
+    /// Of a log that is read from its beginning, unless something else is said.
+    init(
+        start: Int64 = 0, unread: Unread? = nil, liveFrom: Int64? = nil, born: Int64? = nil, notBefore: Int64? = nil,
+        known: Int64? = nil, topicID: UInt32? = nil, end: Int64? = nil, endAsked: UInt64 = 0
+    ) {
+        self.init(
+            start: start, unread: unread, liveFrom: liveFrom ?? start, born: born, notBefore: notBefore, known: known,
+            topicID: topicID, next: start, end: end, endAsked: endAsked)
+    }
+}
+
+extension LogFacts.Unread {
+    init(arrivedBefore: Int64) { self.init(stampedBefore: nil, arrivedBefore: arrivedBefore) }
 }

@@ -7,8 +7,7 @@ private let account = Account("A1")
 private func makeHistory() -> History {
     let history = History(epoch: Epoch(number: 7), limits: HistoryLimits())
     let partition = PartitionName(topic: 0, number: 0)
-    history.open(partition, start: 0, began: nil, born: 1_000, known: 1_000)
-    history.setEnd(partition, 100, asked: 1)
+    history.apply(partition, LogFacts(start: 0, liveFrom: 0, born: 1_000, known: 1_000, next: 0, end: 100, endAsked: 1))
     for offset in 0..<10 {
         history.append(
             ThinEvent(entity: "e", id: "\(offset)", type: "t"), account: account, partition: partition,

@@ -270,6 +270,10 @@ extension HistorySimulation {
         clients[client].begin()
         nodes[node].history.retain(account)
         var answer = nodes[node].history.resume(clients[client].cursor, account: account, now: now)
+        if case .undecided(.record(let partition, let offset)) = answer {
+            answer = nodes[node].history.resume(
+                clients[client].cursor, account: account, now: now, record: topic.record(partition, offset, accounts))
+        }
         if case .undecided = answer {
             let mayLook = !numbers.isOne(in: 3) && !nodes[node].isOutOfRange(topic)
             if mayLook { nodes[node].look(topic, now: now) }
@@ -287,6 +291,9 @@ extension HistorySimulation {
         case .refused(let reason):
             outcomes.refused[reason, default: 0] += 1
             if reason == .invalid { problem = problem ?? "client \(client): its own cursor is invalid" }
+            resync(client, node)
+        case .undecided(.ends(let floors)) where floors.contains { $0.partition.number >= nodes[node].next.count }:
+            // A partition that was never opened.
             resync(client, node)
         case .undecided:
             problem = problem ?? "client \(client): undecided after a look"

@@ -3,19 +3,19 @@
 /// What a log with nothing but a limit on events keeps of one account: plain lists, to compare with.
 struct KeptEvents {
     private let maximum: Int
-    private var held: [[(offset: Int64, timestamp: Int64)]] = []
+    private var held: [[(offset: Int64, timestamp: Int64, arrival: Int64)]] = []
     private var letGo: [Int64] = []
     private var newestLetGo: [Int64] = []
 
     init(maximum: Int) { self.maximum = maximum }
 
-    mutating func take(_ partition: Int, offset: Int64, timestamp: Int64, now: Int64) {
+    mutating func take(_ partition: Int, offset: Int64, timestamp: Int64, arrival: Int64, now: Int64) {
         while held.count <= partition {
             held.append([])
             letGo.append(-1)
             newestLetGo.append(.min)
         }
-        held[partition].append((offset, timestamp))
+        held[partition].append((offset, timestamp, arrival))
         var count = 0
         for partition in held.indices { count += held[partition].count }
         guard count > maximum else { return }
@@ -25,7 +25,7 @@ struct KeptEvents {
         }
         let gone = held[oldest].removeFirst()
         letGo[oldest] = gone.offset
-        newestLetGo[oldest] = max(newestLetGo[oldest], min(gone.timestamp, now))
+        newestLetGo[oldest] = max(newestLetGo[oldest], min(gone.arrival, now))
     }
 
     /// Whether everything after a cursor is there.

@@ -7,6 +7,9 @@ struct SimulatedNode {
     private(set) var incarnation: Int
     /// The read positions of the partitions that it has opened.
     private(set) var next: [Int64] = []
+    private var facts: [LogFacts] = []
+    /// The highest time stamp of each partition.
+    private var newest: [Int64] = []
     private var lastKnown: Int64
     private let limits: HistoryLimits
     /// How far back it reads at its start.
@@ -39,6 +42,8 @@ struct SimulatedNode {
         incarnation = topic.incarnation
         lastKnown = now
         next = []
+        facts = []
+        newest = []
         kept = account.map { _ in KeptEvents(maximum: limits.maximumEventsPerAccount) }
         for partition in topic.logs.indices {
             open(partition, topic, start: topic.firstOffset(of: partition, notBefore: now - window), now: now)
@@ -51,18 +56,25 @@ struct SimulatedNode {
         history.beginWake()
     }
 
+    /// `notBefore` where another log had the name.
     private mutating func open(
         _ partition: Int, _ topic: SimulatedTopic, start: Int64, now: Int64, notBefore: Int64? = nil
     ) {
         let first = topic.starts[partition]
-        var born: Int64?
-        if first < topic.end(of: partition) { born = min(topic.logs[partition][Int(first)].timestamp, now) }
+        let end = topic.end(of: partition)
+        var fact = LogFacts(
+            start: start, liveFrom: end, notBefore: notBefore, known: end > 0 ? now : nil, end: end, endAsked: 1)
+        if first < end, first == 0 { fact.born = min(topic.logs[partition][0].timestamp, now) }
         // Deleted records came before the first that is left; what the window leaves out has older time stamps.
-        var began: Int64?
-        if start > first { began = now - window - 1 } else if start > 0 { began = born ?? now }
-        let name = Self.name(partition)
-        history.open(name, start: start, began: began, born: born, notBefore: notBefore, known: now)
-        history.setEnd(name, topic.end(of: partition), asked: 1)
+        if start > first {
+            fact.unread = .init(stampedBefore: now - window, arrivedBefore: now + 1)
+        } else if start > 0 {
+            let stamp = first < end ? topic.logs[partition][Int(first)].timestamp : nil
+            fact.unread = .init(stampedBefore: stamp.map { $0 + 1 }, arrivedBefore: now + 1)
+        }
+        facts.append(fact)
+        newest.append(0)
+        history.apply(Self.name(partition), fact)
         next.append(start)
     }
 
@@ -74,17 +86,24 @@ struct SimulatedNode {
         guard offset < topic.end(of: partition) else { return nil }
         let record = topic.logs[partition][Int(offset)]
         next[partition] = offset + 1
+        newest[partition] = max(newest[partition], min(record.timestamp, now))
+        if facts[partition].known == nil || offset == 0 {
+            facts[partition].known = now
+            if offset == 0, record.timestamp <= now { facts[partition].born = record.timestamp }
+            facts[partition].next = offset
+            history.apply(Self.name(partition), facts[partition])
+        }
         if let account = record.account {
             history.append(
                 ThinEvent(entity: "e", id: "\(record.event)", type: "t"), account: self.account[account],
                 partition: Self.name(partition), offset: offset, timestamp: record.timestamp, now: now)
             if keepsAll {
-                kept[account].take(partition, offset: offset, timestamp: record.timestamp, now: now)
+                let arrival = offset >= facts[partition].liveFrom ? now : newest[partition]
+                kept[account].take(
+                    partition, offset: offset, timestamp: record.timestamp, arrival: arrival, now: now)
             }
         } else {
-            let name = Self.name(partition)
-            history.readFirst(name, timestamp: record.timestamp, now: now)
-            history.setNext(name, offset + 1)
+            history.skip(Self.name(partition), offset: offset, timestamp: record.timestamp, now: now)
         }
         return (record, offset)
     }
@@ -104,15 +123,19 @@ struct SimulatedNode {
     mutating func look(_ topic: SimulatedTopic, now: Int64) {
         for partition in topic.logs.indices {
             if partition == next.count { open(partition, topic, start: topic.starts[partition], now: now) }
-            history.setEnd(Self.name(partition), topic.end(of: partition), asked: 1)
-            if !isIgnorant(topic) { history.setKnown(Self.name(partition), at: now) }
+            facts[partition].end = topic.end(of: partition)
+            if !isIgnorant(topic), topic.end(of: partition) > 0 { facts[partition].known = now }
+            facts[partition].next = next[partition]
+            history.apply(Self.name(partition), facts[partition])
         }
         if !isIgnorant(topic) { lastKnown = now }
     }
 
     /// Notices that the topic was made anew, and reads it from its beginning.
     mutating func notice(_ topic: SimulatedTopic, now: Int64) {
-        history.reset()
+        history.reset(topic: 0)
+        facts = []
+        newest = []
         incarnation = topic.incarnation
         next = []
         for partition in topic.logs.indices {

@@ -67,4 +67,12 @@ struct SimulatedTopic {
         while place < log.count && log[place].timestamp < time { place += 1 }
         return Int64(place)
     }
+
+    /// What a probe finds at an offset.
+    func record(_ partition: PartitionName, _ offset: Int64, _ accounts: [Account]) -> ProbedRecord {
+        let number = Int(partition.number)
+        guard number < logs.count, offset >= starts[number], offset < end(of: number) else { return .none }
+        let record = logs[number][Int(offset)]
+        return .record(timestamp: record.timestamp, account: record.account.map { accounts[$0] })
+    }
 }

@@ -1,0 +1,164 @@
+// Deciding on a cursor that comes back. The rules stand in the order in which their answers are given.
+extension History {
+    /// How far the clocks of two nodes may differ before a cursor seems to come from the future.
+    static let maximumClockDifferenceMilliseconds: Int64 = 60_000
+
+    /// Whether everything after a cursor can be given to the account, and from where.
+    package func resume(
+        _ text: [UInt8], account: Account, now: Int64, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+    ) -> Resumption {
+        guard let cursor = Cursor(text) else { return .refused(.invalid) }
+        return resume(cursor, account: account, now: now, ends: ends, record: record)
+    }
+
+    /// The same for a cursor that was read before. `record` is what stands at the offset that an earlier answer asked for.
+    ///
+    /// Costs what the cursor and the account have of partitions, as a rule nothing for others.
+    package func resume(
+        _ cursor: Cursor, account: Account, now: Int64, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+    ) -> Resumption {
+        let log = logs[account]
+        guard cursor.accountCheck == log?.check ?? Cursor.check(of: account) else { return .refused(.invalid) }
+        guard let epoch else { return .undecided(.epoch) }
+        guard cursor.epoch == epoch else { return .refused(.epoch) }
+        var doubt: Doubt?
+        let identity = partitions.identity()
+        if let mine = identity.topicIDs, let its = cursor.topicIDs {
+            guard mine == its, !wasCutBack(since: cursor, identity) else { return .refused(.epoch) }
+        } else {
+            guard !identity.inference.isOfAnotherTopic(cursor), !isOfAnotherLog(cursor) else {
+                return .refused(.epoch)
+            }
+            switch mark(of: cursor, log) {
+            case nil, .fits: break
+            case .isAnother: return .refused(.epoch)
+            case .isAbsent:
+                // Nobody is refused because the broker cannot be asked.
+                let found = record ?? { if case .unknown = ends { .unanswered } else { nil } }()
+                if let found, let fingerprint = cursor.fingerprint {
+                    if LogInference.isAnother(found, fingerprint, account) { return .refused(.epoch) }
+                } else {
+                    doubt = cursor.fingerprint.map { .record($0.partition, $0.offset) }
+                }
+            }
+        }
+        let state = ResumeState(cursor)
+        guard isComplete(after: state, log) else { return .refused(.expired) }
+        guard cursor.issue <= now + Self.maximumClockDifferenceMilliseconds else { return .refused(.ahead) }
+        if let doubt { return .undecided(doubt) }
+        return accept(state, log, ends, now: now)
+    }
+
+    /// Whether a log has lost its end since, which leaves it its id: whoever saw that knows when it was whole last.
+    private func wasCutBack(since cursor: Cursor, _ identity: LogIdentity) -> Bool {
+        guard let latest = identity.inference.latestNotBefore else { return false }
+        if cursor.issue < latest { return true }
+        return cursor.positions.contains { position in
+            guard position.offset > 0, let slot = partitions.slot(of: position.partition),
+                let notBefore = partitions.facts[slot].notBefore
+            else { return false }
+            return position.known ?? .min < notBefore
+        }
+    }
+
+    private func isOfAnotherLog(_ cursor: Cursor) -> Bool {
+        for position in cursor.positions {
+            guard let slot = partitions.slot(of: position.partition) else { continue }
+            if LogInference.isOfAnotherLog(position, partitions.facts[slot]) { return true }
+        }
+        return false
+    }
+
+    /// What the account's last event says of the log; nil where this node's memory does not reach back to it.
+    private func mark(of cursor: Cursor, _ log: AccountLog?) -> LogInference.Mark? {
+        guard let fingerprint = cursor.fingerprint, let slot = partitions.slot(of: fingerprint.partition) else {
+            return nil
+        }
+        let part = log.flatMap { log in log.index(ofSlot: slot).map { log.parts[$0] } }
+        guard fingerprint.offset >= completeFrom(slot, part), fingerprint.offset < partitions[slot].next else {
+            return nil
+        }
+        return LogInference.compare(fingerprint, part?.entry(at: fingerprint.offset))
+    }
+
+    /// Whether nothing after the positions was let go.
+    ///
+    /// Of a partition that is not named, nothing that may have come after the issue: what was let go there is compared by
+    /// its arrival, which may lag behind by the delay, as the issuing node may.
+    func isComplete(after state: ResumeState, _ log: AccountLog?) -> Bool {
+        for position in state.positions {
+            guard let slot = partitions.slot(of: position.partition) else { continue }
+            let part = log.flatMap { log in log.index(ofSlot: slot).map { log.parts[$0] } }
+            guard position.offset >= completeFrom(slot, part) else { return false }
+        }
+        let horizon = state.isPartial ? .min : state.issue - limits.maximumTimestampDelayMilliseconds
+        for part in log?.parts ?? [] where part.newestLetGo >= horizon && part.newestLetGo > .min {
+            guard state.offset(of: part.partition) != nil else { return false }
+        }
+        return areOthersComplete(state, log, horizon)
+    }
+
+    /// Partitions that are neither named nor hold anything of the account. All at once as long as none of them had anything
+    /// to let go; else one after the other.
+    private func areOthersComplete(_ state: ResumeState, _ log: AccountLog?, _ horizon: Int64) -> Bool {
+        let issue = state.isPartial ? .min : state.issue
+        let inherited = log?.inheritedNewestLetGo ?? .max
+        let mayHaveLetGo = inherited > .min && inherited >= horizon && partitions.newestLetGo >= horizon
+        guard partitions.latestFirstIssue > issue || mayHaveLetGo else { return true }
+        for slot in 0..<partitions.count {
+            let isUnread = partitions.firstIssues[slot] > issue
+            let newest = partitions[slot].newestLetGo
+            let isLetGo = mayHaveLetGo && newest >= horizon && newest > .min
+            guard isUnread || isLetGo else { continue }
+            if state.offset(of: partitions[slot].name) != nil { continue }
+            if isUnread || log?.index(ofSlot: slot) == nil { return false }
+        }
+        return true
+    }
+
+    private func completeFrom(_ slot: Int, _ part: PartitionLog?) -> Int64 {
+        let letGo = part?.base.offset ?? partitions[slot].letGo
+        return max(partitions.facts[slot].start, letGo == .max ? letGo : letGo + 1)
+    }
+
+    /// The last rule: no position lies beyond the broker's own end. One that lies beyond what is read here comes from
+    /// a node that is ahead of this one.
+    private func accept(_ state: ResumeState, _ log: AccountLog?, _ ends: EndsSeen, now: Int64) -> Resumption {
+        var floors: [PartitionFloor] = []
+        var beyond: [PartitionFloor] = []
+        for position in state.positions {
+            let slot = partitions.slot(of: position.partition)
+            if let slot, position.offset <= partitions[slot].next { continue }
+            let floor = PartitionFloor(partition: position.partition, offset: position.offset)
+            floors.append(floor)
+            if let slot, position.offset <= partitions.facts[slot].end ?? 0 { continue }
+            beyond.append(floor)
+            // Of a partition that is not open nothing is known: its leader may never have answered.
+            if let slot, case .since(let moment) = ends, partitions.facts[slot].end != nil,
+                partitions.facts[slot].endAsked >= moment
+            {
+                return .refused(.ahead)
+            }
+        }
+        if !beyond.isEmpty {
+            guard case .unknown = ends else { return .undecided(.ends(beyond)) }
+        }
+        let position = StreamPosition(sequence: 0, floors: floors, resume: reissued(state, log, now: now))
+        return .accepted(position, floors: floors)
+    }
+
+    /// The cursor as this node would have issued it now: it names the account's other partitions too, before the first
+    /// event that is held there, all of which will be given. What it does not name holds nothing of the account.
+    ///
+    /// With the old time of issue, what the replay says of a partition that was born since would speak of another log.
+    func reissued(_ state: ResumeState, _ log: AccountLog?, now: Int64) -> ResumeState {
+        var positions = state.positions
+        for part in log?.parts ?? [] where state.offset(of: part.partition) == nil {
+            var walk = PartitionLog.Walk(part)
+            let offset = walk.next()?.mark.offset ?? partitions[part.slot].next
+            positions.append(Cursor.Position(partition: part.partition, offset: offset, known: nil))
+        }
+        if positions.count > state.positions.count { positions.sort { $0.partition < $1.partition } }
+        return ResumeState(issue: max(now, state.issue), positions: positions, fingerprint: state.fingerprint)
+    }
+}

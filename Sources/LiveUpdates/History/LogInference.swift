@@ -1,0 +1,137 @@
+/// What tells the logs that a node reads from others that had, or will have, the same names.
+struct LogIdentity {
+    /// A hash over the ids of all topics; nil where one of them has none.
+    let topicIDs: UInt32?
+    let inference: LogInference
+
+    /// `facts` with the topic of each, of which there are `count` in all.
+    init(_ facts: some Sequence<(UInt16, LogFacts)>, topics count: Int) {
+        var ids: [UInt16: UInt32?] = [:]
+        for (topic, fact) in facts {
+            let isAnother = ids[topic].map { $0 != fact.topicID } ?? false
+            ids[topic] = .some(isAnother ? nil : fact.topicID)
+        }
+        topicIDs = Self.hash(ids, count: count)
+        inference = LogInference(facts)
+    }
+
+    private static func hash(_ ids: [UInt16: UInt32?], count: Int) -> UInt32? {
+        guard ids.count == count, !ids.isEmpty else { return nil }
+        var hash = StableHash()
+        for topic in ids.keys.sorted() {
+            guard let known = ids[topic], let id = known else { return nil }
+            hash.combine(UInt64(topic))
+            hash.combine(UInt64(id))
+        }
+        return hash.folded
+    }
+
+    /// Whether a change concerns it.
+    static func isSame(_ old: LogFacts, _ new: LogFacts) -> Bool {
+        old.topicID == new.topicID && old.born == new.born && old.notBefore == new.notBefore
+            && old.known == new.known && old.isNew == new.isNew
+    }
+}
+
+/// Asked only where topic ids are absent, in the cursor or here: what first records, moments of knowledge and
+/// fingerprints say of whether a log is the one that a cursor speaks of.
+///
+/// All of it rests on time stamps, so it may be wrong for a log whose first record has a wrong one.
+struct LogInference {
+    /// Since when at the latest every topic was the one that is read; nil where a topic has nothing yet by which it could
+    /// be told from another.
+    let topicsKnown: Int64?
+    /// The moment before which a topic was not there; of several topics the latest.
+    private let latestBirth: Int64?
+    /// The same of topics that were seen being recreated: no cursor from before speaks of them.
+    private let latestRecreation: Int64?
+    /// The last moment up to which a topic was known to be another one, or one that was cut back since.
+    let latestNotBefore: Int64?
+
+    private struct Topic {
+        var known: Int64?
+        var birth: Int64?
+        var isBirthKnown = true
+        var isEmpty = true
+        var notBefore: Int64?
+
+        mutating func add(_ fact: LogFacts) {
+            notBefore = [notBefore, fact.notBefore].lazy.compactMap(\.self).min()
+            guard !fact.isNew else { return }
+            // The least of all: a partition that was added may be of a topic that was recreated in between.
+            known = isEmpty ? fact.known : known.flatMap { mine in fact.known.map { min(mine, $0) } }
+            isEmpty = false
+            if let born = fact.born { birth = min(birth ?? born, born) } else { isBirthKnown = false }
+        }
+    }
+
+    init(_ facts: some Sequence<(UInt16, LogFacts)>) {
+        var topics: [UInt16: Topic] = [:]
+        for (topic, fact) in facts { topics[topic, default: Topic()].add(fact) }
+        let known = topics.values.map { $0.isEmpty ? nil : $0.known }
+        topicsKnown = known.contains(nil) ? nil : known.lazy.compactMap(\.self).min()
+        latestNotBefore = topics.values.lazy.compactMap(\.notBefore).max()
+        latestBirth = topics.values.lazy.compactMap { $0.isBirthKnown ? $0.birth : nil }.max()
+        latestRecreation =
+            topics.values.lazy.compactMap { topic in
+                topic.notBefore.map { max($0, topic.isBirthKnown ? topic.birth ?? $0 : $0) }
+            }.max()
+    }
+
+    /// Whether a topic, named or not, is another one than when the cursor was issued.
+    ///
+    /// Whoever saw a topic being recreated needs no other sign than the time of issue: the cursor may be from before the
+    /// old topic had a record. Others compare when its node last knew all topics with when each had its first record.
+    func isOfAnotherTopic(_ cursor: Cursor) -> Bool {
+        if let latestRecreation, latestRecreation > cursor.issue { return true }
+        guard let known = cursor.topicsKnown, let latestBirth else { return false }
+        return latestBirth > known
+    }
+
+    /// Whether a partition had another log when the cursor was issued: its node last knew it before this one was there.
+    /// A position at the beginning claims nothing about what stood there.
+    static func isOfAnotherLog(_ position: Cursor.Position, _ facts: LogFacts) -> Bool {
+        guard position.offset > 0, let earliest = facts.earliestKnowledge else { return false }
+        guard let known = position.known else { return true }
+        return known < earliest
+    }
+
+    /// What the account's last event says.
+    enum Mark {
+        case fits
+        case isAnother
+        /// Nothing of the account is held there, which alone proves nothing: the record has to be read once more.
+        case isAbsent
+    }
+
+    /// `entry` is what is held of the account at the fingerprint's offset, where all of the account is held.
+    static func compare(_ fingerprint: Cursor.Fingerprint, _ entry: PartitionLog.Entry?) -> Mark {
+        guard let entry else { return .isAbsent }
+        return fingerprint.fits(entry.timestamp) ? .fits : .isAnother
+    }
+
+    /// Whether the record that stands at the fingerprint's offset is another one than the account's last event.
+    static func isAnother(_ record: ProbedRecord, _ fingerprint: Cursor.Fingerprint, _ account: Account) -> Bool {
+        guard case .record(let timestamp, let its) = record else { return false }
+        guard fingerprint.fits(timestamp) else { return true }
+        return its.map { $0 != account } ?? false
+    }
+}
+
+extension LogFacts {
+    /// Whether nothing was ever seen in it: any empty log is like another.
+    fileprivate var isNew: Bool { known == nil && born == nil && end ?? 0 == 0 }
+
+    /// A node that knew the log only before this moment knew another one; nil while nothing is known.
+    fileprivate var earliestKnowledge: Int64? { [born, notBefore].lazy.compactMap(\.self).max() }
+}
+
+/// What stands at an offset that was read once more.
+package enum ProbedRecord: Equatable, Sendable {
+    /// No record: compacted, aborted or deleted.
+    case none
+    /// As Kafka has it; the account is nil where the mapping leaves the record out.
+    case record(timestamp: Int64, account: Account?)
+    /// The leader did not answer.
+    case unanswered
+}

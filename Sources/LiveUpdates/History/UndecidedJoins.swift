@@ -1,0 +1,202 @@
+/// Joins whose cursors cannot be decided on yet, and what each of them waits for.
+///
+/// Each is decided on again when that has moved, not with every wake: the log was read or asked for as far as the cursor
+/// reaches, its record was read once more, or the wait is over. No clock, no I/O; `now` is monotonic, in ms.
+package struct UndecidedJoins<Joiner> {
+    /// In all: what one wake looks at takes some 100 µs.
+    package static var maximumJoins: Int { 4_096 }
+    /// A client has one join; so many of one account may wait that nobody needs to be clever.
+    package static var maximumJoinsPerAccount: Int { 64 }
+    /// Records that may be asked for at a time.
+    package static var maximumProbes: Int { 64 }
+    /// How long a join waits for metadata refreshes, two of them and what they may take. Nobody is refused because the
+    /// broker cannot be asked.
+    package static var patienceMilliseconds: UInt64 { 6_000 }
+
+    /// A record that is to be read once more.
+    package struct Probe: Hashable, Sendable {
+        package let partition: PartitionName
+        package let offset: Int64
+
+        package init(partition: PartitionName, offset: Int64) {
+            self.partition = partition
+            self.offset = offset
+        }
+    }
+
+    private struct Join {
+        let joiner: Joiner
+        let account: Account
+        let cursor: Cursor
+        var doubt: Doubt
+        /// Ends count that were asked for at this moment or later.
+        var moment: UInt64
+        /// Whether one refresh has found it ahead: the next one has to do so too. A broker that was paused may take itself
+        /// for a leader when it wakes, and tell the end of that time.
+        var wasAhead = false
+        var record: ProbedRecord?
+
+        var deadline: UInt64 { moment + UndecidedJoins.patienceMilliseconds }
+    }
+
+    private var joins: [Join] = []
+    private var perAccount: [Account: Int] = [:]
+    /// By partition the least that a join waits for; looked at before the joins are.
+    private var awaited: [PartitionName: (offset: Int64, moment: UInt64)] = [:]
+    private var nextDeadline = UInt64.max
+    private var waitsForEpoch = false
+    /// False: not asked for yet.
+    private var probes: [Probe: Bool] = [:]
+    /// How often a cursor was compared with the history, for tests.
+    private(set) var decisions = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { joins.isEmpty }
+    package var count: Int { joins.count }
+    /// Whether somebody waits for the ends of logs.
+    package var waitsForEnds: Bool { !awaited.isEmpty }
+
+    /// Keeps a join. Returns what becomes of it at once where too many wait already: then nobody can be asked, and it
+    /// is served if nothing but that speaks against it.
+    package mutating func add(
+        _ joiner: Joiner, account: Account, cursor: Cursor, doubt: Doubt, history: History, now: UInt64,
+        wallClock: Int64
+    ) -> Resumption? {
+        let waiting = perAccount[account, default: 0]
+        guard joins.count < Self.maximumJoins, waiting < Self.maximumJoinsPerAccount else {
+            return history.resume(cursor, account: account, now: wallClock, ends: .unknown)
+        }
+        perAccount[account] = waiting + 1
+        joins.append(Join(joiner: joiner, account: account, cursor: cursor, doubt: doubt, moment: now))
+        expect(joins[joins.count - 1])
+        return nil
+    }
+
+    /// Whoever goes gets no answer.
+    package mutating func remove(where isGone: (Joiner) -> Bool) {
+        guard joins.contains(where: { isGone($0.joiner) }) else { return }
+        for join in joins where isGone(join.joiner) { leave(join) }
+        joins.removeAll { isGone($0.joiner) }
+        expectAll()
+    }
+
+    // MARK: - Records
+
+    /// Records to be read once more, each given once.
+    package mutating func takeProbes() -> [Probe] {
+        let new = probes.filter { !$0.value }.keys.prefix(Self.maximumProbes)
+        for probe in new { probes[probe] = true }
+        return Array(new)
+    }
+
+    /// What was found at an offset. Whoever waits for it is decided on with the next ``decide(_:now:wallClock:)``.
+    package mutating func probed(_ probe: Probe, found: ProbedRecord) {
+        guard probes.removeValue(forKey: probe) != nil else { return }
+        for index in joins.indices where joins[index].doubt == .record(probe.partition, probe.offset) {
+            joins[index].record = found
+        }
+        nextDeadline = 0
+    }
+
+    // MARK: - Deciding
+
+    /// After a wake, a refresh or a probe: everybody whose doubt is over. Costs what is awaited, while nothing has moved.
+    package mutating func decide(_ history: History, now: UInt64, wallClock: Int64) -> [(Joiner, Resumption)] {
+        guard !joins.isEmpty, hasMoved(history, now) else { return [] }
+        var decided: [(Joiner, Resumption)] = []
+        var waiting: [Join] = []
+        for join in joins {
+            guard isOver(join, history, now) else {
+                waiting.append(join)
+                continue
+            }
+            if let (resumption, rest) = decide(join, history, now: now, wallClock: wallClock) {
+                if let rest { waiting.append(rest) } else { decided.append((join.joiner, resumption)) }
+            }
+        }
+        joins = waiting
+        perAccount = [:]
+        for join in joins { perAccount[join.account, default: 0] += 1 }
+        expectAll()
+        return decided
+    }
+
+    private func hasMoved(_ history: History, _ now: UInt64) -> Bool {
+        if now >= nextDeadline || waitsForEpoch && history.epoch != nil { return true }
+        return awaited.contains { partition, least in
+            history.isDecided(PartitionFloor(partition: partition, offset: least.offset), since: least.moment)
+        }
+    }
+
+    private func isOver(_ join: Join, _ history: History, _ now: UInt64) -> Bool {
+        if now >= join.deadline { return true }
+        switch join.doubt {
+        case .epoch: return history.epoch != nil
+        case .record: return join.record != nil
+        case .ends(let floors): return floors.contains { history.isDecided($0, since: join.moment) }
+        }
+    }
+
+    /// The join that goes on waiting, or none where it is decided.
+    private mutating func decide(
+        _ join: Join, _ history: History, now: UInt64, wallClock: Int64
+    ) -> (Resumption, Join?)? {
+        decisions += 1
+        let ends: EndsSeen = now >= join.deadline ? .unknown : .since(join.moment)
+        let resumption = history.resume(
+            join.cursor, account: join.account, now: wallClock, ends: ends, record: join.record)
+        switch resumption {
+        case .refused(.ahead) where !join.wasAhead:
+            guard case .ends(let floors) = join.doubt else { return (resumption, nil) }
+            var rest = join
+            rest.wasAhead = true
+            rest.moment = floors.reduce(join.moment) { max($0, history.endAsked($1.partition)) } + 1
+            return (resumption, rest)
+        case .undecided(let doubt):
+            var rest = join
+            rest.doubt = doubt
+            // Only an epoch that is not known yet outlasts the wait: nothing can be said without it.
+            if now >= join.deadline { rest.moment = now }
+            return (resumption, rest)
+        case .accepted, .refused: return (resumption, nil)
+        }
+    }
+
+    // MARK: - What is awaited
+
+    private mutating func leave(_ join: Join) {
+        let rest = perAccount[join.account, default: 1] - 1
+        perAccount[join.account] = rest > 0 ? rest : nil
+    }
+
+    private mutating func expectAll() {
+        awaited.removeAll(keepingCapacity: true)
+        nextDeadline = .max
+        waitsForEpoch = false
+        let asked = probes
+        probes = [:]
+        for join in joins {
+            expect(join)
+            if case .record(let partition, let offset) = join.doubt {
+                let probe = Probe(partition: partition, offset: offset)
+                probes[probe] = asked[probe] ?? false
+            }
+        }
+    }
+
+    private mutating func expect(_ join: Join) {
+        nextDeadline = min(nextDeadline, join.deadline)
+        switch join.doubt {
+        case .epoch: waitsForEpoch = true
+        case .record(let partition, let offset):
+            let probe = Probe(partition: partition, offset: offset)
+            if join.record == nil, probes[probe] == nil { probes[probe] = false }
+        case .ends(let floors):
+            for floor in floors {
+                let least = awaited[floor.partition] ?? (.max, .max)
+                awaited[floor.partition] = (min(least.offset, floor.offset), min(least.moment, join.moment))
+            }
+        }
+    }
+}
