@@ -1,0 +1,222 @@
+import KafkaLogs
+import Testing
+
+@testable import LiveUpdates
+
+/// Which log a cursor speaks of: by the topics' ids where both sides have them, else by what else is known.
+struct LogIdentityTests {
+    private func node(_ id: UInt32?, topics: Int = 1, _ change: (inout LogFacts) -> Void = { _ in }) -> TestHistory {
+        let node = TestHistory(topics: topics)
+        var facts = LogFacts(born: 1_000, known: node.now, topicID: id, end: 100, endAsked: 1)
+        change(&facts)
+        node.open(facts)
+        return node
+    }
+
+    /// A cursor that names the first partition.
+    private func cursor(of node: TestHistory) -> [UInt8] {
+        node.take(7)
+        return node.fresh()
+    }
+
+    // MARK: - Ids
+
+    @Test func `the id alone decides where both have one`() {
+        let old = cursor(of: node(1))
+        // All else speaks for another log, and for the same.
+        let same = node(1) { ($0.born, $0.known) = (TestHistory().now + 1, TestHistory().now + 2) }
+        same.take(7, account: Account("A2"))
+        #expect(same.offsets(old) == [])
+        #expect(node(2).refusal(old) == .epoch)
+    }
+
+    @Test func `nodes with and without ids understand each other's cursors`() {
+        let (with, without) = (node(1), node(nil))
+        let fromWith = cursor(of: with)
+        let fromWithout = cursor(of: without)
+        #expect(without.offsets(fromWith) == [])
+        #expect(with.offsets(fromWithout) == [])
+        // Where one of them has none, the rest is asked.
+        let late = node(nil) { $0.born = with.now + 5 }
+        #expect(late.refusal(fromWith) == .epoch)
+    }
+
+    @Test func `a cursor of one partition with an id has at most 64 characters`() {
+        let node = node(.max) { ($0.start, $0.end) = (1 << 40, 1 << 41) }
+        node.take(1 << 40)
+        node.take(1 << 40 + 100)
+        #expect(node.fresh().count <= 64)
+        #expect(Cursor(node.fresh())?.topicIDs != nil)
+    }
+
+    @Test func `ids count when those of all topics are known`() {
+        let second = PartitionName(topic: 1, number: 0)
+        let node = node(1, topics: 2)
+        #expect(Cursor(node.fresh())?.topicIDs == nil)
+        node.open(second, LogFacts(topicID: nil))
+        #expect(Cursor(node.fresh())?.topicIDs == nil)
+        node.open(second, LogFacts(topicID: 2))
+        let cursor = node.fresh()
+        #expect(Cursor(cursor)?.topicIDs != nil)
+        // One that the cursor does not name is recreated.
+        node.history.reset(topic: 1)
+        node.open(second, LogFacts(topicID: 3))
+        #expect(node.refusal(cursor) == .epoch)
+    }
+
+    @Test func `a log that was cut back keeps its id, and whoever noticed refuses what is older`() {
+        let node = node(1) { $0.notBefore = $0.known.map { $0 + 10 } }
+        let other = self.node(1)
+        let old = cursor(of: other)
+        #expect(node.refusal(old) == .epoch)
+        other.now += 20
+        other.change { $0.known = other.now }
+        #expect(node.refusal(other.fresh()) == nil)
+    }
+
+    // MARK: - Compaction
+
+    @Test(arguments: [
+        // What stands at the offset of the account's last event, and whether the cursor is served.
+        (ProbedRecord.none, true), (.unanswered, true),
+        (.record(timestamp: 5, account: nil), true), (.record(timestamp: 5, account: TestHistory.account), true),
+        (.record(timestamp: 6, account: TestHistory.account), false), (.record(timestamp: 6, account: nil), false),
+        (.record(timestamp: 5, account: Account("A2")), false),
+    ]) func `absence proves nothing, another record does`(record: ProbedRecord, isServed: Bool) {
+        let issuer = node(nil)
+        issuer.take(7, at: 5)
+        let cursor = issuer.fresh()
+        let node = node(nil)
+        node.take(9, account: Account("A2"))
+        #expect(node.doubt(cursor) == .record(TestHistory.first, 7))
+        #expect(node.refusal(cursor, record: record) == (isServed ? nil : .epoch))
+        if isServed { #expect(node.doubt(cursor, record: record) == nil) }
+        // Nobody is refused because the broker cannot be asked.
+        #expect(node.refusal(cursor, ends: .unknown) == nil)
+        #expect(node.doubt(cursor, ends: .unknown) == nil)
+    }
+
+    @Test func `where the log does not reach back to the last event nothing has to be read`() {
+        let issuer = node(nil)
+        let cursor = cursor(of: issuer)
+        issuer.take(20, account: Account("A2"))
+        let moved = issuer.fresh()
+        let node = node(nil) {
+            ($0.start, $0.unread, $0.born) = (8, .init(stampedBefore: 1, arrivedBefore: 1), nil)
+        }
+        #expect(node.doubt(cursor) == nil)
+        node.take(20, account: Account("A2"))
+        #expect(node.offsets(moved) == [])
+    }
+
+    // MARK: - Beginnings
+
+    @Test func `a position at the beginning of a log claims nothing`() {
+        let node = node(nil) { ($0.born, $0.known) = (TestHistory().now + 100, TestHistory().now + 200) }
+        node.now += 300
+        let cursor = Cursor(
+            epoch: Epoch(number: 7), accountCheck: Cursor.check(of: TestHistory.account), issue: node.now,
+            positions: [.init(partition: TestHistory.first, offset: 0, known: node.now - 10_000)], fingerprint: nil)
+        #expect(node.refusal(cursor.text.bytes) == nil)
+        var later = cursor
+        later.positions[0].offset = 1
+        #expect(node.refusal(later.text.bytes) == .epoch)
+    }
+
+    @Test func `a partition that is added under load tells nobody epoch`() {
+        // One node finds it empty, the other with its first record.
+        let (early, late) = (node(nil), node(nil))
+        early.open(TestHistory.second, LogFacts(endAsked: 1))
+        early.now += 100
+        early.take(0, in: TestHistory.second, at: early.now - 40)
+        late.open(
+            TestHistory.second,
+            LogFacts(born: early.now - 40, known: early.now + 50, end: 1, endAsked: 1))
+        late.now = early.now + 100
+        late.take(0, in: TestHistory.second, at: early.now - 40)
+        #expect(late.offsets(early.fresh()) == [])
+        #expect(early.offsets(late.fresh()) == [])
+    }
+
+    @Test func `a partition that is added to a topic that was recreated long ago refuses nobody`() {
+        let node = node(nil) { ($0.notBefore, $0.born) = (500, 1_000) }
+        let cursor = cursor(of: node)
+        node.now += TestHistory.hour
+        node.open(TestHistory.second, LogFacts(notBefore: 500))
+        #expect(node.offsets(cursor) == [])
+        node.take(0, in: TestHistory.second, account: Account("A2"))
+        #expect(node.offsets(cursor) == [])
+    }
+
+    // MARK: - What is not read
+
+    @Test(arguments: [
+        // A log that starts above 0; issue of a cursor that does not name it, from now; served.
+        (stamp: Int64?.none, issue: Int64(0), isServed: true), (nil, -1, false),
+        (-2 * TestHistory.hour, -TestHistory.hour, true), (-2 * TestHistory.hour, -TestHistory.hour - 1, false),
+        (0, 0, true),
+    ]) func `a log that starts above 0 refuses only who may have missed what is gone`(
+        stamp: Int64?, issue: Int64, isServed: Bool
+    ) {
+        let node = TestHistory()
+        let unread = LogFacts.Unread(stampedBefore: stamp.map { node.now + $0 }, arrivedBefore: node.now)
+        node.open(LogFacts(start: 50, unread: unread, known: node.now, end: 50, endAsked: 1))
+        node.now += issue
+        let cursor = node.fresh()
+        node.now -= issue
+        #expect(node.refusal(cursor) == (isServed ? nil : .expired))
+    }
+
+    @Test func `what is learned later of records that are not read counts at once`() {
+        let node = TestHistory()
+        node.open(LogFacts(start: 50, unread: .init(arrivedBefore: node.now + 1), known: node.now, end: 60))
+        let cursor = node.fresh()
+        #expect(node.refusal(cursor) == .expired)
+        node.change { $0.unread = .init(stampedBefore: node.now - TestHistory.hour, arrivedBefore: node.now + 1) }
+        #expect(node.refusal(cursor) == nil)
+    }
+
+    @Test func `after another topic was recreated a topic's logs are as complete as before`() {
+        let other = PartitionName(topic: 1, number: 0)
+        let node = node(nil, topics: 2)
+        node.open(other, LogFacts(born: 1_000, known: node.now, end: 10))
+        node.take(0)
+        node.take(3, in: other)
+        node.history.reset(topic: 1)
+        node.open(other, LogFacts(born: node.now, notBefore: node.now - 10, known: node.now))
+        let cursor = node.fresh()
+        node.take(5)
+        #expect(node.offsets(cursor) == [5])
+        #expect(node.history.size.events == 2)
+    }
+
+    // MARK: - Nothing is known
+
+    @Test func `before the cluster is known a cursor is undecided, and there is none to give`() {
+        let history = History(limits: HistoryLimits())
+        let cursor = cursor(of: node(nil))
+        guard case .undecided(.epoch) = history.resume(cursor, account: TestHistory.account, now: 0) else {
+            Issue.record("decided by nothing")
+            return
+        }
+        #expect(history.freshCursor(account: TestHistory.account, now: 0) == .none)
+        history.begin(Epoch(number: 8))
+        guard case .refused(.epoch) = history.resume(cursor, account: TestHistory.account, now: 0) else {
+            Issue.record("a cursor of another cluster")
+            return
+        }
+    }
+
+    @Test func `a record of a partition of which nothing is known is read, and nothing before it counts as read`() {
+        let node = TestHistory()
+        let early = node.fresh()
+        node.now += 1
+        #expect(
+            node.history.append(
+                TestHistory.event("5"), account: TestHistory.account, partition: TestHistory.first, offset: 5,
+                timestamp: 1, now: node.now) == 1)
+        #expect(node.refusal(early) == .expired)
+        node.open(LogFacts(known: node.now, end: 6))
+        #expect(node.offsets(early) == [5])
+    }
+}
