@@ -88,7 +88,7 @@ let package = Package(
         core("Reactor", "CLinux"),
         core("TLS", "COpenSSL"),
         core("Transport", "Reactor", "TLS"),
-        core("Kafka", "CRdKafka"),
+        core("Kafka", "CRdKafka", "KafkaLogs"),
         core("Logging", "CLinux"),
         core("Options", "CLinux"),
 
@@ -99,8 +99,8 @@ let package = Package(
 
         // Where the worlds meet.
         core(
-            "Gateway", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "Options",
-            "Tokens", "GatewaySettings", "CLinux"),
+            "Gateway", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs",
+            "Logging", "Options", "Tokens", "GatewaySettings", "CLinux"),
         core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
 
         program(
@@ -137,7 +137,7 @@ let package = Package(
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("ReactorTests", "Reactor", "CLinux", "TestHarness"),
         tests("TLSTests", "TLS", "Transport", "Reactor", "TestHarness"),
-        tests("KafkaTests", "Kafka"),
+        tests("KafkaTests", "Kafka", "KafkaLogs"),
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
         .target(

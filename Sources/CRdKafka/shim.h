@@ -1,10 +1,12 @@
 #pragma once
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 // rd_kafka_producev is variadic, which Swift cannot call. Headers may be NULL; on success librdkafka owns them.
@@ -66,4 +68,78 @@ static inline int crdkafka_destroy_within(rd_kafka_t *client, int milliseconds) 
     destroyed = sem_timedwait(&farewell->destroyed, &end) == 0;
     crdkafka_farewell_release(farewell);
     return destroyed;
+}
+
+// Topic ids (KIP-516) are told by rd_kafka_DescribeTopics from librdkafka 2.3.0 on. It is looked up when the program runs:
+// the headers that it is built with need not know it.
+static inline void *crdkafka_symbol(const char *name) { return dlsym((void *)0, name); }
+
+static inline int crdkafka_can_describe_topics(void) {
+    return rd_kafka_version() >= 0x020300ff && crdkafka_symbol("rd_kafka_DescribeTopics") != NULL
+           && crdkafka_symbol("rd_kafka_TopicCollection_of_topic_names") != NULL
+           && crdkafka_symbol("rd_kafka_TopicDescription_topic_id") != NULL;
+}
+
+// Asks one broker; the answer comes to the queue. Returns 0 if nothing was asked.
+static inline int
+crdkafka_describe_topics(rd_kafka_t *client, rd_kafka_queue_t *queue, int32_t broker, const char **names, size_t count,
+                         int timeout_ms) {
+    char text[128];
+    void *(*of_names)(const char **, size_t) =
+        (void *(*)(const char **, size_t))crdkafka_symbol("rd_kafka_TopicCollection_of_topic_names");
+    void (*destroy)(void *) = (void (*)(void *))crdkafka_symbol("rd_kafka_TopicCollection_destroy");
+    void (*describe)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *) =
+        (void (*)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *))crdkafka_symbol(
+            "rd_kafka_DescribeTopics");
+    rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_ANY);
+    void *topics = of_names(names, count);
+    int is_asked = rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text)) == 0
+                   && rd_kafka_AdminOptions_set_broker(options, broker, text, sizeof(text)) == 0;
+    rd_kafka_AdminOptions_set_opaque(options, (void *)(intptr_t)broker);
+    if (is_asked)
+        describe(client, topics, options, queue);
+    destroy(topics);
+    rd_kafka_AdminOptions_destroy(options);
+    return is_asked;
+}
+
+// The broker that an event of the queue is of; -1 if it is none of those.
+static inline int32_t crdkafka_described_broker(rd_kafka_event_t *event) {
+    const int described = 0x100000; // RD_KAFKA_EVENT_DESCRIBETOPICS_RESULT
+    return rd_kafka_event_type(event) == described ? (int32_t)(intptr_t)rd_kafka_event_opaque(event) : -1;
+}
+
+// The id of a topic in the event, or why there is none. The halves are 0 where the broker has none.
+static inline rd_kafka_resp_err_t
+crdkafka_described_topic(rd_kafka_event_t *event, const char *name, int64_t *high, int64_t *low) {
+    const void *(*result_of)(rd_kafka_event_t *) =
+        (const void *(*)(rd_kafka_event_t *))crdkafka_symbol("rd_kafka_event_DescribeTopics_result");
+    const void **(*topics_of)(const void *, size_t *) =
+        (const void **(*)(const void *, size_t *))crdkafka_symbol("rd_kafka_DescribeTopics_result_topics");
+    const char *(*name_of)(const void *) =
+        (const char *(*)(const void *))crdkafka_symbol("rd_kafka_TopicDescription_name");
+    const rd_kafka_error_t *(*error_of)(const void *) =
+        (const rd_kafka_error_t *(*)(const void *))crdkafka_symbol("rd_kafka_TopicDescription_error");
+    const void *(*id_of)(const void *) =
+        (const void *(*)(const void *))crdkafka_symbol("rd_kafka_TopicDescription_topic_id");
+    int64_t (*high_of)(const void *) =
+        (int64_t (*)(const void *))crdkafka_symbol("rd_kafka_Uuid_most_significant_bits");
+    int64_t (*low_of)(const void *) =
+        (int64_t (*)(const void *))crdkafka_symbol("rd_kafka_Uuid_least_significant_bits");
+    size_t count = 0;
+    const void **topics;
+    if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR)
+        return rd_kafka_event_error(event);
+    topics = topics_of(result_of(event), &count);
+    for (size_t index = 0; index < count; index++) {
+        if (strcmp(name_of(topics[index]), name) != 0)
+            continue;
+        const rd_kafka_error_t *error = error_of(topics[index]);
+        rd_kafka_resp_err_t code = error ? rd_kafka_error_code(error) : RD_KAFKA_RESP_ERR_NO_ERROR;
+        const void *id = code == RD_KAFKA_RESP_ERR_NO_ERROR ? id_of(topics[index]) : NULL;
+        *high = id ? high_of(id) : 0;
+        *low = id ? low_of(id) : 0;
+        return code;
+    }
+    return RD_KAFKA_RESP_ERR__NOENT;
 }

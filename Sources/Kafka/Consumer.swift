@@ -1,53 +1,46 @@
 import CRdKafka
 import Glibc
+import KafkaLogs
 
-/// Reads every partition of the topics and remembers where it is.
+/// Reads every partition of the topics, without a group and without waiting for a broker.
 ///
-/// Confined to one queue, and never waits for a broker: what blocks is done by its `scout`. Starts without partitions;
-/// each map that the scout makes is adopted, which assigns what is new. The caller then drains whenever the descriptor
-/// of `enableWake` becomes readable, and takes the notices after each drain and each map.
+/// Confined to one queue. It only moves: what is known of the logs, and what is to be read, its `LogTracker` decides. The
+/// caller drains whenever the descriptor of `enableWake` becomes readable, and carries the refreshes: `beginRefresh`, have
+/// `probes` answer on another thread, `receive`, until that is nil. After each drain and each answer it takes changes and
+/// notices.
 ///
 /// Memory is bounded by librdkafka: `queued.max.messages.kbytes` (64 MiB) for all partitions together, and what one
 /// fetch of each broker brings beyond that (`fetch.max.bytes`, 50 MiB).
 @safe
 package final class Consumer {
-    /// Records taken by one drain at most: enough to pay for the wake, little enough that others get their turn.
+    /// Records in one drain at most: enough to pay for the wake, little enough that others get their turn.
     package static let maximumBatch = 1_024
     /// How long "all brokers down" must last before it is believed: one cut connection says it too.
     static let outageDebounce = Duration.seconds(3)
     /// How often an outage that lasts is told.
     static let outageReminder = Duration.seconds(10)
-    /// A partition is assigned anew at most once in this time, however often its position is refused.
-    static let resetPause = Duration.seconds(1)
-    /// Looks between two reminders of a situation that lasts: 30 s at one look in 2 s.
-    static let looksBetweenReminders = 15
 
     let handle: ConsumerHandle
-    var topics: [TopicReading]
+    /// What is known of the logs.
+    package var tracker: LogTracker
     private var indexes: [OpaquePointer: Int]
     private var lastIndex = 0
     private let batch: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
-    var reach = BrokerReach()
-    var sourceWatch = SourceWatch(now: WallClock.now)
-    var events: [SourceEvent] = []
-    /// The cluster's own name for itself; nil until a broker has answered.
-    package internal(set) var clusterID: String?
-    /// Counts up when anything of `partitionFacts` but `next` has changed.
-    package internal(set) var factsVersion = 0
-    /// Maps that were adopted.
-    var looks = 0
+    private var reach = BrokerReach()
 
-    /// Looks at the cluster for this consumer, on another thread.
-    package let scout: Scout
+    /// Asks brokers for this consumer, on another thread.
+    package let probes: ProbeClient
 
     package init(_ settings: ConsumerSettings) throws(KafkaError) {
         handle = try ConsumerHandle(settings)
-        scout = try Scout(handle)
+        probes = try ProbeClient(handle)
+        tracker = LogTracker(
+            topics: handle.topics.map(\.name), windowMilliseconds: settings.retention?.milliseconds,
+            canAskIDs: KafkaLibrary.canAskTopicIDs)
         unsafe indexes = [:]
-        topics = handle.topics.map { unsafe TopicReading(name: $0.name, pointer: $0.pointer) }
         unsafe batch = .allocate(capacity: Self.maximumBatch)
         unsafe batch.initialize(repeating: nil)
-        for (index, topic) in topics.enumerated() { unsafe indexes[topic.pointer] = index }
+        for (index, topic) in handle.topics.enumerated() { unsafe indexes[topic.pointer] = index }
     }
 
     deinit {
@@ -56,6 +49,11 @@ package final class Consumer {
 
     /// Set when librdkafka has given up for good. The process is to end with status 70.
     package var fatalError: String? { handle.client.fatalError }
+
+    /// Makes librdkafka give up as it would by itself, so that what follows can be tried.
+    package func injectFatalError(_ reason: String) {
+        unsafe rd_kafka_test_fatal_error(handle.pointer, RD_KAFKA_RESP_ERR__FATAL, reason)
+    }
 
     /// Makes librdkafka write to `descriptor` when something waits and nothing did before; writes once at the start.
     ///
@@ -72,7 +70,10 @@ package final class Consumer {
         unsafe rd_kafka_queue_io_event_enable(handle.queue, -1, nil, 0)
     }
 
-    /// Takes what waits, without waiting, and hands each record to `body` in the order of its partition.
+    // MARK: - Records
+
+    /// Takes what waits, without waiting, and hands each record to `body` in the order of its partition. `body` takes
+    /// `takeChanges` first if there are any: they come before the record.
     ///
     /// Returns how much was taken, records and ends of partitions alike: if that is `maximum`, more may wait, and no
     /// wake will tell.
@@ -81,27 +82,42 @@ package final class Consumer {
             handle.queue, 0, batch.baseAddress, min(maximum, Self.maximumBatch))
         guard count > 0 else { return 0 }
         reach.heard = true
-        let now = ContinuousClock.now
-        for position in 0..<count {
-            guard let message = unsafe batch[position] else { continue }
-            if unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR {
-                guard let index = unsafe index(of: message.pointee.rkt) else {
-                    unsafe rd_kafka_message_destroy(message)
-                    continue
-                }
-                unsafe take(message, topic: index, isLast: isLastOfRun(position, count), at: now)
-                body(unsafe Record(message, topic: topics[index].name))
-            } else {
-                unsafe note(message, at: now)
+        let now = Moment.now
+        for index in 0..<count {
+            guard let message = unsafe batch[index] else { continue }
+            guard unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                unsafe note(message, now)
                 unsafe rd_kafka_message_destroy(message)
+                continue
             }
+            guard let topic = unsafe topic(of: message.pointee.rkt),
+                unsafe read(message, topic, isLast: isLastOfRun(index, count), now)
+            else {
+                unsafe rd_kafka_message_destroy(message)
+                continue
+            }
+            body(unsafe Record(message, topic: handle.topics[topic].name, index: UInt16(topic)))
         }
+        tracker.endBatch()
+        assign()
         return count
     }
 
-    /// Whether the next message of the batch is of another partition or another node, or no record, or there is none.
-    private func isLastOfRun(_ position: Int, _ count: Int) -> Bool {
-        guard position + 1 < count, let message = unsafe batch[position], let next = unsafe batch[position + 1] else {
+    /// Whether the record is to be handed over.
+    private func read(
+        _ message: UnsafeMutablePointer<rd_kafka_message_t>, _ topic: Int, isLast: Bool, _ now: Moment
+    ) -> Bool {
+        let number = unsafe message.pointee.partition
+        let reception = unsafe tracker.read(
+            topic, number, offset: message.pointee.offset, timestamp: rd_kafka_message_timestamp(message, nil),
+            broker: rd_kafka_message_broker_id(message), isLast: isLast, now)
+        if reception == .handOverMarked { tracker.mark(topic, number, unsafe RecordMark(message)) }
+        return reception != .drop
+    }
+
+    /// Whether the next message of the batch is of another partition or another broker, or no record, or there is none.
+    private func isLastOfRun(_ index: Int, _ count: Int) -> Bool {
+        guard index + 1 < count, let message = unsafe batch[index], let next = unsafe batch[index + 1] else {
             return true
         }
         return unsafe next.pointee.partition != message.pointee.partition || next.pointee.rkt != message.pointee.rkt
@@ -110,44 +126,138 @@ package final class Consumer {
     }
 
     /// Which of our topics it is; consecutive records are mostly of one.
-    private func index(of topic: OpaquePointer?) -> Int? {
-        guard let topic = unsafe topic else { return nil }
-        if topics.indices.contains(lastIndex), unsafe topics[lastIndex].pointer == topic { return lastIndex }
-        guard let index = unsafe indexes[topic] else { return nil }
+    private func topic(of pointer: OpaquePointer?) -> Int? {
+        guard let pointer = unsafe pointer else { return nil }
+        if unsafe handle.topics[lastIndex].pointer == pointer { return lastIndex }
+        guard let index = unsafe indexes[pointer] else { return nil }
         lastIndex = index
         return index
     }
 
-    /// Takes in a message that is no record.
-    private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>, at now: ContinuousClock.Instant) {
-        guard let index = unsafe index(of: message.pointee.rkt) else {
+    /// A message that is no record.
+    private func note(_ message: UnsafeMutablePointer<rd_kafka_message_t>, _ now: Moment) {
+        guard let topic = unsafe topic(of: message.pointee.rkt) else {
             // Without a topic it is about the client, or about the group, which we never join: no cause of anything.
-            if unsafe message.pointee.err == RD_KAFKA_RESP_ERR__FATAL { tell(.fatal, [(.reason, fatalError ?? "")]) }
+            if unsafe message.pointee.err == RD_KAFKA_RESP_ERR__FATAL {
+                handle.client.notices.post(KafkaNotice(.fatal, [(.reason, fatalError ?? "")]))
+            }
             return
         }
         let (code, number) = unsafe (message.pointee.err, message.pointee.partition)
         switch code {
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
-            unsafe topics[index].advance(number, to: message.pointee.offset, at: now)
-            learnFirst(nil, topic: index, partition: number)
+            tracker.reachEnd(topic, number, offset: unsafe message.pointee.offset, now)
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
-            refused(position: unsafe message.pointee.offset, topic: index, partition: number)
+            tracker.refuse(topic, number, offset: unsafe message.pointee.offset)
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
-            topics[index].isUnreadable = true
-            tell(.topicUnreadable, [(.topic, topics[index].name)])
+            tracker.forbidReading(topic)
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
             RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION:
-            break  // The scout sees it too, and knows more.
+            break  // The next refresh finds out, and knows more.
         default:
             let text = unsafe rd_kafka_message_errstr(message).map { unsafe String(cString: $0) } ?? ""
-            tell(
-                .partitionTrouble,
-                [(.topic, topics[index].name), (.partition, String(number)), (.reason, "\(text) (\(code.symbol))")])
+            let reason = "\(text) (\(code.symbol))"
+            if code.skipsRecords {
+                tracker.fail(topic, number, reason: reason, now)
+            } else {
+                tracker.trouble(topic, number, reason: reason)
+            }
         }
     }
 
-    func tell(_ cause: KafkaCause, _ facts: [(name: KafkaNotice.Fact, value: String)]) {
-        handle.client.notices.post(KafkaNotice(cause, facts))
+    // MARK: - The refresh
+
+    package func beginRefresh() -> Probe { tracker.beginRefresh(.now) }
+
+    /// Takes the answer to a probe; returns the next one, or nil when the refresh is over.
+    package func receive(_ answer: ProbeAnswer) -> Probe? {
+        switch answer {
+        case .noMetadata: handle.client.notices.postAllBrokersDown()
+        case .metadata: reach.heard = true
+        case .offsets(let answers) where answers.contains(where: { $0.offset != nil }): reach.heard = true
+        case .offsets, .records, .topicIDs: break
+        }
+        defer { assign() }
+        return tracker.receive(answer, .now)
+    }
+
+    // MARK: - What has come of it
+
+    /// What has gathered for the operator since the last call. Take it after each drain and each answer.
+    package func takeNotices() -> [KafkaNotice] {
+        for notice in tracker.takeNotices() { handle.client.notices.post(KafkaNotice(notice)) }
+        let (notices, allBrokersDown) = handle.client.notices.take()
+        return reach.sort(notices, allBrokersDown: allBrokersDown, at: .now)
+    }
+
+    /// Whether answers flow. Cheap; ask every half a second or so. `isReading`: false while records wait because of us.
+    package func sourceState(isReading: Bool = true) -> KafkaLogs.SourceState {
+        tracker.sourceState(.now, isReading: isReading)
+    }
+
+    /// Sorted by their bytes, each once: a topic's index in them is its number in names of partitions.
+    package var topics: [String] { handle.topics.map(\.name) }
+
+    /// Since when no broker can be reached, or nil.
+    package var unreachableSince: ContinuousClock.Instant? { reach.downSince }
+
+    // MARK: - Assignment
+
+    /// Tells librdkafka what to read. Its own thread does the work; other partitions go on undisturbed.
+    private func assign() {
+        let assignments = tracker.takeAssignments()
+        guard !assignments.isEmpty else { return }
+        var (stopped, begun): ([(PartitionName, Int64)], [(PartitionName, Int64)]) = ([], [])
+        for assignment in assignments {
+            switch assignment {
+            case .stop(let name): stopped.append((name, Int64(RD_KAFKA_OFFSET_INVALID)))
+            case .read(let name, let offset): begun.append((name, offset))
+            }
+        }
+        // What was fetched for an assignment that has ended never comes any more, once this has returned.
+        if !stopped.isEmpty {
+            let failure = unsafe withList(stopped) { unsafe rd_kafka_incremental_unassign(handle.pointer, $0) }
+            unsafe report(failure, "unassign")
+        }
+        guard !begun.isEmpty else { return }
+        let failure = unsafe withList(begun) { unsafe rd_kafka_incremental_assign(handle.pointer, $0) }
+        unsafe report(failure, "assign")
+    }
+
+    private func withList(
+        _ partitions: [(PartitionName, Int64)],
+        _ body: (UnsafeMutablePointer<rd_kafka_topic_partition_list_t>?) -> OpaquePointer?
+    ) -> OpaquePointer? {
+        let list = unsafe rd_kafka_topic_partition_list_new(Int32(partitions.count))
+        defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
+        for (name, offset) in partitions {
+            let topic = handle.topics[Int(name.topic)].name
+            let entry = unsafe rd_kafka_topic_partition_list_add(list, topic, name.number)
+            unsafe entry?.pointee.offset = offset
+        }
+        return unsafe body(list)
+    }
+
+    private func report(_ failure: OpaquePointer?, _ what: String) {
+        guard let failure = unsafe failure else { return }
+        let reason = "\(what): \(unsafe String(cString: rd_kafka_error_string(failure)))"
+        handle.client.notices.post(KafkaNotice(.trouble, [(.reason, reason)]))
+        unsafe rd_kafka_error_destroy(failure)
+    }
+}
+
+extension rd_kafka_resp_err_t {
+    /// Whether librdkafka could not make records of what the broker sent, and goes on behind it if it can. All else that a
+    /// partition is told comes of the broker, and librdkafka asks again for the same records.
+    fileprivate var skipsRecords: Bool {
+        switch self {
+        case RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE,
+            RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, RD_KAFKA_RESP_ERR__RESOLVE, RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED,
+            RD_KAFKA_RESP_ERR__FATAL, RD_KAFKA_RESP_ERR__DESTROY:
+            false
+        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: true
+        default: rawValue < 0
+        }
     }
 }
 

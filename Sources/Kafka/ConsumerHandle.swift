@@ -1,6 +1,6 @@
 import CRdKafka
 
-/// The client, its queue and a handle for each topic, shared by the consumer and its scout.
+/// The client, its queue and a handle for each topic, shared by the consumer and its probes.
 ///
 /// SAFETY: immutable after init, and everything behind the pointers belongs to librdkafka, which is thread-safe.
 @safe
@@ -13,6 +13,7 @@ final class ConsumerHandle: @unchecked Sendable {
 
     let client: ClientHandle
     let queue: OpaquePointer
+    /// Sorted by the bytes of their names, each once.
     let topics: [Topic]
     let settings: ConsumerSettings
     var pointer: OpaquePointer { unsafe client.pointer }
@@ -25,9 +26,11 @@ final class ConsumerHandle: @unchecked Sendable {
             throw .client(reason: "the consumer has no queue")
         }
         var topics: [Topic] = []
-        // A topic named twice is read once. Names are compared bytewise.
-        var seen: Set<[UInt8]> = []
-        for name in settings.topics where seen.insert(Array(name.utf8)).inserted {
+        // A topic named twice is read once. Names are compared bytewise, and every node has the same order.
+        var last: [UInt8]?
+        for name in settings.topics.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        where last != Array(name.utf8) {
+            last = Array(name.utf8)
             guard let topic = unsafe rd_kafka_topic_new(client.pointer, name, nil) else {
                 for topic in topics { unsafe rd_kafka_topic_destroy(topic.pointer) }
                 unsafe rd_kafka_queue_destroy(queue)

@@ -8,7 +8,7 @@ package enum KafkaCause: String, Sendable, CaseIterable {
         brokerWantsSASL
     // Topics and partitions.
     case topicMissing, topicForbidden, topicUnreadable, topicGone, topicFound, partitionsAdded, partitionWithoutLeader
-    case positionOutOfRange, topicMadeAnew, partitionTrouble
+    case positionOutOfRange, topicRecreated, partitionTrouble, batchUnreadable, brokersDisagree
     // The library.
     case fatal, trouble, library, linesDropped
 }
@@ -54,7 +54,7 @@ extension KafkaCause {
             the Kafka broker ends our connections right after they open; possibly it wants a login, and we do not log \
             in: check security.protocol and sasl.mechanism
             """
-        case .topicMissing: "the topic does not exist; it is read as soon as somebody makes it"
+        case .topicMissing: "the topic does not exist; it is read as soon as somebody creates it"
         case .topicForbidden: "Kafka does not let us see the topic; grant Describe and Read on it to our user"
         case .topicUnreadable: "Kafka does not let us read the topic; grant Read on it to our user"
         case .topicGone: "the topic has gone; it is read from its beginning when it is made again"
@@ -63,8 +63,10 @@ extension KafkaCause {
         case .partitionWithoutLeader: "a partition has no leader; nothing comes from it until it has one"
         case .positionOutOfRange:
             "the log no longer holds our position; reading goes on at its start, and records in between are lost"
-        case .topicMadeAnew: "the topic was made anew; it is read from its beginning"
+        case .topicRecreated: "the topic was recreated; it is read from its beginning"
         case .partitionTrouble: "a partition cannot be read for now"
+        case .batchUnreadable: "records could not be read, twice; reading goes on behind them, and they are lost"
+        case .brokersDisagree: "the brokers tell different things of the topics; waiting until they agree"
         case .fatal: "librdkafka reports an error that it cannot survive"
         case .trouble: "Kafka trouble"
         case .library: "librdkafka says"
@@ -78,12 +80,13 @@ extension KafkaCause {
         case .connectionLost, .linesDropped: .info
         case .recovered, .topicFound, .partitionsAdded: .notice
         case .hostUnknown, .connectionRefused, .noRoute, .requestTimedOut, .allBrokersDown, .partitionWithoutLeader,
-            .positionOutOfRange, .topicMadeAnew, .partitionTrouble, .trouble, .topicGone, .brokerSpeaksTLS,
+            .positionOutOfRange, .topicRecreated, .partitionTrouble, .brokersDisagree, .trouble, .topicGone,
+            .brokerSpeaksTLS,
             .brokerWantsSASL:
             .warning
         case .loginRefused, .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName,
             .clientCertificateRefused, .tlsFailed, .brokerSpeaksNoTLS, .topicMissing, .topicForbidden, .topicUnreadable,
-            .fatal:
+            .batchUnreadable, .fatal:
             .error
         }
     }

@@ -10,6 +10,9 @@ package enum KafkaLibrary {
     /// For comparison: `0xMMmmrrpp`, major, minor, revision and pre-release (`ff` is a release).
     package static var versionNumber: Int32 { rd_kafka_version() }
 
+    /// Whether it tells topic ids: from 2.3.0 on. Looked up in the library, so that the same program runs with each.
+    package static let canAskTopicIDs = crdkafka_can_describe_topics() != 0
+
     /// The first release whose SCRAM logins Apache Kafka 4 accepts.
     ///
     /// Earlier ones repeat the client's nonce, which Kafka 3 let pass (librdkafka pull request 4895).

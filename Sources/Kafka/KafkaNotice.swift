@@ -1,3 +1,5 @@
+import KafkaLogs
+
 /// One thing that the operator is told: a constant sentence and its facts.
 ///
 /// The same cause may come many times a second. The caller shows at most one line in 10 s for each `key`, and needs no
@@ -48,5 +50,32 @@ package struct KafkaNotice: Sendable, Equatable {
 extension KafkaNotice: CustomStringConvertible {
     package var description: String {
         facts.reduce("\(level): \(sentence)") { $0 + " \($1.name.rawValue)=\($1.value)" }
+    }
+}
+
+extension KafkaNotice {
+    init(_ notice: LogNotice) {
+        switch notice {
+        case .topicMissing(let topic): self.init(.topicMissing, [(.topic, topic)])
+        case .topicForbidden(let topic): self.init(.topicForbidden, [(.topic, topic)])
+        case .topicUnreadable(let topic): self.init(.topicUnreadable, [(.topic, topic)])
+        case .topicGone(let topic): self.init(.topicGone, [(.topic, topic)])
+        case .topicFound(let topic, let count): self.init(.topicFound, [(.topic, topic), (.count, String(count))])
+        case .topicRecreated(let topic): self.init(.topicRecreated, [(.topic, topic)])
+        case .partitionsAdded(let topic, let count):
+            self.init(.partitionsAdded, [(.topic, topic), (.count, String(count))])
+        case .partitionWithoutLeader(let topic, let number):
+            self.init(.partitionWithoutLeader, [(.topic, topic), (.partition, String(number))])
+        case .positionOutOfRange(let topic, let number, let offset):
+            self.init(
+                .positionOutOfRange, [(.topic, topic), (.partition, String(number)), (.offset, String(offset))])
+        case .batchUnreadable(let topic, let number, let offset):
+            self.init(.batchUnreadable, [(.topic, topic), (.partition, String(number)), (.offset, String(offset))])
+        case .partitionTrouble(let topic, let number, let reason):
+            self.init(
+                .partitionTrouble, [(.topic, topic), (.partition, String(number)), (.reason, reason)])
+        case .metadataTrouble(let reason): self.init(.library, [(.facility, "metadata"), (.reason, reason)])
+        case .brokersDisagree: self.init(.brokersDisagree)
+        }
     }
 }

@@ -1,4 +1,5 @@
 import CRdKafka
+import KafkaLogs
 
 /// One record, borrowed while `Consumer.drain` runs its body; nothing of it may be kept but copies.
 @safe
@@ -6,16 +7,19 @@ package struct Record: ~Copyable {
     private let message: UnsafeMutablePointer<rd_kafka_message_t>
     /// Shared by all records of the topic: no allocation.
     package let topic: String
+    private let index: UInt16
 
-    init(_ message: UnsafeMutablePointer<rd_kafka_message_t>, topic: String) {
+    init(_ message: UnsafeMutablePointer<rd_kafka_message_t>, topic: String, index: UInt16) {
         unsafe self.message = message
         self.topic = topic
+        self.index = index
     }
 
     deinit {
         unsafe rd_kafka_message_destroy(message)
     }
 
+    package var partitionName: PartitionName { PartitionName(topic: index, number: partition) }
     package var partition: Int32 { unsafe message.pointee.partition }
     package var offset: Int64 { unsafe message.pointee.offset }
 

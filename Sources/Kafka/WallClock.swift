@@ -1,4 +1,5 @@
 import Glibc
+import KafkaLogs
 
 /// What time it is, for comparison with the time stamps of records.
 enum WallClock {
@@ -7,6 +8,15 @@ enum WallClock {
         var time = timespec()
         _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+}
+
+extension Moment {
+    static var now: Moment {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
+        let monotonic = Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+        return Moment(monotonic: monotonic, wall: WallClock.now)
     }
 }
 

@@ -107,6 +107,11 @@ package struct LoadingProgress: Sendable, Equatable {
     package var secondsLeft: Int64?
 
     package var isLoaded: Bool { offsetsLeft == 0 }
+
+    package init(offsetsRead: Int64 = 0, offsetsLeft: Int64 = 0) {
+        self.offsetsRead = offsetsRead
+        self.offsetsLeft = offsetsLeft
+    }
 }
 
 /// What keeps a node from being ready, by topic.

@@ -104,6 +104,11 @@ extension LogTracker {
         wantsRefresh = true
     }
 
+    /// The broker does not let the partition be read for now; the library asks again for the same records.
+    package mutating func trouble(_ topic: Int, _ number: Int32, reason: String) {
+        notices.append(.partitionTrouble(topic: topics[topic].name, partition: number, reason: reason))
+    }
+
     /// We lack the right to read the topic.
     package mutating func forbidReading(_ topic: Int) {
         if !topics[topic].isUnreadable { notices.append(.topicUnreadable(topic: topics[topic].name)) }

@@ -62,6 +62,8 @@ extension LogTracker {
         allPartitions.map { name in (name, self[name].flatMap { $0.hasAnswered ? $0.next : nil }) }
     }
 
+    /// What is known of all logs that are read, in the order of their names.
+    package var facts: [LogFacts] { allPartitions.compactMap { facts(of: $0) } }
     package var partitionCount: Int { topics.reduce(0) { $0 + $1.partitions.count } }
     package func topicName(_ index: Int) -> String { topics[index].name }
 }

@@ -27,6 +27,11 @@ package struct Probe: Equatable, Sendable {
     package var question: Question
     /// How long the answer may take, in milliseconds. What has not come by then is silent.
     package var timeout: Int64
+
+    package init(question: Question, timeout: Int64) {
+        self.question = question
+        self.timeout = timeout
+    }
 }
 
 package struct TopicIDQuestion: Hashable, Sendable {

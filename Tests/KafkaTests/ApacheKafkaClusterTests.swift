@@ -50,9 +50,9 @@ extension AgainstApacheKafka {
         }
     }
 
-    @Suite(.serialized) struct `The previous line of Kafka, logs made anew` {
+    @Suite(.serialized) struct `The previous line of Kafka, logs recreated` {
         @Test func `at once and longer than our position`() throws {
-            try checkMadeAnewLonger(try ApacheKafka.cluster(.previous))
+            try checkRecreatedLonger(try ApacheKafka.cluster(.previous))
         }
     }
 

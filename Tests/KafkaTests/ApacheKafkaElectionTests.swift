@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Kafka
+@testable import KafkaLogs
 
 extension AgainstApacheKafka.`Three nodes` {
     @Test func `a leader that lacks what was read: everybody is told within 10 s, once, and reading goes on`() throws {
@@ -22,12 +23,12 @@ extension AgainstApacheKafka.`Three nodes` {
         defer { heal(kafka) }
         // Acknowledged by the leader alone, once the follower counts no longer.
         try write(kafka, [sign], "alone", 1)
-        try #require(readings[2].stopLooking())
+        try #require(readings[2].stopRefreshing())
         try write(kafka, [shorter, longer, sudden], "lost", 20)
         for reading in readings[..<2] { try #require(reading.run { $0.entries.count == 30 } && reading.isProved()) }
         try #require(readings[2].run { $0.entries.count == 30 })
 
-        let known = readings.map { $0.consumer.partitionFacts[0].known }
+        let known = readings.map { $0.facts[0].known ?? .min }
         try kafka.run("fault", "all", "refuse")
         try kafka.run("kill", "1")
         try kafka.run("start-node", "2")
@@ -35,17 +36,17 @@ extension AgainstApacheKafka.`Three nodes` {
         try kafka.run("fault", "all", "pass")
         // Since librdkafka 2.1 the position is refused (KIP-320); before that, reading just goes on at it.
         try #require(readings[2].run { $0.entries.count == 50 || $0.isRefused })
-        readings[2].lookAgain()
+        readings[2].refreshAgain()
         for ((reading, known), name) in zip(zip(readings, known), [shorter, longer, sudden]) {
-            let isTold = reading.run(within: .seconds(10)) { !$0.events.isEmpty }
+            let isTold = reading.run(within: .seconds(10)) { !$0.resyncs.isEmpty }
             #expect(isTold, "\(reading.entries.count) entries, \(reading.notices)")
             if name == shorter { try write(kafka, [shorter], "other", 40) }
             let isComplete = reading.run { $0.values.suffix(50) == Self.values("both", 10) + Self.values("other", 40) }
             #expect(isComplete, "\(reading.values.map { $0 ?? "" })")
             reading.run(for: .seconds(1))
-            #expect(reading.events == [.madeAnew(topic: name)])
+            #expect(reading.recreated == [name])
             #expect(!reading.isStalled && reading.isReady)
-            let notBefore = try #require(reading.consumer.partitionFacts[0].notBefore)
+            let notBefore = try #require(reading.facts[0].notBefore)
             #expect(notBefore > known, "a cursor from before the election speaks of another log")
         }
     }
@@ -71,17 +72,17 @@ extension AgainstApacheKafka.`Three nodes` {
 }
 
 extension Reading {
-    /// Waits for a look that began after everything until now was read and found the logs to be those.
+    /// Waits for a refresh that began after everything until now was read and found the logs to be those.
     fileprivate func isProved() -> Bool {
         // The first may have begun before.
         (0..<2).allSatisfy { _ in
             let now = WallClock.now
-            return run { $0.consumer.partitionFacts.allSatisfy { $0.known > now } }
+            return run { $0.isKnown(after: now) }
         }
     }
 
     /// Whether a position was refused, and nobody knows yet why.
     fileprivate var isRefused: Bool {
-        consumer.anchors.topics.contains { $0.partitions.contains { $0?.refused != nil } }
+        consumer.tracker[PartitionName(topic: 0, number: 0)]?.refused != nil
     }
 }

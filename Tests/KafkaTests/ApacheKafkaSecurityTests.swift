@@ -121,7 +121,7 @@ extension AgainstApacheKafka {
             try kafka.administrator().grant(.describe, topic: topic, to: "User:stranger")
             let reading = try told(.topicUnreadable, at: kafka.description.bootstrap.sasl, user("stranger"))
             #expect(reading.notice(.topicUnreadable)?[.topic] == topic)
-            #expect(reading.consumer.readiness.topicsForbidden == [topic])
+            #expect(reading.readiness.topicsForbidden == [topic])
             let wakes = reading.wakes
             reading.run(for: .seconds(2))
             #expect(reading.wakes - wakes < 100, "no spinning while it lasts")

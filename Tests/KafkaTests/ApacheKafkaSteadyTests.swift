@@ -53,18 +53,18 @@ extension AgainstApacheKafka {
             let reading = try Reading(
                 ConsumerSettings(brokers: kafka.plaintext, topics: names, retention: .seconds(3_600)))
             let writers = zip(names, Wear.allCases).map { WearingWriter(kafka.plaintext, $0, $1) }
-            reading.lookEvery = Self.seconds > 60 ? .seconds(2) : .milliseconds(300)
+            reading.refreshInterval = Self.seconds > 60 ? .seconds(2) : .milliseconds(300)
             let end = ContinuousClock.now + .seconds(Self.seconds)
             reading.keepsEntries = false
             _ = reading.run(within: .seconds(Self.seconds + 1)) { _ in .now > end }
-            #expect(reading.events.isEmpty, "\(reading.notices.filter { $0.level >= .warning }) of \(names)")
+            #expect(reading.resyncs.isEmpty, "\(reading.notices.filter { $0.level >= .warning }) of \(names)")
             for writer in writers { try writer.end() }
             // And then nothing is written for a while, and the rest is removed.
-            _ = reading.run(within: .seconds(4)) { !$0.events.isEmpty }
-            #expect(reading.events.isEmpty)
+            _ = reading.run(within: .seconds(4)) { !$0.resyncs.isEmpty }
+            #expect(reading.resyncs.isEmpty)
             let later = WallClock.now
-            let isKnown = reading.run { $0.consumer.partitionFacts.allSatisfy { $0.known > later } }
-            #expect(isKnown, "each log is known still: \(reading.consumer.partitionFacts)")
+            let isKnown = reading.run { $0.isKnown(after: later) }
+            #expect(isKnown, "each log is known still: \(reading.facts)")
             #expect(!reading.isStalled)
             #expect(reading.recordCount > 100 * names.count)
             print("\(reading.recordCount) records were read of logs that stay what they are")

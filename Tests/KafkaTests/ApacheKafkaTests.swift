@@ -49,12 +49,12 @@ extension AgainstApacheKafka {
             let producer = try kafka.producer([("transactional.id", topic)])
             try producer.beginTransactions()
             let reading = try kafka.reading(topic)
-            #expect(reading.consumer.positions.map(\.next) == [0])
+            #expect(reading.positions == [0])
             try producer.beginTransaction()
             try producer.send(topic, 0, "a", "b")
             try producer.abortTransaction()
             // Two records and the control record of the abort.
-            #expect(reading.run { $0.consumer.positions.map(\.next) == [3] })
+            #expect(reading.run { $0.positions == [3] })
             #expect(reading.entries.isEmpty)
         }
 
@@ -98,23 +98,15 @@ extension AgainstApacheKafka {
                 number += 1
             }
             for _ in 0..<50 { try write() }
-            let whole = PartitionMap(
-                topics: [
-                    .init(
-                        name: topic,
-                        state: .present([
-                            .init(number: 0, leader: 1, opening: Opening(start: 0, loadUntil: 0, began: nil, born: 0))
-                        ]), incarnation: 0)
-                ], brokers: [:], failure: nil)
             let deadline = ContinuousClock.now + .seconds(60)
             var offsets: [Int64] = []
             repeat {
                 // What is written last is never compacted, nor is anything else of its segment: only a record that comes
                 // 100 ms later begins another one.
                 try write()
-                let reading = try kafka.reading(topic, readying: false)
-                reading.consumer.adopt(whole)
-                try #require(reading.run { $0.consumer.positions.map(\.next) == [number] })
+                let reading = try Reading(
+                    ConsumerSettings(brokers: kafka.plaintext, topics: [topic], retention: .seconds(3_600)))
+                try #require(reading.run { $0.positions == [number] })
                 offsets = reading.entries.map(\.offset)
             } while offsets.count == number && ContinuousClock.now < deadline
             #expect(offsets.count < number, "not compacted in 60 s")
@@ -124,7 +116,7 @@ extension AgainstApacheKafka {
         @Test func `a partition that is added is read from its beginning and the others go on`() throws {
             try administrator.createTopic(topic, partitions: 2)
             let reading = try kafka.reading(topic)
-            reading.lookEvery = .seconds(2)
+            reading.refreshInterval = .seconds(2)
             var producer = try kafka.producer()
             try producer.send(topic, 0, "a0")
             try producer.send(topic, 1, "a1")
@@ -143,20 +135,22 @@ extension AgainstApacheKafka {
             #expect(reading.notice(.partitionsAdded)?[.count] == "2")
         }
 
-        @Test func `a topic made later is read from its beginning, and is never made by us`() throws {
+        @Test func `a topic created later is read from its beginning, and is never created by us`() throws {
             let producer = try kafka.producer()
             let reading = try kafka.reading(topic, readying: false)
             try #require(reading.run { $0.has(.topicMissing) })
             reading.run(for: .seconds(2))
-            // The broker makes topics for whoever asks to; had we asked, it would be there.
-            #expect(reading.consumer.readiness.topicsMissing == [topic])
+            // The broker creates topics for whoever asks to; had we asked, it would be there.
+            #expect(reading.readiness.topicsMissing == [topic])
             try administrator.createTopic(topic, partitions: 3)
             for partition in 0..<3 { try producer.send(topic, Int32(partition), "\(partition)") }
             try #require(reading.run { $0.isReady && $0.entries.count == 3 })
             #expect(reading.count(.topicFound) == 1)
         }
 
-        @Test func `a topic that is deleted is told, not made again by us, and read anew when it is back`() throws {
+        @Test func `a topic that is deleted is told, not created again by us, and read from its start when it is back`()
+            throws
+        {
             try administrator.createTopic(topic, partitions: 2)
             let producer = try kafka.producer()
             let reading = try kafka.reading(topic)
@@ -166,7 +160,7 @@ extension AgainstApacheKafka {
             try #require(reading.run { $0.has(.topicGone) })
             reading.run(for: .seconds(3))
             #expect(!reading.has(.topicFound))
-            #expect(reading.consumer.positions.isEmpty)
+            #expect(reading.positions.isEmpty)
             try administrator.createTopic(topic, partitions: 1)
             try kafka.producer().send(topic, 0, "new")
             try #require(reading.run { $0.values.last == "new" })
@@ -174,7 +168,7 @@ extension AgainstApacheKafka {
             #expect(reading.values == ["1", "2", "3", "new"])
         }
 
-        @Test func `a topic made anew at once and shorter is read from its beginning with one notice and one event`()
+        @Test func `a topic recreated at once and shorter is read from its beginning with one notice and one event`()
             throws
         {
             try administrator.createTopic(topic, partitions: 1)
@@ -186,7 +180,7 @@ extension AgainstApacheKafka {
             try kafka.producer().send(topic, 0, "new")
             try #require(reading.run { $0.values.last == "new" })
             reading.run(for: .seconds(1))
-            #expect(reading.events == [.madeAnew(topic: topic)])
+            #expect(reading.recreated == [topic])
             #expect(reading.count(.positionOutOfRange) == 0)
             #expect(reading.values == ["1", "2", "3", "new"])
         }

@@ -91,7 +91,7 @@ extension AgainstApacheKafka {
             try #require(reading.run { $0.has(.allBrokersDown) })
             #expect(!reading.isReady)
             #expect(reading.consumer.unreachableSince != nil)
-            reading.lookEvery = .seconds(2)
+            reading.refreshInterval = .seconds(2)
             let (wakes, cpu) = (reading.wakes, cpuMilliseconds())
             reading.run(for: .seconds(4))
             // From 2.11.0 on the library begins again with the first addresses every 50 ms, and says so each time.
@@ -126,7 +126,7 @@ extension AgainstApacheKafka {
 
         @Test func `a leader that says nothing stalls the source, and one cut connection does not`() throws {
             let reading = try kafka.reading(topic, at: kafka.faults)
-            reading.lookEvery = .seconds(2)
+            reading.refreshInterval = .seconds(2)
             try kafka.run("fault", "all", "cut")
             try kafka.run("fault", "all", "pass")
             let isStalled = reading.run(within: .seconds(6)) { $0.isStalled }
@@ -135,9 +135,11 @@ extension AgainstApacheKafka {
             try kafka.run("fault", "all", "stall")
             // 5 s after the last answer, which came before the fault; the rest is for a busy machine.
             try #require(reading.run(within: .seconds(7)) { $0.isStalled })
-            guard case .stalled(let since) = reading.consumer.sourceState() else { return }
+            guard case .stalled(let since) = reading.consumer.tracker.sourceState(.now) else { return }
             #expect(since > beforeStall - 3_000)
-            #expect(reading.consumer.sourceState() == .stalled(since: since), "since then, however long it lasts")
+            #expect(
+                reading.consumer.tracker.sourceState(.now) == .stalled(since: since),
+                "since then, however long it lasts")
             try kafka.run("fault", "all", "pass")
             try #require(reading.run { !$0.isStalled })
         }
@@ -148,7 +150,7 @@ extension AgainstApacheKafka {
         ])
         func `so do brokers that refuse or pause`(_ name: String, _ begin: [String], _ end: [String]) throws {
             let reading = try kafka.reading(topic, at: kafka.faults)
-            reading.lookEvery = .seconds(2)
+            reading.refreshInterval = .seconds(2)
             try kafka.run(begin)
             let isStalled = reading.run(within: .seconds(7)) { $0.isStalled }
             #expect(isStalled)

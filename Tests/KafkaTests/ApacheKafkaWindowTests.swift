@@ -1,3 +1,4 @@
+import KafkaLogs
 import Testing
 
 @testable import Kafka
@@ -16,7 +17,7 @@ extension AgainstApacheKafka {
         private func windowed(_ topics: String..., readying: Bool = true) throws -> Reading {
             let reading = try Reading(
                 ConsumerSettings(brokers: kafka.plaintext, topics: topics, retention: .seconds(3_600)))
-            if readying { try #require(reading.run { $0.isReady }, "\(reading.consumer.readiness)") }
+            if readying { try #require(reading.run { $0.isReady }, "\(reading.readiness)") }
             return reading
         }
 
@@ -39,23 +40,24 @@ extension AgainstApacheKafka {
             try write(producer, 1, 0..<30, at: young)
             try write(producer, 2, 0..<20, at: old)
             let reading = try windowed(topic)
-            #expect(reading.consumer.loading == LoadingProgress(offsetsRead: 80, offsetsLeft: 0))
+            #expect(reading.loading == LoadingProgress(offsetsRead: 80, offsetsLeft: 0))
             #expect(reading.entries.count == 80)
             #expect(reading.entries.filter { $0.partition == 0 }.map(\.offset) == Array(100..<150))
             #expect(reading.entries.filter { $0.partition == 1 }.map(\.offset) == Array(0..<30))
-            let facts = reading.consumer.partitionFacts
+            let facts = reading.facts
             #expect(facts.map(\.start) == [100, 0, 20, 0])
-            #expect(facts.map(\.loadUntil) == [150, 30, 20, 0])
+            #expect(facts.map(\.liveFrom) == [150, 30, 20, 0])
             #expect(facts.map(\.next) == [150, 30, 20, 0])
-            #expect(facts[0].born == old && facts[1].born == young && facts[2].born == old && facts[3].born >= now)
+            #expect(facts[0].born == old && facts[1].born == young && facts[2].born == old && facts[3].born == nil)
             for fact in [facts[0], facts[2]] {
-                #expect(fact.began.map { (now - 3_600_000...WallClock.now - 3_600_000).contains($0) } == true)
+                let before = fact.unread?.stampedBefore
+                #expect(before.map { (now - 3_600_000...WallClock.now - 3_600_000).contains($0) } == true)
             }
-            #expect(facts[1].began == nil && facts[3].began == nil, "everything that there ever was")
+            #expect(facts[1].unread == nil && facts[3].unread == nil, "everything that there ever was")
             let later = WallClock.now
-            try #require(reading.run { $0.consumer.partitionFacts.allSatisfy { $0.known > later } })
-            #expect(reading.consumer.clusterID?.isEmpty == false)
-            #expect(reading.events.isEmpty)
+            try #require(reading.run { $0.isKnown(after: later) })
+            #expect(reading.consumer.tracker.clusterID?.isEmpty == false)
+            #expect(reading.resyncs.isEmpty)
         }
 
         @Test func `a log whose start was removed is known from its first record on`() throws {
@@ -71,11 +73,11 @@ extension AgainstApacheKafka {
             try #require(producer.flush(within: 20_000))
             try waitForRetention(kafka, topic)
             let reading = try windowed(topic)
-            let fact = try #require(reading.consumer.partitionFacts.first)
+            let fact = try #require(reading.facts.first)
             let first = try #require(reading.entries.first)
             #expect(fact.start == first.offset && fact.start > 0)
-            #expect(fact.born == now - 60_000 + first.offset)
-            #expect(fact.began == fact.born)
+            #expect(fact.born == nil, "what is left of a log tells nothing of its beginning")
+            #expect(fact.unread?.stampedBefore == now - 60_000 + first.offset)
         }
 
         @Test func `aborted records at the beginning and at the end, and partitions added while loading`() throws {
@@ -88,17 +90,17 @@ extension AgainstApacheKafka {
                 if commits { try producer.commitTransaction() } else { try producer.abortTransaction() }
             }
             let reading = try windowed(topic, readying: false)
-            try #require(reading.run { $0.consumer.partitionFacts.count == 1 })
+            try #require(reading.run { $0.facts.count == 1 })
             try administrator.growTopic(topic, to: 2)
             try kafka.producer().send(topic, 1, "added")
             try #require(reading.run { $0.isReady && $0.entries.count == 3 })
             #expect(Set(reading.values) == ["yes", "added"])
-            let facts = reading.consumer.partitionFacts
-            #expect(facts.map(\.start) == [0, 0] && facts.map(\.began) == [nil, nil])
-            #expect(facts.map(\.loadUntil) == [12, 0], "nothing is loaded of what came later")
+            let facts = reading.facts
+            #expect(facts.map(\.start) == [0, 0] && facts.map(\.unread) == [nil, nil])
+            #expect(facts[0].liveFrom == 12)
             let later = WallClock.now
-            try #require(reading.run { $0.consumer.partitionFacts.allSatisfy { $0.known > later } })
-            #expect(reading.events.isEmpty)
+            try #require(reading.run { $0.isKnown(after: later) })
+            #expect(reading.resyncs.isEmpty)
         }
 
         @Test func `loading says how far it is`() throws {
@@ -107,29 +109,25 @@ extension AgainstApacheKafka {
             let reading = try windowed(topic, readying: false)
             reading.batch = 100
             try #require(reading.run { $0.entries.count >= 100 })
-            let progress = reading.consumer.loading
+            let progress = reading.loading
             #expect(progress.offsetsRead == Int64(reading.entries.count))
             #expect(progress.offsetsLeft == 5_000 - progress.offsetsRead)
-            #expect(reading.consumer.readiness.offsetsLeft == progress.offsetsLeft && !reading.isReady)
+            #expect(reading.readiness.offsetsLeft == progress.offsetsLeft && !reading.isReady)
             #expect(progress.secondsLeft.map { (590...700).contains($0) } == true)
             try #require(reading.run { $0.isReady })
-            #expect(reading.consumer.loading.isLoaded && reading.consumer.loading.secondsLeft == nil)
+            #expect(reading.loading.isLoaded && reading.loading.secondsLeft == nil)
         }
     }
 }
 
 /// Until the log begins behind offset 1.
 func waitForRetention(_ kafka: ApacheKafka, _ topic: String) throws {
-    let fresh = try Consumer(ConsumerSettings(brokers: kafka.plaintext, topics: [topic]))
-    var history = PartitionHistory(topics: [topic])
-    _ = history.see(.missing, topic: 0)
+    let probes = try Consumer(ConsumerSettings(brokers: kafka.plaintext, topics: [topic])).probes
+    let log = PartitionName(topic: 0, number: 0)
     let deadline = ContinuousClock.now + .seconds(30)
     while ContinuousClock.now < deadline {
-        if case .present(let partitions) = try Scout(fresh.handle, history).look().topics.first?.state,
-            let start = partitions[0].opening?.start, start > 1
-        {
-            return
-        }
+        let answer = probes.answer(Probe(question: .offsets([log], .logStart), timeout: 1_000))
+        if case .offsets(let starts) = answer, starts[0].offset ?? 0 > 1 { return }
     }
     Issue.record("retention removed nothing in 30 s")
 }

@@ -2,6 +2,7 @@ import CRdKafka
 import Testing
 
 @testable import Kafka
+@testable import KafkaLogs
 
 @Suite(.serialized) struct `Consumer with the embedded broker` {
     let cluster: MockCluster
@@ -16,7 +17,7 @@ import Testing
         try cluster.createTopic("incidents", partitions: 4)
         try producer.send("incidents", 0, "before")
         let reading = try Reading(cluster, "incidents")
-        #expect(reading.consumer.readiness.topicsMissing == ["incidents"])
+        #expect(reading.readiness.topicsMissing == ["incidents"])
         try #require(reading.run { $0.isReady })
         for number in 0..<40 { try producer.send("incidents", Int32(number % 4), "\(number)") }
         try #require(reading.run { $0.entries.count == 40 })
@@ -25,15 +26,15 @@ import Testing
             #expect(values == stride(from: partition, to: 40, by: 4).map { "\($0)" })
         }
         #expect(!reading.values.contains("before"))
-        #expect(reading.consumer.positions.map(\.next) == [11, 10, 10, 10])
+        #expect(reading.positions == [11, 10, 10, 10])
     }
 
     @Test func `a log is known from the moment it was found, and so are cursors of the first seconds`() throws {
         try cluster.createTopic("t")
         try producer.send("t", 0, "before")
         let reading = try Reading(cluster, "t")
-        try #require(reading.run { !$0.consumer.partitionFacts.isEmpty })
-        for fact in reading.consumer.partitionFacts { #expect(fact.known >= fact.born) }
+        try #require(reading.run { !$0.facts.isEmpty })
+        for fact in reading.facts { #expect(fact.known ?? .max >= fact.born ?? .min) }
     }
 
     @Test func `a refusal that names no position is one of ours`() throws {
@@ -42,12 +43,12 @@ import Testing
         try #require(reading.run { $0.isReady })
         try producer.send("t", 0, "1", "2")
         try #require(reading.run { $0.entries.count == 2 })
-        func refused() -> Int64? { reading.consumer.anchors.topics[0].partitions[0]?.refused }
+        func refused() -> Int64? { reading.consumer.tracker[PartitionName(topic: 0, number: 0)]?.refused }
         #expect(refused() == nil)
         // RD_KAFKA_OFFSET_INVALID, as it comes since 2.1 from a leader whose log was cut back.
-        reading.consumer.refused(position: -1_001, topic: 0, partition: 0)
+        reading.consumer.tracker.refuse(0, 0, offset: -1_001)
         #expect(refused() == 2)
-        reading.consumer.refused(position: 0, topic: 0, partition: 0)
+        reading.consumer.tracker.refuse(0, 0, offset: 0)
         #expect(refused() == 0)
     }
 
@@ -76,7 +77,7 @@ import Testing
         cluster.setError(RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, topic: "later")
         let reading = try Reading(cluster, "there", "later")
         try #require(reading.run { $0.has(.topicMissing) })
-        #expect(reading.consumer.readiness.topicsMissing == ["later"])
+        #expect(reading.readiness.topicsMissing == ["later"])
         #expect(reading.notice(.topicMissing)?[.topic] == "later")
         cluster.setError(nil, topic: "later")
         try #require(reading.run { $0.isReady && $0.entries.count == 2 })
@@ -109,7 +110,9 @@ import Testing
         let producer = try Producer(brokers: cluster.bootstrap)
         let reading = try Reading(cluster, "t")
         try #require(reading.run { $0.isReady })
-        func handover() -> Int64? { reading.consumer.anchors.topics[0].partitions[0]?.anchor.handover?.offset }
+        func handover() -> Int64? {
+            reading.consumer.tracker[PartitionName(topic: 0, number: 0)]?.anchor.handover?.offset
+        }
         try producer.send("t", 0, "1", "2")
         try #require(reading.run { $0.entries.count == 2 })
         #expect(handover() == nil)
@@ -144,8 +147,8 @@ import Testing
         try producer.send("t", 0, "after")
         try #require(reading.run { $0.values == ["after"] })
         let later = WallClock.now
-        try #require(reading.run { $0.consumer.partitionFacts.allSatisfy { $0.known > later } })
-        #expect(reading.events.isEmpty)
-        #expect(reading.consumer.partitionFacts.map(\.start) == [1])
+        try #require(reading.run { $0.isKnown(after: later) })
+        #expect(reading.resyncs.isEmpty)
+        #expect(reading.facts.map(\.start) == [1])
     }
 }

@@ -12,7 +12,7 @@ struct ImportTests {
         "Reactor": ["CLinux", "Glibc", "Dispatch", "Synchronization"],
         "TLS": ["COpenSSL", "Glibc", "Synchronization"],
         "Transport": ["Reactor", "TLS"],
-        "Kafka": ["CRdKafka", "Glibc", "Synchronization"],
+        "Kafka": ["CRdKafka", "Glibc", "KafkaLogs", "Synchronization"],
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
         "Tokens": ["LiveUpdates", "TLS", "CJOSE"],
@@ -21,8 +21,8 @@ struct ImportTests {
             "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML", "Glibc",
         ],
         "Gateway": [
-            "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "Logging", "Options", "Tokens",
-            "GatewaySettings", "CLinux", "Glibc", "Synchronization",
+            "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs", "Logging",
+            "Options", "Tokens", "GatewaySettings", "CLinux", "Glibc", "Synchronization",
         ],
         "LiveClient": [
             "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc", "Synchronization",

@@ -13,7 +13,7 @@ struct IngestAssembly: Sendable {
     let readiness: NodeReadiness
     let logger: Logger
     let loop: EventLoop
-    let scoutLoop: EventLoop
+    let probeLoop: EventLoop
     let ready: @Sendable () -> Void
     let failure: @Sendable (GatewayError) -> Void
 
@@ -27,15 +27,14 @@ struct IngestAssembly: Sendable {
         } catch {
             return .kafka(error)
         }
-        let names = PartitionNames(topics: settings.topics)
         let ingest = Ingest(
-            mapper: EventMapper(mapping), topics: names.topics.count, limits: history, outlets: outlets,
+            mapper: EventMapper(mapping), topics: consumer.topics.count, limits: history, outlets: outlets,
             skipped: SkipLog(logger: logger.named("ingest")))
         do throws(ReactorError) {
             let source = try KafkaSource(
-                consumer: consumer, ingest: ingest, names: names,
+                consumer: consumer, ingest: ingest, mapping: mapping,
                 epochNumber: epochNumber, readiness: readiness, logger: logger.named("kafka"), loop: loop,
-                scoutLoop: scoutLoop, ready: ready, failed: { [failure] in failure(.kafkaFatal($0)) })
+                probeLoop: probeLoop, ready: ready, failed: { [failure] in failure(.kafkaFatal($0)) })
             desk.open(ingest, source)
             try source.start()
         } catch {

@@ -30,7 +30,10 @@ final class IngestDesk {
         guard let ingest else { return }
         let (now, wallClock) = (loop.now, WallClock.milliseconds)
         requests.serveSlice { ingest.handle($0, now: now, wallClock: wallClock) }
-        if !ingest.undecided.isEmpty { source?.lookSoon() }
+        if !ingest.undecided.isEmpty {
+            source?.refreshSoon()
+            source?.readRecordsAgain()
+        }
         isServedLater = !requests.isEmpty
         guard isServedLater else { return }
         loop.executeNextTick { [self] in serve() }

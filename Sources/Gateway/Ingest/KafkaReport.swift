@@ -1,7 +1,7 @@
 import Kafka
 import Logging
 
-/// Tells the operator what Kafka says: one line in 10 s for each cause.
+/// Logs what Kafka says: one line in 10 s for each cause.
 final class KafkaReport {
     private let logger: Logger
     private let limiter = RateLimiter()
@@ -11,7 +11,7 @@ final class KafkaReport {
     }
 
     /// `now` is monotonic, in milliseconds.
-    func tell(_ notices: [KafkaNotice], now: UInt64) {
+    func log(_ notices: [KafkaNotice], now: UInt64) {
         for notice in notices {
             let level = notice.level.logLevel
             guard logger.isEnabled(level) else { continue }
@@ -45,17 +45,5 @@ extension KafkaNotice.Level {
         case .warning: .warning
         case .error: .error
         }
-    }
-}
-
-extension Kafka.Readiness {
-    /// What is missing besides the window's records, in one sentence; nil when nothing is.
-    var missing: String? {
-        if let topic = topicsForbidden.first { return "no right to read the topic \(topic)" }
-        if let topic = topicsMissing.first { return "the topic \(topic) does not exist or is not known yet" }
-        if let (topic, partition) = partitionsUnanswered.first {
-            return "partition \(partition) of the topic \(topic) has not answered a fetch"
-        }
-        return nil
     }
 }

@@ -1,48 +1,48 @@
 import Kafka
+import KafkaLogs
 import LiveUpdates
 import Logging
 import Reactor
 
 extension Kafka.Record: RecordReading {}
 
-/// The way from Kafka into ingest: wakes, and looks at the cluster. What looks tell goes to ``HistoryFacts`` and
-/// ``SourceJudge``.
+/// The way from Kafka into ingest: records when librdkafka wakes us, and metadata refreshes.
 ///
-/// Confined to the ingest loop. What blocks (metadata, offsets) happens on a loop of its own, whose answers come back
-/// as messages.
+/// Confined to the ingest loop. What blocks (metadata, offsets, single records) is asked on a loop of its own, whose answers
+/// come back as messages.
 final class KafkaSource {
-    /// Between two looks at the cluster: a partition that was added is read within two of them.
-    static let lookIntervalMilliseconds: UInt64 = 2_000
-    /// Between two glances at what looks and records have told: whether answers flow, how far the window is loaded.
-    static let glanceIntervalMilliseconds: UInt64 = 500
+    /// Between two metadata refreshes: a partition that was added is read within two of them.
+    static let refreshIntervalMilliseconds: UInt64 = 2_000
+    /// Between two checks of what refreshes and records have told: whether answers flow, how far the window is loaded.
+    static let checkIntervalMilliseconds: UInt64 = 500
 
     private let loop: EventLoop
-    private let scoutLoop: EventLoop
+    private let probeLoop: EventLoop
     let consumer: Consumer
     private let ingest: Ingest
-    private let names: PartitionNames
+    private let mapping: EventMapping
     private let facts: HistoryFacts
-    private let judge: SourceJudge
+    private let status: SourceStatus
     private let report: KafkaReport
     private let pipe: WakePipe
     private var watch: DescriptorWatch?
     private var isScheduled = false
-    /// Nil while a look is under way.
-    private var nextLook: Timer?
-    private var lookBegan: UInt64 = 0
+    /// Nil while a refresh is under way.
+    private var nextRefresh: Timer?
+    private var isReadingRecords = false
 
     init(
-        consumer: Consumer, ingest: Ingest, names: PartitionNames, epochNumber: UInt32, readiness: NodeReadiness,
-        logger: Logger, loop: EventLoop, scoutLoop: EventLoop, ready: @escaping () -> Void,
+        consumer: Consumer, ingest: Ingest, mapping: EventMapping, epochNumber: UInt32, readiness: NodeReadiness,
+        logger: Logger, loop: EventLoop, probeLoop: EventLoop, ready: @escaping () -> Void,
         failed: @escaping (String) -> Void
     ) throws(ReactorError) {
         self.consumer = consumer
         self.ingest = ingest
-        self.names = names
+        self.mapping = mapping
         self.loop = loop
-        self.scoutLoop = scoutLoop
-        facts = HistoryFacts(consumer, ingest: ingest, names: names, epochNumber: epochNumber, logger: logger)
-        judge = SourceJudge(
+        self.probeLoop = probeLoop
+        facts = HistoryFacts(consumer, ingest: ingest, epochNumber: epochNumber, logger: logger)
+        status = SourceStatus(
             consumer, ingest: ingest, readiness: readiness, logger: logger, ready: ready, failed: failed)
         report = KafkaReport(logger: logger)
         pipe = try WakePipe()
@@ -51,8 +51,8 @@ final class KafkaSource {
     func start() throws(ReactorError) {
         watch = try pipe.watch(on: loop) { [weak self] in self?.drain() }
         consumer.enableWake(descriptor: pipe.writeDescriptor)
-        look()
-        glance()
+        refresh()
+        check()
     }
 
     func stop() {
@@ -66,20 +66,23 @@ final class KafkaSource {
     /// Takes what waits, at most one batch a tick, so that subscriptions get their turn in between.
     func drain() {
         isScheduled = false
+        guard !status.hasFailed else { return }
         // A loop that owes too much calls this again when it has caught up.
-        guard !judge.hasFailed, !ingest.mustWait() else { return }
+        status.isReading = !ingest.mustWait()
+        guard status.isReading else { return }
         let now = loop.now
-        facts.takeEvents()
+        facts.apply(now: now)
         ingest.beginWake(wallClock: WallClock.milliseconds)
         let taken = consumer.drain { record in
-            facts.takeIfChanged()
+            if consumer.tracker.hasChanges { facts.apply(now: now) }
             ingest.take(
-                record, names.name(record.topic, record.partition), offset: record.offset,
-                timestamp: record.timestamp ?? -1, now: now)
+                record, record.partitionName, offset: record.offset, timestamp: record.timestamp ?? -1, now: now)
         }
+        facts.apply(now: now)
         ingest.endWake(now: now)
-        report.tell(consumer.takeNotices(), now: now)
-        if taken > 0 { judge.recordsCame(now: now) }
+        report.log(consumer.takeNotices(), now: now)
+        if taken > 0 { status.recordsCame(now: now) }
+        if consumer.tracker.wantsRefresh { refreshSoon() }
         // librdkafka rings only when its queue was empty.
         if taken == Consumer.maximumBatch { drainAgain() }
     }
@@ -92,45 +95,118 @@ final class KafkaSource {
 
     // MARK: - The cluster
 
-    /// Looks at once, if no look is under way: somebody waits for what it will tell.
-    func lookSoon() {
-        guard let timer = nextLook.take() else { return }
+    /// Refreshes at once, if no refresh is under way: somebody waits for what it will tell.
+    func refreshSoon() {
+        guard let timer = nextRefresh.take() else { return }
         loop.cancel(timer)
-        look()
+        refresh()
     }
 
-    private func look() {
-        nextLook = nil
-        lookBegan = loop.now
-        let scout = consumer.scout
-        let anchors = consumer.anchors
-        let loop = loop
+    private func refresh() {
+        nextRefresh = nil
+        ask(consumer.beginRefresh())
+    }
+
+    private func ask(_ probe: Probe) {
+        let (probes, loop) = (consumer.probes, loop)
         let source = LoopBound(self, loop: loop)
-        scoutLoop.execute {
-            let map = scout.look(anchors)
-            loop.execute { source.value.adopt(map) }
+        probeLoop.execute {
+            let answer = probes.answer(probe)
+            loop.execute { source.value.receive(answer) }
         }
     }
 
-    private func adopt(_ map: PartitionMap) {
+    private func receive(_ answer: ProbeAnswer) {
         guard watch != nil else { return }
-        consumer.adopt(map)
-        report.tell(consumer.takeNotices(), now: loop.now)
-        facts.begin()
-        facts.takeEvents()
-        facts.take(asked: lookBegan)
+        let next = consumer.receive(answer)
+        facts.apply(now: loop.now)
+        report.log(consumer.takeNotices(), now: loop.now)
+        if let next { return ask(next) }
         ingest.decide(now: loop.now, wallClock: WallClock.milliseconds)
-        judge.lookCame(now: loop.now)
-        nextLook = loop.schedule(afterMilliseconds: Self.lookIntervalMilliseconds) { [weak self] in self?.look() }
+        readRecordsAgain()
+        status.refreshEnded(now: loop.now)
+        nextRefresh = loop.schedule(afterMilliseconds: Self.refreshIntervalMilliseconds) { [weak self] in
+            self?.refresh()
+        }
     }
 
-    private func glance() {
+    private func check() {
         guard watch != nil else { return }
-        judge.glance(now: loop.now)
+        status.check(now: loop.now)
         ingest.sweep(wallClock: WallClock.milliseconds)
-        loop.schedule(afterMilliseconds: Self.glanceIntervalMilliseconds) { [weak self] in self?.glance() }
+        loop.schedule(afterMilliseconds: Self.checkIntervalMilliseconds) { [weak self] in self?.check() }
+    }
+
+    // MARK: - Records that joins wait for
+
+    /// Has the records read that undecided joins wait for, one request at a time.
+    func readRecordsAgain() {
+        guard !isReadingRecords else { return }
+        let wanted = ingest.undecided.takeProbes()
+        guard !wanted.isEmpty else { return }
+        isReadingRecords = true
+        let (probes, loop, mapping) = (consumer.probes, loop, mapping)
+        let source = LoopBound(self, loop: loop)
+        probeLoop.execute {
+            let found = RecordProbes(wanted).found(probes, EventMapper(mapping))
+            loop.execute { source.value.take(found) }
+        }
+    }
+
+    private func take(_ records: [RecordProbes.Found]) {
+        isReadingRecords = false
+        guard watch != nil else { return }
+        for record in records {
+            ingest.probed(
+                record.partition, record.offset, found: record.found, now: loop.now,
+                wallClock: WallClock.milliseconds)
+        }
+        readRecordsAgain()
     }
 }
 
 @available(*, unavailable)
 extension KafkaSource: Sendable {}
+
+/// Records that are read once more, to see whether they stand where a cursor says.
+private struct RecordProbes: Sendable {
+    /// How long one request may take.
+    static let timeoutMilliseconds: Int64 = 2_000
+
+    struct Found: Sendable {
+        let partition: PartitionName
+        let offset: Int64
+        var found = ProbedRecord.unanswered
+    }
+
+    private var records: [Found]
+
+    init(_ wanted: [UndecidedJoins<Ingest.Joiner>.Probe]) {
+        records = wanted.map { Found(partition: $0.partition, offset: $0.offset) }
+    }
+
+    /// What stands there. Blocks; each partition is asked once a request.
+    consuming func found(_ probes: ProbeClient, _ mapper: EventMapper) -> [Found] {
+        var rest = Array(records.indices)
+        while !rest.isEmpty {
+            var names: Set<PartitionName> = []
+            let chosen = rest.filter { names.insert(records[$0].partition).inserted }
+            rest.removeAll { chosen.contains($0) }
+            ask(chosen, probes, mapper)
+        }
+        return records
+    }
+
+    private mutating func ask(_ chosen: [Int], _ probes: ProbeClient, _ mapper: EventMapper) {
+        let questions = chosen.map { RecordQuestion(partition: records[$0].partition, offset: records[$0].offset) }
+        var found: [Int: ProbedRecord] = [:]
+        let answers = probes.records(questions, timeout: Self.timeoutMilliseconds) { index, record in
+            var account: Account?
+            if case .event(let owner, _) = mapper.map(record) { account = owner }
+            found[chosen[index]] = .record(timestamp: record.timestamp ?? -1, account: account)
+        }
+        for (index, answer) in zip(chosen, answers) where answer != .silent {
+            records[index].found = found[index] ?? .none
+        }
+    }
+}

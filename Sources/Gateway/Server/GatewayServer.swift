@@ -52,8 +52,8 @@ package actor GatewayServer {
     /// Listens and begins to read. Clients are refused with 503 until the node is ready.
     package func start() async throws(GatewayError) {
         let count = parts.settings.loops > 0 ? parts.settings.loops : ProcessLimits.usableCores
-        let (ingestLoop, scoutLoop, workers) = try makeLoops(count)
-        loops = [ingestLoop, scoutLoop] + workers
+        let (ingestLoop, probeLoop, workers) = try makeLoops(count)
+        loops = [ingestLoop, probeLoop] + workers
 
         let (desk, ingestBox) = await ingestLoop.perform { () -> (LoopBound<IngestDesk>, Mailbox<IngestMessage>) in
             let desk = LoopBound(IngestDesk(loop: ingestLoop), loop: ingestLoop)
@@ -67,18 +67,18 @@ package actor GatewayServer {
             history: HistoryLimits(parts.settings.history),
             epochNumber: UInt32(clamping: parts.settings.history.epoch), outlets: outlets, readiness: readiness,
             logger: logger,
-            loop: ingestLoop, scoutLoop: scoutLoop, ready: ready, failure: failure)
+            loop: ingestLoop, probeLoop: probeLoop, ready: ready, failure: failure)
         let problem = await ingestLoop.perform { assembly.open(desk.value) }
         if let problem { throw problem }
     }
 
     private func makeLoops(
         _ count: Int
-    ) throws(GatewayError) -> (ingest: EventLoop, scout: EventLoop, workers: [EventLoop]) {
+    ) throws(GatewayError) -> (ingest: EventLoop, probe: EventLoop, workers: [EventLoop]) {
         do throws(ReactorError) {
             var workers: [EventLoop] = []
             for index in 0..<count { workers.append(try EventLoop(label: "\(index)")) }
-            return (try EventLoop(label: "ingest"), try EventLoop(label: "scout"), workers)
+            return (try EventLoop(label: "ingest"), try EventLoop(label: "probe"), workers)
         } catch {
             throw .system(error)
         }

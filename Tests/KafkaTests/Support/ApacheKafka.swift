@@ -131,7 +131,7 @@ final class ApacheKafka: Sendable {
             ConsumerSettings(brokers: address ?? plaintext, topics: topics, properties: properties))
         guard readying else { return reading }
         guard reading.run(until: { $0.isReady }) else {
-            throw Failure(description: "not ready: \(reading.consumer.readiness), \(reading.notices)")
+            throw Failure(description: "not ready: \(reading.readiness), \(reading.notices)")
         }
         return reading
     }

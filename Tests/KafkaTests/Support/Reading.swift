@@ -1,9 +1,11 @@
 import Dispatch
 import Glibc
-import Kafka
+import KafkaLogs
 import Synchronization
 
-/// A consumer as the gateway runs it: a descriptor that wakes, batches without waiting, a scout on another thread.
+@testable import Kafka
+
+/// A consumer as the gateway runs it: a descriptor that wakes, batches without waiting, refreshes answered on another thread.
 final class Reading {
     struct Entry: Equatable {
         var topic: String
@@ -14,25 +16,39 @@ final class Reading {
     }
 
     private final class Box: Sendable {
-        let map = Mutex<PartitionMap?>(nil)
-        let isLooking = Atomic<Bool>(false)
+        let answer = Mutex<ProbeAnswer?>(nil)
     }
 
     let consumer: Consumer
     private(set) var entries: [Entry] = []
     private(set) var notices: [KafkaNotice] = []
-    private(set) var events: [SourceEvent] = []
+    private(set) var changes: [LogChange] = []
+    /// What makes everybody resync.
+    var resyncs: [LogChange] {
+        changes.filter {
+            switch $0 {
+            case .recreated, .recordsLost: true
+            case .facts, .found: false
+            }
+        }
+    }
+    /// The topics that were told as recreated, in order.
+    var recreated: [String] {
+        changes.compactMap {
+            if case .recreated(let topic) = $0 { consumer.tracker.topicName(Int(topic)) } else { nil }
+        }
+    }
     private(set) var wakes = 0
     /// The first header value of this name of each record, where it has one.
     var headerName = "h"
     private(set) var headers: [String] = []
-    private(set) var map: PartitionMap?
     private let descriptor: Int32
     private let wakeEnd: Int32
     private let box = Box()
     private var mayHaveMore = false
-    private var nextLook = ContinuousClock.now
-    var lookEvery = Duration.milliseconds(200)
+    private var nextRefresh = ContinuousClock.now
+    private var isRefreshing = false
+    var refreshInterval = Duration.milliseconds(200)
     /// Records that were read, kept or not.
     private(set) var recordCount = 0
     var keepsEntries = true
@@ -76,15 +92,14 @@ final class Reading {
         _ = run(within: time) { _ in false }
     }
 
-    /// Looks at the cluster no more, and returns once the look under way has been adopted: what comes then, a fetch has told.
-    func stopLooking() -> Bool {
-        nextLook = .now + .seconds(600)
-        let box = box
-        return run { _ in !box.isLooking.load(ordering: .acquiring) && box.map.withLock { $0 == nil } }
+    /// Refreshes no more, and returns once the refresh under way is over: what comes then, a fetch has told.
+    func stopRefreshing() -> Bool {
+        nextRefresh = .now + .seconds(600)
+        return run { !$0.isRefreshing }
     }
 
-    /// Ends what `stopLooking` began.
-    func lookAgain() { nextLook = .now }
+    /// Ends what `stopRefreshing` began.
+    func refreshAgain() { nextRefresh = .now }
 
     private func turn() {
         var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
@@ -98,7 +113,8 @@ final class Reading {
             let maximum = min(batch, Consumer.maximumBatch)
             repeat { mayHaveMore = drain(maximum) == maximum } while mayHaveMore && batch == Int.max
         }
-        look()
+        refresh()
+        changes += consumer.tracker.takeChanges()
         notices += consumer.takeNotices()
     }
 
@@ -106,6 +122,7 @@ final class Reading {
         var bytes: [UInt8] = []
         return consumer.drain(maximum: maximum) { record in
             recordCount += 1
+            changes += consumer.tracker.takeChanges()
             guard keepsEntries else { return }
             let value = record.copyValue(into: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
             let key = record.copyKey(into: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
@@ -115,31 +132,42 @@ final class Reading {
         }
     }
 
-    private func look() {
-        if let map = box.map.withLock({ map in
-            defer { map = nil }
-            return map
-        }) {
-            self.map = map
-            consumer.adopt(map)
-            events += consumer.takeEvents()
+    private func refresh() {
+        let answer = box.answer.withLock { answer in
+            defer { answer = nil }
+            return answer
         }
-        guard ContinuousClock.now >= nextLook, !box.isLooking.exchange(true, ordering: .relaxed) else { return }
-        nextLook = .now + lookEvery
-        let (scout, box, anchors) = (consumer.scout, box, consumer.anchors)
+        if let answer {
+            if let probe = consumer.receive(answer) { ask(probe) } else { isRefreshing = false }
+        }
+        guard ContinuousClock.now >= nextRefresh, !isRefreshing else { return }
+        nextRefresh = .now + refreshInterval
+        isRefreshing = true
+        ask(consumer.beginRefresh())
+    }
+
+    private func ask(_ probe: Probe) {
+        let (probes, box) = (consumer.probes, box)
         DispatchQueue.global().async {
-            let map = scout.look(anchors)
-            box.map.withLock { $0 = map }
-            box.isLooking.store(false, ordering: .releasing)
+            let answer = probes.answer(probe)
+            box.answer.withLock { $0 = answer }
         }
     }
 
+    var facts: [LogFacts] { consumer.tracker.facts }
+    /// Whether each log that has a record was found to be the one that is read after this moment (wall clock, ms).
+    func isKnown(after moment: Int64) -> Bool {
+        facts.allSatisfy { $0.next == 0 && $0.end ?? 0 == 0 || $0.known ?? .min > moment }
+    }
+    var loading: LoadingProgress { consumer.tracker.loading(wall: WallClock.now) }
+    var readiness: Readiness { consumer.tracker.readiness }
+    var positions: [Int64?] { consumer.tracker.positions.map(\.next) }
     var values: [String?] { entries.map(\.value) }
     var isStalled: Bool {
-        if case .stalled = consumer.sourceState() { return true }
+        if case .stalled = consumer.tracker.sourceState(.now) { return true }
         return false
     }
-    var isReady: Bool { consumer.readiness.isReady }
+    var isReady: Bool { readiness.isReady }
     func has(_ cause: KafkaCause) -> Bool { notices.contains { $0.cause == cause } }
     func count(_ cause: KafkaCause) -> Int { notices.count { $0.cause == cause } }
     func notice(_ cause: KafkaCause) -> KafkaNotice? { notices.first { $0.cause == cause } }

@@ -1,45 +1,50 @@
 import CRdKafka
+import Glibc
+import KafkaLogs
 
-/// What is asked of the leader of a partition: the offset that stands for a time.
-struct OffsetQuestion {
-    var place: PartitionPlace
+/// The offset that stands for a time, of one partition.
+private struct OffsetQuestion {
+    var name: PartitionName
     /// Milliseconds since 1970, or `RD_KAFKA_OFFSET_END`, or `RD_KAFKA_OFFSET_BEGINNING`.
     var time: Int64
-}
-
-/// A partition within a map.
-struct PartitionPlace: Hashable {
-    var topic: Int
-    var position: Int
-    var partition: Int32
     var leader: Int32
 }
 
-enum OffsetAnswer: Equatable {
-    case offset(Int64)
-    /// No record has that time or a later one.
-    case end
-    /// The leader answered with an error about the partition.
-    case refused
-    /// The leader did not answer.
-    case silent
+extension ProbeClient {
+    /// The least that a leader is waited for, however many others were silent before it.
+    private static let shortestWait = Duration.milliseconds(100)
 
-    var offset: Int64? {
-        if case .offset(let offset) = self { return offset }
-        return nil
+    func offsets(
+        _ names: [PartitionName], _ time: OffsetTime, until deadline: ContinuousClock.Instant, _ memory: inout Memory
+    ) -> [OffsetAnswer] {
+        var questions: [OffsetQuestion] = []
+        questions.reserveCapacity(names.count)
+        for (index, name) in names.enumerated() {
+            let time: Int64 =
+                switch time {
+                case .logEnd: Int64(RD_KAFKA_OFFSET_END)
+                case .logStart: Int64(RD_KAFKA_OFFSET_BEGINNING)
+                case .times(let times): times[index]
+                }
+            questions.append(OffsetQuestion(name: name, time: time, leader: memory.leader(of: name)))
+        }
+        guard time == .logEnd else {
+            // Whoever is silent is known by the ends.
+            var silent: Set<Int32> = []
+            return ask(questions, of: client, until: deadline, &silent)
+        }
+        return ask(questions, of: handle.client, until: deadline, &memory.silentLeaders)
     }
-}
 
-extension Scout {
     /// Asks all leaders at once; if that fails, one after the other, so that one that is silent does not hide what the
     /// others say. Those that were silent the last time come last and share what is left of the time.
-    func ask(
+    private func ask(
         _ questions: [OffsetQuestion], of client: ClientHandle, until deadline: ContinuousClock.Instant,
         _ silent: inout Set<Int32>
     ) -> [OffsetAnswer] {
         var answers = [OffsetAnswer](repeating: .silent, count: questions.count)
-        let leaders = Dictionary(grouping: questions.indices) { questions[$0].place.leader }
-        let willing = questions.indices.filter { !silent.contains(questions[$0].place.leader) }
+        let leaders = Dictionary(grouping: questions.indices) { questions[$0].leader }
+        let willing = questions.indices.filter { !silent.contains(questions[$0].leader) }
         var left = leaders.keys.sorted { (silent.contains($0) ? 1 : 0, $0) < (silent.contains($1) ? 1 : 0, $1) }
         if !willing.isEmpty,
             case .answered(let found) = request(willing.map { questions[$0] }, of: client, until: deadline, share: 2)
@@ -47,9 +52,9 @@ extension Scout {
             for (index, answer) in zip(willing, found) { answers[index] = answer }
             left.removeAll { !silent.contains($0) }
         }
-        for (position, leader) in left.enumerated() {
-            let indices = leaders[leader]!
-            let share = left.count - position
+        for (index, leader) in left.enumerated() {
+            let indices = leaders[leader] ?? []
+            let share = left.count - index
             guard let found = ask(indices.map { questions[$0] }[...], of: client, until: deadline, share: share) else {
                 silent.insert(leader)
                 continue
@@ -58,15 +63,6 @@ extension Scout {
             for (index, answer) in zip(indices, found) { answers[index] = answer }
         }
         return answers
-    }
-
-    /// The same where nobody needs to know who was silent.
-    func ask(
-        _ questions: [OffsetQuestion], of client: ClientHandle, until deadline: ContinuousClock.Instant
-    ) -> [OffsetAnswer] {
-        guard !questions.isEmpty else { return [] }
-        var silent: Set<Int32> = []
-        return ask(questions, of: client, until: deadline, &silent)
     }
 
     /// One partition that fails makes the whole answer fail in librdkafka, so halves are asked until it stands alone: a
@@ -107,7 +103,7 @@ extension Scout {
             case RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE: return .silent
             case RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN:
                 guard end - .now > Self.shortestWait else { return .silent }
-                pause(Self.shortestWait / 4)
+                usleep(UInt32(Self.shortestWait.milliseconds * 1_000 / 4))
             default: return .refused
             }
         }
@@ -115,8 +111,9 @@ extension Scout {
 
     /// The offsets that stand for the times, in the order of the questions.
     ///
-    /// With `isolation.level=read_committed`, as the consumer has it, the end is the last stable offset, so a transaction that is open now and
-    /// commits later lies wholly behind it (KIP-98), and no time stands for a record behind it.
+    /// With `isolation.level=read_committed`, as the consumer has it, the end is the last stable offset, so a transaction
+    /// that is open now and commits later lies wholly behind it (KIP-98), and no time stands for a record behind it. An
+    /// unknown topic or partition is told as refused: librdkafka takes that from its own metadata, not from the leader.
     private func request(
         _ questions: [OffsetQuestion], of client: ClientHandle, within milliseconds: Int32
     ) -> (rd_kafka_resp_err_t, [OffsetAnswer]) {
@@ -126,7 +123,7 @@ extension Scout {
         defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
         for question in questions {
             let entry = unsafe rd_kafka_topic_partition_list_add(
-                list, topicName(question.place.topic), question.place.partition)
+                list, topicName(Int(question.name.topic)), question.name.number)
             unsafe entry?.pointee.offset = question.time
         }
         let code = unsafe rd_kafka_offsets_for_times(client.pointer, list, milliseconds)
@@ -142,10 +139,11 @@ extension Scout {
     }
 }
 
-extension PartitionMap.Topic {
-    mutating func setPartition(at position: Int, _ change: (inout PartitionMap.Partition) -> Void) {
-        guard case .present(var partitions) = state else { return }
-        change(&partitions[position])
-        state = .present(partitions)
+extension ProbeClient.Memory {
+    /// −1 where none is known.
+    fileprivate func leader(of name: PartitionName) -> Int32 {
+        let (topic, number) = (Int(name.topic), Int(name.number))
+        guard topic < leaders.count, number < leaders[topic].count else { return -1 }
+        return leaders[topic][number] ?? -1
     }
 }

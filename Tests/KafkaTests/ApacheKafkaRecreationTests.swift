@@ -1,13 +1,14 @@
+import KafkaLogs
 import Testing
 
 @testable import Kafka
 
 extension AgainstApacheKafka {
-    @Suite(.serialized) struct `Logs that are made anew` {
+    @Suite(.serialized) struct `Logs that are recreated` {
         @Test func `at once and longer than our position: noticed within 10 s, read from the beginning, told once`()
             throws
         {
-            try checkMadeAnewLonger(try ApacheKafka.cluster(.current))
+            try checkRecreatedLonger(try ApacheKafka.cluster(.current))
         }
     }
 }
@@ -30,8 +31,8 @@ private enum Likeness: CaseIterable {
     var count: Int { self == .tiny ? 1 : 50 }
 }
 
-/// Every topic but the last is deleted and made anew while nothing is fetched.
-func checkMadeAnewLonger(_ kafka: ApacheKafka) throws {
+/// Every topic but the last is deleted and recreated while nothing is fetched.
+func checkRecreatedLonger(_ kafka: ApacheKafka) throws {
     let administrator = try kafka.administrator()
     let names = Likeness.allCases.map { _ in freshTopic() }
     let steady = freshTopic()
@@ -42,10 +43,10 @@ func checkMadeAnewLonger(_ kafka: ApacheKafka) throws {
         ConsumerSettings(brokers: kafka.faults, topics: names + [steady], retention: .seconds(3_600)))
     let count = Likeness.allCases.map(\.count).reduce(1, +)
     try #require(reading.run { $0.isReady && $0.entries.count == count })
-    // What a node has read is what it knows its log by, once a look has seen it.
+    // What a node has read is what it knows its log by, once a refresh has seen it.
     let known = WallClock.now
-    let isKnown = reading.run { $0.consumer.partitionFacts.allSatisfy { $0.known > known } }
-    try #require(isKnown, "\(reading.consumer.partitionFacts) \(reading.consumer.anchors)")
+    let isKnown = reading.run { $0.isKnown(after: known) }
+    try #require(isKnown, "\(reading.facts)")
 
     try kafka.run("fault", "all", "refuse")
     for name in names { try administrator.deleteTopic(name) }
@@ -57,9 +58,9 @@ func checkMadeAnewLonger(_ kafka: ApacheKafka) throws {
     try kafka.run("fault", "all", "pass")
     let back = ContinuousClock.now
     let isNoticed = reading.run(within: .seconds(20)) { reading in
-        names.allSatisfy { reading.events.contains(.madeAnew(topic: $0)) }
+        names.allSatisfy { reading.recreated.contains($0) }
     }
-    #expect(isNoticed, "\(reading.events) of \(names)")
+    #expect(isNoticed, "\(reading.recreated) of \(names)")
     #expect(.now - back < .seconds(10))
     for (name, likeness) in zip(names, Likeness.allCases) {
         let expected = likeness.count * 3
@@ -72,12 +73,12 @@ func checkMadeAnewLonger(_ kafka: ApacheKafka) throws {
         #expect(read.suffix(expected) == (0..<expected).map { "new \($0)" }, "\(likeness)")
     }
     reading.run(for: .seconds(1))
-    #expect(Set(reading.events.map { "\($0)" }).count == reading.events.count, "each once")
-    #expect(!reading.events.contains(.madeAnew(topic: steady)))
-    let facts = reading.consumer.partitionFacts
-    for fact in facts where fact.topic != steady {
-        #expect(fact.start == 0 && fact.began == nil)
-        #expect(fact.born >= known, "not before the last moment at which the old one was known")
+    #expect(Set(reading.recreated).count == reading.resyncs.count, "each once")
+    #expect(!reading.recreated.contains(steady))
+    for (index, name) in (names + [steady]).sorted().enumerated() where name != steady {
+        let facts = try #require(reading.consumer.tracker.facts(of: PartitionName(topic: UInt16(index), number: 0)))
+        #expect(facts.start == 0 && facts.unread == nil)
+        #expect(facts.notBefore ?? .min > known, "after the last moment at which the old one was known")
     }
 }
 

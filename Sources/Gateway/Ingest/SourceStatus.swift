@@ -1,0 +1,144 @@
+import Kafka
+import KafkaLogs
+import LiveUpdates
+import Logging
+
+/// Whether the node is ready, whether answers flow, whether librdkafka has given up, by what refreshes and records have
+/// told. Whoever is concerned is told when that changes.
+///
+/// Confined to the ingest loop.
+final class SourceStatus {
+    private static let unreachable = "no Kafka broker can be reached"
+
+    private let consumer: Consumer
+    private let ingest: Ingest
+    private let readiness: NodeReadiness
+    private let logger: Logger
+    /// Called once, when every partition has answered and the window is loaded.
+    private let ready: () -> Void
+    /// Called once, when librdkafka has given up for good.
+    private let failed: (String) -> Void
+    private(set) var hasFailed = false
+    /// False while records wait because a loop owes too much: nothing is stalled by that.
+    var isReading = true
+    private var loading: LoadingReport
+    private var toldState: LiveUpdates.SourceState?
+
+    init(
+        _ consumer: Consumer, ingest: Ingest, readiness: NodeReadiness, logger: Logger, ready: @escaping () -> Void,
+        failed: @escaping (String) -> Void
+    ) {
+        self.consumer = consumer
+        self.ingest = ingest
+        self.readiness = readiness
+        self.logger = logger
+        self.ready = ready
+        self.failed = failed
+        loading = LoadingReport(logger: logger)
+    }
+
+    /// To be called every half a second or so. `now` is monotonic, in milliseconds.
+    func check(now: UInt64) {
+        if readiness.hasBeenReady { reportState() } else { update(now: now) }
+    }
+
+    /// Records may be what the node waited for.
+    func recordsCame(now: UInt64) {
+        if !readiness.hasBeenReady, consumer.tracker.isLoaded { update(now: now) }
+    }
+
+    /// A metadata refresh is over, whatever it told.
+    func refreshEnded(now: UInt64) {
+        update(now: now)
+    }
+
+    private func update(now: UInt64) {
+        if let reason = consumer.fatalError {
+            guard !hasFailed else { return }
+            hasFailed = true
+            return failed(reason)
+        }
+        let state = consumer.tracker.readiness
+        guard let missing = missing(state) else {
+            if consumer.unreachableSince != nil {
+                readiness.lose(Self.unreachable, now: now)
+            } else if !isLoaded(now: now) {
+                readiness.wait(for: loading.text)
+            } else if readiness.becomeReady() {
+                logger.notice("ready", [.partitions: .number(consumer.tracker.partitionCount)])
+                ready()
+            }
+            return
+        }
+        // What is not known yet is not missing, as long as nobody answers.
+        let why = consumer.unreachableSince == nil ? missing : Self.unreachable
+        if readiness.hasBeenReady { readiness.lose(why, now: now) } else { readiness.wait(for: why) }
+    }
+
+    /// What is missing besides the window's records, in one sentence; nil when nothing is.
+    private func missing(_ state: KafkaLogs.Readiness) -> String? {
+        if let topic = state.topicsForbidden.first { return "no right to read the topic \(topic)" }
+        if let topic = state.topicsMissing.first { return "the topic \(topic) does not exist or is not known yet" }
+        if let partition = state.partitionUnanswered {
+            let topic = consumer.tracker.topicName(Int(partition.topic))
+            return "partition \(partition.number) of the topic \(topic) has not answered a fetch"
+        }
+        return nil
+    }
+
+    private func isLoaded(now: UInt64) -> Bool {
+        if readiness.hasBeenReady { return true }
+        return loading.update(consumer.tracker.loading(wall: WallClock.milliseconds), now: now)
+    }
+
+    private func reportState() {
+        let state: LiveUpdates.SourceState =
+            switch consumer.sourceState(isReading: isReading) {
+            case .live(let since): .live(since: since)
+            case .stalled(let since): .stalled(since: since)
+            }
+        // Nobody is told that all is well who has not heard otherwise.
+        guard state != toldState, toldState != nil || state.isStalled else { return }
+        toldState = state
+        if state.isStalled {
+            logger.warning(
+                "a partition does not answer, or stands still: clients are told that the source is stalled")
+        } else {
+            logger.notice("answers flow again: clients are told that the source is live")
+        }
+        ingest.tell(state)
+    }
+}
+
+@available(*, unavailable)
+extension SourceStatus: Sendable {}
+
+/// How far the window is loaded: a line now and then, and the words of `/readyz`.
+private struct LoadingReport {
+    /// An operator who watches a start wants to see it move.
+    static let lineIntervalMilliseconds: UInt64 = 2_000
+
+    private let logger: Logger
+    private var nextLine: UInt64 = 0
+    /// What is missing, in one sentence.
+    private(set) var text = "the window is not loaded yet"
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// True when all is loaded. `now` is monotonic, in milliseconds.
+    mutating func update(_ progress: LoadingProgress, now: UInt64) -> Bool {
+        guard !progress.isLoaded else { return true }
+        let seconds = progress.secondsLeft.map { ", \($0) seconds" } ?? ""
+        text = "loading the window: \(progress.offsetsLeft) records\(seconds) left"
+        if now >= nextLine {
+            nextLine = now + Self.lineIntervalMilliseconds
+            logger.notice(
+                "loading the window",
+                [
+                    .records: .number(Int(progress.offsetsRead)), .left: .number(Int(progress.offsetsLeft)),
+                    .seconds: progress.secondsLeft.map { .number(Int($0)) } ?? .absent,
+                ])
+        }
+        return false
+    }
+}

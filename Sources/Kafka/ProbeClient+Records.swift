@@ -1,0 +1,136 @@
+import CRdKafka
+import KafkaLogs
+
+extension ProbeClient {
+    /// Behind the first record, so many at most are read for a good time stamp.
+    private static let maximumStamps = 1_000
+
+    /// The first record at each offset or behind it. Blocks.
+    func records(
+        _ questions: [RecordQuestion], until deadline: ContinuousClock.Instant,
+        _ body: (Int, borrowing Record) -> Void = { _, _ in }
+    ) -> [RecordAnswer] {
+        var answers = [RecordAnswer](repeating: .silent, count: questions.count)
+        var isOpen = [Bool](repeating: true, count: questions.count)
+        var stamps = [Int](repeating: 0, count: questions.count)
+        var open: [PartitionName: Int] = [:]
+        for (index, question) in questions.enumerated() { open[question.partition] = index }
+        var left = questions.count
+        assign(questions)
+        while left > 0 {
+            let wait = (deadline - .now).milliseconds
+            guard wait > 0, let message = unsafe rd_kafka_consumer_poll(client.pointer, Int32(wait)) else { break }
+            // Destroys the message.
+            let number = unsafe topic(of: message)
+            let record = unsafe Record(
+                message, topic: number.map { topicName($0) } ?? "", index: UInt16(number ?? 0))
+            guard let number,
+                let index = open[
+                    PartitionName(topic: UInt16(number), number: unsafe message.pointee.partition)],
+                isOpen[index], let answer = unsafe Self.answer(message)
+            else { continue }
+            if case .record(let mark) = answer, mark.offset == questions[index].offset { body(index, record) }
+            stamps[index] += 1
+            guard answers[index].take(answer, questions[index], isLast: stamps[index] >= Self.maximumStamps) else {
+                continue
+            }
+            isOpen[index] = false
+            left -= 1
+            release(questions[index].partition)
+        }
+        unsafe rd_kafka_assign(client.pointer, nil)
+        discardMessages()
+        return answers
+    }
+
+    private func topic(of message: UnsafeMutablePointer<rd_kafka_message_t>) -> Int? {
+        guard let topic = unsafe message.pointee.rkt, let name = unsafe rd_kafka_topic_name(topic) else { return nil }
+        return indexes[unsafe String(cString: name)]
+    }
+
+    private func assign(_ questions: [RecordQuestion]) {
+        let list = unsafe rd_kafka_topic_partition_list_new(Int32(questions.count))
+        defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
+        for question in questions {
+            let entry = unsafe rd_kafka_topic_partition_list_add(
+                list, topicName(Int(question.partition.topic)), question.partition.number)
+            unsafe entry?.pointee.offset = question.offset
+        }
+        unsafe rd_kafka_assign(client.pointer, list)
+    }
+
+    /// Has what it wanted.
+    private func release(_ name: PartitionName) {
+        let list = unsafe rd_kafka_topic_partition_list_new(1)
+        defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
+        unsafe rd_kafka_topic_partition_list_add(list, topicName(Int(name.topic)), name.number)
+        if let failure = unsafe rd_kafka_incremental_unassign(client.pointer, list) {
+            unsafe rd_kafka_error_destroy(failure)
+        }
+    }
+
+    private static func answer(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> RecordAnswer? {
+        switch unsafe message.pointee.err {
+        case RD_KAFKA_RESP_ERR_NO_ERROR: unsafe .record(RecordMark(message))
+        case RD_KAFKA_RESP_ERR__PARTITION_EOF: .end(at: unsafe message.pointee.offset)
+        case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET: .outOfRange
+        default: nil
+        }
+    }
+}
+
+extension RecordAnswer {
+    /// Takes what came next of the partition; true when the question is answered.
+    fileprivate mutating func take(_ next: RecordAnswer, _ question: RecordQuestion, isLast: Bool) -> Bool {
+        guard let limit = question.stampedUntil else {
+            self = next
+            return true
+        }
+        switch (self, next) {
+        case (.firstRecord(let first, _), .record(let mark)):
+            guard (0...max(0, limit)).contains(mark.timestamp) else { return isLast }
+            self = .firstRecord(first, goodStamp: mark.timestamp)
+        case (.firstRecord, _): break
+        case (_, .record(let mark)):
+            let isGood = (0...max(0, limit)).contains(mark.timestamp)
+            self = .firstRecord(mark, goodStamp: isGood ? mark.timestamp : nil)
+            return isGood || isLast
+        default: self = next
+        }
+        return true
+    }
+}
+
+extension RecordMark {
+    init(_ message: UnsafeMutablePointer<rd_kafka_message_t>) {
+        var check = RecordCheck()
+        unsafe check.add(UnsafeRawBufferPointer(start: message.pointee.key, count: message.pointee.key_len))
+        unsafe check.add(UnsafeRawBufferPointer(start: message.pointee.payload, count: message.pointee.len))
+        unsafe self.init(
+            offset: message.pointee.offset, timestamp: rd_kafka_message_timestamp(message, nil), check: check.sum)
+    }
+}
+
+/// Tells contents apart that are not meant to look alike: FNV-1a over words of 8 bytes, lengths included.
+struct RecordCheck {
+    private(set) var sum: UInt64 = 0xcbf2_9ce4_8422_2325
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        add(UInt64(bytes.count))
+        var index = 0
+        while index + 8 <= bytes.count {
+            unsafe add(bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            index += 8
+        }
+        while index < bytes.count {
+            unsafe add(UInt64(bytes[index]))
+            index += 1
+        }
+    }
+
+    private mutating func add(_ word: UInt64) {
+        // The shift carries the upper bits down, which a multiplication alone never does.
+        sum = (sum ^ word) &* 0x0000_0100_0000_01b3
+        sum ^= sum >> 29
+    }
+}

@@ -1,0 +1,188 @@
+import CRdKafka
+import Glibc
+import KafkaLogs
+import Synchronization
+
+/// Answers probes with blocking calls, on a thread where that harms nobody.
+///
+/// Log ends are asked for on the consumer's own connections: then answers prove that those are alive. All else goes through
+/// a client of its own, and reads single records while the consumer's positions do not move. A broker answers the requests
+/// of one connection one after the other, and an idle fetch takes half a second (`fetch.wait.max.ms`): seven questions in a
+/// row took three seconds on the consumer's connection, and a few milliseconds on this one.
+///
+/// It sees aborted records too: they tell as much of a log as others, and come at once, however many there are.
+@safe
+package final class ProbeClient: Sendable {
+    /// Small fetches, because one record is wanted; the broker sends a larger batch nevertheless. But not fewer records
+    /// than a fetch brings: a full queue puts the partition off for a second in 2.0.2, longer than a probe has.
+    static let ownProperties: [(String, String)] = [
+        ("client.id", "livegate-probe"), ("isolation.level", "read_uncommitted"),
+        ("queued.min.messages", "10000"), ("fetch.message.max.bytes", "65536"), ("fetch.wait.max.ms", "10"),
+    ]
+
+    struct Memory {
+        /// Leaders that were asked in vain the last time.
+        var silentLeaders: Set<Int32> = []
+        /// Who leads the partitions, as metadata told last.
+        var leaders: [[Int32?]] = []
+        /// What the consumer's client knows of the topics and their leaders.
+        var told: [TopicMetadata] = []
+        /// `host:port` by broker.
+        var addresses: [Int32: String] = [:]
+    }
+
+    let handle: ConsumerHandle
+    let client: ClientHandle
+    /// Held so that a metadata request without a topic is one for these, and never creates one: without handles of its
+    /// own 2.0.2 would allow that (`rd_kafka_metadata`).
+    let topics: TopicHandles
+    let indexes: [String: Int]
+    private let memory = Mutex(Memory())
+
+    init(_ handle: ConsumerHandle) throws(KafkaError) {
+        self.handle = handle
+        client = try ClientHandle(
+            RD_KAFKA_CONSUMER, try handle.settings.allProperties() + Self.ownProperties)
+        unsafe rd_kafka_poll_set_consumer(client.pointer)
+        topics = try TopicHandles(client, handle.topics.map(\.name))
+        indexes = Dictionary(uniqueKeysWithValues: handle.topics.enumerated().map { ($0.element.name, $0.offset) })
+    }
+
+    func topicName(_ index: Int) -> String { handle.topics[index].name }
+
+    /// Blocks until the brokers have answered or the time is up. Callers wait for each other.
+    package func answer(_ probe: Probe) -> ProbeAnswer {
+        let deadline = ContinuousClock.now + .milliseconds(probe.timeout)
+        defer { discardMessages() }
+        return memory.withLock { memory in
+            switch probe.question {
+            case .metadata(nil): metadata(until: deadline, &memory)
+            case .metadata(let broker?): metadata(of: broker, until: deadline, memory)
+            case .topicIDs(let questions): .topicIDs(topicIDs(questions, until: deadline))
+            case .offsets(let names, let time): .offsets(offsets(names, time, until: deadline, &memory))
+            case .records(let questions): .records(records(questions, until: deadline))
+            }
+        }
+    }
+
+    /// Reads single records, each partition once: `body` is given those that stand exactly at the offsets, with the index of
+    /// their question. Blocks, and callers wait for each other.
+    package func records(
+        _ questions: [RecordQuestion], timeout: Int64, _ body: (Int, borrowing Record) -> Void
+    ) -> [RecordAnswer] {
+        let deadline = ContinuousClock.now + .milliseconds(timeout)
+        return memory.withLock { _ in records(questions, until: deadline, body) }
+    }
+
+    /// Discards what the client has to say about brokers: the consumer's own says the same.
+    func discardMessages() {
+        while let message = unsafe rd_kafka_consumer_poll(client.pointer, 0) {
+            unsafe rd_kafka_message_destroy(message)
+        }
+        _ = client.notices.take()
+    }
+
+    // MARK: - Metadata
+
+    /// Of any broker; if that fails, once more, of another one perhaps.
+    private func metadata(until deadline: ContinuousClock.Instant, _ memory: inout Memory) -> ProbeAnswer {
+        let time = (deadline - .now).milliseconds
+        var answer = metadata(client, within: Int32(time * 2 / 3))
+        if case .noMetadata = answer { answer = metadata(client, within: Int32(max(100, time / 3))) }
+        guard case .metadata(let metadata) = answer else { return answer }
+        memory.addresses = metadata.brokers
+        memory.leaders = metadata.topics.map { if case .present(let leaders) = $0 { leaders } else { [] } }
+        tellConsumer(metadata, &memory)
+        return answer
+    }
+
+    /// Makes the consumer's client ask for itself when there is something new: by itself it does so after an error only,
+    /// and takes half a second to begin with a partition whose leader it does not know.
+    private func tellConsumer(_ metadata: MetadataAnswer, _ memory: inout Memory) {
+        guard memory.told != metadata.topics else { return }
+        let found = self.metadata(handle.client, within: 1_000)
+        if case .metadata(let metadata) = found { memory.told = metadata.topics }
+    }
+
+    /// Of this broker itself, through a client that knows no other when it asks.
+    private func metadata(
+        of broker: Int32, until deadline: ContinuousClock.Instant, _ memory: Memory
+    ) -> ProbeAnswer {
+        guard let address = memory.addresses[broker] else { return .noMetadata("broker \(broker) has no address") }
+        do throws(KafkaError) {
+            let properties = try handle.settings.allProperties() + Self.ownProperties
+            let client = try ClientHandle(RD_KAFKA_CONSUMER, properties + [("bootstrap.servers", address)])
+            let topics = try TopicHandles(client, handle.topics.map(\.name))
+            defer { withExtendedLifetime(topics) {} }
+            while true {
+                let answer = metadata(client, within: Int32(max(100, (deadline - .now).milliseconds)))
+                if case .metadata(var metadata) = answer {
+                    // Until the client has heard its number, the broker is nobody's.
+                    guard metadata.broker ?? broker == broker else {
+                        return .noMetadata("broker \(metadata.broker ?? -1) answered instead of \(broker)")
+                    }
+                    metadata.broker = broker
+                    return .metadata(metadata)
+                }
+                guard deadline - .now > .milliseconds(100) else { return answer }
+                usleep(10_000)
+            }
+        } catch {
+            return .noMetadata("\(error)")
+        }
+    }
+
+    /// One request for all topics.
+    private func metadata(_ client: ClientHandle, within milliseconds: Int32) -> ProbeAnswer {
+        var answer: UnsafePointer<rd_kafka_metadata>?
+        let code = unsafe rd_kafka_metadata(client.pointer, 0, nil, &answer, milliseconds)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = unsafe answer else {
+            return .noMetadata("metadata: \(code.sentence) (\(code.symbol))")
+        }
+        defer { unsafe rd_kafka_metadata_destroy(metadata) }
+        var brokers: [Int32: String] = [:]
+        for index in 0..<Int(unsafe metadata.pointee.broker_cnt) {
+            let broker = unsafe metadata.pointee.brokers[index]
+            unsafe brokers[broker.id] = "\(String(cString: broker.host)):\(broker.port)"
+        }
+        var topics = [TopicMetadata](repeating: .unclear("no answer for the topic"), count: handle.topics.count)
+        for index in 0..<Int(unsafe metadata.pointee.topic_cnt) {
+            let topic = unsafe metadata.pointee.topics[index]
+            guard let place = indexes[unsafe String(cString: topic.topic)] else { continue }
+            topics[place] = unsafe Self.topic(topic)
+        }
+        let origin = unsafe metadata.pointee.orig_broker_id
+        return .metadata(
+            MetadataAnswer(
+                broker: origin < 0 ? nil : origin, brokers: brokers, clusterID: clusterID(client), topics: topics))
+    }
+
+    /// Known from the first answer of a broker on: it costs no request. Empty where the cluster has none.
+    private func clusterID(_ client: ClientHandle) -> String {
+        guard let text = unsafe rd_kafka_clusterid(client.pointer, 0) else { return "" }
+        defer { unsafe rd_kafka_mem_free(client.pointer, text) }
+        return unsafe String(cString: text)
+    }
+
+    private static func topic(_ topic: rd_kafka_metadata_topic) -> TopicMetadata {
+        switch unsafe topic.err {
+        case RD_KAFKA_RESP_ERR_NO_ERROR, RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE:
+            let count = unsafe Int(topic.partition_cnt)
+            guard count > 0 else { return .unclear("the topic has no partitions yet") }
+            var leaders = [Int32?](repeating: nil, count: count)
+            for index in 0..<count {
+                let partition = unsafe topic.partitions[index]
+                let (number, leader) = unsafe (Int(partition.id), partition.leader)
+                guard leaders.indices.contains(number) else { return .unclear("its partitions have gaps") }
+                leaders[number] = leader < 0 ? nil : leader
+            }
+            return .present(leaders)
+        case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC:
+            return .missing
+        case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
+            return .forbidden
+        default:
+            return .unclear((unsafe topic.err).sentence)
+        }
+    }
+}
