@@ -10,7 +10,7 @@ struct SettingReading {
     private(set) var key: String
     private(set) var problems: [SettingsProblem] = []
     /// Where each part stands, for what is found out later.
-    private(set) var places: [String: SettingsPlace] = [:]
+    private(set) var locations: [String: SettingsLocation] = [:]
 
     init(_ key: String, from origin: SettingsOrigin, folder: String) {
         self.key = key
@@ -19,15 +19,15 @@ struct SettingReading {
     }
 
     /// Only files have lines; a variable or a flag is one.
-    func place(_ element: YAMLElement) -> SettingsPlace {
+    func location(_ element: YAMLElement) -> SettingsLocation {
         switch origin {
-        case .file, .otherFile: SettingsPlace(origin, line: element.line)
-        case .variable, .flag: SettingsPlace(origin)
+        case .file, .otherFile: SettingsLocation(origin, line: element.line)
+        case .variable, .flag: SettingsLocation(origin)
         }
     }
 
     mutating func refuse(_ element: YAMLElement, _ text: String) {
-        problems.append(SettingsProblem(place(element), key: key, text))
+        problems.append(SettingsProblem(location(element), key: key, text))
     }
 
     /// Reads a part: `suffix` is `[2]` or `.name`.
@@ -37,7 +37,7 @@ struct SettingReading {
         let before = key
         key += suffix
         defer { key = before }
-        places[key] = place(element)
+        locations[key] = location(element)
         return read(element, &self)
     }
 

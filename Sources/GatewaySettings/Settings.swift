@@ -87,7 +87,7 @@ extension Settings {
         }
         settings.kafka.settings = kafkaProperties(properties, &resolution, environment)
         var draft = SettingsDraft(
-            resolution, settings: settings, file: SettingsPlace(.file(file)), isWhole: layer.isWhole)
+            resolution, settings: settings, file: SettingsLocation(.file(file)), isWhole: layer.isWhole)
         draft.compileMapping()
         draft.checkConsistency()
         return SettingsOutcome(draft, otherProblems: environment.warnings)

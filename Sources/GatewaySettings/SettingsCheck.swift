@@ -89,7 +89,7 @@ private struct SettingsCheck {
         guard let path = settings.auth.tokens else { return StaticTokens() }
         let file = StaticTokenFile.load(path)
         for problem in file.problems {
-            if problem.place.line == nil { draft.report(problem.key, problem.text) } else { draft.report(problem) }
+            if problem.location.line == nil { draft.report(problem.key, problem.text) } else { draft.report(problem) }
         }
         return file.tokens
     }
@@ -99,7 +99,7 @@ private struct SettingsCheck {
         let algorithms = entry.path(of: \.algorithms)
         // A misspelt key may have been meant to name the algorithms.
         let areAlgorithmsKnown =
-            draft.isSound(algorithms) && (draft.places[algorithms] != nil || draft.isSound(entry.path))
+            draft.isSound(algorithms) && (draft.locations[algorithms] != nil || draft.isSound(entry.path))
         var keys: [SignatureKey] = []
         if let file = entry.keys {
             do throws(BoundedFile.Unreadable) {

@@ -34,10 +34,10 @@ extension SettingsDraft {
         let (certificate, key) = (SettingsTable.path(of: \.tls.certificate), SettingsTable.path(of: \.tls.key))
         guard isWhole, isSound(certificate), isSound(key) else { return }
         if settings.tls.certificate != nil, settings.tls.key == nil {
-            report(key, "is missing: a certificate needs its key", at: place(certificate))
+            report(key, "is missing: a certificate needs its key", at: location(certificate))
         }
         if settings.tls.key != nil, settings.tls.certificate == nil {
-            report(certificate, "is missing: a key needs its certificate", at: place(key))
+            report(certificate, "is missing: a key needs its certificate", at: location(key))
         }
     }
 
@@ -70,7 +70,7 @@ extension SettingsDraft {
             value: settings.history.maximumTimestampDelay, word: "shorter"
         )
         guard retention.value <= delay.value, isSound(retention.key), isSound(delay.key) else { return }
-        let isDelayAlone = places[retention.key] == nil && places[delay.key] != nil
+        let isDelayAlone = locations[retention.key] == nil && locations[delay.key] != nil
         let (wrong, other) = isDelayAlone ? (delay, retention) : (retention, delay)
         func text(_ duration: Duration) -> String {
             Quantity.text(milliseconds: Int64(duration / .milliseconds(1)))

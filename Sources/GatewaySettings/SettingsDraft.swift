@@ -10,31 +10,31 @@ struct SettingsDraft: Sendable {
     var mapping: EventMapping?
     private(set) var problems: [SettingsProblem]
     /// Where each setting that somebody said stands, by its path.
-    let places: [String: SettingsPlace]
+    let locations: [String: SettingsLocation]
     /// The settings file.
-    let file: SettingsPlace
+    let file: SettingsLocation
     /// Whether the file could be read to its end. Otherwise nothing follows from what it does not say.
     let isWhole: Bool
 
-    init(_ resolution: SettingsResolution, settings: Settings, file: SettingsPlace, isWhole: Bool) {
+    init(_ resolution: SettingsResolution, settings: Settings, file: SettingsLocation, isWhole: Bool) {
         self.settings = settings
         self.file = file
         self.isWhole = isWhole
         problems = resolution.problems
-        places = resolution.places
+        locations = resolution.locations
     }
 
     /// Where a setting stands; for one that nobody said, the file as a whole.
-    func place(_ key: String) -> SettingsPlace { places[key] ?? file }
+    func location(_ key: String) -> SettingsLocation { locations[key] ?? file }
 
     /// Whether nothing is wrong with a setting, a section or a part so far.
     func isSound(_ path: String) -> Bool {
         !problems.contains { !$0.isWarning && ($0.key == path || $0.key.isInside(path)) }
     }
 
-    /// - Parameter place: where the problem is, if that is not where the setting stands.
-    mutating func report(_ key: String, _ text: String, at place: SettingsPlace? = nil, isWarning: Bool = false) {
-        problems.append(SettingsProblem(place ?? self.place(key), key: key, text, isWarning: isWarning))
+    /// - Parameter location: where the problem is, if that is not where the setting stands.
+    mutating func report(_ key: String, _ text: String, at location: SettingsLocation? = nil, isWarning: Bool = false) {
+        problems.append(SettingsProblem(location ?? self.location(key), key: key, text, isWarning: isWarning))
     }
 
     mutating func report(_ problem: SettingsProblem) { problems.append(problem) }

@@ -43,7 +43,7 @@ package struct SettingsEnvironment: Sendable {
         return variables.filter { !known.contains($0.name) && !properties.contains($0.name) }.map { variable in
             let nearest = NearestName.nearest(to: variable.name, among: known) ?? ""
             return SettingsProblem(
-                SettingsPlace(.variable(variable.name)), key: "", "means nothing: did you mean \(nearest)?",
+                SettingsLocation(.variable(variable.name)), key: "", "means nothing: did you mean \(nearest)?",
                 isWarning: true)
         }
     }

@@ -18,7 +18,7 @@ struct SettingsLayer {
         self.init(.file(name))
         let (root, problems) = YAMLDocument.read(bytes)
         self.problems = problems.map { problem in
-            SettingsProblem(SettingsPlace(origin, line: problem.line), key: problem.key, problem.text)
+            SettingsProblem(SettingsLocation(origin, line: problem.line), key: problem.key, problem.text)
         }
         isWhole = root != nil || problems.isEmpty
         guard let root else { return }
@@ -30,10 +30,10 @@ struct SettingsLayer {
     init(file name: String, unreadable reason: String) {
         self.init(.file(name))
         isWhole = false
-        problems = [SettingsProblem(SettingsPlace(origin), key: "", "cannot be read: \(reason)")]
+        problems = [SettingsProblem(SettingsLocation(origin), key: "", "cannot be read: \(reason)")]
     }
 
-    /// One value from a place without types and lines.
+    /// One value from a source without types and lines.
     init(_ origin: SettingsOrigin, _ row: SettingRow, words: [String]) {
         self.init(origin)
         let elements = words.map { YAMLElement(line: 1, .text($0, .untyped)) }
@@ -51,7 +51,7 @@ struct SettingsLayer {
                 line: 1, .list(words.map { YAMLElement(line: 1, .text(String($0.trimmingBlanks), .untyped)) }))
         case .structured:
             let (root, problems) = YAMLDocument.read(Array(text.utf8))
-            self.problems = problems.map { SettingsProblem(SettingsPlace(origin), key: path, $0.text) }
+            self.problems = problems.map { SettingsProblem(SettingsLocation(origin), key: path, $0.text) }
             guard problems.isEmpty else { return }
             collect(root ?? YAMLElement(line: 1, .text("", .plain)), under: path)
         }

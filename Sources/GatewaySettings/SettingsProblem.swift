@@ -13,7 +13,7 @@ package enum SettingsOrigin: Hashable, Sendable {
 }
 
 /// Where an operator finds what is meant.
-package struct SettingsPlace: Hashable, Sendable {
+package struct SettingsLocation: Hashable, Sendable {
     package let origin: SettingsOrigin
     /// From 1; nil where there are no lines, or where it is what the file lacks.
     package let line: Int?
@@ -24,7 +24,7 @@ package struct SettingsPlace: Hashable, Sendable {
     }
 }
 
-extension SettingsPlace: CustomStringConvertible {
+extension SettingsLocation: CustomStringConvertible {
     package var description: String {
         let name =
             switch origin {
@@ -38,15 +38,15 @@ extension SettingsPlace: CustomStringConvertible {
 
 /// Something in the settings that cannot be, or, as a warning, that nobody can have meant.
 package struct SettingsProblem: Error, Hashable, Sendable {
-    package let place: SettingsPlace
+    package let location: SettingsLocation
     /// The way to the setting, such as `kafka.topics[1]`; empty where there is none.
     package let key: String
     /// What is wrong and what would be right. The value of a secret never stands in it.
     package let text: String
     package let isWarning: Bool
 
-    package init(_ place: SettingsPlace, key: String, _ text: String, isWarning: Bool = false) {
-        self.place = place
+    package init(_ location: SettingsLocation, key: String, _ text: String, isWarning: Bool = false) {
+        self.location = location
         self.key = key
         self.text = text
         self.isWarning = isWarning
@@ -56,7 +56,7 @@ package struct SettingsProblem: Error, Hashable, Sendable {
 extension SettingsProblem: CustomStringConvertible {
     /// One line: `livegate.yaml:12: limits.max_headers: '0' is not a whole number from 1 to 1000`.
     package var description: String {
-        let words = ["\(place)", isWarning ? "warning" : "", key, text]
+        let words = ["\(location)", isWarning ? "warning" : "", key, text]
         return words.filter { !$0.isEmpty }.joined(separator: ": ").printable
     }
 }
@@ -66,11 +66,11 @@ extension [SettingsProblem] {
     package var inReadingOrder: [SettingsProblem] {
         var seen = Set<SettingsProblem>()
         return filter { seen.insert($0).inserted }.enumerated()
-            .sorted { ($0.element.place.rank, $0.offset) < ($1.element.place.rank, $1.offset) }.map(\.element)
+            .sorted { ($0.element.location.rank, $0.offset) < ($1.element.location.rank, $1.offset) }.map(\.element)
     }
 }
 
-extension SettingsPlace {
+extension SettingsLocation {
     fileprivate var rank: Int {
         switch origin {
         case .file: line ?? 1 << 30

@@ -7,7 +7,7 @@ struct SettingsResolution {
     /// Where relative paths start that do not come from flags.
     private let folder: String
     private(set) var problems: [SettingsProblem]
-    private(set) var places: [String: SettingsPlace] = [:]
+    private(set) var locations: [String: SettingsLocation] = [:]
 
     init(_ layers: [SettingsLayer], folder: String) {
         self.layers = layers
@@ -34,7 +34,7 @@ struct SettingsResolution {
         var reading = SettingReading(key, from: origin, folder: folder(of: origin))
         let value = reading.part("", element, read)
         problems += reading.problems
-        places.merge(reading.places) { $1 }
+        locations.merge(reading.locations) { $1 }
         return value
     }
 

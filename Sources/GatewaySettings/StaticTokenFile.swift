@@ -15,8 +15,8 @@ enum StaticTokenFile {
         do throws(BoundedFile.Unreadable) {
             return read(try BoundedFile.read(path, maximumBytes: maximumBytes), path: path)
         } catch {
-            let place = SettingsPlace(.otherFile(path))
-            return (StaticTokens(), [SettingsProblem(place, key: key, "cannot read \(error)")])
+            let location = SettingsLocation(.otherFile(path))
+            return (StaticTokens(), [SettingsProblem(location, key: key, "cannot read \(error)")])
         }
     }
 
@@ -26,7 +26,7 @@ enum StaticTokenFile {
         guard broken.isEmpty else {
             let problems = broken.map {
                 SettingsProblem(
-                    SettingsPlace(origin, line: $0.line), key: key + ($0.key.hasPrefix("[") ? $0.key : ""),
+                    SettingsLocation(origin, line: $0.line), key: key + ($0.key.hasPrefix("[") ? $0.key : ""),
                     $0.text)
             }
             return (StaticTokens(), problems)

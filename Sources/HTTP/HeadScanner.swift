@@ -1,4 +1,4 @@
-/// What one look for the next line found.
+/// What one search for the next line found.
 enum LineProgress {
     case needMore
     /// A whole line; the range, without its CRLF, is into the scanner's bytes.
@@ -6,7 +6,7 @@ enum LineProgress {
     case fault(LineFault)
 }
 
-/// What is wrong with a line as a line, before its meaning is looked at.
+/// What is wrong with a line as a line, before its meaning is read.
 package enum LineFault: Error, Equatable, Sendable {
     case bareLineFeed
     case bareCarriageReturn
@@ -17,7 +17,7 @@ package enum LineFault: Error, Equatable, Sendable {
 
 /// Cuts the bytes of a head into lines that end with CRLF, and keeps them.
 ///
-/// Every byte is looked at once however the input is cut: a line that is not whole yet is remembered, not scanned
+/// Every byte is scanned once however the input is cut: a line that is not whole yet is remembered, not scanned
 /// again. A line longer than allowed is refused at the first byte too many, before it is stored.
 struct HeadScanner {
     /// Which bytes a line may hold besides visible ASCII and SP.
@@ -30,7 +30,7 @@ struct HeadScanner {
 
     /// The bytes of all lines so far, without their line ends.
     private(set) var bytes: [UInt8] = []
-    /// How many bytes were looked at, for the test that says that work is linear.
+    /// How many bytes were scanned, for the test that says that work is linear.
     private(set) var examinedBytes = 0
     private var lineStart = 0
     private var sawCarriageReturn = false

@@ -51,7 +51,7 @@ package struct Refusal: Error, Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - date: the value of `Date` (``HTTPDate``); RFC 9110 §6.6.1 asks for it from whoever has a clock.
-    ///   - withoutBody: for an answer to `HEAD`, whose length is told and whose body is not sent.
+    ///   - withoutBody: for an answer to `HEAD`, whose length is given and whose body is not sent.
     ///   - isStorable: false forbids everybody on the way to keep the answer.
     ///   - keepsAlive: whether the client would send another request behind this one; the code decides with it.
     package func serialized(

@@ -26,13 +26,13 @@ package struct RequestParser: Sendable {
 
     package init(limits: RequestLimits = RequestLimits()) { self.limits = limits }
 
-    /// Whether a request has begun: what tells an idle connection from one that times out in mid-request.
+    /// Whether a request has begun: the difference between an idle connection and one that times out in the middle of a request.
     package var isInsideHead: Bool {
         if case .leading = state { return scanner.examinedBytes > 0 }
         return true
     }
 
-    /// Bytes looked at so far, those of a line counted once more when it is whole. Grows with the input alone.
+    /// Bytes scanned so far, those of a line counted once more when it is whole. Grows with the input alone.
     package var examinedBytes: Int { scanner.examinedBytes + parsedBytes }
 
     package mutating func consume(_ input: Span<UInt8>) -> RequestProgress {

@@ -14,7 +14,7 @@ package struct UpgradeRequest: Sendable, Equatable {
             || head.headers.contains("sec-websocket-version")
     }
 
-    /// Checks every condition of RFC 6455 §4.2.1, in the order in which a developer would want to hear of them.
+    /// Checks every condition of RFC 6455 §4.2.1, in the order that helps a developer most.
     package static func validate(_ head: RequestHead) -> Result<UpgradeRequest, Refusal> {
         Result { () throws(Refusal) in try UpgradeRequest(head) }
     }

@@ -17,7 +17,7 @@ import Reactor
 ///         if let cursor = update.cursor { model.keep(cursor) }
 ///     }
 ///
-/// Connecting begins with the first look at ``updates``. It ends with ``close()``, when the task that reads is cancelled,
+/// Connecting begins when ``updates`` is first read. It ends with ``close()``, when the task that reads is cancelled,
 /// or when client and updates are let go.
 public actor LiveClient {
     /// What happens, in its order. For one reader; it throws a ``LiveClientError`` when coming back would change nothing.
@@ -28,7 +28,7 @@ public actor LiveClient {
     /// Makes a client; nothing is sent yet.
     ///
     /// - Parameter token: gives the bearer token for the next attempt; asked anew for each. An error that it throws is
-    ///   told as ``LiveUpdate/disconnected(reason:retry:)`` and tried again.
+    ///   reported as ``LiveUpdate/disconnected(reason:retry:)`` and tried again.
     /// - Throws: an address or files that cannot be used.
     public init(
         _ configuration: LiveClientConfiguration, token: @escaping @Sendable () async throws -> String

@@ -10,7 +10,7 @@ public struct LiveClientConfiguration: Sendable {
     /// Where to begin: a cursor that was kept from the updates of an earlier run. Nil begins with what happens now, and
     /// with ``LiveResync/start``.
     public var cursor: LiveCursor?
-    /// The kinds of things to be told of, at most 16; empty tells of all.
+    /// The entities whose events are delivered, at most 16; empty: all.
     public var entities: [String] = []
     /// How often the client asks the server for a sign of life. Without an answer within 10 seconds the stream counts
     /// as lost; mobile networks lose connections without a word.

@@ -3,13 +3,13 @@ import Reactor
 import Transport
 import WebSocket
 
-/// A client's session on its loop: turns what the connection tells into updates. Stops the loop at its end.
+/// A client's session on its loop: turns what the connection delivers into updates. Stops the loop at its end.
 final class LiveSession {
     private let buffer: UpdateBuffer
     private let loop: EventLoop
     private let token: @Sendable () async throws -> String
     private let connection: PersistentConnection<LiveSession>
-    /// The newest that was told: where the next stream goes on. Never before its update stands in the buffer.
+    /// The newest that was delivered: where the next stream goes on. Never before its update stands in the buffer.
     private var cursor: LiveCursor?
 
     init(
@@ -62,7 +62,7 @@ extension LiveSession: PersistentConnectionOwner {
 
     func connectionOpened(_ opening: Opening) {
         push(.connected)
-        // Without a place to go on from, something may have been missed; everything from here on is told.
+        // Without a cursor to go on from, something may have been missed; everything from here on is delivered.
         if cursor == nil { push(.resync(.start, nil)) }
     }
 

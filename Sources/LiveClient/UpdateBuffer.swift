@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What a client has to tell and its reader has not taken yet: the way from the loop to a task.
+/// Updates that a client has and its reader has not read yet: the way from the loop to a task.
 ///
-/// Bounded by holding back: from the limit on, ``push(_:)`` says false, and the room that comes is told. Updates about
+/// Bounded by holding back: from the limit on, ``push(_:)`` returns false, and new room is notified. Updates about
 /// the stream itself are not held back; they replace each other, so that a reader who never comes costs no memory.
 final class UpdateBuffer: Sendable {
     private struct State {
@@ -97,7 +97,7 @@ final class UpdateBuffer: Sendable {
         switch state.ending {
         case .success: return (.success(nil), nil)
         case .failure(let error):
-            // Told once; whoever asks again is told the end.
+            // Given once; a reader that asks again gets the end.
             state.ending = .success(())
             return (.failure(error), nil)
         case nil:

@@ -46,7 +46,7 @@ package enum StandardInput {
 
 /// Standard error: notices, a line each.
 package enum StandardError {
-    /// Writes a line. Failing is ignored: there is nobody left to tell.
+    /// Writes a line. Failing is ignored: there is nowhere left to report it.
     package static func line(_ text: String) {
         _ = WholeWrite.write(Array((text + "\n").utf8), to: STDERR_FILENO)
     }

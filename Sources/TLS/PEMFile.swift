@@ -106,7 +106,7 @@ import Glibc
     deinit { unsafe EVP_PKEY_free(pointer) }
 }
 
-/// What an operator is told about our own certificate.
+/// What an operator gets to know about our own certificate.
 package struct CertificateFacts: Equatable, Sendable {
     /// The common name of the subject, or an empty string.
     package let commonName: String

@@ -68,8 +68,8 @@ import COpenSSL
         guard unsafe livegate_ctx_set_groups(context, "X25519:P-256:P-384") == 1 else {
             throw .openSSL(call: "SSL_CTX_set1_groups_list", cause: ErrorQueue.drain().text)
         }
-        // Renegotiation lets a peer make us work, compression tells secrets by lengths (CRIME); 1.3 knows neither.
-        // SSL_OP_IGNORE_UNEXPECTED_EOF stays off, so that a cut is told from a close; it is counted, not feared.
+        // Renegotiation lets a peer make us work, compression leaks secrets by lengths (CRIME); 1.3 knows neither.
+        // SSL_OP_IGNORE_UNEXPECTED_EOF stays off, so that a cut differs from a close; it is counted, not feared.
         unsafe livegate_ctx_forbid_renegotiation_and_compression(context)
         // The record buffers (2 × 16.6 KiB) are given back whenever they are empty: an idle connection has none.
         unsafe livegate_ctx_set_mode(context, Int(SSL_MODE_RELEASE_BUFFERS))

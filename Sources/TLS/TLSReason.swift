@@ -113,10 +113,10 @@ extension TLSReason {
     }
 }
 
-/// What the first byte on a TLS port tells, before OpenSSL sees it.
+/// What the first byte on a TLS port shows, before OpenSSL reads it.
 ///
 /// A TLS connection begins with a record of type 22 (handshake); 20 to 23 are left to OpenSSL and its alerts. The rest
-/// speaks something else, and is worth telling apart: an HTTP request comes from somebody who mistook the scheme.
+/// speaks something else, with a reason of its own: an HTTP request comes from somebody who mistook the scheme.
 enum FirstByte {
     static func refusal(_ byte: UInt8) -> TLSFailure? {
         switch byte {

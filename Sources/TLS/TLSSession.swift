@@ -235,7 +235,7 @@ package enum TLSState: Equatable, Sendable {
 
 @available(*, unavailable) extension TLSSession: Sendable {}
 
-/// OpenSSL tells of each message and record header in both directions; it costs some nanoseconds.
+/// OpenSSL reports each message and record header in both directions; it costs some nanoseconds.
 private func noteMessage(
     isWritten: Int32, _: Int32, contentType: Int32, _: UnsafeRawPointer?, _: Int, _: OpaquePointer?,
     context: UnsafeMutableRawPointer?

@@ -44,7 +44,7 @@ package struct KeySet: Sendable {
                     warn(
                         "PEM block \(index + 1) is a private key: the public one is enough to verify, and is no secret")
                 }
-                take(key, "PEM block \(index + 1)")
+                add(key, "PEM block \(index + 1)")
             }
         }
     }
@@ -54,26 +54,26 @@ package struct KeySet: Sendable {
             return refuse("malformed JWKS: one JSON object with a list \"keys\" and no member twice is expected")
         }
         for (index, entry) in entries.enumerated() {
-            let place = "key \(index + 1) of the JWKS"
+            let name = "key \(index + 1) of the JWKS"
             guard let members = JOSEObject(entry) else {
-                refuse("\(place) is no object, or has a member twice")
+                refuse("\(name) is no object, or has a member twice")
                 continue
             }
             switch JSONWebKey.read(members) {
             case .key(let key, let isPrivate):
-                if isPrivate { warn("\(place) is a private key: the public one is enough to verify, and is no secret") }
-                take(key, place)
-            case .other(let what): warn("\(place) is passed over: \(what)")
-            case .malformed(let why): refuse("\(place): \(why)")
+                if isPrivate { warn("\(name) is a private key: the public one is enough to verify, and is no secret") }
+                add(key, name)
+            case .other(let what): warn("\(name) is passed over: \(what)")
+            case .malformed(let why): refuse("\(name): \(why)")
             }
         }
     }
 
-    private mutating func take(_ key: SignatureKey, _ place: String) {
+    private mutating func add(_ key: SignatureKey, _ name: String) {
         if key.family == .rsa, key.sizeBits < SignatureKey.minimumRSABits {
-            refuse("\(place): an RSA key of \(key.sizeBits) bits, at least \(SignatureKey.minimumRSABits) are needed")
+            refuse("\(name): an RSA key of \(key.sizeBits) bits, at least \(SignatureKey.minimumRSABits) are needed")
         } else if key.family == .rsa, key.sizeBits > SignatureKey.maximumRSABits {
-            refuse("\(place): an RSA key of \(key.sizeBits) bits, over the limit of \(SignatureKey.maximumRSABits)")
+            refuse("\(name): an RSA key of \(key.sizeBits) bits, over the limit of \(SignatureKey.maximumRSABits)")
         } else {
             keys.append(key)
         }

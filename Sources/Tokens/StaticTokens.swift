@@ -29,7 +29,7 @@ package struct StaticTokens: Sendable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The entry of a token. Every entry is compared whole, found or not, so that the time tells nothing.
+    /// The entry of a token. Every entry is compared whole, found or not, so that the time shows nothing.
     func entry(_ token: [UInt8]) -> Entry? {
         guard !entries.isEmpty else { return nil }
         let digest = Digest.sha256(token)

@@ -49,10 +49,10 @@ package struct TokenClaims {
 
     /// Checks the times and returns the second from which on the token is refused.
     ///
-    /// - `exp` has no leeway: at that second connections made with the token are closed and told to come back at once,
+    /// - `exp` has no leeway: at that second connections made with the token are closed, and their clients come back at once,
     ///   which would go round in circles if the door still let it in.
     /// - `nbf` has one, since a token is used the moment it is issued, by a clock that may be ahead of ours.
-    /// - `iat` is not judged: nothing rests on it.
+    /// - `iat` is not checked: nothing rests on it.
     func checkTimes(now: Int64) throws(TokenRefusal) -> Int64 {
         guard let expiry = second("exp") else { throw .claim(.exp) }
         if members.has("nbf") {

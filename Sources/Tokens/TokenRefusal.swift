@@ -1,7 +1,7 @@
 /// Why a caller's token is not accepted.
 ///
-/// The text goes to the caller, as `error_description` and as `detail`: it tells an honest developer what to mend and
-/// tells nobody what another token would have to look like. Nothing of the token stands in it but, once its signature
+/// The text goes to the caller, as `error_description` and as `detail`: it says what an honest developer has to mend, and
+/// not what another token would have to be. Nothing of the token stands in it but, once its signature
 /// has verified, its times.
 package enum TokenRefusal: Error, Hashable, Sendable {
     /// There is no `Authorization` header, and the settings let nobody in without one.
@@ -43,7 +43,7 @@ package enum TokenPart: String, Hashable, Sendable {
     case token, header, payload, signature
 }
 
-/// A registered claim that is judged by its form.
+/// A registered claim whose form is checked.
 package enum TokenClaim: String, Hashable, Sendable {
     case exp, nbf
 }
@@ -84,7 +84,7 @@ enum UTCTime {
     /// 9999-12-31T23:59:59Z: later than that RFC 3339 has no form.
     static let lastSecond: Int64 = 253_402_300_799
 
-    /// The RFC 3339 form in UTC; seconds outside the years 1970 to 9999 are told as the nearest within.
+    /// The RFC 3339 form in UTC; seconds outside the years 1970 to 9999 give the nearest within.
     static func text(_ second: Int64) -> String {
         let second = min(max(second, 0), lastSecond)
         let clock = second % 86_400

@@ -5,7 +5,7 @@ struct YAMLBuilder: ~Copyable {
     /// What can be read on in spite of: doubled keys, anchors, aliases, tags.
     private(set) var problems: [YAMLProblem] = []
     private let events: YAMLEvents
-    /// The way to the element in the making.
+    /// The path of the element that is being read.
     private var path = ""
     private var depth = 0
 

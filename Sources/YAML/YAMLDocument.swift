@@ -3,7 +3,7 @@ import CYAML
 /// Something in a document that is not read, and where.
 package struct YAMLProblem: Error, Equatable, Sendable {
     package let line: Int
-    /// The way to it, such as `kafka.topics[1]`; empty where nobody can tell.
+    /// The way to it, such as `kafka.topics[1]`; empty where it is not known.
     package let key: String
     /// What is wrong and what would be right.
     package let text: String
@@ -45,7 +45,7 @@ package enum YAMLDocument {
     }
 }
 
-/// The document as lines, for what libyaml does not tell.
+/// The document as lines, for what libyaml does not report.
 struct YAMLLines {
     private let lines: [ArraySlice<UInt8>]
 

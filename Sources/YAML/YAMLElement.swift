@@ -36,7 +36,7 @@ package enum YAMLStyle: Sendable {
     case quoted
     /// Bare: what it looks like decides (YAML 1.2, core schema).
     case plain
-    /// From a place that has no types: an environment variable or a flag.
+    /// From a source that has no types: an environment variable or a flag.
     case untyped
 }
 

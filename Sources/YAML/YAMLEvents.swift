@@ -67,7 +67,7 @@ final class YAMLEvents {
         }
     }
 
-    /// libyaml's own words, which name the place and never the content.
+    /// libyaml's own words, which name the position and never the content.
     private func problem() -> YAMLProblem {
         var words = unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "it cannot be read"
         // libyaml reads YAML 1.1, which takes no bare text that begins with a colon in a flow list: `[:8080]`.

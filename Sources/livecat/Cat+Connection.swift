@@ -66,16 +66,16 @@ extension Cat: PersistentConnectionOwner {
     }
 
     func connectionReceivedPing(_ payload: [UInt8]) {
-        tell("ping", payload, roundTrip: nil)
+        report("ping", payload, roundTrip: nil)
     }
 
     func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?) {
-        tell("pong", payload, roundTrip: roundTrip)
+        report("pong", payload, roundTrip: roundTrip)
         guard let roundTrip else { return }
         screen.notice("pong after \(Self.milliseconds(roundTrip)) ms", .control)
     }
 
-    private func tell(_ name: String, _ payload: [UInt8], roundTrip: Duration?) {
+    private func report(_ name: String, _ payload: [UInt8], roundTrip: Duration?) {
         var line = JSONLine(type: name, milliseconds: WallClock.milliseconds)
         line.add(payload: payload, isText: true, base64: Base64.encode)
         if let roundTrip { line.add("round_trip_us", Int(roundTrip / .microseconds(1))) }
@@ -99,7 +99,7 @@ extension Cat: PersistentConnectionOwner {
         if let waitTimer { loop.cancel(waitTimer) }
         waitTimer = nil
         if wasOpened || !ending.isBeforeOpening { showClose(ending) }
-        if !(output.isClosed || isEnding && ending == .aborted) { tell(ending) }
+        if !(output.isClosed || isEnding && ending == .aborted) { report(ending) }
         if let retryMilliseconds {
             return screen.notice("reconnecting in \(Self.seconds(retryMilliseconds)) s", .control)
         }
@@ -119,7 +119,7 @@ extension Cat: PersistentConnectionOwner {
         screen.show(line)
     }
 
-    private func tell(_ ending: ConnectionEnding) {
+    private func report(_ ending: ConnectionEnding) {
         if case .closed(let code, let reason) = ending {
             if isTerse && ending.status == .success { return }
             let tone: Tone = ending.status == .success || isEnding ? .control : .error

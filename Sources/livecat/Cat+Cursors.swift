@@ -4,13 +4,13 @@ import Options
 
 /// What livecat knows of Livegate's protocol: cursors, control messages, pages of `/sync/v1`.
 extension Cat {
-    /// Shows a message of a stream with cursors: events go where messages go, control messages are told.
+    /// Shows a message of a stream with cursors: events go where messages go, control messages are notices.
     func receive(streamed payload: [UInt8]) {
         let message = StreamMessage(payload)
         if case .event(let event) = message { verify(event) }
-        if let told = message.told {
+        if let notice = message.notice {
             if case .resync = message { verification?.resync() }
-            if settings.isJSON { screen.show(.text, payload) } else { screen.notice(told, message.tone) }
+            if settings.isJSON { screen.show(.text, payload) } else { screen.notice(notice, message.tone) }
         } else {
             print(.text, payload)
         }
@@ -57,7 +57,7 @@ extension Cat {
                 let text = "{\"resync\":{\"why\":\"\(why.why)\",\"at\":\"\(at.text)\"}}"
                 screen.show(.text, Array(text.utf8))
             } else {
-                screen.notice(message.told ?? "", message.tone)
+                screen.notice(message.notice ?? "", message.tone)
             }
             reach(at)
             resyncsInARow += 1
@@ -68,8 +68,8 @@ extension Cat {
 }
 
 extension StreamMessage {
-    /// What a person is told of a control message; nil for messages proper.
-    var told: String? {
+    /// What a person reads of a control message; nil for messages proper.
+    var notice: String? {
         switch self {
         case .event, .changed, .other: nil
         case .live: "live: everything before was told"

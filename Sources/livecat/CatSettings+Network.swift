@@ -11,11 +11,11 @@ extension CatSettings {
         } catch {
             throw .wrongUse("option '--proxy': \(error.explanation.printable)")
         }
-        if case .unix = connection.url.place { throw .wrongUse("--proxy and a Unix socket exclude one another") }
+        if case .unix = connection.url.destination { throw .wrongUse("--proxy and a Unix socket exclude one another") }
     }
 
     /// A context is made where it may be needed: for wss, behind a redirect, and when its files are named, so that one
-    /// that cannot be read is told at once.
+    /// that cannot be read is reported at once.
     mutating func setTLS(_ arguments: Arguments, _ askPassphrase: () -> String?) throws(StartProblem) {
         let table = LivecatCommand.self
         var tls = TLSClientSettings(

@@ -25,7 +25,7 @@ struct CatSettings {
     var readsSlashCommands: Bool
     var reconnects: Bool
     var allowsColor: Bool
-    /// What comes is read as Livegate's protocol: cursors are followed, control messages told.
+    /// What comes is read as Livegate's protocol: cursors are followed, control messages shown.
     var hasCursors = false
     /// Where to begin.
     var cursor: LiveCursor?

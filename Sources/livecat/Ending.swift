@@ -32,7 +32,7 @@ extension ConnectionEnding {
         }
     }
 
-    /// What a person is told, a notice each; nothing of a peer in it can steer a terminal.
+    /// What a person reads, a notice each; nothing of a peer in it can steer a terminal.
     var explanation: [String] {
         switch self {
         case .notConnected(let failure): return ["error: \(failure.description.printable)"]

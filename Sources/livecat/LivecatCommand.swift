@@ -9,7 +9,7 @@ enum LivecatCommand {
     static let origin = SingleOption("origin", short: "o", .text("ORIGIN"), help: "the value of Origin")
     static let version = SingleOption(
         "protocol", short: "p", .integer("VERSION", in: 8...13), help: "the WebSocket version to ask for: 13, or 8")
-    static let showPingPong = Flag("show-ping-pong", short: "P", help: "tell when a ping or a pong comes")
+    static let showPingPong = Flag("show-ping-pong", short: "P", help: "show when a ping or a pong comes")
     static let execute = RepeatedOption(
         "execute", short: "x", .text(), help: "send a message after connecting; the connection is closed after --wait")
     static let wait = SingleOption(
@@ -40,17 +40,17 @@ enum LivecatCommand {
     static let json = Flag("json", help: "print a JSON object a line, for messages and for what else happens")
     static let count = SingleOption("count", .integer("N", in: 1...Int.max), help: "end after so many messages")
     static let duration = SingleOption("duration", .duration(), help: "end after so long")
-    static let ping = SingleOption("ping", .duration(), help: "send a ping so often and tell the round trip")
+    static let ping = SingleOption("ping", .duration(), help: "send a ping so often and show the round trip")
     static let reconnect = Flag("reconnect", help: "come back after a loss, as the server says or with growing waits")
     static let deflate = Flag("deflate", help: "offer permessage-deflate")
 
     static let since = SingleOption(
-        "since", .text("CURSOR"), help: "tell first what came after this cursor of a Livegate")
+        "since", .text("CURSOR"), help: "first show what came after this cursor of a Livegate")
     static let with = SingleOption(
         "with", .text("WORDS"), help: "ask for more in each message: at (cursors), ts, or at,ts")
     static let entities = SingleOption("ent", .text("NAMES"), help: "ask for these entities alone, by comma")
     static let mode = SingleOption(
-        "mode", .choice("MODE", of: ["changed"]), help: "changed: be told only that something has changed")
+        "mode", .choice("MODE", of: ["changed"]), help: "changed: receive only that something has changed")
     static let beat = SingleOption(
         "beat", .integer("SECONDS", in: 5...300), help: "ask for a sign of life with a cursor after so long")
     static let sse = Flag("sse", help: "read server-sent events instead of a WebSocket; nothing is sent")
@@ -70,7 +70,7 @@ enum LivecatCommand {
                 + "on standard output, everything else goes to standard error, and each line of standard input is sent "
                 + "as a message.",
             "Of a Livegate, whose cursors are asked for by --since, --with at, --mode changed, --beat, --sse, --sync or "
-                + "--cursor-file, the control messages (live, beat, resync, source, bye) are told on standard error, and "
+                + "--cursor-file, the control messages (live, beat, resync, source, bye) are shown on standard error, and "
                 + "with --json as messages; --reconnect goes on behind the last message. A server-sent event is printed "
                 + "as its data; --json shows control events in the form that a WebSocket has.",
         ],

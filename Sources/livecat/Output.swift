@@ -33,7 +33,7 @@ final class Output {
     /// Called when nobody reads standard output any more, or it fails with another error than that.
     var failed: (_ error: Int32) -> Void = { _ in }
 
-    /// Called when a cursor cannot be kept, which was told.
+    /// Called when a cursor cannot be kept, which was reported.
     var cursorFailed: () -> Void = {}
 
     init(loop: EventLoop, cursorFile: CursorFile? = nil) throws(ReactorError) {

@@ -47,7 +47,7 @@ final class Screen {
         }
     }
 
-    /// Something else that happens; only `--json` tells all of it.
+    /// Something else that happens; only `--json` shows all of it.
     func show(_ line: JSONLine) {
         if case .json = form { output.write(Array(line.line.utf8), to: .standardOutput) }
     }

@@ -55,7 +55,7 @@ enum ServeCommand {
         logger.warning(
             "a setting may not be what was meant",
             [
-                .file: "\(problem.place)", .setting: problem.key.isEmpty ? .absent : .text(problem.key),
+                .file: "\(problem.location)", .setting: problem.key.isEmpty ? .absent : .text(problem.key),
                 .reason: .text(problem.text),
             ])
     }

@@ -33,9 +33,9 @@ import Testing
 
     @Test func `keep user information and the parts of a place`() throws {
         #expect(try WebSocketURL("ws://u%40:p@a").userInformation == Array("u@:p".utf8))
-        #expect(try WebSocketURL("ws://[::1]:9").place == .host("::1", port: 9))
-        #expect(try WebSocketURL("ws://[fe80::1%25eth0]").place == .host("fe80::1%eth0", port: 80))
-        #expect(try WebSocketURL("ws+unix:/tmp/s:/x").place == .unix(path: "/tmp/s"))
+        #expect(try WebSocketURL("ws://[::1]:9").destination == .host("::1", port: 9))
+        #expect(try WebSocketURL("ws://[fe80::1%25eth0]").destination == .host("fe80::1%eth0", port: 80))
+        #expect(try WebSocketURL("ws+unix:/tmp/s:/x").destination == .unix(path: "/tmp/s"))
         #expect(try WebSocketURL("ws+unix:/tmp/s:/x").host == "localhost")
     }
 

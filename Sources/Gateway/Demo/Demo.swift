@@ -8,7 +8,7 @@ import Tokens
 
 /// Gateway, embedded broker and feed in one process: no file, no other program.
 package struct Demo: Sendable {
-    /// What a user is told when everything is ready.
+    /// What a user needs once everything is ready.
     package struct Invitation: Sendable {
         /// Where the gateway listens; not where it was asked to if that was taken.
         package let address: SocketAddress
@@ -31,7 +31,7 @@ package struct Demo: Sendable {
         self.logger = logger
     }
 
-    /// Runs until a signal or the end of its time. `ready` is told once clients are let in.
+    /// Runs until a signal or the end of its time. `ready` is called once clients are let in.
     package func run(ready: @escaping @Sendable (Invitation) -> Void) async throws(GatewayError) {
         let feed = try await DemoFeed.start(logger: logger.named("feed"))
         let token = Base64.encodeURL(Random.bytes(Self.tokenBytes))

@@ -10,7 +10,7 @@ struct DemoFeed: Sendable {
     static let accounts = ["PACC1", "PACC2", "PACC3"]
     /// From the invitation to the first event: a client that is attached at once sees the story from its beginning.
     static let headStartMilliseconds: UInt64 = 1_500
-    /// Every demo tells the same story.
+    /// Every demo shows the same story.
     static let seed: UInt64 = 1
 
     let bootstrap: String
@@ -107,8 +107,8 @@ extension FeedChange {
     }
 
     private static func append(_ members: [(name: String, value: String)], to bytes: inout [UInt8]) {
-        for (place, member) in members.enumerated() {
-            if place > 0 { bytes.append(UInt8(ascii: ",")) }
+        for (index, member) in members.enumerated() {
+            if index > 0 { bytes.append(UInt8(ascii: ",")) }
             WireMessage.appendString(member.name, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
             WireMessage.appendString(member.value, to: &bytes)

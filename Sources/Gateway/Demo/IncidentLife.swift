@@ -81,7 +81,7 @@ struct IncidentLife {
     ]
 }
 
-/// A change of one thing, as the record tells it.
+/// A change of one thing, as the record has it.
 struct FeedChange: Sendable {
     let entity: String
     let id: String

@@ -1,6 +1,6 @@
 /// `host[:port]` of an address.
 enum HostAndPort {
-    static func parse(_ authority: ArraySlice<UInt8>, defaultPort: Int) throws(URLFault) -> WebSocketURL.Place {
+    static func parse(_ authority: ArraySlice<UInt8>, defaultPort: Int) throws(URLFault) -> WebSocketURL.Destination {
         let text = String(decoding: authority, as: UTF8.self)
         guard !authority.isEmpty else { throw .noHost }
         var host = authority
@@ -22,14 +22,14 @@ enum HostAndPort {
         guard let name = PercentEncoding.decoded(host),
             Self.isName(name, bracketed: authority.first == ASCII.openBracket)
         else { throw .badHost(text) }
-        guard let first = rest.first else { return place(name, defaultPort) }
+        guard let first = rest.first else { return destination(name, defaultPort) }
         guard first == ASCII.colon else { throw .badHost(text) }
         let digits = rest.dropFirst()
-        if digits.isEmpty { return place(name, defaultPort) }
+        if digits.isEmpty { return destination(name, defaultPort) }
         guard let port = digits.decimal, (1...65535).contains(port) else {
             throw .badPort(String(decoding: digits, as: UTF8.self))
         }
-        return place(name, port)
+        return destination(name, port)
     }
 
     /// Names are ASCII: internationalised ones are written in their `xn--` form.
@@ -40,7 +40,7 @@ enum HostAndPort {
         }
     }
 
-    private static func place(_ name: [UInt8], _ port: Int) -> WebSocketURL.Place {
+    private static func destination(_ name: [UInt8], _ port: Int) -> WebSocketURL.Destination {
         .host(String(decoding: name.map(\.lowercased), as: UTF8.self), port: port)
     }
 }

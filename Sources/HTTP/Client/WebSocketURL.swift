@@ -13,22 +13,22 @@ package enum URLFault: Error, Equatable, Sendable {
 /// Where a client connects: `ws`, `wss`, `http`, `https` (which mean ws and wss), and `ws+unix:PATH:/target`; without a
 /// scheme ws.
 package struct WebSocketURL: Sendable, Equatable {
-    package enum Place: Sendable, Equatable {
+    package enum Destination: Sendable, Equatable {
         /// A name or an address, an IPv6 address without its brackets.
         case host(String, port: Int)
         case unix(path: String)
     }
 
     package let isSecure: Bool
-    package let place: Place
+    package let destination: Destination
     /// Path and query as they are sent: begins with `/`, visible ASCII.
     package let target: String
     /// What stands before `@`, percent-decoded.
     package let userInformation: [UInt8]?
 
-    init(isSecure: Bool, place: Place, target: String, userInformation: [UInt8]?) {
+    init(isSecure: Bool, destination: Destination, target: String, userInformation: [UInt8]?) {
         self.isSecure = isSecure
-        self.place = place
+        self.destination = destination
         self.target = target
         self.userInformation = userInformation
     }
@@ -37,7 +37,7 @@ package struct WebSocketURL: Sendable, Equatable {
 
     /// The value of `Host`: without the port where it is the scheme's own.
     package var host: String {
-        switch place {
+        switch destination {
         case .unix: "localhost"
         case .host(let name, let port):
             (name.utf8.contains(ASCII.colon) ? "[\(name.prefix { $0 != "%" })]" : name)
@@ -47,12 +47,12 @@ package struct WebSocketURL: Sendable, Equatable {
 
     /// Whether credentials for one may be shown to the other: same scheme, host and port.
     package func hasSameOrigin(as other: WebSocketURL) -> Bool {
-        isSecure == other.isSecure && place == other.place
+        isSecure == other.isSecure && destination == other.destination
     }
 
     /// The address without user information, for messages to people.
     package var description: String {
-        switch place {
+        switch destination {
         case .unix(let path): "ws+unix:\(path):\(target)"
         case .host: (isSecure ? "wss://" : "ws://") + host + target
         }
@@ -91,7 +91,7 @@ extension WebSocketURL {
             return try WebSocketURL(authorityAndTarget: reference.dropFirst(2), isSecure: isSecure)
         }
         return WebSocketURL(
-            isSecure: isSecure, place: place, target: URLPath.resolve(reference, against: target),
+            isSecure: isSecure, destination: destination, target: URLPath.resolve(reference, against: target),
             userInformation: userInformation)
     }
 
@@ -132,7 +132,7 @@ extension WebSocketURL {
         if path.last == ASCII.colon { path = path.dropLast() }
         guard !path.isEmpty else { throw .noHost }
         self.init(
-            isSecure: false, place: .unix(path: String(decoding: path, as: UTF8.self)),
+            isSecure: false, destination: .unix(path: String(decoding: path, as: UTF8.self)),
             target: URLPath.sendable(target), userInformation: nil)
     }
 
@@ -148,7 +148,7 @@ extension WebSocketURL {
         }
         let port = isSecure ? Self.defaultPorts.secure : Self.defaultPorts.plain
         self.init(
-            isSecure: isSecure, place: try HostAndPort.parse(authority, defaultPort: port),
+            isSecure: isSecure, destination: try HostAndPort.parse(authority, defaultPort: port),
             target: URLPath.sendable(text[end...]), userInformation: userInformation)
     }
 }
@@ -184,7 +184,7 @@ extension WebSocketURL {
     }
 
     private func replacing(target: String) -> WebSocketURL {
-        WebSocketURL(isSecure: isSecure, place: place, target: target, userInformation: userInformation)
+        WebSocketURL(isSecure: isSecure, destination: destination, target: target, userInformation: userInformation)
     }
 }
 

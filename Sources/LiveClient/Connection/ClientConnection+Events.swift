@@ -2,7 +2,7 @@ import HTTP
 
 /// The connection as a stream of server-sent events.
 extension ClientConnection {
-    /// How often a look is taken whether anything came.
+    /// How often it is checked whether anything came.
     private static var looksPerSilence: UInt64 { 3 }
 
     func openStream(_ opening: Opening, _ framing: BodyFraming) {
@@ -20,7 +20,7 @@ extension ClientConnection {
             let messages = try reading.receive(bytes)
             phase = .streaming(reading)
             for message in messages {
-                // The owner may have closed it for what it was told before.
+                // The owner may have closed it after an earlier event.
                 guard ending == nil else { return }
                 owner?.connectionReceived(.text, message.payload)
                 if let cursor = message.cursor { owner?.connectionReached(cursor) }

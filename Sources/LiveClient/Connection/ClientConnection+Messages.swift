@@ -34,15 +34,15 @@ extension ClientConnection {
         let received = events
         events.removeAll(keepingCapacity: events.count <= 64)
         for event in received {
-            // The owner may have dropped the connection for what it was told before.
+            // The owner may have dropped the connection after an earlier event.
             guard ending == nil else { return }
-            tell(event)
+            deliver(event)
         }
         // Answers to pings of a peer that does not read replace each other, instead of gathering.
         if !isBlocked || !isOpen { writeOutput() }
     }
 
-    private func tell(_ event: WebSocketEvent) {
+    private func deliver(_ event: WebSocketEvent) {
         switch event {
         case .message(let kind, let payload): owner?.connectionReceived(kind, payload)
         case .ping(let payload): owner?.connectionReceivedPing(payload)
@@ -59,7 +59,7 @@ extension ClientConnection {
         }
     }
 
-    /// Asks the server to wait, by reading no further; messages that were read before may still be told.
+    /// Asks the server to wait, by reading no further; messages that were read before may still be delivered.
     package func pauseReading() {
         isPaused = true
         transport?.pauseReading()

@@ -121,7 +121,7 @@ extension ClientConnection: TransportOwner {
 extension ConnectionSettings {
     /// `host:port` of the server, always with its port, as `CONNECT` asks for it.
     var authority: String {
-        guard case .host(let name, let port) = url.place else { return url.host }
+        guard case .host(let name, let port) = url.destination else { return url.host }
         return (name.utf8.contains(UInt8(ascii: ":")) ? "[\(name)]" : name) + ":\(port)"
     }
 }

@@ -6,7 +6,7 @@ import WebSocket
 
 /// One connection of a client, from the first packet to the last: connects, says TLS, asks a proxy, shakes hands, and
 /// then carries messages, as a WebSocket, or as server-sent events one way; or it brings one document and ends. Lives on
-/// a loop and tells its owner, which it holds until the end.
+/// a loop and reports to its owner, which it holds until the end.
 ///
 /// It opens once and never comes back; who wants that makes another one.
 package final class ClientConnection<Owner: ConnectionOwner> {
@@ -36,7 +36,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
     var ending: ConnectionEnding?
     var events: [WebSocketEvent] = []
     var isPaused = false
-    /// Whether something came since the last look.
+    /// Whether something came since the last check.
     var isAlive = false
 
     package init(_ settings: ConnectionSettings, on shared: TransportLoop) {
@@ -47,7 +47,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
 
     var loop: EventLoop { shared.loop }
 
-    /// Begins to connect, and to tell `owner`. Once, on the loop.
+    /// Begins to connect, and to report to `owner`. Once, on the loop.
     package func start(_ owner: Owner) {
         guard case .new = phase else { preconditionFailure("a connection is started once") }
         self.owner = owner
@@ -65,7 +65,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
 
     private var endpoint: Endpoint {
         if let proxy = settings.proxy { return Endpoint(host: proxy.host, port: UInt16(proxy.port)) }
-        switch settings.url.place {
+        switch settings.url.destination {
         case .host(let name, let port): return Endpoint(host: name, port: UInt16(port))
         case .unix(let path): return .address(.unix(Array(path.utf8)))
         }
@@ -180,12 +180,12 @@ extension ConnectionSettings {
     }
 
     var serverSecurity: TransportSecurity {
-        guard url.isSecure, let tls, case .host(let name, _) = url.place else { return .plain }
+        guard url.isSecure, let tls, case .host(let name, _) = url.destination else { return .plain }
         return .client(tls, name: name)
     }
 }
 
-/// What a ``ClientConnection`` tells the one that uses it. All of it comes on the connection's loop.
+/// What a ``ClientConnection`` reports to the one that uses it. All of it comes on the connection's loop.
 ///
 /// Any method of the connection may be called from any of these, closing included.
 package protocol ConnectionOwner: AnyObject {
@@ -194,7 +194,7 @@ package protocol ConnectionOwner: AnyObject {
 
     func connectionReceived(_ kind: MessageKind, _ payload: [UInt8])
 
-    /// An event stream has come to a place that can be resumed from; behind the message that leads there.
+    /// An event stream has come to a position that can be resumed from; behind the message that leads there.
     func connectionReached(_ cursor: LiveCursor)
 
     /// A ping came; it was answered.

@@ -4,7 +4,7 @@ import TLS
 import Transport
 import WebSocket
 
-/// A connection that is made anew: it follows redirects, and comes back where the protocol says that a client does.
+/// A connection that is opened again: it follows redirects, and comes back where the protocol says that a client does.
 ///
 /// Lives on a loop; holds its owner until it is over.
 package final class PersistentConnection<Owner: PersistentConnectionOwner> {
@@ -198,7 +198,7 @@ extension PersistentConnection: ConnectionOwner {
     }
 }
 
-/// What a ``PersistentConnection`` tells the one that uses it. All of it comes on its loop.
+/// What a ``PersistentConnection`` reports to the one that uses it. All of it comes on its loop.
 package protocol PersistentConnectionOwner: AnyObject {
     /// An attempt is about to be made: call ``PersistentConnection/proceed(headers:host:)``, now or later on the loop.
     ///

@@ -47,7 +47,7 @@ package enum ConnectionEnding: Equatable, Sendable {
     case answered(ServerAnswer)
     /// Close frames went both ways, or an event stream said `bye`; the server's code, `.noStatus` where its frame was empty.
     case closed(CloseCode, reason: String)
-    /// The server broke a rule of WebSocket; it was told.
+    /// The server broke a rule of WebSocket; the close frame said so.
     case broken(WebSocketError)
     /// The connection ended without a close frame of the server.
     case cut(String)

@@ -57,7 +57,7 @@ package struct ProxyServer: Sendable, Equatable {
         let scheme = text.firstRange(of: "://").map { text[..<$0.lowerBound].lowercased() }
         if let scheme, scheme != "http", scheme != "https" { throw .unknownScheme(scheme) }
         let url = try WebSocketURL(scheme == nil ? "http://" + text : text)
-        guard case .host(let host, let port) = url.place else { throw .noHost }
+        guard case .host(let host, let port) = url.destination else { throw .noHost }
         self.host = host
         self.port = port
         isSecure = url.isSecure

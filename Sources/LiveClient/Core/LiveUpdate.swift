@@ -39,7 +39,7 @@ public struct LiveEvent: Sendable, Hashable {
 public enum LiveResync: Sendable, Hashable {
     /// There was no cursor to go on from: the first stream, or a server that gives none.
     case start
-    /// Positions have lost their meaning, for example because a topic was made anew.
+    /// Positions have lost their meaning, for example because a topic was recreated.
     case epoch
     /// What was missed is no longer in the server's log.
     case expired
@@ -82,15 +82,15 @@ public enum LiveSource: Sendable, Hashable {
     case live(since: Int64?)
 }
 
-/// What a ``LiveClient`` tells.
+/// What a ``LiveClient`` delivers.
 public enum LiveUpdate: Sendable, Equatable {
     /// A stream has begun.
     case connected
-    /// Fetch now what is shown: what was missed is not told. Everything after this is.
+    /// Fetch now what is shown: what was missed is not delivered. Everything after this is.
     case resync(LiveResync, LiveCursor?)
     /// Something has changed.
     case event(LiveEvent)
-    /// Everything that was missed has been told, or nothing was; what follows happens now.
+    /// Everything that was missed has been delivered, or nothing was; what follows happens now.
     case live(LiveCursor)
     /// Nothing new, but a newer cursor, so that silence does not let the old one expire.
     case beat(LiveCursor)

@@ -21,7 +21,7 @@ package struct ReconnectPolicy: Sendable {
     /// Statuses that the same request gets again.
     private static let finalStatuses = [400, 401, 403, 404, 426]
 
-    /// Whether a refused token is fetched anew, once, instead of giving up.
+    /// Whether a refused token is fetched again, once, instead of giving up.
     private let refreshesToken: Bool
     /// Failures in a row.
     private var failures = 0
@@ -56,7 +56,7 @@ package struct ReconnectPolicy: Sendable {
             }
             if Self.finalStatuses.contains(answer.status) { return .stop }
             guard let asked = answer.retryAfterMilliseconds else { return backOff(random) }
-            // All that were refused together were told the same time: up to half of it more spreads them.
+            // All that were refused together were given the same time: up to half of it more spreads them.
             return .wait(milliseconds: later(UInt64(asked), spread: max(UInt64(asked) / 2, 1000), random))
         case .closed(let code, let reason): return verdict(code, reason, random)
         case .aborted, .answered: return .stop

@@ -45,7 +45,7 @@ package struct EventMapping: Sendable {
         case rename(String)
     }
 
-    /// Sources in one list: more than any record has places for a thing.
+    /// Sources in one list: more than any record has for one thing.
     package static let maximumSources = 16
     /// Entries in each of `rename`, `drop` and `types`: far beyond the tables of a large schema.
     package static let maximumTranslations = 1000

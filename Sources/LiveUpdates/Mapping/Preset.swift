@@ -9,7 +9,7 @@ package enum Preset: String, CaseIterable, Sendable {
 
     var hasRows: Bool { self == .debezium || self == .debeziumFlat }
 
-    /// How deep the marks stand by which it tells what a record is.
+    /// How deep the members stand by which it knows what a record is.
     var markDepth: Int {
         switch self {
         case .rails, .debeziumOutbox: 0

@@ -1,4 +1,4 @@
-/// A place in a record where text may stand.
+/// Where in a record a text may stand.
 enum Source: Equatable, Sendable {
     /// A JSON pointer into the value.
     case value(JSONPointer)

@@ -61,7 +61,7 @@ final class CaseRun {
     }
 
     private func open(_ target: String, ended: @escaping (_ firstText: [UInt8]?, _ fault: String?) -> Void) {
-        guard case .host(let name, let port) = url.place else { giveUp("not a host: \(url.description)") }
+        guard case .host(let name, let port) = url.destination else { giveUp("not a host: \(url.description)") }
         let endpoint = Endpoint(host: name, port: UInt16(port))
         Connector.connect(to: endpoint, loop: shared.loop) { [self] result in
             do {

@@ -43,7 +43,7 @@ import WebSocket
     }
 
     private static func security(_ url: WebSocketURL, _ authorities: String?) throws(TLSError) -> TransportSecurity {
-        guard url.isSecure, case .host(let name, _) = url.place else { return .plain }
+        guard url.isSecure, case .host(let name, _) = url.destination else { return .plain }
         let settings = TLSClientSettings(authorities: authorities, verifies: authorities != nil)
         return .client(try TLSContext.client(settings), name: name)
     }
