@@ -27,6 +27,33 @@ struct WordTests {
         }
     }
 
+    /// Words of a dialect, each with what is said here instead.
+    static let dialect: [String: String] = [
+        "scout": "probe", "glance": "probe", "look": "refresh, check or probe", "sight": "refresh", "hush": "stalled",
+        "pulse": "heartbeat", "anew": "recreated or again", "grown": "added", "tell": "report, notify or deliver",
+        "told": "reported", "hear": "receive", "heard": "received", "judge": "check or decide",
+    ]
+    /// Targets whose names are free of them.
+    static let plainTargets: Set<String> = [
+        "HTTP", "TLS", "Options", "Tokens", "YAML", "GatewaySettings", "LiveClient", "livegate", "livecat",
+        "WebSocket", "Transport", "Logging",
+    ]
+
+    @Test func `no name has a word of the dialect`() {
+        for file in SourceTree.swiftFiles where file.isSource && Self.plainTargets.contains(file.target) {
+            for (index, line) in file.code.enumerated() {
+                let lowercased = line.lowercased()
+                guard Self.dialect.keys.contains(where: { lowercased.mentions($0) }) else { continue }
+                for match in line.matches(of: /[A-Za-z_]\w*/) {
+                    for word in Self.words(String(match.0)) {
+                        guard let better = Self.dialect[word.lowercased()] else { continue }
+                        Issue.record("\(file):\(index + 1) \(match.0): say \(better)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test func `a name is taken apart at its capitals`() {
         #expect(Self.words("HTTPHandler") == ["HTTP", "Handler"])
         #expect(Self.words("InfoLine+More") == ["Info", "Line", "More"])
