@@ -19,8 +19,11 @@ from scripted_server import Peer
 
 
 def pytest_collection_modifyitems(items):
-    """Tests that need Apache Kafka come last: it starts once, and the others need not wait for it."""
-    items.sort(key=lambda item: any("kafka" in name for name in item.fixturenames))
+    """Tests that need Apache Kafka are marked `kafka`, and come last: it starts once, and the others need not wait for it."""
+    for item in items:
+        if any("kafka" in name for name in item.fixturenames):
+            item.add_marker(pytest.mark.kafka)
+    items.sort(key=lambda item: item.get_closest_marker("kafka") is not None)
 
 
 @pytest.fixture(scope="session", autouse=True)
