@@ -80,3 +80,53 @@ package final class Producer {
 
 @available(*, unavailable)
 extension Producer: Sendable {}
+
+/// For a producer made with `transactional.id`. All of it blocks.
+extension Producer {
+    package func beginTransactions(within milliseconds: Int32 = 20_000) throws(KafkaError) {
+        try unsafe check("init transactions", rd_kafka_init_transactions(pointer, milliseconds))
+    }
+
+    package func beginTransaction() throws(KafkaError) {
+        try unsafe check("begin transaction", rd_kafka_begin_transaction(pointer))
+    }
+
+    package func commitTransaction(within milliseconds: Int32 = 20_000) throws(KafkaError) {
+        try unsafe check("commit transaction", rd_kafka_commit_transaction(pointer, milliseconds))
+    }
+
+    package func abortTransaction(within milliseconds: Int32 = 20_000) throws(KafkaError) {
+        try unsafe check("abort transaction", rd_kafka_abort_transaction(pointer, milliseconds))
+    }
+
+    private func check(_ what: String, _ failure: OpaquePointer?) throws(KafkaError) {
+        guard let failure = unsafe failure else { return }
+        defer { unsafe rd_kafka_error_destroy(failure) }
+        throw .request(
+            what: what, code: (unsafe rd_kafka_error_code(failure)).symbol,
+            reason: unsafe String(cString: rd_kafka_error_string(failure)))
+    }
+}
+
+/// What became of the records that a producer took.
+final class DeliveryCounters: Sendable {
+    let delivered = Atomic<Int>(0)
+    let failed = Atomic<Int>(0)
+    let lastFailure = Mutex<String?>(nil)
+}
+
+/// Called by the thread that polls the producer.
+func deliveryCallback(
+    _ client: OpaquePointer?, _ message: UnsafePointer<rd_kafka_message_t>?, _ context: UnsafeMutableRawPointer?
+) {
+    guard let counters = unsafe CallbackContext.behind(context)?.deliveries, let message = unsafe message else {
+        return
+    }
+    let code = unsafe message.pointee.err
+    if code == RD_KAFKA_RESP_ERR_NO_ERROR {
+        counters.delivered.add(1, ordering: .relaxed)
+    } else {
+        counters.failed.add(1, ordering: .relaxed)
+        counters.lastFailure.withLock { $0 = "\(code.sentence) (\(code.symbol))" }
+    }
+}
