@@ -11,7 +11,7 @@ extension Connection {
     func close(_ code: CloseCode, retryMilliseconds: Int? = nil) {
         switch phase {
         case .open(let open):
-            open.stream.sayBye(code, retryMilliseconds)
+            open.stream.sendBye(code, retryMilliseconds)
             endPhase()
             end(open, code, retryMilliseconds)
         case .request(let reading):

@@ -149,7 +149,7 @@ final class ConnectionLoop {
 
     // MARK: - What concerns all
 
-    /// Begins to go over all connections, or begins again: whoever was reached is not told twice.
+    /// Begins to go over all connections, or begins again: what was done for a connection is not done twice.
     private func walkAll() {
         let isWalking = walk.next != nil
         walk.next = 0

@@ -10,7 +10,7 @@ struct LoopCounters: Sendable {
     var refusals: [String: UInt64] = [:]
     /// Closes that we began, by code.
     var closes: [UInt16: UInt64] = [:]
-    /// Streams that were told to begin anew, by reason.
+    /// Resyncs that were sent, by reason.
     var resyncs: [String: UInt64] = [:]
     /// Ends of the transport by reason.
     var ends: [String: UInt64] = [:]

@@ -25,7 +25,13 @@ final class AudienceGroup<Port: SubscriberPort> {
         var passing: [Int] = []
         /// The account's events until the last one that passed, or until the last beat.
         var countAtCursor: UInt64 = 0
+        var lastBeat: (sequence: UInt64, cursor: [UInt8])?
     }
+
+    /// The last cursor that the group was given because events passed it by, with the sequence of its event.
+    var lastBeat: (sequence: UInt64, cursor: [UInt8])? { filter?.lastBeat }
+
+    func noteBeat(_ event: LoggedEvent) { filter?.lastBeat = (event.sequence, event.at) }
 
     fileprivate init(_ account: Account, _ form: StreamForm) {
         self.account = account

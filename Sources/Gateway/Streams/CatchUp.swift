@@ -6,13 +6,15 @@ final class CatchUp<Port: SubscriberPort> {
     let group: AudienceGroup<Port>
     /// Everything up to here was given, or is in what was asked for.
     var position: StreamPosition
+    /// The last event that the client was given, or that was given to its group before it fell behind.
+    var given: UInt64
     /// By then it has caught up, or the client is too slow; monotonic, in milliseconds.
     let deadline: UInt64
     /// A page was asked for and has not come.
     var isReading = false
     /// The page that was asked for is of a log that is gone.
     var ignoresPage = false
-    /// To be told as soon as the socket takes it: the reason, with the cursor from which everything follows.
+    /// To be sent as soon as the socket takes it: the reason, with the cursor from which everything follows.
     var resync: (why: ResyncReason, at: CursorText)?
     /// `live` is due when all is caught up.
     var owesLive: Bool
@@ -20,6 +22,7 @@ final class CatchUp<Port: SubscriberPort> {
     init(group: AudienceGroup<Port>, position: StreamPosition, deadline: UInt64, owesLive: Bool = false) {
         self.group = group
         self.position = position
+        given = position.sequence
         self.deadline = deadline
         self.owesLive = owesLive
     }
@@ -72,6 +75,7 @@ extension LiveStream {
         }
         for slice in recent.slices { write(slice, now) }
         catchUp.position = StreamPosition(sequence: recent.sequence)
+        catchUp.given = recent.sequence
         // More follows when these have left.
         return false
     }
@@ -86,10 +90,13 @@ extension LiveStream {
         }
         catchUp.position = next
         if changed != nil {
+            // Only a page that is the last one says that there is nothing.
+            if events.isEmpty, !isComplete { return proceed(catchUp, now) }
             // The cursor is of now, and so is the stream from here on.
             if !events.isEmpty { signal(at: page.fresh.bytes, now) }
             return caughtUp(page.fresh, catchUp, now)
         }
+        if let last = events.last { catchUp.given = last.sequence }
         let messages = fanOut.encoder.messages(aboveFloors(events), form)
         if !messages.isEmpty { write(messages, now) }
         if isComplete { caughtUp(page.fresh, catchUp, now) } else if messages.isEmpty { proceed(catchUp, now) }
@@ -100,7 +107,12 @@ extension LiveStream {
         goLive()
         fanOut.endBehind(catchUp.group)
         if let at = changed?.pending { signal(at: at, now) }
-        if catchUp.owesLive { sayLive(at: fresh, now) } else { sayState(now) }
+        if catchUp.owesLive { return sendLive(at: fresh, now) }
+        // What its group was given for events that passed it by, it was not.
+        if let missed = catchUp.group.lastBeat, missed.sequence > catchUp.given {
+            sendBeat(at: fresh.bytes.isEmpty ? missed.cursor : fresh.bytes, now)
+        }
+        sendSourceState(now)
     }
 
     // MARK: - Resync
@@ -126,8 +138,8 @@ extension LiveStream {
 
     private func resetLive(_ why: ResyncReason, _ at: CursorText, _ now: UInt64) {
         guard hasControls else { return close("positions have lost their meaning") }
-        sayResync(why, at: at, now)
-        sayLive(at: at, now)
+        sendResync(why, at: at, now)
+        sendLive(at: at, now)
         guard !floors.isEmpty, case .live(let group) = state else { return }
         floors = []
         fanOut.leave(self, group)
@@ -139,7 +151,7 @@ extension LiveStream {
         guard hasControls else { return close("what it missed is no longer in the log") }
         catchUp.resync = nil
         catchUp.owesLive = true
-        sayResync(why, at: at, now)
+        sendResync(why, at: at, now)
     }
 }
 

@@ -1,45 +1,53 @@
 import LiveUpdates
 import WebSocket
 
-/// What a stream says besides events: for those who asked for cursors, and for `mode=changed`.
+/// What a stream sends besides events: for those who asked for cursors, and for `mode=changed`.
 extension LiveStream {
     private func control(_ message: ControlMessage) -> [UInt8] { fanOut.encoder.control(message, form.carrier) }
 
-    /// Replay is over. Whoever comes while the source is stalled is told so here.
-    func sayLive(at cursor: CursorText, _ now: UInt64) {
+    /// Replay is over. A client that comes while the source is stalled is notified here.
+    func sendLive(at cursor: CursorText, _ now: UInt64) {
         guard hasControls else { return }
         // `live` says that all before its cursor has been told: a signal that is owed comes first, and brings the cursor.
         if changed?.pending != nil {
             changed?.owesLive = true
             return
         }
+        changed?.lastCursor = cursor.bytes
         write(control(.live(at: cursor.bytes)), now)
-        toldStalled = false
-        sayState(now)
+        sentStalled = false
+        sendSourceState(now)
     }
 
-    func sayResync(_ why: ResyncReason, at cursor: CursorText, _ now: UInt64) {
+    func sendResync(_ why: ResyncReason, at cursor: CursorText, _ now: UInt64) {
         fanOut.resyncs[why, default: 0] += 1
         guard hasControls else { return }
+        changed?.lastCursor = cursor.bytes
         write(control(.resync(why, at: cursor.bytes)), now)
     }
 
-    /// Tells the state of the source where the client knows another one. Behind, it is told once that is over.
-    func sayState(_ now: UInt64) {
-        guard fanOut.isStalled != toldStalled, hasControls, isLive, changed?.owesLive != true else { return }
+    /// Notifies the client of the source's state where it knows another one. A stream that is behind does so once it is live.
+    func sendSourceState(_ now: UInt64) {
+        guard fanOut.isStalled != sentStalled, hasControls, isLive, changed?.owesLive != true else { return }
         guard let state = fanOut.sourceState else { return }
-        toldStalled = fanOut.isStalled
+        sentStalled = fanOut.isStalled
         writeWithoutCursor(control(.source(state)), now)
     }
 
     /// Nothing new. Not while a signal is owed: the beat's cursor would be behind what it stands for.
-    func sayBeat(at cursor: [UInt8], _ now: UInt64) {
+    func sendBeat(at cursor: [UInt8], _ now: UInt64) {
         guard hasControls, isLive, changed?.pending == nil else { return }
+        changed?.lastCursor = cursor
         write(control(.beat(at: cursor)), now)
     }
 
+    /// A beat with the cursor that the client has.
+    func repeatCursor(_ now: UInt64) {
+        if let cursor = changed?.lastCursor { write(control(.beat(at: cursor)), now) }
+    }
+
     /// A close follows.
-    func sayBye(_ code: CloseCode, _ retryMilliseconds: Int?) {
+    func sendBye(_ code: CloseCode, _ retryMilliseconds: Int?) {
         guard hasControls else { return }
         port.write(control(.bye(code: code.rawValue, why: code.reason(), retryMilliseconds: retryMilliseconds)))
     }
@@ -56,10 +64,11 @@ extension LiveStream {
         }
         changed.lastAt = now
         changed.pending = nil
+        changed.lastCursor = cursor
         write(control(.changed(at: cursor)), now)
         guard changed.owesLive else { return }
         changed.owesLive = false
-        sayLive(at: CursorText(bytes: cursor), now)
+        sendLive(at: CursorText(bytes: cursor), now)
     }
 }
 
@@ -69,6 +78,8 @@ final class ChangedSignal {
     var lastAt: UInt64?
     /// The newest cursor that has not been sent. Nothing with a cursor behind it may be sent before.
     var pending: [UInt8]?
+    /// The last cursor that was sent.
+    var lastCursor: [UInt8]?
     /// `live` waits for the pending signal.
     var owesLive = false
 

@@ -40,11 +40,11 @@ final class LiveStream<Port: SubscriberPort> {
     private(set) var lastMessageAt: UInt64 = 0
     /// The earliest moment at which a call of ``wake(now:)`` is to come; `.max`: none.
     private var wakesAt = UInt64.max
-    /// Of those that the fan-out counts: the reset that this stream was last told of.
+    /// The number of resets of which the client was notified, as the fan-out counts them.
     private var resetsSeen: UInt32 = 0
     private var awaitsFresh = false
-    /// The state of the source that the client was told last.
-    var toldStalled = false
+    /// Whether the client was last notified that the source is stalled.
+    var sentStalled = false
 
     init(_ parameters: LiveParameters, form: StreamForm, account: Account, port: Port, fanOut: LoopFanOut<Port>) {
         self.account = account
@@ -86,11 +86,11 @@ final class LiveStream<Port: SubscriberPort> {
         switch answer.outcome {
         case .now:
             goLive()
-            sayLive(at: answer.fresh, now)
+            sendLive(at: answer.fresh, now)
         case .refused(let why):
             goLive()
-            sayResync(why, at: answer.fresh, now)
-            sayLive(at: answer.fresh, now)
+            sendResync(why, at: answer.fresh, now)
+            sendLive(at: answer.fresh, now)
         case .resumed(let page, let floors):
             self.floors = floors
             let catchUp = CatchUp(
@@ -130,7 +130,7 @@ final class LiveStream<Port: SubscriberPort> {
     /// Many events were left out for this stream: `at` is behind all of them.
     func passedOver(at cursor: [UInt8], now: UInt64) {
         settle(now: now)
-        sayBeat(at: cursor, now)
+        sendBeat(at: cursor, now)
     }
 
     /// What was asked for while behind has come.
@@ -149,7 +149,7 @@ final class LiveStream<Port: SubscriberPort> {
     func fresh(_ cursor: CursorText, now: UInt64) {
         settle(now: now)
         awaitsFresh = false
-        sayBeat(at: cursor.bytes, now)
+        sendBeat(at: cursor.bytes, now)
         wishBeat(notBefore: now)
     }
 
@@ -181,8 +181,12 @@ final class LiveStream<Port: SubscriberPort> {
                 if due <= now { signal(at: cursor, now) } else { wishWake(at: due) }
             }
             guard hasControls, !awaitsFresh else { return }
-            // A cursor behind a signal that is still owed would hide it; the signal brings a cursor itself.
-            if changed?.pending == nil, now >= lastMessageAt + quietMilliseconds {
+            if now >= lastMessageAt + quietMilliseconds {
+                guard changed?.pending == nil else {
+                    // A cursor behind a signal that is still owed would hide it: the one that the client has says no more.
+                    repeatCursor(now)
+                    return wishBeat(notBefore: now)
+                }
                 awaitsFresh = true
                 return port.askFreshCursor(account)
             }
@@ -193,13 +197,13 @@ final class LiveStream<Port: SubscriberPort> {
     /// Follows what concerns all streams of the loop: a reset of the logs, the state of the source.
     ///
     /// The loop calls this for all of them in slices; each input does first, so that no event and no cursor from behind a
-    /// reset reaches a client that was not told of it.
+    /// reset reaches a client before the resync does.
     func settle(now: UInt64) {
         if resetsSeen != fanOut.resets {
             resetsSeen = fanOut.resets
             if let (why, at) = fanOut.resetCursor(account) { reset(why, at, now) }
         }
-        sayState(now)
+        sendSourceState(now)
     }
 
     // MARK: - Live
@@ -224,7 +228,7 @@ final class LiveStream<Port: SubscriberPort> {
     /// The client is behind and cannot be given what it misses: only the close is written any more.
     func close(_ why: StaticString) {
         // The close of an event stream is this message.
-        if form.carrier == .eventStream { sayBye(.tooSlow, nil) }
+        if form.carrier == .eventStream { sendBye(.tooSlow, nil) }
         end()
         port.streamEnds(.tooSlow, why)
     }

@@ -11,22 +11,22 @@ final class LoopFanOut<Port: SubscriberPort> {
     private static var maximumRecentBytes: Int { 32 * 1_048_576 }
 
     let policy: StreamPolicy
-    /// All events up to here that concern this loop have been handed out, or are told to those who are behind.
+    /// All events up to here that concern this loop have been handed out, or will be read from the log by those who are behind.
     private(set) var sequence: UInt64 = 0
     let encoder = FormEncoder()
-    /// Nil until something was told of it.
+    /// Nil until ingest reported one.
     var sourceState: SourceState? {
         didSet { isStalled = sourceState?.isStalled ?? false }
     }
     private(set) var isStalled = false
 
-    /// Counts the resets of the logs. A subscriber that has seen fewer is told of the last one first of all.
+    /// Counts the resets of the logs. A subscriber that has seen fewer handles the last one before any other input.
     private(set) var resets: UInt32 = 0
     private(set) var resetSequence: UInt64 = 0
     private var resetReason = ResyncReason.epoch
     private var resetCursors: [Account: CursorText] = [:]
 
-    /// Streams that were told to begin anew, by reason.
+    /// Resyncs that were sent, by reason.
     var resyncs: [ResyncReason: UInt64] = [:]
     private var audiences: [Account: Audience<Port>] = [:]
     private var recentBytes = 0
@@ -165,6 +165,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     private func giveCursor(_ last: LoggedEvent, to groups: [Group], _ now: UInt64) {
         guard !last.at.isEmpty else { return }
         for group in groups {
+            group.noteBeat(last)
             if group.form.isShared {
                 _ = share(encoder.control(.beat(at: last.at), group.form.carrier), last.sequence, group, now)
             } else {
@@ -190,7 +191,7 @@ final class LoopFanOut<Port: SubscriberPort> {
 
     // MARK: - Reset
 
-    /// Ingest's logs begin anew. Who follows an account of `cursors` is told so before anything else: by the loop, which
+    /// Ingest's logs begin anew. Each subscriber of an account of `cursors` handles it before any other input, or when the loop, which
     /// goes over all in slices, or by what concerns it first.
     func reset(_ why: ResyncReason, sequence: UInt64, cursors: [Account: CursorText]) {
         advance(to: sequence)
@@ -200,12 +201,12 @@ final class LoopFanOut<Port: SubscriberPort> {
         resetCursors = cursors
     }
 
-    /// What a subscriber is told of the last reset: why, and the account's cursor of that moment.
+    /// What a subscriber needs to know of the last reset: why, and the account's cursor of that moment.
     func resetCursor(_ account: Account) -> (ResyncReason, CursorText)? {
         resetCursors[account].map { (resetReason, $0) }
     }
 
-    /// Everybody was told of the reset.
+    /// Every subscriber has handled the reset.
     func forgetResetCursors() { resetCursors = [:] }
 }
 

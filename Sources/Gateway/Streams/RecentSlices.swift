@@ -63,14 +63,14 @@ struct RecentSlices {
         var found: [[UInt8]] = []
         var (reached, size) = (sequence, 0)
         // Mostly the newest ones are asked for.
-        var place = slices.endIndex
-        while place > first, slices[place - 1].sequence > sequence { place -= 1 }
-        if place < slices.endIndex, slices[place].first <= sequence { return nil }
-        while place < slices.endIndex, size < limit {
-            found.append(slices[place].bytes)
-            size += slices[place].bytes.count
-            reached = slices[place].sequence
-            place += 1
+        var index = slices.endIndex
+        while index > first, slices[index - 1].sequence > sequence { index -= 1 }
+        if index < slices.endIndex, slices[index].first <= sequence { return nil }
+        while index < slices.endIndex, size < limit {
+            found.append(slices[index].bytes)
+            size += slices[index].bytes.count
+            reached = slices[index].sequence
+            index += 1
         }
         return (found, reached)
     }

@@ -113,6 +113,21 @@ extension LiveStreamTests {
                 )
             ]),
         Row(
+            name: "a page that is empty and not the last says nothing",
+            target: "/live/v1?mode=changed&since=c3&ent=note",
+            steps: [
+                (
+                    [.resumed([], complete: false, fresh: "c9"), .drained],
+                    [
+                        "subscribe since=c3 with cursors limit=1", "head", "read after 0 limit=1",
+                    ]
+                ),
+                (
+                    [.page([5], complete: false, fresh: "c9")],
+                    [#"{"changed":true,"at":"c9"}"#, #"{"live":{"at":"c9"}}"#]
+                ),
+            ]),
+        Row(
             name: "a filter leaves out what does not concern it",
             target: "/live/v1?mode=changed&ent=note",
             steps: [

@@ -153,6 +153,25 @@ struct LiveStreamTests {
         #expect(rig.play([.drained]) == [#"{"ent":"note","id":"3","type":"t"}"#])
     }
 
+    @Test func `a beat is due while a signal is owed: the cursor that the client has`() throws {
+        var policy = StreamPolicy()
+        policy.changedIntervalMilliseconds = 10_000
+        let rig = try StreamRig("/live/v1?mode=changed&beat=5", policy: policy)
+        _ = rig.play([.now("c0"), .events([1]), .events([2])])
+        #expect(rig.play([.time(5_000)]) == [#"{"beat":{"at":"c1"}}"#])
+        #expect(rig.play([.time(10_000)]) == [#"{"changed":true,"at":"c2"}"#])
+    }
+
+    @Test func `who was behind when its group was given a cursor is given one afterwards`() throws {
+        var policy = StreamPolicy()
+        policy.maximumPassedOver = 4
+        let rig = try StreamRig("/live/v1?with=at&ent=note", policy: policy)
+        _ = rig.play([.now("c0"), .drained, .blocked])
+        #expect(rig.play([.events([2]), .events([4]), .events([6])]) == [])
+        let says = rig.play([.drained])
+        #expect(says.count == 1 && says.allSatisfy { $0.hasPrefix(#"{"beat":{"at":"c"#) }, "\(says)")
+    }
+
     @Test func `who is passed over by many events is given a cursor`() throws {
         var policy = StreamPolicy()
         policy.maximumPassedOver = 10

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-struct EventStreamEncoderTests {
+struct FormEncoderTests {
     static let at = Array("AZaz09-_".utf8)
 
     private func text(_ event: ThinEvent, withAt: Bool = false, ts: Int64? = nil) -> String {

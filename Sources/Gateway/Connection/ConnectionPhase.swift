@@ -1,0 +1,127 @@
+import HTTP
+import LiveUpdates
+import Reactor
+import WebSocket
+
+/// The phases of a connection, each with what it alone needs: a timer or a subscriber of a phase that is over cannot be
+/// reached. Payloads are objects, so that an open connection does not pay for the largest of them.
+extension Connection {
+    enum Phase {
+        case request(RequestReading)
+        case joining(Joining)
+        case open(OpenStream)
+        case polling(Polling)
+        case answering(Answering)
+        case ending(Ending)
+    }
+
+    /// Reading a request.
+    final class RequestReading {
+        var parser: RequestParser
+        var deadline: Timer?
+
+        init(_ limits: RequestLimits) { parser = RequestParser(limits: limits) }
+    }
+
+    /// Admitted to a stream; waits for ingest to say from when on it gets events.
+    final class Joining {
+        let admitted: Admission.Admitted
+        let stream: LiveStream<Connection>
+        /// What followed the request in the same read; bounded by the loop's receive buffer.
+        var early = EarlyBytes()
+
+        init(_ admitted: Admission.Admitted, _ stream: LiveStream<Connection>) {
+            self.admitted = admitted
+            self.stream = stream
+        }
+    }
+
+    /// The head was sent; events come.
+    final class OpenStream {
+        let stream: LiveStream<Connection>
+        /// Nil for an event stream.
+        let session: WebSocketSession?
+        var heartbeat = Heartbeat()
+        /// The next call that the stream wished for.
+        var wake: Timer?
+        var tokenEnd: Timer?
+
+        init(_ stream: LiveStream<Connection>, _ session: WebSocketSession?) {
+            self.stream = stream
+            self.session = session
+        }
+    }
+
+    /// A request to `/sync/v1` waits for its answer.
+    final class Polling {
+        let poll: Poll<Connection>
+        let keepsAlive: Bool
+        /// What came behind the request.
+        var early: EarlyBytes
+        var wake: Timer?
+
+        init(_ poll: Poll<Connection>, keepsAlive: Bool, early: EarlyBytes) {
+            self.poll = poll
+            self.keepsAlive = keepsAlive
+            self.early = early
+        }
+    }
+
+    /// The answer to a request is on its way; nothing is read until it has left.
+    final class Answering {
+        var early: EarlyBytes
+        var deadline: Timer?
+
+        init(early: EarlyBytes) { self.early = early }
+    }
+
+    /// Said its last: nothing is written after that, and what comes only matters for the close handshake.
+    final class Ending {
+        let session: WebSocketSession?
+        /// The account of a stream that was open; nil of everything else.
+        let account: Account?
+        /// Who ended it and with which code, where a code was sent or came.
+        let close: Close?
+        var deadline: Timer?
+
+        init(session: WebSocketSession? = nil, account: Account? = nil, close: Close? = nil) {
+            self.session = session
+            self.account = account
+            self.close = close
+        }
+    }
+
+    /// A close with a code, of a WebSocket or in an event stream's `bye`.
+    struct Close {
+        let code: CloseCode
+        let isOurs: Bool
+    }
+}
+
+/// What a client has sent ahead of its turn. Taking a request off its front copies nothing.
+struct EarlyBytes {
+    /// Beyond it nothing is read until the answer has left. What was read before may come on top: a receive buffer of the
+    /// loop.
+    static let maximumBytes = 32 * 1024
+
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    var count: Int { bytes.count - start }
+
+    mutating func append(_ more: Span<UInt8>) {
+        guard !more.isEmpty else { return }
+        if start > 0, start >= bytes.count / 2 {
+            bytes.removeFirst(start)
+            start = 0
+        }
+        for index in more.indices { bytes.append(more[index]) }
+    }
+
+    /// Hands all of it to `body`, which says with ``drop(_:)`` what it used.
+    func consume<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
+        body(bytes.span.extracting(droppingFirst: start))
+    }
+
+    mutating func drop(_ count: Int) { start += count }
+}
