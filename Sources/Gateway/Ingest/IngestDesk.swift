@@ -30,10 +30,8 @@ final class IngestDesk {
         guard let ingest else { return }
         let (now, wallClock) = (loop.now, WallClock.milliseconds)
         requests.serveSlice { ingest.handle($0, now: now, wallClock: wallClock) }
-        if !ingest.undecided.isEmpty {
-            source?.refreshSoon()
-            source?.readRecordsAgain()
-        }
+        if ingest.undecided.waitsForEnds { source?.refreshSoon() }
+        if !ingest.undecided.isEmpty { source?.readRecordsAgain() }
         isServedLater = !requests.isEmpty
         guard isServedLater else { return }
         loop.executeNextTick { [self] in serve() }

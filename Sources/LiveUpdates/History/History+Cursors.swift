@@ -1,5 +1,5 @@
 // Making cursors. The positions of a cursor name the partitions in which the account has had events, as far as the node
-// remembers; what a cursor does not name is judged by the time of its issue.
+// remembers; of what a cursor does not name the time of its issue decides.
 extension History {
     /// The cursor of an event of this wake, asked for as soon as the event was read.
     ///

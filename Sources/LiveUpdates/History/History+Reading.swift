@@ -8,6 +8,7 @@ extension History {
         withCursors: Bool
     ) -> ReadAnswer {
         precondition(limit > 0, "a page has room for an event")
+        lastReadEvents = 0
         let log = logs[account]
         if let resume = position.resume {
             guard isComplete(after: resume, log) else { return .lost }
@@ -26,6 +27,7 @@ extension History {
         while let (part, entry) = walk.next() {
             let partition = log.parts[part].partition
             let mark = entry.mark
+            lastReadEvents += 1
             let passes = entities?.passes(walk.entity(vocabulary.words)) ?? true
             if passes && events.count == limit {
                 let rest = StreamPosition(

@@ -32,6 +32,9 @@ package final class History {
     private var forgottenNewest = Int64.min
 
     package private(set) var size = HistorySize()
+    /// Events that the last ``read(account:from:limit:entities:now:withCursors:)`` passed, those that the filter left out
+    /// included: what it cost.
+    package internal(set) var lastReadEvents = 0
 
     /// `topics` is the number of topics in the settings: their ids count when all are known.
     package init(epoch: Epoch? = nil, topics: Int = 1, limits: HistoryLimits) {

@@ -30,7 +30,7 @@ package struct PartitionFloor: Equatable, Sendable {
 
 /// What a replay has come to: the cursor that it began with, moved on over what was served.
 struct ResumeState: Sendable {
-    /// Partitions without a position are judged by it.
+    /// Decides on partitions without a position.
     let issue: Int64
     /// Whether partitions without a position may have been read all the same: nothing may have been let go there.
     private(set) var isPartial = false

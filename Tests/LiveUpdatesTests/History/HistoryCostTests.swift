@@ -96,6 +96,24 @@ struct HistoryCostTests {
         print("1,000 pages of 10 at the end of \(events) events: \(milliseconds) ms")
     }
 
+    @Test func `what a page passed over is told, so that whoever serves many can count it`() {
+        let node = TestHistory()
+        node.openWhole()
+        for offset in 0..<500 { node.take(Int64(offset), entity: offset % 100 == 0 ? "note" : "incident") }
+        func read(_ entities: EntityFilter?, from sequence: UInt64, limit: Int) -> Int {
+            _ = node.history.read(
+                account: TestHistory.account, from: StreamPosition(sequence: sequence), limit: limit,
+                entities: entities, now: node.now, withCursors: false)
+            return node.history.lastReadEvents
+        }
+        #expect(read(nil, from: 490, limit: 20) == 10)
+        // The one that no longer fits is looked at.
+        #expect(read(nil, from: 0, limit: 20) == 21)
+        #expect(read(EntityFilter(["note"]), from: 0, limit: 20) == 500)
+        #expect(read(EntityFilter(["note"]), from: 450, limit: 20) == 50)
+        #expect(read(nil, from: 500, limit: 20) == 0)
+    }
+
     @Test func `what letting go has moved is found by its checkpoints`() throws {
         let node = TestHistory { $0.maximumEventsPerAccount = 300 }
         node.openWhole()
