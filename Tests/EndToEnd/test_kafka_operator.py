@@ -66,8 +66,7 @@ def test_each_cause_is_one_clear_line(kafka, older_kafka, gateway, stranger_auth
     running = {name: gateway(address, ready=False, kafka__topics=[topic], kafka__settings=settings)
                for name, (address, settings, topic, _, _) in cases.items()}
     if running["scram"].wait_for_log("starting")["library"] != "librdkafka 2.0.2":
-        # A newer one is let in.
-        running["scram"].wait_until_ready()
+        # A newer one is let in, and then has no right to see the topic.
         del cases["scram"]
     for name, (_, _, _, sentence, (fact, value)) in cases.items():
         told = running[name].wait_for_log(sentence, within=30)
