@@ -3,25 +3,43 @@ import COpenSSL
 /// Hashes of short messages, by OpenSSL.
 package enum Digest {
     /// 20 bytes. For the accept value of RFC 6455 §4.2.2 and nothing that needs a sound hash.
-    package static func sha1(_ message: [UInt8]) -> [UInt8] {
-        unsafe digest(message, EVP_sha1())
-    }
+    package static func sha1(_ message: [UInt8]) -> [UInt8] { sha1Algorithm.digest(message) }
 
     /// 32 bytes.
-    package static func sha256(_ message: [UInt8]) -> [UInt8] {
-        unsafe digest(message, EVP_sha256())
+    package static func sha256(_ message: [UInt8]) -> [UInt8] { sha256Algorithm.digest(message) }
+
+    private static let sha1Algorithm = DigestAlgorithm("SHA1", bytes: 20)
+    private static let sha256Algorithm = DigestAlgorithm("SHA256", bytes: 32)
+}
+
+/// An algorithm as its provider has it, looked up once. `EVP_sha1()` and its like only name one: each digest then looks
+/// it up again, which for a handshake's few bytes costs more than the hash.
+// SAFETY: an EVP_MD never changes after EVP_MD_fetch, and OpenSSL lets any thread use it (provider-digest(7)). It is
+// never freed: there are two, as long as the process lives.
+@safe
+private struct DigestAlgorithm: @unchecked Sendable {
+    private let algorithm: OpaquePointer
+    private let bytes: Int
+
+    init(_ name: StaticString, bytes: Int) {
+        // Fails only if a broken openssl.cnf takes the algorithm away; nothing works then.
+        guard let found = unsafe EVP_MD_fetch(nil, name.utf8Start, nil) else {
+            preconditionFailure("EVP_MD_fetch failed: \(ErrorQueue.drain().text)")
+        }
+        unsafe algorithm = found
+        self.bytes = bytes
+        precondition(Int(unsafe EVP_MD_get_size(found)) == bytes, "a digest of another length than its name says")
     }
 
-    private static func digest(_ message: [UInt8], _ algorithm: OpaquePointer?) -> [UInt8] {
-        var output = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var length: UInt32 = 0
-        let result = unsafe message.withUnsafeBytes { bytes in
-            unsafe EVP_Digest(bytes.baseAddress, bytes.count, &output, &length, algorithm, nil)
+    func digest(_ message: [UInt8]) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: bytes) { output, count in
+            let result = unsafe message.withUnsafeBytes { input in
+                unsafe EVP_Digest(input.baseAddress, input.count, output.baseAddress, nil, algorithm, nil)
+            }
+            // Fails only for want of memory.
+            precondition(result == 1, "EVP_Digest failed: \(ErrorQueue.drain().text)")
+            count = bytes
         }
-        // Fails only if a broken openssl.cnf takes the algorithm away; nothing works then.
-        precondition(result == 1, "EVP_Digest failed: \(ErrorQueue.drain().text)")
-        output.removeLast(output.count - Int(length))
-        return output
     }
 }
 

@@ -47,16 +47,22 @@ package enum Base64 {
     }
 
     private static func encode(_ bytes: [UInt8], alphabet: [UInt8], pads: Bool) -> String {
-        var text: [UInt8] = []
-        text.reserveCapacity((bytes.count + 2) / 3 * 4)
-        var start = 0
-        while start < bytes.count {
-            let count = min(3, bytes.count - start)
-            var group: UInt32 = 0
-            for offset in 0..<3 { group = group << 8 | (offset < count ? UInt32(bytes[start + offset]) : 0) }
-            for position in 0...count { text.append(alphabet[Int(group >> (18 - 6 * UInt32(position)) & 63)]) }
-            if pads { text.append(contentsOf: repeatElement(pad, count: 3 - count)) }
-            start += 3
+        let rest = bytes.count % 3
+        let digits = (bytes.count * 4 + 2) / 3
+        let text = [UInt8](capacity: digits + 2) { text in
+            for start in stride(from: 0, to: bytes.count - rest, by: 3) {
+                let group = Int(bytes[start]) << 16 | Int(bytes[start + 1]) << 8 | Int(bytes[start + 2])
+                text.append(alphabet[group >> 18])
+                text.append(alphabet[group >> 12 & 63])
+                text.append(alphabet[group >> 6 & 63])
+                text.append(alphabet[group & 63])
+            }
+            guard rest > 0 else { return }
+            let last = Int(bytes[bytes.count - rest]) << 8 | (rest == 2 ? Int(bytes[bytes.count - 1]) : 0)
+            text.append(alphabet[last >> 10])
+            text.append(alphabet[last >> 4 & 63])
+            if rest == 2 { text.append(alphabet[last << 2 & 63]) }
+            if pads { for _ in rest..<3 { text.append(pad) } }
         }
         return String(decoding: text, as: UTF8.self)
     }
