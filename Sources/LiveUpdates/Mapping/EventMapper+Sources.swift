@@ -3,8 +3,12 @@
 extension EventMapper {
     /// The first source of a list that yields text decides; one before it that is ambiguous or broken does so too.
     func first<Record: RecordReading & ~Copyable>(of sources: [Source], in record: borrowing Record) -> Found {
-        for source in sources {
-            let found = found(at: source, in: record)
+        for index in sources.indices {
+            // Most sources are pointers into the value; this way the others are not even copied.
+            let found =
+                if case .value(let pointer) = sources[index] { inValue(pointer) } else {
+                    found(at: sources[index], in: record)
+                }
             if case .nothing = found { continue }
             return found
         }

@@ -53,6 +53,7 @@ package final class EventMapper {
     let key = JSONReader()
     var placement = Placement()
     private var valueBytes: [UInt8] = []
+    private var kinds = KindTable()
     var scratch: [UInt8] = []
 
     package init(_ mapping: EventMapping) {
@@ -71,6 +72,12 @@ package final class EventMapper {
         let type = first(of: mapping.type.sources, in: record)
         if let skipped = refusal(entity, account, id, type) { return skipped }
         guard case .text(let entity) = entity else { return missing(.entity, of: record) }
+        if case .text(let account) = account, case .text(let id) = id, case .text(let type) = type,
+            let kind = kinds.kind(entity, type)
+        {
+            return tooLong(account, .account) ?? tooLong(id, .id)
+                ?? .event(Account(account), ThinEvent(entity: kind.entity, id: id, type: kind.type))
+        }
         let rule = mapping.entities.isEmpty ? nil : mapping.entities[BytewiseKey(text: entity)]
         if case .drop(let name)? = rule { return .skip(.dropped, why: .dropped(entity: name)) }
         guard case .text(let account) = account else { return missing(.account, of: record) }
@@ -79,7 +86,14 @@ package final class EventMapper {
         var renamed = entity
         if case .rename(let name)? = rule { renamed = name }
         let translated = mapping.translated(type, of: entity, renamed)
-        return measured(Account(account), ThinEvent(entity: renamed, id: id, type: translated))
+        let event = ThinEvent(entity: renamed, id: id, type: translated)
+        if let skipped = tooLong(renamed, .entity) ?? tooLong(account, .account) ?? tooLong(id, .id)
+            ?? tooLong(translated, .type)
+        {
+            return skipped
+        }
+        kinds.keep(entity, type, as: event)
+        return .event(Account(account), event)
     }
 
     // MARK: Before the rows
@@ -141,11 +155,6 @@ package final class EventMapper {
     ) -> MappingOutcome {
         if placement.root == nil, !record.copyValue(into: &valueBytes) { return .skip(.tombstone, why: .nullValue) }
         return .skip(row.skipReason, why: .missing(row, sources: mapping.sourceTexts(of: row)))
-    }
-
-    private func measured(_ account: Account, _ event: ThinEvent) -> MappingOutcome {
-        tooLong(event.entity, .entity) ?? tooLong(account.text, .account) ?? tooLong(event.id, .id)
-            ?? tooLong(event.type, .type) ?? .event(account, event)
     }
 
     private func tooLong(_ text: String, _ row: EventRow) -> MappingOutcome? {
