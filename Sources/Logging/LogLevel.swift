@@ -6,7 +6,17 @@ package enum LogLevel: UInt8, CaseIterable, Comparable, Sendable {
     case trace, debug, info, notice, warning, error, critical
 
     /// The name in the settings and in every line.
-    package var name: String { "\(self)" }
+    package var name: String {
+        switch self {
+        case .trace: "trace"
+        case .debug: "debug"
+        case .info: "info"
+        case .notice: "notice"
+        case .warning: "warning"
+        case .error: "error"
+        case .critical: "critical"
+        }
+    }
 
     package init?(name: String) {
         guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }

@@ -6,60 +6,79 @@ package enum LogFormat: UInt8, Sendable {
     case json
 }
 
-/// A line in the making.
-struct LogLine {
-    /// A value from a peer can be as long as a message; nobody reads more of it than this.
-    static let maximumValueBytes = 2_048
+/// Lines in the making, one after the other. Confined to the thread that writes them.
+struct LogText {
     /// Facts beyond it are left out, and the line says so.
     static let maximumLineBytes = 16 * 1_024
 
     private(set) var bytes: [UInt8] = []
+    private var stamp = SecondStamp()
 
-    init(_ record: LogRecord, format: LogFormat) {
-        bytes.reserveCapacity(256)
+    /// Adds a line with its end.
+    mutating func append(_ record: LogRecord, format: LogFormat) {
+        let limit = bytes.count + Self.maximumLineBytes
         switch format {
-        case .json: appendJSON(record)
-        case .text: appendText(record)
+        case .json: appendJSON(record, limit)
+        case .text: appendText(record, limit)
         }
         bytes.append(UInt8(ascii: "\n"))
     }
 
-    private mutating func appendJSON(_ record: LogRecord) {
-        append("{\"time\":\"\(Timestamp.text(record.time))\",\"level\":\"\(record.level.name)\",\"message\":")
+    /// Begins anew, in the same memory.
+    mutating func removeAll() {
+        bytes.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func appendJSON(_ record: LogRecord, _ limit: Int) {
+        append("{\"time\":\"")
+        stamp.append(record.time, to: &bytes)
+        append("\",\"level\":\"")
+        append(record.level.name)
+        append("\",\"message\":")
         appendQuoted(record.message)
-        append(",\"\(LogKey.part.name)\":")
+        append(",\"part\":")
         appendQuoted(record.part)
         for (key, value) in record.facts where value != .absent {
-            guard bytes.count < Self.maximumLineBytes else {
+            guard bytes.count < limit else {
                 append(",\"cut\":true")
                 break
             }
-            append(",\"\(key.name)\":")
-            switch value {
-            case .text(let text): appendQuoted(text)
-            case .number(let number): append("\(number)")
-            case .truth(let truth): append("\(truth)")
-            case .absent: break
-            }
+            append(",\"")
+            append(key.name)
+            append("\":")
+            appendValue(value, quoted: true)
         }
         append("}")
     }
 
-    private mutating func appendText(_ record: LogRecord) {
-        append("\(Timestamp.text(record.time)) \(record.level.name) \(record.part): \(record.message)")
+    private mutating func appendText(_ record: LogRecord, _ limit: Int) {
+        stamp.append(record.time, to: &bytes)
+        append(" ")
+        append(record.level.name)
+        append(" ")
+        append(record.part)
+        append(": ")
+        append(record.message)
         for (key, value) in record.facts where value != .absent {
-            guard bytes.count < Self.maximumLineBytes else {
+            guard bytes.count < limit else {
                 append(" cut=true")
                 break
             }
-            append(" \(key.name)=")
-            switch value {
-            case .text(let text) where Self.isBare(text): append(text)
-            case .text(let text): appendQuoted(text)
-            case .number(let number): append("\(number)")
-            case .truth(let truth): append("\(truth)")
-            case .absent: break
-            }
+            append(" ")
+            append(key.name)
+            append("=")
+            appendValue(value, quoted: false)
+        }
+    }
+
+    private mutating func appendValue(_ value: LogValue, quoted: Bool) {
+        switch value {
+        case .text(let text) where !quoted && Self.isBare(text): append(text)
+        case .text(let text): appendQuoted(text)
+        case .cut(let text, let count): appendQuoted(text, of: count)
+        case .number(let number): append(number.description)
+        case .truth(let truth): append(truth ? "true" : "false")
+        case .absent: break
         }
     }
 
@@ -76,18 +95,40 @@ struct LogLine {
             }
     }
 
+    /// Whether a text needs neither an escape nor a cut between quotes.
+    private static func standsAsItIs(_ text: String) -> Bool {
+        let bytes = text.utf8Span.span
+        guard bytes.count <= LogValue.maximumTextBytes else { return false }
+        for index in bytes.indices {
+            switch bytes[index] {
+            case 0x20..<0x7F where bytes[index] != UInt8(ascii: "\"") && bytes[index] != UInt8(ascii: "\\"): continue
+            default: return false
+            }
+        }
+        return true
+    }
+
     private mutating func append(_ text: String) {
         bytes.append(contentsOf: text.utf8)
     }
 
     /// A JSON string, in which nothing is left that steers a terminal or ends a line for anybody who reads lines:
     /// C0, DEL, C1, U+2028, U+2029 and what turns the direction of writing.
-    private mutating func appendQuoted(_ text: String) {
+    ///
+    /// - Parameter total: the bytes of the whole text where `text` is only its beginning.
+    private mutating func appendQuoted(_ text: String, of total: Int? = nil) {
         bytes.append(UInt8(ascii: "\""))
-        let end = bytes.count + Self.maximumValueBytes
+        // Nearly every value; to go scalar by scalar costs ten times as much.
+        if total == nil, Self.standsAsItIs(text) {
+            append(text)
+            bytes.append(UInt8(ascii: "\""))
+            return
+        }
+        let end = bytes.count + LogValue.maximumTextBytes
+        var isCut = total != nil
         for scalar in text.unicodeScalars {
             guard bytes.count < end else {
-                append("… (\(text.utf8.count) bytes)")
+                isCut = true
                 break
             }
             switch scalar {
@@ -105,6 +146,7 @@ struct LogLine {
                 }
             }
         }
+        if isCut { append("… (\(total ?? text.utf8.count) bytes)") }
         bytes.append(UInt8(ascii: "\""))
     }
 }

@@ -10,7 +10,7 @@ struct LogEntry: Sendable {
     /// About the bytes that it holds in memory, which are about those that it will have as a line.
     var byteCount: Int {
         var sum = Self.fixedBytes + record.facts.count * Self.factBytes
-        for (_, value) in record.facts { if case .text(let text) = value { sum += text.utf8.count } }
+        for (_, value) in record.facts { sum += value.textBytes }
         return sum
     }
 

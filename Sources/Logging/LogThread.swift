@@ -39,13 +39,14 @@ final class LogThread: Sendable {
     }
 
     private func run() {
+        var text = LogText()
         while true {
             switch queue.take() {
             case .none: queue.waitForLines()
             case .end: return
             case .lines(let lines, let dropped):
-                write(lines)
-                if dropped > 0 { write([droppedLines(dropped)]) }
+                write(lines, &text)
+                if dropped > 0 { write([droppedLines(dropped)], &text) }
             }
         }
     }
@@ -57,15 +58,14 @@ final class LogThread: Sendable {
         return LogEntry(record: record, format: form.format)
     }
 
-    private func write(_ lines: [LogEntry]) {
-        var together: [UInt8] = []
+    private func write(_ lines: [LogEntry], _ text: inout LogText) {
         var count = 0
         for (index, line) in lines.enumerated() {
-            together += LogLine(line.record, format: line.format).bytes
+            text.append(line.record, format: line.format)
             count += 1
-            guard together.count >= Self.writeBytes || index == lines.count - 1 else { continue }
-            if !writeAll(together) { queue.countLost(count) }
-            together.removeAll(keepingCapacity: true)
+            guard text.bytes.count >= Self.writeBytes || index == lines.count - 1 else { continue }
+            if !writeAll(text.bytes) { queue.countLost(count) }
+            text.removeAll()
             count = 0
         }
     }

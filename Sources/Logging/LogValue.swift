@@ -3,8 +3,13 @@ package enum LogValue: Hashable, Sendable {
     case text(String)
     case number(Int64)
     case truth(Bool)
+    /// The first bytes of a text that has more of them than a line shows, and how many it has.
+    case cut(String, bytes: Int)
     /// The fact is left out of its line.
     case absent
+
+    /// A value from a peer can be as long as a message; nobody reads more of it than this.
+    static let maximumTextBytes = 2_048
 
     package static func number(_ value: some BinaryInteger) -> LogValue {
         .number(Int64(clamping: value))
@@ -34,6 +39,24 @@ extension LogValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLitera
     }
 }
 
+extension LogValue {
+    /// Bytes of its text; 0 where it is none.
+    var textBytes: Int {
+        switch self {
+        case .text(let text), .cut(let text, _): text.utf8.count
+        case .number, .truth, .absent: 0
+        }
+    }
+
+    /// The same with at most ``maximumTextBytes`` of its text.
+    var shortened: LogValue {
+        guard case .text(let text) = self, text.utf8.count > Self.maximumTextBytes else { return self }
+        var end = text.utf8.index(text.startIndex, offsetBy: Self.maximumTextBytes)
+        while UTF8.isContinuation(text.utf8[end]) { end = text.utf8.index(before: end) }
+        return .cut(String(text[..<end]), bytes: text.utf8.count)
+    }
+}
+
 /// One line before it is written.
 package struct LogRecord: Sendable {
     /// Milliseconds since 1970, UTC.
@@ -54,7 +77,18 @@ package struct LogRecord: Sendable {
         self.facts = facts
     }
 
-    package var message: String { "\(sentence)" }
+    package var message: String { sentence.description }
+
+    /// The same with no more of each text than a line shows: what waits for the writer holds no message alive, and a
+    /// long value does not cost the line its place in the queue.
+    var shortened: LogRecord {
+        for fact in facts where fact.value.textBytes > LogValue.maximumTextBytes {
+            return LogRecord(
+                time: time, level: level, part: part, message: sentence,
+                facts: facts.map { ($0.key, $0.value.shortened) })
+        }
+        return self
+    }
 
     /// The first fact of this name.
     package subscript(_ key: LogKey) -> LogValue? {

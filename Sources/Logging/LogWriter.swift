@@ -61,7 +61,7 @@ package final class LogWriter: LogDestination {
     package func now() -> Int64 { form.now() }
 
     package func accept(_ record: LogRecord) {
-        queue.append(LogEntry(record: record, format: form.format))
+        queue.append(LogEntry(record: record.shortened, format: form.format))
     }
 
     /// Writes the log to its end and lets its thread go, waiting at most so long: the last that a process does, when

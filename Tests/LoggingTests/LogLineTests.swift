@@ -4,14 +4,20 @@ import Testing
 @testable import Logging
 
 @Suite struct LogLineTests {
-    static func record(_ facts: Logger.Facts, message: StaticString = "a sentence") -> LogRecord {
+    static func record(_ facts: Logger.Facts, time: Int64 = 1_795_257_646_123) -> LogRecord {
         LogRecord(
-            time: 1_795_257_646_123, level: .warning, part: "kafka", message: message,
-            facts: facts.map { ($0.key, $0.value) })
+            time: time, level: .warning, part: "kafka", message: "a sentence", facts: facts.map { ($0.key, $0.value) })
     }
 
+    static func bytes(_ record: LogRecord, _ format: LogFormat) -> [UInt8] {
+        var text = LogText()
+        text.append(record, format: format)
+        return text.bytes
+    }
+
+    /// As the writer makes it: shortened on its way into the queue.
     static func line(_ facts: Logger.Facts, _ format: LogFormat) -> String {
-        String(decoding: LogLine(record(facts), format: format).bytes, as: UTF8.self)
+        String(decoding: bytes(record(facts).shortened, format), as: UTF8.self)
     }
 
     @Test func `a JSON line is an object with time, level, message and the facts`() throws {
@@ -51,7 +57,7 @@ import Testing
             "", "\"", "\\", "\n\r\t\0\u{1b}[31m", "\u{7f}\u{80}\u{9f}\u{2028}\u{2029}\u{202e}", "é漢🎺", "a\u{301}",
         ]
         for value in values {
-            let bytes = LogLine(Self.record([.peer: .text(value)]), format: .json).bytes
+            let bytes = Self.bytes(Self.record([.peer: .text(value)]), .json)
             let object = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
             #expect((object?["peer"] as? String).map { Array($0.utf8) } == Array(value.utf8))
         }
@@ -64,11 +70,41 @@ import Testing
     }
 
     @Test func `a long value is cut at its limit, and its length is told`() {
-        let longest = String(repeating: "x", count: LogLine.maximumValueBytes)
+        let longest = String(repeating: "x", count: LogValue.maximumTextBytes)
         #expect(Self.line([.peer: .text(longest)], .json).contains("\"\(longest)\""))
         #expect(Self.line([.peer: .text(longest + "y")], .json).contains("\(longest)… (2049 bytes)\"}"))
         let hostile = Self.line([.peer: .text(String(repeating: "\u{1}", count: 1 << 20))], .text)
-        #expect(hostile.utf8.count < LogLine.maximumValueBytes + 200)
+        #expect(hostile.utf8.count < LogValue.maximumTextBytes + 200)
+    }
+
+    @Test func `what waits for the writer holds no more of a text than its line shows`() {
+        let rows: [(text: String, kept: Int?)] = [
+            (String(repeating: "x", count: 2_048), nil), (String(repeating: "x", count: 2_049), 2_048),
+            (String(repeating: "x", count: 2 << 20), 2_048), ("x" + String(repeating: "é", count: 1_024), 2_047),
+            ("xyz" + String(repeating: "🎺", count: 512), 2_047),
+        ]
+        for (text, kept) in rows {
+            let shortened = Self.record([.offset: 1, .peer: .text(text)]).shortened
+            guard let kept else {
+                #expect(shortened[.peer] == .text(text))
+                continue
+            }
+            let beginning = String(decoding: Array(text.utf8).prefix(kept), as: UTF8.self)
+            #expect(shortened[.peer] == .cut(beginning, bytes: text.utf8.count))
+            #expect(shortened[.offset] == 1 && LogEntry(record: shortened, format: .json).byteCount < 2_048 + 512)
+            #expect(Self.line([.peer: .text(text)], .text).contains("\"\(beginning)… (\(text.utf8.count) bytes)\""))
+        }
+    }
+
+    @Test func `lines of one second share its text, and each has its own milliseconds`() {
+        let times: [Int64] = [
+            1_795_257_646_123, 1_795_257_646_999, 1_795_257_646_000, 1_795_257_647_001, 1_795_257_646_007, -1, -1_000,
+            0, .max, .min, 253_402_300_799_998,
+        ]
+        var text = LogText()
+        for time in times { text.append(Self.record([:], time: time), format: .text) }
+        let lines = String(decoding: text.bytes, as: UTF8.self).split(separator: "\n")
+        #expect(lines.map { String($0.prefix(24)) } == times.map(Timestamp.text))
     }
 
     @Test func `a line that has become too long says that facts are left out`() throws {
@@ -78,7 +114,7 @@ import Testing
             .account: long, .advice: long, .broker: long,
         ]
         let line = Self.line(facts, .json)
-        #expect(line.utf8.count < LogLine.maximumLineBytes + LogLine.maximumValueBytes + 200)
+        #expect(line.utf8.count < LogText.maximumLineBytes + LogValue.maximumTextBytes + 200)
         #expect(line.hasSuffix(",\"cut\":true}\n"))
         #expect((try? JSONSerialization.jsonObject(with: Data(line.utf8))) != nil)
         #expect(Self.line(facts, .text).hasSuffix(" cut=true\n"))

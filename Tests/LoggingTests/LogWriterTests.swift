@@ -155,6 +155,16 @@ private final class TestPipe: Sendable {
         #expect(isWritten.wait() == true)
     }
 
+    @Test func `a value longer than all that the queue holds is cut, and its line is written`() throws {
+        let pipe = TestPipe()
+        let writer = try LogWriter(descriptor: pipe.writing)
+        Logger("test", to: writer).error("a line", [.text: .text(String(repeating: "x", count: 4 << 20))])
+        Logger("test", to: writer).error("the next")
+        let lines = pipe.lines { $0.count >= 2 }
+        #expect(lines.count == 2 && lines[0].contains("… (4194304 bytes)"))
+        #expect(writer.dropped == 0)
+    }
+
     @Test func `a descriptor that nobody can write to loses lines and nothing else`() throws {
         let file = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
         defer { close(file) }
