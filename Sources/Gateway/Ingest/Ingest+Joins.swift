@@ -110,7 +110,7 @@ extension Ingest {
         self.wallClock = wallClock
         for logs in lost {
             switch logs {
-            case .topic(let topic): history.reset(topic: topic)
+            case .topic(let topic): history.reset(topic: topic, now: wallClock)
             case .partition(let partition): history.lose(partition)
             }
         }

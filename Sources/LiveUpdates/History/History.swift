@@ -205,7 +205,12 @@ package final class History {
 
     /// Forgets the topic's partitions and what is held of them: another topic has the name. Whoever follows an account
     /// still does; every stream has lost its position, cursors of other topics have not.
-    package func reset(topic: UInt16) { drop { $0.topic == topic } }
+    ///
+    /// `now` is when that was noticed: from then on cursors of this node speak of the new one.
+    package func reset(topic: UInt16, now: Int64? = nil) {
+        drop { $0.topic == topic }
+        if let now { partitions.noticeRecreation(of: topic, now: now) }
+    }
 
     /// Forgets one partition: records of it were lost before they were read.
     package func lose(_ partition: PartitionName) { drop { $0 == partition } }

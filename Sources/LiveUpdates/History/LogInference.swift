@@ -5,14 +5,14 @@ struct LogIdentity {
     let inference: LogInference
 
     /// `facts` with the topic of each, of which there are `count` in all.
-    init(_ facts: some Sequence<(UInt16, LogFacts)>, topics count: Int) {
+    init(_ facts: some Sequence<(UInt16, LogFacts)>, topics count: Int, _ recreations: [UInt16: Int64]) {
         var ids: [UInt16: UInt32?] = [:]
         for (topic, fact) in facts {
             let isAnother = ids[topic].map { $0 != fact.topicID } ?? false
             ids[topic] = .some(isAnother ? nil : fact.topicID)
         }
         topicIDs = Self.hash(ids, count: count)
-        inference = LogInference(facts)
+        inference = LogInference(facts, recreations)
     }
 
     private static func hash(_ ids: [UInt16: UInt32?], count: Int) -> UInt32? {
@@ -65,16 +65,22 @@ struct LogInference {
         }
     }
 
-    init(_ facts: some Sequence<(UInt16, LogFacts)>) {
+    init(_ facts: some Sequence<(UInt16, LogFacts)>, _ recreations: [UInt16: Int64]) {
         var topics: [UInt16: Topic] = [:]
         for (topic, fact) in facts { topics[topic, default: Topic()].add(fact) }
         let known = topics.values.map { $0.isEmpty ? nil : $0.known }
         topicsKnown = known.contains(nil) ? nil : known.lazy.compactMap(\.self).min()
         latestNotBefore = topics.values.lazy.compactMap(\.notBefore).max()
         latestBirth = topics.values.lazy.compactMap { $0.isBirthKnown ? $0.birth : nil }.max()
+        // Cursors from between the birth and the moment when it was noticed speak of either; later ones of the new topic,
+        // even where its first record comes later still.
         latestRecreation =
-            topics.values.lazy.compactMap { topic in
-                topic.notBefore.map { max($0, topic.isBirthKnown ? topic.birth ?? $0 : $0) }
+            topics.lazy.compactMap { number, topic in
+                topic.notBefore.map { notBefore in
+                    let birth = topic.isBirthKnown ? topic.birth : nil
+                    guard let noticed = recreations[number] else { return max(notBefore, birth ?? notBefore) }
+                    return max(notBefore, min(noticed, birth ?? noticed))
+                }
             }.max()
     }
 

@@ -39,6 +39,8 @@ struct PartitionTable {
     /// Counts wakes.
     private var wake: UInt64 = 0
     private var identityIfCurrent: LogIdentity?
+    /// When each topic was found to be recreated, the last time.
+    private var recreations: [UInt16: Int64] = [:]
     /// No slot has a later one.
     private(set) var latestFirstIssue = Int64.min
     private(set) var newestLetGo = Int64.min
@@ -109,9 +111,14 @@ struct PartitionTable {
     /// What tells the logs from others of the same names. Goes over all partitions after something of it changed.
     mutating func identity() -> LogIdentity {
         if let identityIfCurrent { return identityIfCurrent }
-        let identity = LogIdentity(zip(progress.lazy.map(\.name.topic), facts), topics: topics)
+        let identity = LogIdentity(zip(progress.lazy.map(\.name.topic), facts), topics: topics, recreations)
         identityIfCurrent = identity
         return identity
+    }
+
+    mutating func noticeRecreation(of topic: UInt16, now: Int64) {
+        recreations[topic] = now
+        identityIfCurrent = nil
     }
 
     // MARK: - What is read
@@ -174,6 +181,7 @@ struct PartitionTable {
             kept.firstIssues.append(firstIssues[slot])
         }
         kept.wake = wake
+        kept.recreations = recreations
         kept.latestFirstIssue = kept.firstIssues.max() ?? .min
         kept.newestLetGo = kept.progress.lazy.map(\.newestLetGo).max() ?? .min
         self = kept

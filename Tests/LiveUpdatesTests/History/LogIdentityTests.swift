@@ -148,6 +148,22 @@ struct LogIdentityTests {
         #expect(node.offsets(cursor) == [])
     }
 
+    @Test func `after a recreation was noticed a node serves the cursors that it gave then, and none from before`() {
+        let node = node(nil)
+        let old = node.fresh()
+        node.now += 5_000
+        node.history.reset(topic: 0, now: node.now)
+        node.open(LogFacts(notBefore: node.now - 2_000, endAsked: 2))
+        let fresh = node.fresh()
+        #expect(node.refusal(old) == .epoch)
+        #expect(node.refusal(fresh) == nil)
+        // The first record of the new topic comes later.
+        node.now += 3_000
+        node.take(0)
+        #expect(node.offsets(fresh) == [0])
+        #expect(node.refusal(old) == .epoch)
+    }
+
     // MARK: - What is not read
 
     @Test(arguments: [
