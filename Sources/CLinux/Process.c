@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 
 int linux_usable_cores(void) {
@@ -62,4 +63,9 @@ void linux_error_text(int code, char *text, uint64_t room) {
     // The GNU form answers a pointer that may or may not be the room it was given.
     char scratch[128];
     snprintf(text, room, "%s", strerror_r(code, scratch, sizeof scratch));
+}
+
+int terminal_columns(int descriptor) {
+    struct winsize size;
+    return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }

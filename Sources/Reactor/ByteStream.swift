@@ -3,9 +3,9 @@ import Glibc
 
 /// A connected stream socket on a loop: bytes in by callback, bytes out by one send a tick.
 ///
-/// The stream holds its owner from ``start(_:)`` until it has told the end, so an owner needs nobody else to keep it
+/// The stream holds its owner from ``start(_:)`` until it has reported the end, so an owner needs nobody else to keep it
 /// alive; the loop holds the stream as long. Reads go into the loop's buffer, one a tick, so that a stream which has
-/// much to say takes its turn like any other; the level-triggered poller tells the rest again. Writes queue slices of
+/// much to read has its turn like any other; the level-triggered poller reports the rest again. Writes queue slices of
 /// shared arrays and leave at the end of the tick. An idle stream owns no buffer.
 package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget {
     private enum State: UInt8 {
@@ -20,12 +20,12 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
     }
 
     /// The time from ``close(afterFlush:limitMilliseconds:)`` to the end at the latest: some round trips of a bad
-    /// mobile network. Afterwards the kernel is told to forget the rest.
+    /// mobile network. Afterwards the kernel is made to forget the rest.
     package static var lingerLimitMilliseconds: UInt64 { 3_000 }
     /// What is read and thrown away after a close, so that the peer finds our last words and no reset: the largest
     /// request head twice, and what the peer had on its way.
     package static var maximumDrainedBytes: Int { 256 * 1024 }
-    /// The sends of one tick, of 64 slices each; a queue of more goes on when the poller says so.
+    /// The sends of one tick, of 64 slices each; a longer queue goes on when the poller reports room.
     static var maximumSendsPerTick: Int { 4 }
 
     private var descriptor: FileDescriptor?
@@ -34,8 +34,8 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
     private var state = State.new
     private var isPaused = false
     private var peerFinished = false
-    /// Whether the kernel did not take all that there was at the end of an earlier tick; the poller is asked to tell
-    /// when it takes more.
+    /// Whether the kernel did not take all that there was at the end of an earlier tick; the poller is asked to
+    /// report when it takes more.
     package private(set) var isBlocked = false
     private var wantsFlushCall = false
     private var end: StreamEnd?
@@ -48,9 +48,9 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         super.init(loop: loop)
     }
 
-    /// Begins to read, and to tell `owner`. Once.
+    /// Begins to read, and to call `owner`. Once.
     ///
-    /// If the poller refuses the descriptor, or the loop has stopped, the end is told with this tick.
+    /// If the poller refuses the descriptor, or the loop has stopped, the end is reported with this tick.
     package func start(_ owner: Owner) {
         loop.assertOnLoop()
         precondition(state == .new, "a stream is started once")
@@ -168,7 +168,7 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         case .lingering: finish(end ?? .closed)
         case .open:
             end = .peerClosed
-            // The end of the stream would be told again and again.
+            // The end of the stream would be reported again and again.
             updateInterest()
             if owner?.streamPeerFinished() == true || state != .open { return }
             close(afterFlush: true)
@@ -240,7 +240,7 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
 
     override func loopStops() { finish(.loopStopped) }
 
-    /// Gives the descriptor back. The owner is told at the end of the tick, never from here.
+    /// Gives the descriptor back. The owner is called at the end of the tick, never from here.
     private func finish(_ reason: StreamEnd) {
         guard state != .ended else { return }
         let wasStarted = state != .new

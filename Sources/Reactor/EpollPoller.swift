@@ -5,8 +5,8 @@ import Dispatch
 @safe final class EpollPoller: Poller {
     /// The events of one tick: at 2 µs an event a tick of half a millisecond, after which what was written leaves.
     static let maximumEventsPerTick = 256
-    /// The ticks of one wake, before mailboxes and other work queued on the loop get their turn. Looking once more
-    /// costs one system call, being woken again by Dispatch about eight, so a loop looks until nothing has come, but
+    /// The ticks of one wake, before mailboxes and other work queued on the loop get their turn. Polling once more
+    /// costs one system call, being woken again by Dispatch about eight, so a loop polls until nothing is ready, but
     /// not for ever.
     static let maximumTicksPerWake = 4
 
@@ -71,8 +71,8 @@ import Dispatch
             next += 1
             loop.deliver(PollEvents(rawValue: UInt8(truncatingIfNeeded: flags)), to: token)
             delivered += 1
-            let isTimeToLook = delivered % EventLoop.eventsPerClockReading == 0
-            if isTimeToLook, linux_monotonic_microseconds() >= end { return }
+            let readsClock = delivered % EventLoop.eventsPerClockReading == 0
+            if readsClock, linux_monotonic_microseconds() >= end { return }
         }
     }
 
@@ -83,7 +83,7 @@ import Dispatch
     override func change(
         _ descriptor: Int32, from old: PollEvents, to new: PollEvents, token: UInt64
     ) -> SystemFailure? {
-        // epoll tells errors and hang-ups even when asked for nothing, again and again: a stream that is paused would
+        // epoll reports errors and hang-ups even when asked for nothing, again and again: a stream that is paused would
         // spin. So with no interest the descriptor leaves the set.
         let operation = old.isEmpty ? LINUX_EPOLL_ADD : new.isEmpty ? LINUX_EPOLL_REMOVE : LINUX_EPOLL_MODIFY
         return old == new ? nil : control(operation, descriptor, new, token)

@@ -293,27 +293,6 @@ import Dispatch
     }
 }
 
-/// Whom a timer calls. Confined to the loop of its timers.
-package protocol TimerTarget: AnyObject {
-    /// - Parameter kind: the number that the timer was scheduled with: which of the target's timers it is.
-    func timerFired(_ kind: UInt8)
-}
-
-/// What the wheel keeps of a timer.
-private struct TimerCall {
-    let target: any TimerTarget
-    let kind: UInt8
-}
-
-/// A timer that calls a closure.
-private final class TimerAction: TimerTarget {
-    private let action: () -> Void
-
-    init(_ action: @escaping () -> Void) { self.action = action }
-
-    func timerFired(_ kind: UInt8) { action() }
-}
-
 /// Carries work to a loop.
 // SAFETY: what is inside was `sending`: its maker has given up every access to it, and one queue alone unpacks it.
 private struct Parcel: @unchecked Sendable {

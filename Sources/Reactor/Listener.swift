@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// What went wrong with accepting; told at most once in ``Listener/troubleIntervalMilliseconds``.
+/// What went wrong with accepting; reported at most once in ``Listener/troubleIntervalMilliseconds``.
 package struct AcceptTrouble: Equatable, Sendable {
     package let address: SocketAddress
     /// `EMFILE`: this process has no descriptor left (`ulimit -n`); `ENFILE`: the machine; `ENOBUFS`, `ENOMEM`: the
@@ -44,7 +44,7 @@ package final class Listener: PollTarget {
     ///   - accept: gets each connection.
     ///   - overflow: gets a connection for which there is no descriptor but the spare one: to answer with one send and
     ///     close before it returns, for the spare is needed again. By default it is only closed.
-    ///   - trouble: is told, seldom, that connections are being refused.
+    ///   - trouble: called, seldom, while connections are being refused.
     /// - Throws: ``ReactorError/system(_:)`` if the poller refuses, ``ReactorError/cancelled`` if the loop has stopped.
     package init(
         _ socket: ListeningSocket, loop: EventLoop, accept: @escaping Accept,
@@ -120,7 +120,7 @@ package final class Listener: PollTarget {
             report(failure)
         case ECONNABORTED, EPROTO, EPERM, ETIMEDOUT, ENETDOWN, ENETUNREACH, EHOSTDOWN, EHOSTUNREACH, ENOPROTOOPT,
             EOPNOTSUPP, ENONET:
-            // accept(2): what broke a connection before it was accepted is told here. The next one may be fine; the
+            // accept(2): what broke a connection before it was accepted is reported here. The next one may be fine; the
             // bound on accepts holds for these too.
             return true
         default:
@@ -164,7 +164,7 @@ package final class Listener: PollTarget {
         trouble(AcceptTrouble(address: address, failure: failure, refusedConnections: count))
     }
 
-    /// Leaves connections to the kernel for a while: the poller would tell of them again at once, and nothing could be
+    /// Leaves connections to the kernel for a while: the poller would report them again at once, and nothing could be
     /// done about it.
     private func pause() {
         guard isRegistered else { return }

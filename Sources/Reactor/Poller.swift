@@ -22,15 +22,15 @@ package enum PollerForm: Sendable, CaseIterable {
     package static let platformDefault: PollerForm = .epoll
 }
 
-/// Finds out which descriptors are ready and tells the loop by token. All calls are made on the loop.
+/// Finds out which descriptors are ready and delivers events to the loop by token. All calls are made on the loop.
 ///
-/// Level-triggered: what was not read is told again with the next tick, so that a stream may stop after a bounded read
+/// Level-triggered: what was not read is reported again with the next tick, so that a stream may stop after a bounded read
 /// and needs no list of those that have more.
 class Poller {
     /// Begins to call `loop.tick` with what is ready. Called once, before anything else.
     func start(_ loop: EventLoop) throws(ReactorError) { fatalError("abstract") }
 
-    /// Watches a descriptor. With no interest it is not watched at all: not even errors are told.
+    /// Watches a descriptor. With no interest it is not watched at all: not even errors are reported.
     func add(_ descriptor: Int32, _ interest: PollEvents, token: UInt64) -> SystemFailure? { fatalError("abstract") }
 
     /// Changes what a descriptor is watched for.
@@ -50,6 +50,6 @@ class Poller {
         fatalError("abstract")
     }
 
-    /// Ends everything. Nothing is told afterwards; `done` is called on the loop's queue when the mechanism has let go.
+    /// Ends everything. Nothing is delivered afterwards; `done` is called on the loop's queue when the mechanism has let go.
     func stop(_ done: @escaping () -> Void) { fatalError("abstract") }
 }

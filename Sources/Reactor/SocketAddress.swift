@@ -34,8 +34,8 @@ package enum SocketAddress: Hashable, Sendable {
     /// `127.0.0.1` with a port.
     package static func loopback(port: UInt16) -> SocketAddress { .ipv4(0x7F00_0001, port: port) }
 
-    /// The address that the kernel told. IPv4 peers of a socket for both families come as IPv6 (RFC 4291 §2.5.5.2)
-    /// and are told as what they are.
+    /// The address that the kernel gave. IPv4 peers of a socket for both families come as IPv6 (RFC 4291 §2.5.5.2)
+    /// and become what they are.
     init(_ raw: linux_address) {
         switch Int(raw.family) {
         case LINUX_FAMILY_IPV4: self = .ipv4(UInt32(truncatingIfNeeded: raw.low), port: raw.port)
@@ -74,6 +74,24 @@ package enum SocketAddress: Hashable, Sendable {
         }
         return unsafe path.withUnsafeBufferPointer { bytes in
             unsafe body(&raw, bytes.baseAddress, Int32(bytes.count))
+        }
+    }
+}
+
+/// Where a client wants to go: a name that is looked up, or an address.
+package enum Endpoint: Hashable, Sendable, CustomStringConvertible {
+    case name(String, port: UInt16)
+    case address(SocketAddress)
+
+    /// A numeric host becomes an address, so that nothing is looked up for it.
+    package init(host: String, port: UInt16) {
+        self = SocketAddress(numeric: host, port: port).map(Endpoint.address) ?? .name(host, port: port)
+    }
+
+    package var description: String {
+        switch self {
+        case .name(let host, let port): "\(host):\(port)"
+        case .address(let address): address.description
         }
     }
 }

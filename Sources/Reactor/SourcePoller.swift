@@ -10,7 +10,7 @@ final class SourcePoller: Poller {
         var writing: DispatchSourceWrite?
         var readingIsSuspended = false
         var writingIsSuspended = false
-        /// Dispatch told of a hang-up; it tells nothing of this descriptor afterwards.
+        /// Dispatch reported a hang-up; it reports nothing of this descriptor afterwards.
         var isHungUp = false
         /// Stands among what the loop does in its next tick.
         var willRepeat = false
@@ -58,7 +58,7 @@ final class SourcePoller: Poller {
         repeatAfterHangUp(sources, loop, token)
     }
 
-    /// Of a hang-up Dispatch tells once and then lets go of the descriptor, whatever was left unread. So from then on
+    /// Dispatch reports a hang-up once and then lets go of the descriptor, whatever was left unread. So from then on
     /// it counts as readable with every tick, as epoll has it, until it is removed or nobody wants to read.
     private func repeatAfterHangUp(_ sources: Sources, _ loop: EventLoop, _ token: UInt64) {
         guard sources.isHungUp, !sources.willRepeat, !sources.readingIsSuspended, watched[token] === sources else {

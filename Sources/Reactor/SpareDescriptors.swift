@@ -23,7 +23,7 @@ final class SpareDescriptors: Sendable {
         state.withLock { for raw in $0.raws { _ = FileDescriptor(owning: raw) } }
     }
 
-    /// A listener comes; it takes one of its own if it can.
+    /// A listener begins; it keeps a spare of its own if it can.
     func join(_ syscalls: Syscalls) {
         state.withLock { state in
             state.wanted += 1

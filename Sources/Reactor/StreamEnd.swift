@@ -14,7 +14,7 @@ package enum StreamEnd: Equatable, Sendable {
     case loopStopped
 }
 
-/// What a ``ByteStream`` tells the one that uses it. All of it comes on the stream's loop.
+/// The callbacks of a ``ByteStream`` to its owner. All of them are made on the stream's loop.
 ///
 /// Any method of the stream may be called from any of these, closing included.
 package protocol ByteStreamOwner: AnyObject {
@@ -24,7 +24,7 @@ package protocol ByteStreamOwner: AnyObject {
     /// The kernel has taken everything that was queued.
     func streamDrained()
 
-    /// The tick's send left bytes behind: ``ByteStream/pendingBytes`` says how many. Told after each tick that wrote
+    /// The tick's send left bytes behind: ``ByteStream/pendingBytes`` says how many. Called after each tick that wrote
     /// and could not send all, so that a bound can be enforced where it is exact.
     func streamBlocked()
 

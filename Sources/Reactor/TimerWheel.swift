@@ -50,7 +50,7 @@ package struct TimerWheel<Payload> {
 
     /// Adds a timer; one whose deadline has passed is due at once. O(1).
     package mutating func schedule(at deadline: UInt64, _ payload: Payload) -> Timer {
-        let index = takeNode()
+        let index = allocateNode()
         nodes[index].deadline = deadline
         nodes[index].payload = payload
         append(index, to: list(for: deadline))
@@ -76,7 +76,7 @@ package struct TimerWheel<Payload> {
         return lists[Self.farList].head >= 0 ? ((time >> Self.spanBits) + 1) << Self.spanBits : nil
     }
 
-    /// Moves time forward to `now` at most, and takes out the next timer that is due. Nil when none is.
+    /// Moves time forward to `now` at most, and removes the next timer that is due. Nil when none is.
     /// A `now` before the wheel's time moves nothing.
     package mutating func popDue(now: UInt64) -> Payload? {
         while lists[Self.dueList].head < 0 {
@@ -165,7 +165,7 @@ package struct TimerWheel<Payload> {
         return payload
     }
 
-    private mutating func takeNode() -> Int {
+    private mutating func allocateNode() -> Int {
         guard free >= 0 else {
             precondition(nodes.count < Int(Int32.max), "more than 2^31 timers")
             nodes.append(Node())
@@ -175,4 +175,25 @@ package struct TimerWheel<Payload> {
         free = nodes[index].next
         return index
     }
+}
+
+/// Whom a timer calls. Confined to the loop of its timers.
+package protocol TimerTarget: AnyObject {
+    /// - Parameter kind: the number that the timer was scheduled with: which of the target's timers it is.
+    func timerFired(_ kind: UInt8)
+}
+
+/// What the wheel keeps of a timer.
+struct TimerCall {
+    let target: any TimerTarget
+    let kind: UInt8
+}
+
+/// A timer that calls a closure.
+final class TimerAction: TimerTarget {
+    private let action: () -> Void
+
+    init(_ action: @escaping () -> Void) { self.action = action }
+
+    func timerFired(_ kind: UInt8) { action() }
 }

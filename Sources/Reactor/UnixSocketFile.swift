@@ -29,13 +29,13 @@ final class UnixSocketFile: Sendable {
     }
 
     /// Makes room for a socket: removes the file that a dead process left. A socket that somebody listens on, and a
-    /// file that is no socket, stay, and are errors. That nobody listens is found by connecting: a file tells nothing.
+    /// file that is no socket, stay, and are errors. That nobody listens is found by connecting: the file alone does not show it.
     static func removeStale(_ path: [UInt8], _ syscalls: Syscalls) throws(ReactorError) {
         let address = SocketAddress.unix(path)
         let text = terminated(path)
         var (device, node) = (UInt64(0), UInt64(0))
         let kind = unsafe linux_socket_file(text, &device, &node)
-        // What is wrong with the path itself, bind will say.
+        // What is wrong with the path itself, bind will report.
         guard kind >= 0 else { return }
         guard kind == 1 else { throw .notASocket(address) }
         let raw = syscalls.socket(address.family)

@@ -32,7 +32,7 @@ package final class WakePipe: Sendable {
         _ = unsafe linux_write(writing.raw, &byte, 1)
     }
 
-    /// Calls `woken` on the loop after one or more wakes; what stood in the pipe has been taken out by then, so that
+    /// Calls `woken` on the loop after one or more wakes. The pipe has been emptied by then, so that
     /// whatever happens from here on wakes again. Only on the loop.
     package func watch(on loop: EventLoop, woken: @escaping () -> Void) throws(ReactorError) -> DescriptorWatch {
         try DescriptorWatch(reading.raw, loop: loop) {
@@ -43,8 +43,37 @@ package final class WakePipe: Sendable {
 
     private func drain() {
         unsafe withUnsafeTemporaryAllocation(byteCount: Self.drainBytes, alignment: 1) { room in
-            // Whatever is left is told again by the poller.
+            // The poller reports again whatever is left.
             _ = unsafe syscalls.read(reading.raw, into: room)
         }
     }
+}
+
+/// Calls a closure when a descriptor that somebody else owns is readable. Confined to its loop.
+///
+/// It watches a duplicate, so the owner may close the original at any time. Level-triggered: a callback that leaves
+/// something unread is called again with the next tick.
+package final class DescriptorWatch: PollTarget {
+    private let readable: () -> Void
+
+    /// Begins to watch. Only on the loop.
+    ///
+    /// - Throws: ``ReactorError/system(_:)`` if there is no descriptor left, or the poller refuses it (files);
+    ///   ``ReactorError/cancelled`` if the loop has stopped.
+    package init(_ descriptor: Int32, loop: EventLoop, readable: @escaping () -> Void) throws(ReactorError) {
+        loop.assertOnLoop()
+        self.readable = readable
+        super.init(loop: loop)
+        if loop.isStopped { throw .cancelled }
+        let copy = loop.syscalls.duplicate(descriptor)
+        guard copy >= 0 else { throw .system(SystemFailure(.duplicate, -copy)) }
+        if let failure = loop.register(self, FileDescriptor(owning: copy), .readable) { throw .system(failure) }
+    }
+
+    /// Ends the watch; the closure is not called afterwards.
+    package func cancel() { loop.unregister(self) }
+
+    override func ready(_ events: PollEvents) { readable() }
+
+    override func loopStops() { cancel() }
 }

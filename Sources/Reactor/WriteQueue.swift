@@ -37,7 +37,7 @@ struct WriteQueue {
         self = WriteQueue()
     }
 
-    /// One system call with as many slices as fit; takes out what the kernel took and answers its result.
+    /// One system call with as many slices as fit; removes what the kernel took and returns its result.
     mutating func send(to descriptor: Int32, _ syscalls: Syscalls) -> Int {
         guard let first else { return 0 }
         let answer: Int
@@ -51,7 +51,7 @@ struct WriteQueue {
                 unsafe gather(0, vector) { unsafe syscalls.send(descriptor, vector: vector) }
             }
         }
-        if answer > 0 { take(answer) }
+        if answer > 0 { drop(answer) }
         return answer
     }
 
@@ -68,7 +68,7 @@ struct WriteQueue {
         }
     }
 
-    private mutating func take(_ sent: Int) {
+    private mutating func drop(_ sent: Int) {
         count -= sent
         var left = sent
         while left > 0, let slice = first {

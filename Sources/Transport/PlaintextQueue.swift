@@ -58,7 +58,7 @@ struct PlaintextQueue {
             first = rest[restStart]
             restStart += 1
         }
-        // The places before `restStart` hold on to arrays; the list is short-lived, so they go with it.
+        // The slices before `restStart` keep their arrays; the list is short-lived, so they go with it.
         if restStart == rest.count {
             rest = []
             restStart = 0

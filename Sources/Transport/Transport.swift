@@ -9,11 +9,11 @@ import TLS
 /// loop's queue.
 package final class Transport<Owner: TransportOwner>: TimerTarget {
     private enum Phase: UInt8 {
-        /// The owner has not been told yet that bytes may flow.
+        /// The owner was not called yet: bytes may not flow.
         case opening
         case handshaking
         case open
-        /// Closed by us or failed; what is queued leaves, nothing is told any more but the end.
+        /// Closed by us or failed; what is queued leaves, nothing is reported any more but the end.
         case closing
         case ended
     }
@@ -31,7 +31,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
     /// The socket has given its last byte, but some of them still wait for their turn in the handshake.
     private var inputHasEnded = false
     private var answersPeerFinish = false
-    /// The owner wrote something, and has not been told since that it left.
+    /// The owner wrote something, and ``TransportOwner/transportDrained()`` is still due for it.
     private var owesDrained = false
     private var isWaiting = false
     private var failure: TLSFailure?
@@ -69,7 +69,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         }
     }
 
-    /// Begins to read, and to tell `owner`, which is held until it was told the end. Once. A client begins its
+    /// Begins to read, and to call `owner`, which is held until the end was reported. Once. A client begins its
     /// handshake.
     package func start(_ owner: Owner) {
         self.owner = owner
@@ -170,8 +170,8 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         return handshakeBytes
     }
 
-    /// The loop's turn for this peer: everything that it has said so far.
-    func takeHandshakeStep() {
+    /// This peer's turn: everything that it has sent so far is read.
+    func continueHandshake() {
         isWaiting = false
         let bytes = dropHandshakeBytes()
         guard phase == .handshaking, let session else { return }
@@ -211,7 +211,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         if let timer = handshakeTimer.take() { shared.loop.cancel(timer) }
     }
 
-    // MARK: What TLS says
+    // MARK: What TLS gives
 
     private func deliver(_ plain: Span<UInt8>) -> Bool {
         if phase == .handshaking, let session { handshakeIsDone(session) }
@@ -220,7 +220,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         return phase == .open
     }
 
-    /// After each call of the session that took something in: sends what it has to say, and follows its state.
+    /// After each call that gave the session input: sends its output, and follows its state.
     private func settle(_ session: TLSSession) {
         sendOutput()
         switch session.state {
@@ -268,7 +268,7 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
 
     private func flush(_ session: TLSSession) {
         // What the socket has no room for stays plaintext: it may yet be dropped, and shares its array with others. The
-        // stream tells that it is blocked.
+        // stream reports that it is blocked.
         guard stream.pendingBytes == 0 || phase == .closing else { return }
         let limit = phase == .closing ? Int.max : Transport.maximumBytesPerFlush
         var encrypted = 0
@@ -321,7 +321,7 @@ extension Transport: ByteStreamOwner {
 
     package func streamDrained() {
         if !plaintext.isEmpty, phase == .open { return stream.requestFlush() }
-        // What TLS has to say for itself is nothing that the owner waits for.
+        // The owner does not wait for what TLS sends for itself.
         guard phase == .open, owesDrained || session == nil else { return }
         owesDrained = false
         owner?.transportDrained()

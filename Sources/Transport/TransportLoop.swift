@@ -24,7 +24,7 @@ package struct TransportLimits: Sendable {
 /// What has happened to the TLS connections of a loop since it began.
 package struct TransportCounters: Equatable, Sendable {
     package internal(set) var handshakes = 0
-    /// Of these, how many took up a former session.
+    /// Of these, how many resumed a former session.
     package internal(set) var resumed = 0
     private var failures = [Int](repeating: 0, count: TLSReason.allCases.count)
 
@@ -68,7 +68,7 @@ package final class TransportLoop {
     /// Peers whose handshake waits for its turn.
     package var waitingHandshakes: Int { waiting.count - nextWaiting }
 
-    /// A peer said something in its handshake.
+    /// A peer sent something in its handshake.
     ///
     /// Its turn comes in a tick of its own, behind what the poller has for those who are connected, and in the order
     /// of arrival.
@@ -79,7 +79,7 @@ package final class TransportLoop {
         waiting.append(peer)
         if !hasTurn {
             hasTurn = true
-            loop.executeNextTick { [self] in takeTurn() }
+            loop.executeNextTick { [self] in runTurn() }
         }
         return true
     }
@@ -93,11 +93,11 @@ package final class TransportLoop {
         return true
     }
 
-    private func takeTurn() {
+    private func runTurn() {
         for _ in 0..<limits.handshakesPerTick where nextWaiting < waiting.count {
             let peer = waiting[nextWaiting]
             nextWaiting += 1
-            peer.takeHandshakeStep()
+            peer.continueHandshake()
         }
         if nextWaiting == waiting.count {
             waiting.removeAll(keepingCapacity: waiting.count <= limits.handshakesPerTick)
@@ -110,7 +110,7 @@ package final class TransportLoop {
             waiting.removeFirst(nextWaiting)
             nextWaiting = 0
         }
-        loop.executeNextTick { [self] in takeTurn() }
+        loop.executeNextTick { [self] in runTurn() }
     }
 }
 
@@ -118,5 +118,5 @@ package final class TransportLoop {
 
 /// A transport whose peer waits for an answer in its handshake.
 protocol HandshakeWaiting: AnyObject {
-    func takeHandshakeStep()
+    func continueHandshake()
 }

@@ -1,7 +1,7 @@
 import Reactor
 import TLS
 
-/// What a ``Transport`` tells the one that uses it. All of it comes on the transport's loop.
+/// The callbacks of a ``Transport`` to its owner. All of them are made on the transport's loop.
 ///
 /// Any method of the transport may be called from any of these, closing included.
 package protocol TransportOwner: AnyObject {
@@ -15,7 +15,7 @@ package protocol TransportOwner: AnyObject {
     /// The kernel has taken everything that was written.
     func transportDrained()
 
-    /// The tick's send left bytes behind: ``Transport/pendingBytes`` says how many. Told after each tick that wrote
+    /// The tick's send left bytes behind: ``Transport/pendingBytes`` says how many. Called after each tick that wrote
     /// and could not send all, so that a bound can be enforced where it is exact.
     func transportBlocked()
 
@@ -56,4 +56,21 @@ package enum TransportSecurity: Sendable {
     case server(TLSContext)
     /// An outgoing connection; the DNS name or address is what the server's certificate must name.
     case client(TLSContext, name: String)
+}
+
+/// The answer to plain HTTP on a TLS port: in plain text, since that is what the client understands.
+///
+/// nginx does the same; without it a client sees a connection that closes for no reason. A constant, because nothing
+/// of the request was read.
+enum PlainAnswer {
+    static let bytes: [UInt8] = {
+        let body =
+            #"{"type":"about:blank","title":"Bad Request","status":400,"code":"bad_request","#
+            + #""detail":"Plain HTTP was sent to a port that speaks TLS: use https:// or wss://."}"#
+        let head = [
+            "HTTP/1.1 400 Bad Request", "Content-Type: application/problem+json",
+            "Content-Length: \(body.utf8.count)", "Connection: close",
+        ]
+        return Array((head.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
+    }()
 }

@@ -13,7 +13,7 @@ protocol InflatedByteSink {
     /// Bytes unmasked and bytes inflated at a time: enough that a call into zlib is worth it, small beside a window.
     private static let chunkBytes = 4096
 
-    /// What a sender takes away from the end of each message (RFC 7692 §7.2.1).
+    /// What a sender leaves out at the end of each message (RFC 7692 §7.2.1).
     static let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
 
     private let stream: UnsafeMutablePointer<z_stream>
@@ -21,11 +21,11 @@ protocol InflatedByteSink {
     private let output: UnsafeMutableBufferPointer<UInt8>
     /// Bytes of the current message so far.
     private var messageBytes = 0
-    /// The last byte taken ended a block that said it was the last one.
+    /// The last byte read ended a block that was marked as the last one.
     private var hasJustEnded = false
     private var isAtBlockEnd = false
 
-    /// - Parameter windowBits: what the sender was told, 8 to 15. zlib's own deflater says 8 and means 9, so 9 is the
+    /// - Parameter windowBits: as agreed with the sender, 8 to 15. zlib's own deflater says 8 and means 9, so 9 is the
     ///   least that is read with.
     init(windowBits: Int) throws(WebSocketError) {
         precondition((8...15).contains(windowBits))
@@ -72,7 +72,7 @@ protocol InflatedByteSink {
         }
     }
 
-    /// Ends a message: gives back the tail and tells whether the data was whole.
+    /// Ends a message: adds the tail that the sender left out, and throws where the data was not whole.
     ///
     /// - Parameter keepsWindow: whether the next message may refer to this one.
     mutating func finishMessage(
@@ -92,26 +92,26 @@ protocol InflatedByteSink {
     private mutating func inflate(
         plain: Span<UInt8>, into sink: inout some InflatedByteSink
     ) throws(WebSocketError) {
-        var taken = 0
+        var used = 0
         var isFull = false
         repeat {
-            let step = step(input: plain.extracting(taken..<plain.count))
+            let step = step(input: plain.extracting(used..<plain.count))
             // zlib calls it a buffer error when there is nothing left to do: all input is used, all output given.
-            if step.status == Z_BUF_ERROR && step.taken == 0 && step.given == 0 { return }
+            if step.status == Z_BUF_ERROR && step.used == 0 && step.given == 0 { return }
             // What came out before broken data counts first, so that the failure does not depend on the cuts.
             if step.given > 0 { try sink.append(unsafe UnsafeBufferPointer(output).span.extracting(0..<step.given)) }
             guard step.status == Z_OK || step.status == Z_STREAM_END else { throw .invalidDeflate }
             hasJustEnded = step.status == Z_STREAM_END
             // RFC 7692 §7.2.3.4: a sender may mark a block as the last of its stream; another stream follows.
             if hasJustEnded { unsafe inflateReset(stream) }
-            taken += step.taken
+            used += step.used
             isFull = step.given == Self.chunkBytes
-        } while taken < plain.count || isFull
+        } while used < plain.count || isFull
     }
 
     private struct Step {
         let status: Int32
-        let taken: Int
+        let used: Int
         let given: Int
     }
 
@@ -127,7 +127,7 @@ protocol InflatedByteSink {
         // zlib.h: 128 is added when inflate() has stopped right behind a block, before the next one's header.
         unsafe isAtBlockEnd = stream.pointee.data_type & 128 != 0
         return unsafe Step(
-            status: status, taken: input.count - Int(stream.pointee.avail_in),
+            status: status, used: input.count - Int(stream.pointee.avail_in),
             given: room - Int(stream.pointee.avail_out))
     }
 }

@@ -19,7 +19,7 @@ struct PartialMessage: InflatedByteSink {
         self.maximumBytes = maximumBytes
     }
 
-    /// Takes bytes that were not compressed, `mask` laid over them; their frame's header was checked already.
+    /// Appends bytes that were not compressed, `mask` laid over them; their frame's header was checked already.
     mutating func append(_ bytes: Span<UInt8>, mask: MaskKey) throws(WebSocketError) {
         precondition(bytes.count <= maximumBytes - byteCount, "a payload over the limit that its header kept")
         byteCount += bytes.count
@@ -30,7 +30,7 @@ struct PartialMessage: InflatedByteSink {
         payload.append(bytes, mask: mask)
     }
 
-    /// Takes inflated bytes, whose number nothing announced. Those within the limit are looked at first, so that
+    /// Appends inflated bytes, whose number nothing announced. Those within the limit are looked at first, so that
     /// the failure does not depend on how the data was cut.
     mutating func append(_ bytes: Span<UInt8>) throws(WebSocketError) {
         let room = maximumBytes - byteCount

@@ -1,4 +1,4 @@
-/// Checks UTF-8 as it comes, cut anywhere, and tells at the first byte that no valid text can have there
+/// Checks UTF-8 as it comes, cut anywhere, and stops at the first byte that no valid text can have there
 /// (RFC 3629 §4: no overlong forms, no surrogates, nothing over U+10FFFF).
 struct UTF8Validator {
     /// Continuation bytes that the character begun still needs.
@@ -10,7 +10,7 @@ struct UTF8Validator {
     /// Whether the text could end here.
     var isComplete: Bool { missing == 0 }
 
-    /// Takes more of the text, `mask` laid over it. The index of the first impossible byte, or nil; after an index
+    /// Checks more of the text, `mask` laid over it. The index of the first impossible byte, or nil; after an index
     /// the validator is of no further use.
     mutating func consume(_ bytes: Span<UInt8>, mask: MaskKey = .zero) -> Int? {
         var index = 0

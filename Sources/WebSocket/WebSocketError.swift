@@ -24,7 +24,7 @@ package enum WebSocketError: Error, Equatable, Sendable {
 }
 
 extension WebSocketError {
-    /// The code of the close frame that tells the peer (RFC 6455 §7.4.1).
+    /// The code of the close frame to the peer (RFC 6455 §7.4.1).
     package var closeCode: CloseCode {
         switch self {
         case .messageTooLarge, .compressedMessageTooLarge: .messageTooLarge

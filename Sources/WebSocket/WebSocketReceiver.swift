@@ -71,7 +71,7 @@ package struct WebSocketReceiver: ~Copyable {
                 case .payload(let header, let received):
                     let end = min(position + header.length - received, bytes.count)
                     let piece = bytes.extracting(position..<end)
-                    try take(piece, of: header, at: received)
+                    try consume(piece, of: header, at: received)
                     position = end
                     state = .payload(header, received: received + piece.count)
                     if received + piece.count == header.length { try finish(header, into: &events) }
@@ -142,7 +142,7 @@ package struct WebSocketReceiver: ~Copyable {
 
     // MARK: - Its payload comes
 
-    private mutating func take(
+    private mutating func consume(
         _ piece: Span<UInt8>, of header: FrameHeader, at offset: Int
     ) throws(WebSocketError) {
         let mask = header.mask.advanced(by: offset)
@@ -167,10 +167,10 @@ package struct WebSocketReceiver: ~Copyable {
     private mutating func finish(_ header: FrameHeader, into events: inout [WebSocketEvent]) throws(WebSocketError) {
         state = .header(.start)
         switch header.opcode {
-        case .ping: events.append(.ping(takeControl()))
-        case .pong: events.append(.pong(takeControl()))
+        case .ping: events.append(.ping(removeControl()))
+        case .pong: events.append(.pong(removeControl()))
         case .close:
-            let close = try CloseFrame(payload: takeControl())
+            let close = try CloseFrame(payload: removeControl())
             end()
             events.append(.close(close.code, reason: close.reason))
         case .continuation, .text, .binary:
@@ -178,7 +178,7 @@ package struct WebSocketReceiver: ~Copyable {
         }
     }
 
-    private mutating func takeControl() -> [UInt8] {
+    private mutating func removeControl() -> [UInt8] {
         guard let work else { return [] }
         let payload = work.control
         work.control = []
@@ -250,4 +250,17 @@ private struct CloseFrame {
         self.code = code
         reason = String(decoding: payload[2...], as: UTF8.self)
     }
+}
+
+/// What came from the peer. Payloads are never longer than the limits allow; text is valid UTF-8.
+package enum WebSocketEvent: Equatable, Sendable {
+    case message(MessageKind, [UInt8])
+    /// A message that was checked and not kept (`PayloadPolicy.discard`), with its size after inflation.
+    case discarded(MessageKind, byteCount: Int)
+    case ping([UInt8])
+    case pong([UInt8])
+    /// The peer's close frame; nothing follows. No code: the frame was empty.
+    case close(CloseCode?, reason: String)
+    /// The peer broke a rule; nothing follows.
+    case failed(WebSocketError)
 }

@@ -100,7 +100,7 @@ package final class WebSocketSession {
     ///
     /// - Parameters:
     ///   - now: monotonic, in ms.
-    ///   - isBlocked: whether bytes taken earlier have not left: then answers to pings replace each other, as they do
+    ///   - isBlocked: whether earlier output has not left: then answers to pings replace each other, as they do
     ///     while output waits to be taken. Otherwise each ping of these bytes is answered.
     package func receive(
         _ bytes: Span<UInt8>, now: UInt64, isBlocked: Bool = false, into events: inout [WebSocketEvent]
@@ -164,7 +164,7 @@ package final class WebSocketSession {
     }
 
     private func end(answering close: (code: CloseCode?, reason: String)) {
-        // What a pong would still tell, the close frame tells better.
+        // After the close frame a pong says nothing new.
         rare?.pendingPong = nil
         if phase == .open { openRare().pendingClose = close }
         phase = .closed

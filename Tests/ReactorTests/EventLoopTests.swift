@@ -167,17 +167,19 @@ import Testing
         }
         let loop = try EventLoop(label: "test")
         let done = Promise<Bool>()
-        let (fired, probe) = loop.run {
+        let (fired, probe, last) = loop.run {
             let target = Target()
             _ = loop.schedule(afterMilliseconds: 2, target, 2)
             _ = loop.schedule(at: 0, target, 1)
             loop.cancel(loop.schedule(afterMilliseconds: 1, target, 9))
             loop.schedule(afterMilliseconds: 5) { done.fulfil(true) }
-            return (target.fired, WeakReference(target))
+            let last = loop.schedule(afterMilliseconds: 1_000_000, target, 3)
+            return (target.fired, WeakReference(target), last)
         }
-        #expect(probe.isAlive)
         #expect(done.wait() == true)
         #expect(fired.value == [1, 2])
+        #expect(probe.isAlive)
+        loop.run { loop.cancel(last) }
         #expect(waitUntil { !probe.isAlive })
         loop.stop()
     }

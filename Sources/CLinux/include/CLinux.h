@@ -5,11 +5,8 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
-#include "Environment.h"
-#include "GetOption.h"
 #include "Polling.h"
 #include "Process.h"
 #include "Sockets.h"
-#include "Terminal.h"
 
 #endif

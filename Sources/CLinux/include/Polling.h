@@ -12,7 +12,7 @@ int linux_epoll_create(void);
 /// What `linux_epoll_control` does with the descriptor.
 enum { LINUX_EPOLL_ADD = 1, LINUX_EPOLL_REMOVE = 2, LINUX_EPOLL_MODIFY = 3 };
 
-/// What is waited for and what came. Errors and hang-ups come as both: whoever reads or writes is told by that call.
+/// What is waited for and what came. Errors and hang-ups come as both: whoever reads or writes learns it from that call.
 enum { LINUX_POLL_READ = 1, LINUX_POLL_WRITE = 2 };
 
 /// The corresponding C function is `epoll_ctl`, level-triggered.

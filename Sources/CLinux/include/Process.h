@@ -1,9 +1,12 @@
 #ifndef LIVEGATE_LINUX_PROCESS_H
 #define LIVEGATE_LINUX_PROCESS_H
 
-// What a process may use. Every function answers its result, or errno negated.
+// What a process may use, and what it was given. Functions of `linux_` answer their result, or errno negated.
 
+#include <getopt.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 /// The cores that this process may run on; the corresponding C function is `sched_getaffinity`.
 int linux_usable_cores(void);
@@ -22,5 +25,43 @@ int linux_take_signal(int number);
 
 /// Writes the C library's sentence for an errno, NUL included; the corresponding C function is `strerror_r`.
 void linux_error_text(int code, char *text, uint64_t room);
+
+/// The columns of a terminal, or 0 when the descriptor is none or does not know them. ioctl is variadic in C, which
+/// Swift cannot call.
+int terminal_columns(int descriptor);
+
+extern char **environ;
+
+/// The variables of the process, `NAME=VALUE` each, with a null behind the last.
+static inline char **process_environment(void) { return environ; }
+
+/// One step of `getopt_long`, with the global results read at once: they are variables of the process.
+struct get_option_step {
+    /// What `getopt_long` returned: −1 at the end, '?' for what it does not know, ':' for a missing value.
+    int code;
+    /// `optopt`: the value of the option that a '?' or ':' is about; 0 for a long one that is unknown or ambiguous.
+    int about;
+    /// `optind` after the step.
+    int next;
+    /// `optarg`, or null.
+    const char *argument;
+};
+
+/// Takes the next option. `restart` makes glibc forget the command line that it was reading before.
+static inline struct get_option_step get_option(int count, char **words, const char *shorts,
+                                                const struct option *longs, int restart) {
+    if (restart) optind = 0;
+    opterr = 0;
+    optarg = NULL;
+    struct get_option_step step;
+    step.code = getopt_long(count, words, shorts, longs, NULL);
+    step.about = optopt;
+    step.next = optind;
+    step.argument = optarg;
+    return step;
+}
+
+/// Takes the word that comes next as belonging to the option just read.
+static inline void get_option_take_word(void) { optind += 1; }
 
 #endif

@@ -14,7 +14,7 @@ struct Subscriber: Sendable {
     let connection: ConnectionID
 }
 
-/// What a loop tells ingest.
+/// What a loop asks of ingest.
 enum IngestMessage: Sendable {
     /// A connection wants everything of its account, from the moment of the answer or from a cursor on.
     case subscribe(Subscriber, JoinRequest)
@@ -54,7 +54,7 @@ struct ReadRequest: Sendable {
     let page: PageRequest
 }
 
-/// What ingest tells a loop. Order is the promise: whatever follows an answer in the mailbox is newer than the answer,
+/// What ingest sends to a loop. Order is the promise: whatever follows an answer in the mailbox is newer than the answer,
 /// nothing before it is.
 enum FanOutMessage: Sendable {
     case joined(ConnectionID, JoinAnswer)

@@ -8,7 +8,7 @@ package struct RecordPlace: Sendable {
     let offset: Int64
 }
 
-/// Counts the records that yield no event, by reason, and tells the operator of them at a limited rate.
+/// Counts the records that yield no event, by reason, and logs them at a limited rate.
 final class SkipLog {
     private(set) var counts: [SkipReason: UInt64] = [:]
     private let logger: Logger

@@ -2,7 +2,7 @@ import CLinux
 import Dispatch
 import Glibc
 
-/// Tells of a signal on a loop: SIGTERM, SIGINT, SIGHUP.
+/// Calls a closure on a loop when a signal has arrived: SIGTERM, SIGINT, SIGHUP.
 ///
 /// The signal's own action is gone with the first watch and does not come back: a signal that arrives during the last
 /// steps of a shutdown must not kill the process.
@@ -10,10 +10,10 @@ import Glibc
 package final class SignalWatch: @unchecked Sendable {
     private let source: DispatchSourceSignal
 
-    /// Begins to watch, from any thread: a signal that arrives after this call is told, even if Dispatch is not yet
-    /// there to see it. `received` runs on the loop, as a tick; signals that come close together may be told once.
+    /// Begins to watch, from any thread: a signal that arrives after this call is reported, even if Dispatch does
+    /// not watch yet. `received` runs on the loop, as a tick; signals that come close together may be reported once.
     package init(_ number: Int32, loop: EventLoop, received: @escaping () -> Void) {
-        // Dispatch begins to look some time after `activate`, and what came before would be lost with the signal
+        // Dispatch begins to watch some time after `activate`, and what came before would be lost with the signal
         // ignored, or kill the process.
         precondition(linux_catch_signal(number) == 0, "no such signal, or one that cannot be caught: \(number)")
         source = DispatchSource.makeSignalSource(signal: number, queue: loop.queue)
@@ -30,4 +30,20 @@ package final class SignalWatch: @unchecked Sendable {
     /// Switches SIGPIPE off for the process. The reactor's own sends need no such thing (they pass MSG_NOSIGNAL);
     /// programs that write to standard output, and libraries that write to sockets, do.
     package static func ignoreBrokenPipes() { _ = linux_ignore_signal(SIGPIPE) }
+}
+
+/// What the operating system grants this process.
+package enum ProcessLimits {
+    /// The cores this process may run on, at least 1: what `loops: 0` means. The corresponding C function is
+    /// `sched_getaffinity`, so a container's or `taskset`'s set counts, not the machine's.
+    package static var usableCores: Int { max(1, Int(linux_usable_cores())) }
+
+    /// Raises the number of descriptors that may be open to the hard limit, and answers what it is then. The
+    /// corresponding C functions are `getrlimit` and `setrlimit` with RLIMIT_NOFILE.
+    package static func raiseDescriptorLimit() throws(ReactorError) -> UInt64 {
+        var (soft, hard) = (UInt64(0), UInt64(0))
+        let answer = unsafe linux_raise_descriptor_limit(&soft, &hard)
+        guard answer >= 0 else { throw .system(SystemFailure(.setOption, -answer)) }
+        return soft
+    }
 }
