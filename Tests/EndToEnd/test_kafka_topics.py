@@ -86,7 +86,7 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_anew_when_it_is_made_again
     running.stop()
     assert len(running.log("the topic has gone")) == len(running.log("the topic is there now")) == 1
     assert [line["message"] for line in running.log() if line["level"] in ("warning", "error")] == [
-        running.log(told)[0]["message"] for told in ("the topic has gone", "everybody begins anew")]
+        running.log(told)[0]["message"] for told in ("the topic has gone", "everybody is told to resync")]
     delete_topic(bootstrap, "comes-and-goes")
 
 
