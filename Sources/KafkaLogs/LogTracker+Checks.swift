@@ -188,20 +188,20 @@ extension LogTracker {
 
     mutating func concludeChecks(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
-        var broken: Set<Int> = []
+        // Where one log is another now, what holds of the others proves nothing: nothing was read of them yet.
+        let broken = Set(refresh.checks.lazy.filter { $0.verdict == .broken }.map { Int($0.name.topic) })
         for check in refresh.checks where topics[Int(check.name.topic)].incarnation == check.incarnation {
             guard var partition = self[check.name], partition.opening != nil else { continue }
             if check.isHandoverKept, partition.anchor.handover == check.anchor.handover {
                 partition.anchor.handover = nil
             }
             switch check.verdict {
-            case .broken: broken.insert(Int(check.name.topic))
-            case .holds:
+            case .holds where !broken.contains(Int(check.name.topic)):
                 if let gone = partition.check?.hold(check.anchor, check.answers) {
                     partition.anchor.replaceWitness(gone)
                 }
                 partition.prove(at: refresh.checksBegan)
-            case .open, .suspicious: break
+            case .holds, .broken, .open, .suspicious: break
             }
             self[check.name] = partition
             change(check.name)

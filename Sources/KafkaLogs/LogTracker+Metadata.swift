@@ -156,6 +156,7 @@ extension LogTracker {
                 guard !topics[topic].formerIDs.contains(id) else { continue }
                 if topics[topic].id.map({ $0 != id }) == true { recreate(topic, now) }
                 topics[topic].id = id
+                topics[topic].identifiedAt = asked
                 refresh?.identified.insert(topic)
                 for index in topics[topic].partitions.indices
                 where topics[topic].partitions[index].leader == question.broker
@@ -229,20 +230,22 @@ extension LogTracker {
 
     /// Drops the topic's logs; what comes next under its name is another one, read from its start.
     mutating func forget(_ topic: Int) {
-        for index in topics[topic].partitions.indices {
-            let partition = topics[topic].partitions[index]
-            if let opening = partition.opening {
-                topics[topic].owesRecreated = true
-                let known = max(partition.known ?? .min, opening.opened)
-                topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known)
-            }
-            stop(name(topic, index))
+        let openings = topics[topic].partitions.compactMap(\.opening)
+        if let opened = openings.map(\.opened).max() {
+            topics[topic].owesRecreated = true
+            // What was read since the id was told, or since the first of the logs was proved last, may be of those that
+            // have the names now.
+            let proved = topics[topic].partitions.compactMap { $0.opening == nil ? nil : $0.known }.min()
+            let known = topics[topic].identifiedAt ?? proved ?? opened
+            topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known)
         }
+        for index in topics[topic].partitions.indices { stop(name(topic, index)) }
         topics[topic].partitions = []
         topics[topic].isUnreadable = false
         topics[topic].incarnation += 1
         if let id = topics[topic].id { topics[topic].formerIDs = topics[topic].formerIDs.suffix(7) + [id] }
         topics[topic].id = nil
+        topics[topic].identifiedAt = nil
     }
 
     /// Each name of the topic has another log: it is there, and read from its start. `keepsID`: a log was cut back, which

@@ -87,6 +87,7 @@ extension LogTracker {
         self[name]?.check = LogCheck(start: answers.logStart, windowStart: nil)
         lose(name, .retention, readingAt: answers.logStart, now)
         resume(name, at: answers.logStart, now)
+        self[name]?.prove(at: asked)
     }
 }
 
@@ -116,7 +117,9 @@ extension OpeningAnswers {
             readsFirst: start == logStart, windowStart: nil, opened: now)
         if start > 0 {
             var stampedBefore: Int64?
-            if let window, windowStart != nil, start > logStart { stampedBefore = now - window }
+            // What was deleted came before the first record that is left, whose stamp has to say when that was.
+            let isBounded = logStart == 0 || first.flatMap(\.timestamp).map { $0 >= 0 } ?? false
+            if let window, windowStart != nil, start > logStart, isBounded { stampedBefore = now - window }
             opening.unread = LogFacts.Unread(stampedBefore: stampedBefore, arrivedBefore: now)
         }
         if let window, windowStart != nil { opening.windowStart = now - window }

@@ -159,6 +159,14 @@ package enum RecordAnswer: Equatable, Sendable {
     /// No answer within the time.
     case silent
 
+    /// Of the record that was found.
+    var timestamp: Int64? {
+        switch self {
+        case .record(let mark), .firstRecord(let mark, _): mark.timestamp
+        case .end, .outOfRange, .silent: nil
+        }
+    }
+
     /// Whether the log goes on behind the offset, without a record at it.
     func isBehind(_ offset: Int64) -> Bool {
         switch self {

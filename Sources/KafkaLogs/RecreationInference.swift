@@ -23,7 +23,8 @@ struct RecreationInference: Sendable {
 
     /// The times to ask for; nil where there is nothing to ask.
     func questions(of held: LogAnchor, now: Int64) -> (floor: Int64?, witness: Int64?) {
-        if let newest = held.newest { return (newest.timestamp + 1, newest.timestamp) }
+        // No time is behind the highest of all.
+        if let newest = held.newest { return (newest.timestamp == .max ? nil : newest.timestamp + 1, newest.timestamp) }
         // Of a log that is read from its offset 0, and of which nothing was read, nothing can be missed.
         if held.next == 0 { return (nil, nil) }
         return (floor?.time ?? now, nil)
@@ -32,9 +33,8 @@ struct RecreationInference: Sendable {
     /// `now` is the time that was given to `questions`.
     mutating func verdict(_ held: LogAnchor, _ answers: LogCheck.Answers, now: Int64) -> LogCheck.Verdict {
         guard let newest = held.newest else { return verdictWithoutWitness(held, answers, now: now) }
-        guard let floor = answers.floor, let witness = answers.witness, floor.isAnswer, witness.isAnswer else {
-            return .open
-        }
+        let floor = newest.timestamp == .max ? .end : answers.floor
+        guard let floor, let witness = answers.witness, floor.isAnswer, witness.isAnswer else { return .open }
         if Self.isKept(floor, held.next), witness.offset == newest.offset { return .holds }
         if let settled, settled.witness == newest, settled.answers.floor == floor, settled.answers.witness == witness {
             return .holds

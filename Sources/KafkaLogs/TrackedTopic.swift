@@ -17,6 +17,8 @@ struct TrackedTopic {
     var isSeen = false
     /// Nil where broker or library know none, or no leader has told it yet.
     var id: TopicID?
+    /// When a leader was asked that told it last; wall clock.
+    var identifiedAt: Int64?
     /// The last ones before it: a broker that is behind may still tell them.
     var formerIDs: [TopicID] = []
     /// Counts up when another log has each of its names; answers about the ones before are of no use then.

@@ -30,6 +30,41 @@ import Testing
         #expect(node.facts()?.born == 990_000)
     }
 
+    @Test func `the highest stamp of all is no trap, and compaction beside it no recreation`() {
+        var node = started {
+            $0.write(1, stamp: .max)
+            $0.write(2, stamp: 990_000)
+        }
+        node.drain()
+        node.refresh()
+        node.broker.remove(0, 0, 1)
+        for _ in 0..<3 { node.refresh() }
+        #expect(node.resyncs == [])
+    }
+
+    @Test func `deleted records are as old as the first one that is left, if that has a stamp`() {
+        let node = started {
+            $0.write(1, stamp: 990_000)
+            $0.write(2, stamp: -1)
+            $0.broker.deleteRecords(0, 0, before: 1)
+        }
+        #expect(node.facts()?.start == 2)
+        #expect(node.facts()?.unread == .init(stampedBefore: nil, arrivedBefore: 1_000_000))
+    }
+
+    @Test func `a refresh that notices a recreation proves nothing of the topic's other partitions`() {
+        var node = TestNode(partitions: 2)
+        node.write(1)
+        node.refresh()
+        node.drain()
+        node.refresh()
+        node.broker.create(0, partitions: 2)
+        node.write(2, to: 1)
+        node.refresh()
+        #expect(node.resyncs == [.recreated(topic: 0)])
+        #expect(node.facts()?.notBefore ?? .max <= node.now.wall)
+    }
+
     @Test func `behind a beginning that is gone stands no first record`() {
         var node = started {
             $0.write(1, 2, stamp: 950_000)
