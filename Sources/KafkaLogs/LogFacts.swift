@@ -39,7 +39,8 @@ package struct LogFacts: Equatable, Sendable {
     /// The log end when reading began: what comes from here on is read as it is written.
     package var liveFrom: Int64
     /// A time at which the log held no record yet: the stamp of the record at offset 0, or of the first one behind it whose
-    /// stamp is neither below 0 nor later than the moment of reading it. Nil where offset 0 is gone or not known.
+    /// stamp is neither below 0 nor later than the moment of reading it; never later than the moment at which the record at
+    /// offset 0 was read. Nil where offset 0 is gone or not known.
     package var born: Int64?
     /// The moment after the last one at which another log was known to have the name; nil where none is remembered.
     package var notBefore: Int64?

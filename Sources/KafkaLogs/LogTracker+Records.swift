@@ -56,9 +56,12 @@ extension LogTracker {
         let isGone = isFirst && offset > 0
         if isFirst, !isGone {
             topics[topic].partitions[index].known = max(topics[topic].partitions[index].known ?? .min, now.wall)
+            topics[topic].partitions[index].opening?.firstReadAt = now.wall
         }
         if isGood {
-            if opening.start == 0, !isGone { topics[topic].partitions[index].opening?.born = timestamp }
+            // A stamp from behind the first record may be later than the moment at which that one was read here.
+            let born = min(timestamp, topics[topic].partitions[index].opening?.firstReadAt ?? timestamp)
+            if opening.start == 0, !isGone { topics[topic].partitions[index].opening?.born = born }
             let stampedBefore = min(opening.unread?.stampedBefore ?? .max, timestamp)
             topics[topic].partitions[index].opening?.unread?.stampedBefore = stampedBefore
         }

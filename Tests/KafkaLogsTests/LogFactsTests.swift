@@ -65,6 +65,17 @@ import Testing
         #expect(node.facts()?.notBefore ?? .max <= node.now.wall)
     }
 
+    @Test(arguments: [Int64.max, 2_000_000])
+    func `a log is never younger than the moment at which its first record was read`(bad: Int64) {
+        var node = started { $0.write(1, stamp: bad) }
+        node.drain()
+        #expect(node.facts()?.born == nil && node.facts()?.known == 1_000_000)
+        node.wait(5_000)
+        node.write(2)
+        node.drain()
+        #expect(node.facts()?.born == 1_000_000)
+    }
+
     @Test func `behind a beginning that is gone stands no first record`() {
         var node = started {
             $0.write(1, 2, stamp: 950_000)
