@@ -143,6 +143,10 @@ let package = Package(
             name: "LiveUpdatesTests", dependencies: ["LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness"],
             exclude: ["Records"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        // Nodes made of both, over a broker that is scripted.
+        .testTarget(
+            name: "SimulationTests", dependencies: ["LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness"],
+            swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("ReactorTests", "Reactor", "CLinux", "TestHarness"),
         tests("TLSTests", "TLS", "Transport", "Reactor", "TestHarness"),
         tests("KafkaTests", "Kafka", "KafkaLogs"),

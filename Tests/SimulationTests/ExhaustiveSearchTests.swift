@@ -1,0 +1,61 @@
+import Foundation
+import Synchronization
+import Testing
+
+@Suite struct `All short histories` {
+    private struct Start {
+        let ids: Set<Int>
+        let alphabet: [SimulationStep]
+        let depth: Int
+        let steps: [SimulationStep]
+    }
+
+    /// Without ids, with them, and while one node has them and the other does not.
+    private static let ids: [Set<Int>] = [[], [0, 1], [1]]
+
+    /// `LIVEGATE_SIMULATION_DEPTH` is the number of steps.
+    @Test func `of up to six steps show no fault`() {
+        let depth = ProcessInfo.processInfo.environment["LIVEGATE_SIMULATION_DEPTH"].flatMap(Int.init) ?? 6
+        search("of up to \(depth) steps", ids: Self.ids.prefix(1), ExhaustiveSearch.few, depth: depth)
+        let fewer = depth - 1
+        search("of up to \(fewer) steps, with ids", ids: Self.ids.dropFirst(), ExhaustiveSearch.few, depth: fewer)
+    }
+
+    @Test func `of up to four steps of every kind show no fault`() {
+        let depth = ProcessInfo.processInfo.environment["LIVEGATE_SIMULATION_DEPTH"].flatMap(Int.init) ?? 6
+        search("of up to \(depth - 2) steps of every kind", ids: Self.ids[...], ExhaustiveSearch.many, depth: depth - 2)
+    }
+
+    private func search(_ label: String, ids: ArraySlice<Set<Int>>, _ alphabet: [SimulationStep], depth: Int) {
+        var starts: [Start] = []
+        for ids in ids {
+            starts.append(Start(ids: ids, alphabet: alphabet, depth: 0, steps: []))
+            for first in alphabet {
+                starts.append(Start(ids: ids, alphabet: alphabet, depth: 1, steps: [first]))
+                for second in alphabet {
+                    starts.append(Start(ids: ids, alphabet: alphabet, depth: depth, steps: [first, second]))
+                }
+            }
+        }
+        let all = starts
+        let findings = Mutex<[ExhaustiveSearch.Finding]>([])
+        let sequences = Mutex(0)
+        let began = ContinuousClock.now
+        DispatchQueue.concurrentPerform(iterations: all.count) { index in
+            let start = all[index]
+            var search = ExhaustiveSearch(start.alphabet, depth: start.depth)
+            search.search(from: ExhaustiveSearch.beginning(ids: start.ids), first: start.steps)
+            sequences.withLock { $0 += search.sequences }
+            findings.withLock { $0 += search.findings }
+        }
+        let found = findings.withLock { $0 }.sorted { $0.steps.count < $1.steps.count }
+        print("\(sequences.withLock { $0 }) sequences \(label) in \(ContinuousClock.now - began)")
+        for finding in found.prefix(3) { Issue.record("\(Shrinking.report(finding.setting, finding.steps))") }
+        if found.count > 3 {
+            let lines = found.prefix(40).map {
+                "\($0.problem.prefix(60)) ids \($0.setting.ids): \($0.steps.dropFirst(4).map(\.description).joined(separator: "; "))"
+            }
+            Issue.record("\(found.count) sequences failed:\n\(lines.joined(separator: "\n"))")
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import LiveUpdates
+import Testing
+
+/// A rule that is left out or turned round on the way between the real parts: a simulation that does not find it is blind.
+enum RuleMutant: CaseIterable {
+    // What is missing then.
+    case ignoresUnread, ignoresBirth, ignoresRecreationMoment, ignoresID, ignoresRecreation, ignoresLoss
+    case believesEveryEnd
+    // Who is refused without need then.
+    case absenceIsProof, staysUnread, forgetsEnds, believesStaleAnswer, bornNow
+
+    func change(_ facts: LogFacts, _ now: Int64) -> LogFacts {
+        var facts = facts
+        switch self {
+        case .ignoresUnread: facts.unread = nil
+        case .ignoresBirth: facts.born = nil
+        case .ignoresRecreationMoment: facts.notBefore = nil
+        case .ignoresID: facts.topicID = facts.topicID.map { _ in 1 }
+        case .believesEveryEnd: facts.end = 1 << 40
+        case .staysUnread: facts.unread = .init(stampedBefore: nil, arrivedBefore: now)
+        case .forgetsEnds: facts.end = 0
+        case .bornNow: facts.born = now
+        default: break
+        }
+        return facts
+    }
+}
+
+/// What cannot fail proves nothing: each rule is left out or turned round once, and the judges have to see it.
+@Suite struct `Mutants of the rules are found` {
+    @Test(arguments: RuleMutant.allCases) func `by short or random histories`(_ mutant: RuleMutant) {
+        var search = ExhaustiveSearch(ExhaustiveSearch.many, depth: 2, mutant: mutant)
+        for ids in [Set<Int>(), [0, 1]] where search.findings.isEmpty {
+            search.search(from: ExhaustiveSearch.beginning(ids: ids, mutant: mutant), first: [])
+        }
+        if let finding = search.findings.first {
+            return print("\(mutant): \(finding.problem)")
+        }
+        for seed in 0..<20_000 {
+            let history = RandomHistory(seed: UInt64(seed))
+            guard let problem = Shrinking.problem(history.setting, history.steps, mutant: mutant) else { continue }
+            return print("\(mutant), seed \(seed): \(problem)")
+        }
+        Issue.record("nobody notices \(mutant)")
+    }
+}

@@ -1,0 +1,86 @@
+import LiveUpdates
+
+/// A client that keeps its cursor, and remembers what it was given.
+struct SimulatedClient {
+    enum Stream {
+        case away
+        case live
+        /// Reads the log: after a cursor, or because it has fallen behind.
+        case reading(StreamPosition)
+    }
+
+    let account: Int
+    /// Empty: it has none yet.
+    private(set) var cursor: [UInt8] = []
+    /// The incarnation that the cursor speaks of; nil where its node read on in a log that was another one by then.
+    private(set) var incarnation: Int?
+    var node: Int?
+    var stream = Stream.away
+    var floors: [PartitionFloor] = []
+    /// Records from this index on are owed; what came before it has fetched from the API.
+    private(set) var owedFrom = 0
+    private var given: Set<Int> = []
+    /// The last offset of each partition that this stream gave.
+    private var last: [Int: Int64] = [:]
+
+    init(account: Int) { self.account = account }
+
+    /// Begins a stream that continues what it has.
+    mutating func begin(at node: Int) {
+        self.node = node
+        last = [:]
+        floors = []
+    }
+
+    /// Takes a cursor of a node that is at `incarnation`.
+    mutating func keep(_ cursor: [UInt8], _ incarnation: Int?) {
+        self.cursor = cursor
+        if self.incarnation != incarnation { self.incarnation = nil }
+    }
+
+    /// Is told that what it missed cannot be given: it fetches everything there is, and takes the cursor.
+    mutating func resync(_ cursor: [UInt8], _ incarnation: Int?, records: Int) {
+        self.cursor = cursor
+        self.incarnation = incarnation
+        owedFrom = records
+        given = []
+        last = [:]
+        floors = []
+        stream = .live
+    }
+
+    /// Returns what is wrong with what it is given.
+    mutating func receive(_ record: SimulatedTopic.Record, _ index: Int) -> String? {
+        if record.account != account { return "is given \(index), an event of account \(record.account)" }
+        if let before = last[record.partition], before >= record.offset {
+            return "is given \(record.partition):\(record.offset) after \(before) in one stream"
+        }
+        last[record.partition] = record.offset
+        given.insert(index)
+        return nil
+    }
+
+    /// The first event that is owed and was not given. Of what the second mapping leaves out, nothing is.
+    func missing(_ topic: SimulatedTopic, isMapped: (SimulatedTopic.Record) -> Bool) -> Int? {
+        for index in owedFrom..<max(owedFrom, topic.records.count) {
+            let record = topic.records[index]
+            guard record.account == account, !record.isRemoved, !record.isExcused, isMapped(record) else { continue }
+            if !given.contains(index) { return index }
+        }
+        return nil
+    }
+
+    /// Does not want what its filter leaves out.
+    mutating func pass(_ topic: SimulatedTopic) {
+        for index in topic.records.indices where topic.records[index].entity != 0 { given.insert(index) }
+    }
+
+    /// Whether its cursor names no partition: then an empty topic contradicts nothing that it says.
+    var namesNothing: Bool { Cursor(cursor).map(\.positions.isEmpty) ?? true }
+
+    mutating func excuse(_ logs: [[Int]]) { for log in logs { given.formUnion(log) } }
+
+    func isBelowFloor(_ partition: Int, _ offset: Int64) -> Bool {
+        floors.contains { Int($0.partition.number) == partition && offset < $0.offset }
+    }
+}

@@ -1,0 +1,116 @@
+/// What truly happened to the topic: every record that there ever was, and when it came.
+struct SimulatedTopic {
+    struct Record {
+        let account: Int
+        let entity: Int
+        let stamp: Int64
+        /// When the broker had it.
+        let arrival: Int64
+        let incarnation: Int
+        let partition: Int
+        let offset: Int64
+        /// By compaction: nobody is owed it.
+        var isRemoved = false
+        /// A node did not read it because its stamp lies further back than any is allowed to.
+        var isExcused = false
+    }
+
+    private(set) var records: [Record] = []
+    /// Counts how often the topic was recreated.
+    private(set) var incarnation = 0
+    /// The records' indices by partition and offset.
+    private(set) var logs: [[Int]]
+    /// Below these offsets the broker has deleted records.
+    private(set) var starts: [Int64]
+
+    init(partitions: Int) {
+        logs = Array(repeating: [], count: partitions)
+        starts = Array(repeating: 0, count: partitions)
+    }
+
+    func end(of partition: Int) -> Int64 { Int64(logs[partition].count) }
+
+    /// Whether all records of a partition were deleted.
+    func isTrimmed(_ partition: Int) -> Bool { starts[partition] == end(of: partition) }
+
+    func isLastRemoved(_ partition: Int) -> Bool {
+        isTrimmed(partition) || logs[partition].last.map { records[$0].isRemoved } ?? true
+    }
+
+    /// Returns the record's index.
+    mutating func append(_ partition: Int, account: Int, entity: Int, stamp: Int64, now: Int64) -> Int {
+        records.append(
+            Record(
+                account: account, entity: entity, stamp: stamp, arrival: now, incarnation: incarnation,
+                partition: partition, offset: end(of: partition)))
+        logs[partition].append(records.count - 1)
+        return records.count - 1
+    }
+
+    mutating func addPartition() {
+        logs.append([])
+        starts.append(0)
+    }
+
+    mutating func recreate(partitions: Int) {
+        incarnation += 1
+        logs = Array(repeating: [], count: partitions)
+        starts = Array(repeating: 0, count: partitions)
+    }
+
+    mutating func trim(_ partition: Int, before offset: Int64) { starts[partition] = max(starts[partition], offset) }
+
+    mutating func remove(_ partition: Int, _ offset: Int64) { records[logs[partition][Int(offset)]].isRemoved = true }
+
+    /// A node never read these, as it may where their stamps are later than any is allowed to be.
+    mutating func excuse(_ partition: Int, before offset: Int64, margin: Int64) {
+        for index in logs[partition].prefix(Int(offset)) where records[index].stamp < records[index].arrival - margin {
+            records[index].isExcused = true
+        }
+    }
+
+    /// Whether the first record of a log was stamped later than it came, or not at all: without ids, a stamp behind it is
+    /// taken for the time before which the log was empty, and whoever knew the log before that is refused.
+    var hasMisleadingBirth: Bool {
+        logs.contains { log in log.first.map { !(0...records[$0].arrival).contains(records[$0].stamp) } ?? false }
+    }
+
+    mutating func excuseAll(_ partition: Int) { excuse(partition, from: 0, before: end(of: partition)) }
+
+    mutating func excuse(_ partition: Int, from start: Int64, before end: Int64) {
+        guard start < end else { return }
+        for index in logs[partition][Int(start)..<Int(end)] { records[index].isExcused = true }
+    }
+
+    /// Of a record that was not read as it came, only the stamp says when it came.
+    mutating func excuse(_ index: Int, margin: Int64, unlessReadAsItCame isLive: Bool) {
+        if !isLive, records[index].stamp < records[index].arrival - margin { records[index].isExcused = true }
+    }
+
+    /// Whether a record's stamp lies further back than any is allowed to.
+    func isLate(_ partition: Int, _ offset: Int64, margin: Int64) -> Bool {
+        let record = records[logs[partition][Int(offset)]]
+        return record.stamp >= 0 && record.stamp < record.arrival - margin
+    }
+
+    /// When the first record of the topic came, as it is now.
+    var birth: Int64? { logs.compactMap { $0.first.map { records[$0].arrival } }.min() }
+
+    /// The first record at an offset or behind it that is neither deleted nor removed, or the end.
+    func first(_ partition: Int, from offset: Int64, where isWanted: (Record) -> Bool = { _ in true }) -> Int64 {
+        var offset = max(offset, starts[partition])
+        while offset < end(of: partition) {
+            let record = records[logs[partition][Int(offset)]]
+            if !record.isRemoved, isWanted(record) { return offset }
+            offset += 1
+        }
+        return end(of: partition)
+    }
+
+    /// Where a window begins.
+    func windowStart(_ partition: Int, _ time: Int64) -> Int64 {
+        let first = first(partition, from: 0)
+        let start = self.first(partition, from: 0) { $0.stamp >= time }
+        return first >= start ? starts[partition] : start
+    }
+}

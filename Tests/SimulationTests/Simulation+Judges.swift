@@ -1,0 +1,106 @@
+import LiveUpdates
+
+// The judges. What they know is the truth: of the topic, of when a record came, and of what a node has read and let go.
+extension Simulation {
+    // MARK: - Nobody is refused without need
+
+    mutating func judge(_ reason: ResyncReason, _ cursor: Cursor, _ client: Int, _ node: Int) {
+        let isOfThisTopic = clients[client].incarnation == topic.incarnation && incarnation(node) == topic.incarnation
+        let isRight =
+            switch reason {
+            case .invalid: false
+            case .epoch: !isOfThisTopic || !setting.hasIDs && isAmbiguous(cursor, node)
+            case .ahead: !isOfThisTopic
+            case .expired: !isOfThisTopic || hasLost(cursor, client, node)
+            }
+        if !isRight {
+            let name = SimulationStep.name(ofNode: node)
+            report("client \(client) is refused with \(reason) by node \(name) without need")
+        }
+    }
+
+    /// Where there are no ids: what nobody can tell from a cursor of a topic that had the name before, by the design's words.
+    private func isAmbiguous(_ cursor: Cursor, _ node: Int) -> Bool {
+        if topic.hasMisleadingBirth { return true }
+        // Of the time between the recreation and its being noticed, nobody knows when it was.
+        if let noticed = nodes[node].noticed {
+            let known = [cursor.issue, cursor.topicsKnown ?? .max] + cursor.positions.map { $0.known ?? .max }
+            if known.contains(where: { $0 <= noticed }) { return true }
+        }
+        // Its node knew some topic of the name, before this one had a record.
+        guard let known = cursor.topicsKnown, let birth = topic.birth else { return false }
+        return known < birth
+    }
+
+    /// Whether something after the cursor was let go, or may have been, as far as the design lets a node doubt.
+    private func hasLost(_ cursor: Cursor, _ client: Int, _ node: Int) -> Bool {
+        if setting.isByteLimited { return true }
+        let account = clients[client].account
+        let kept = nodes[node].kept
+        for (partition, opening) in nodes[node].openings.enumerated() {
+            guard let opening else { continue }
+            if let position = cursor.positions.first(where: { Int($0.partition.number) == partition }) {
+                if kept.hasLetGo(account, partition, from: position.offset) { return true }
+                if position.offset < opening.start { return true }
+            } else {
+                if kept.hasLetGo(account, partition, arrivedSince: cursor.issue - setting.margin) { return true }
+                if let seenFrom = opening.seenFrom, cursor.issue < seenFrom { return true }
+            }
+        }
+        return false
+    }
+
+    mutating func judgeLoss(_ client: Int, _ node: Int) {
+        // A stream that reads on after a cursor may be outrun by whatever comes meanwhile.
+    }
+
+    // MARK: - Nothing is missing
+
+    /// Lets every node come to know all there is, and every client come back to each: then nothing may be missing.
+    mutating func finish() {
+        note("at last every node catches up, and every client comes back")
+        for node in nodes.indices { settle(node) }
+        for client in clients.indices {
+            judgeMissing(client, "live")
+            for node in nodes.indices where problem == nil { finish(client, at: node) }
+        }
+    }
+
+    /// Until the node has read everything.
+    mutating func settle(_ node: Int) {
+        run(.thaw(node))
+        for _ in 0..<4 {
+            pass(2_100)
+            catchUp(node)
+            if nodes[node].isCaughtUp(topic) { return }
+        }
+        // Where there are no ids, some recreations cannot be told: then nothing may be missing all the same.
+        if nodes[node].isAtTheEnd(topic), !setting.ids.contains(node) { return }
+        report("node \(SimulationStep.name(ofNode: node)) does not come to read the topic that there is")
+    }
+
+    /// What becomes of a client that comes back to a node. The client goes on from where it was with the next one.
+    mutating func finish(_ client: Int, at node: Int) {
+        let before = clients[client]
+        guard !before.cursor.isEmpty, serves(node) else { return }
+        runClient(.poll(client, at: node))
+        judgeMissing(client, "at node \(SimulationStep.name(ofNode: node))")
+        clients[client] = before
+        clients[client].node = nil
+        clients[client].stream = .away
+    }
+
+    private mutating func judgeMissing(_ client: Int, _ place: String) {
+        if place == "live" {
+            guard case .live = clients[client].stream, let node = clients[client].node, nodes[node].isCaughtUp(topic)
+            else { return }
+        }
+        let missing = clients[client].missing(topic) { !hasLeftOut || $0.entity == 0 }
+        if let missing {
+            let record = topic.records[missing]
+            report(
+                "client \(client) has missed record \(missing) (\(record.partition):\(record.offset), stamped"
+                    + " \(record.stamp), at \(record.arrival)) and was not told, \(place)")
+        }
+    }
+}
