@@ -25,6 +25,21 @@ package final class Producer {
         self.counters = counters
     }
 
+    /// Asks for the leaders of a topic's partitions, so that its first record does not wait for them: by itself librdkafka
+    /// asks when it has a record, and goes on 0.3 to 0.5 s later (measured with 2.0.2 and its embedded broker).
+    ///
+    /// Blocks. False if no broker answered within the time, or the topic is not there.
+    @discardableResult
+    package func learnLeaders(of topic: String, within milliseconds: Int32 = 1_000) -> Bool {
+        guard let handle = unsafe rd_kafka_topic_new(pointer, topic, nil) else { return false }
+        defer { unsafe rd_kafka_topic_destroy(handle) }
+        var answer: UnsafePointer<rd_kafka_metadata>?
+        let code = unsafe rd_kafka_metadata(pointer, 0, handle, &answer, milliseconds)
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = unsafe answer else { return false }
+        defer { unsafe rd_kafka_metadata_destroy(metadata) }
+        return unsafe metadata.pointee.topic_cnt == 1 && metadata.pointee.topics[0].partition_cnt > 0
+    }
+
     /// Hands a record over; false if `maximumQueued` wait, in which case `poll` and try again.
     ///
     /// Without a partition the key decides, without a key chance. A nil value is a tombstone.

@@ -63,18 +63,8 @@ final class BenchBroker: Sendable {
             try cluster.createTopic(BenchBroker.topic, partitions: BenchBroker.partitions)
             bootstrap = cluster.bootstrap
             producer = try Producer(brokers: bootstrap)
-            try introduce(producer)
-        }
-
-        /// A producer asks for a topic's leaders at its first record, and has them up to a second later: that is no
-        /// latency of the gateway. The account is nobody's.
-        private func introduce(_ producer: Producer) throws(KafkaError) {
-            for partition in 0..<BenchBroker.partitions {
-                _ = try producer.produce(
-                    topic: BenchBroker.topic, partition: Int32(partition),
-                    value: BenchEvent.record(account: "NOBODY", at: BenchEvent.now()))
-            }
-            _ = producer.flush(within: 10_000)
+            // What the first record waits for is no latency of the gateway.
+            producer.learnLeaders(of: BenchBroker.topic, within: 10_000)
         }
 
         private func write(_ accounts: [String]) -> Bool {

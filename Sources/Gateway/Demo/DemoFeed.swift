@@ -69,6 +69,7 @@ struct DemoFeed: Sendable {
         }
 
         func begin() {
+            producer.learnLeaders(of: Demo.topic)
             beganAt = loop.now + DemoFeed.headStartMilliseconds
             scheduleNext()
         }
