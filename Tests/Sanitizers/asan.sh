@@ -9,10 +9,11 @@ if built 'for the address sanitizer' --build-tests "${asan[@]}"; then
     sanitized=$(swift build "${asan[@]}" --show-bin-path)
     export ASAN_OPTIONS=$asan_options
     # What needs Apache Kafka goes through the same code as what needs the embedded broker, and waits for minutes.
-    # So many histories go through all of the code; all of them are judged by the unit tests.
-    export LIVEGATE_HISTORIES=${LIVEGATE_HISTORIES:-10000}
-    swift_tests asan-unit --skip '^TidyTests\.|AgainstApacheKafka' "${asan[@]}"
-    unset LIVEGATE_HISTORIES
+    # So many simulated histories go through all of the code; all of them, and mutants of the rules, are judged by the unit
+    # tests.
+    export LIVEGATE_SIMULATION_HISTORIES=5000 LIVEGATE_SIMULATION_DEPTH=4
+    swift_tests asan-unit --skip '^TidyTests\.|AgainstApacheKafka|^SimulationTests\..*Mutants' "${asan[@]}"
+    unset LIVEGATE_SIMULATION_HISTORIES LIVEGATE_SIMULATION_DEPTH
     export ASAN_OPTIONS="$asan_options log_path=$results/asan-report"
     LIVEGATE_SANITIZER=address python_tests asan "$sanitized" -m 'not slow and not unsanitized'
     unset ASAN_OPTIONS
