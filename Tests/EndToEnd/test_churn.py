@@ -11,7 +11,7 @@ import time
 import pytest
 
 from gateway import static_tokens
-from programs import event, eventually
+from programs import event, eventually, produce
 from rawclient import RawClient, play, until
 from wire import connect, frame, upgrade
 from processes import descriptors, private_bytes, raise_descriptor_limit
@@ -86,6 +86,13 @@ def test_clients_come_and_go_at_1000_a_second_while_others_miss_nothing(gateway,
         kcat.stdin.close()
         assert await kcat.wait() == 0
 
+    async def fill_logs():
+        """As far as they ever are: what grows afterwards is not theirs."""
+        client = await RawClient.open(door.host, tokens[-1])
+        records = [event(account, number) for number in range(1000) for account in accounts]
+        await asyncio.to_thread(produce, mock_broker.bootstrap, "incidents", records, partition=1)
+        await until(lambda: len(client.ids) == 1000, what="the events that fill the logs")
+
     async def scenario(count):
         steady = [await RawClient.open(door.host, token) for token in tokens for _ in range(2)]
         before = descriptors(pid)
@@ -100,6 +107,7 @@ def test_clients_come_and_go_at_1000_a_second_while_others_miss_nothing(gateway,
             assert client.ids == [str(number) for number in range(counts[accounts[index // 2]])]
         await until(lambda: descriptors(pid) <= before, what="the descriptors of those who left")
 
+    play(fill_logs())
     play(scenario(1000))
     warm = private_bytes(pid)
     play(scenario(4000))
