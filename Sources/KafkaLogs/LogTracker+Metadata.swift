@@ -228,16 +228,17 @@ extension LogTracker {
         }
     }
 
-    /// Drops the topic's logs; what comes next under its name is another one, read from its start.
-    mutating func forget(_ topic: Int) {
+    /// Drops the topic's logs; what comes next under its name is another one, read from its start. `isCutBack`: its id says
+    /// nothing of what was lost.
+    mutating func forget(_ topic: Int, isCutBack: Bool = false) {
         let openings = topics[topic].partitions.compactMap(\.opening)
         if let opened = openings.map(\.opened).max() {
             topics[topic].owesRecreated = true
             // What was read since the id was told, or since the first of the logs was proved last, may be of those that
-            // have the names now.
-            let proved = topics[topic].partitions.compactMap { $0.opening == nil ? nil : $0.known }.min()
-            let known = topics[topic].identifiedAt ?? proved ?? opened
-            topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known)
+            // have the names now. Of a log that was cut back, all that was read before counts as lost.
+            let proved = topics[topic].partitions.compactMap { $0.opening == nil ? nil : $0.known }
+            let known = isCutBack ? proved.max() : topics[topic].identifiedAt ?? proved.min()
+            topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known ?? opened)
         }
         for index in topics[topic].partitions.indices { stop(name(topic, index)) }
         topics[topic].partitions = []
@@ -255,7 +256,7 @@ extension LogTracker {
         if keepsID { topics[topic].id = nil }
         var leaders = topics[topic].partitions.map(\.leader)
         if case .present(let told)? = refresh?.metadata[topic] { leaders = told }
-        forget(topic)
+        forget(topic, isCutBack: keepsID)
         if keepsID { topics[topic].id = id }
         adopt(leaders, topic, now)
     }

@@ -279,11 +279,12 @@ struct TestNode {
         node.refresh()
         node.drain()
         node.refresh()
-        let id = node.facts()?.topicID
+        let (id, known) = (node.facts()?.topicID, node.facts()?.known ?? .max)
         node.broker.cutBack(0, 0, to: 2)
         node.refresh()
         node.refresh()
         #expect(node.resyncs == [.recreated(topic: 0)] && node.facts()?.topicID == id && id != nil)
+        #expect(node.facts()?.notBefore ?? .min > known)
     }
 
     @Test func `the hash of an id is never 0, and no other than that of itself`() {

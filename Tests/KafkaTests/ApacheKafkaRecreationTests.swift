@@ -47,6 +47,9 @@ func checkRecreatedLonger(_ kafka: ApacheKafka) throws {
     let known = WallClock.now
     let isKnown = reading.run { $0.isKnown(after: known) }
     try #require(isKnown, "\(reading.facts)")
+    let sorted = (names + [steady]).sorted()
+    let ids = sorted.indices.map { reading.facts(ofTopic: $0)?.topicID }
+    #expect(ids.allSatisfy { ($0 != nil) == KafkaLibrary.canAskTopicIDs })
 
     try kafka.run("fault", "all", "refuse")
     for name in names { try administrator.deleteTopic(name) }
@@ -75,10 +78,21 @@ func checkRecreatedLonger(_ kafka: ApacheKafka) throws {
     reading.run(for: .seconds(1))
     #expect(Set(reading.recreated).count == reading.resyncs.count, "each once")
     #expect(!reading.recreated.contains(steady))
-    for (index, name) in (names + [steady]).sorted().enumerated() where name != steady {
-        let facts = try #require(reading.consumer.tracker.facts(of: PartitionName(topic: UInt16(index), number: 0)))
+    for (index, name) in sorted.enumerated() where name != steady {
+        let facts = try #require(reading.facts(ofTopic: index))
         #expect(facts.start == 0 && facts.unread == nil)
-        #expect(facts.notBefore ?? .min > known, "after the last moment at which the old one was known")
+        if let id = ids[index] {
+            #expect(facts.topicID != nil && facts.topicID != id, "the id alone tells the new log from the old one")
+        } else {
+            #expect(facts.notBefore ?? .min > known, "after the last moment at which the old one was known")
+        }
+    }
+}
+
+extension Reading {
+    /// Of the topic's first partition; topics are in the order of their names.
+    fileprivate func facts(ofTopic index: Int) -> LogFacts? {
+        consumer.tracker.facts(of: PartitionName(topic: UInt16(index), number: 0))
     }
 }
 
