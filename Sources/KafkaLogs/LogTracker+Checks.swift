@@ -208,7 +208,9 @@ extension LogTracker {
             // The log is the one that refused the position: it was not the log's fault, so once more.
             if check.verdict == .holds, partition.refused != nil { tryAgain(check.name, now) }
         }
-        for topic in broken.sorted() { recreate(topic, keepsID: refresh.identified.contains(topic), now) }
+        for topic in broken.sorted() {
+            recreate(topic, keepsID: refresh.identified.contains(topic), isBroken: true, now)
+        }
         return beginOpenings(now)
     }
 

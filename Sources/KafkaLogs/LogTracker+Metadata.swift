@@ -228,8 +228,8 @@ extension LogTracker {
         }
     }
 
-    /// Drops the topic's logs; what comes next under its name is another one, read from its start. `isCutBack`: its id says
-    /// nothing of what was lost.
+    /// Drops the topic's logs; what comes next under its name is another one, read from its start. `isCutBack`: its id is not
+    /// known to have changed, and so says nothing of what was lost.
     mutating func forget(_ topic: Int, isCutBack: Bool = false) {
         let openings = topics[topic].partitions.compactMap(\.opening)
         if let opened = openings.map(\.opened).max() {
@@ -250,13 +250,14 @@ extension LogTracker {
     }
 
     /// Each name of the topic has another log: it is there, and read from its start. `keepsID`: a log was cut back, which
-    /// gives the topic no other id.
-    mutating func recreate(_ topic: Int, keepsID: Bool = false, _ now: Moment) {
+    /// gives the topic no other id. `isBroken`: that is what its records say, not its id.
+    mutating func recreate(_ topic: Int, keepsID: Bool = false, isBroken: Bool = false, _ now: Moment) {
         let id = topics[topic].id
+        let isCutBack = isBroken && id != nil
         if keepsID { topics[topic].id = nil }
         var leaders = topics[topic].partitions.map(\.leader)
         if case .present(let told)? = refresh?.metadata[topic] { leaders = told }
-        forget(topic, isCutBack: keepsID)
+        forget(topic, isCutBack: isCutBack)
         if keepsID { topics[topic].id = id }
         adopt(leaders, topic, now)
     }
