@@ -3,8 +3,9 @@ import Synchronization
 import Testing
 
 @Suite struct `Random histories` {
-    /// Open: their problems, about events of accounts with stamps far out of order in logs that are trimmed or recreated, are
-    /// neither mended nor shown to be the judges' yet. Whoever settles one takes its seed from here.
+    /// Left out, and open. A cursor names a partition that the recreated topic no longer has: 55,468, probably 31,168.
+    /// Late stamps and a lag beyond the margin: 68,329 and 83,978. Probably too strict a judge: 29,096 and 84,996. Not
+    /// examined: 31,083, 85,017 and 86,082. Whoever settles one takes its seed from here.
     private static let open: Set<Int> = [29_096, 31_083, 31_168, 55_468, 68_329, 83_978, 84_996, 85_017, 86_082]
 
     private struct Failure {
