@@ -38,9 +38,17 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
     /// report when it takes more.
     package private(set) var isBlocked = false
     private var wantsFlushCall = false
-    private var end: StreamEnd?
-    private var lingerTimer: Timer?
-    private var drainedBytes = 0
+    /// Nil until the first sign of the end, so that the many that are open do not pay for it.
+    private var ending: Ending?
+
+    /// What a stream knows while it ends.
+    private final class Ending {
+        /// Why it ends; nil while only the time to linger runs.
+        var reason: StreamEnd?
+        var lingerTimer: Timer?
+        /// Thrown away after the close, in bytes.
+        var drainedBytes = 0
+    }
 
     /// Takes over a connected, non-blocking stream socket.
     package init(_ descriptor: consuming FileDescriptor, loop: EventLoop) {
@@ -59,12 +67,12 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         state = .open
         if loop.isStopped {
             state = .ended
-            end = .loopStopped
+            begunEnding.reason = .loopStopped
             return loop.noteRemoved(self)
         }
         if let failure = loop.register(self, descriptor, .readable) {
             state = .ended
-            end = .failed(failure)
+            begunEnding.reason = .failed(failure)
             loop.noteRemoved(self)
         }
     }
@@ -165,9 +173,9 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
     private func receiveEnd() {
         peerFinished = true
         switch state {
-        case .lingering: finish(end ?? .closed)
+        case .lingering: finish(ending?.reason ?? .closed)
         case .open:
-            end = .peerClosed
+            begunEnding.reason = .peerClosed
             // The end of the stream would be reported again and again.
             updateInterest()
             if owner?.streamPeerFinished() == true || state != .open { return }
@@ -178,9 +186,9 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
 
     /// Throws away what comes after a close, up to a bound.
     private func drain(_ count: Int) {
-        drainedBytes += count
-        guard drainedBytes > Self.maximumDrainedBytes else { return }
-        if state == .lingering { finish(end ?? .closed) } else { updateInterest() }
+        begunEnding.drainedBytes += count
+        guard !mayDrain else { return }
+        if state == .lingering { finish(ending?.reason ?? .closed) } else { updateInterest() }
     }
 
     private func updateInterest() {
@@ -189,7 +197,7 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         let reads =
             switch state {
             case .open: !isPaused
-            case .flushing, .lingering: drainedBytes <= Self.maximumDrainedBytes
+            case .flushing, .lingering: mayDrain
             case .new, .ended: false
             }
         if reads && !peerFinished { interest.insert(.readable) }
@@ -214,25 +222,35 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         guard state == .open else { return }
         state = .flushing
         // The timer holds the stream; it goes with the end.
-        lingerTimer = loop.schedule(afterMilliseconds: limitMilliseconds, self, 0)
+        begunEnding.lingerTimer = loop.schedule(afterMilliseconds: limitMilliseconds, self, 0)
         updateInterest()
         loop.markDirty(self)
     }
 
+    private var begunEnding: Ending {
+        if let ending { return ending }
+        let begun = Ending()
+        ending = begun
+        return begun
+    }
+
+    /// Whether what comes after the close is still read and thrown away.
+    private var mayDrain: Bool { (ending?.drainedBytes ?? 0) <= Self.maximumDrainedBytes }
+
     /// Everything queued has been taken by the kernel.
     private func finishWriting() {
         // A peer that finished before has seen our end by reading it; nothing unread is left here.
-        if peerFinished { return finish(end ?? .closed) }
+        if peerFinished { return finish(ending?.reason ?? .closed) }
         let answer = loop.syscalls.shutdownWriting(raw)
         guard answer >= 0 else { return finish(.failed(SystemFailure(.shutdown, -answer))) }
-        guard drainedBytes <= Self.maximumDrainedBytes else { return finish(end ?? .closed) }
+        guard mayDrain else { return finish(ending?.reason ?? .closed) }
         state = .lingering
         updateInterest()
     }
 
     /// The limit of ``close(afterFlush:limitMilliseconds:)`` has passed.
     package func timerFired(_ kind: UInt8) {
-        lingerTimer = nil
+        ending?.lingerTimer = nil
         // Otherwise the kernel would go on offering the rest to a peer that does not read, for minutes.
         if !queue.isEmpty { _ = linux_reset_on_close(raw) }
         finish(.lingerExpired(unsentBytes: queue.count))
@@ -245,15 +263,15 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
         guard state != .ended else { return }
         let wasStarted = state != .new
         state = .ended
-        end = reason
+        begunEnding.reason = reason
         queue.removeAll()
-        if let timer = lingerTimer.take() { loop.cancel(timer) }
+        if let timer = ending?.lingerTimer.take() { loop.cancel(timer) }
         descriptor = nil
         if isRegistered { loop.unregister(self) } else if wasStarted { loop.noteRemoved(self) }
     }
 
     override func wasRemoved() {
         guard let owner = owner.take() else { return }
-        owner.streamEnded(end ?? .closed)
+        owner.streamEnded(ending?.reason ?? .closed)
     }
 }

@@ -20,10 +20,6 @@ import Dispatch
     /// others get their turn; what is left goes on in the next tick.
     static let maximumFlushRounds = 4
 
-    /// The timers of one tick, some microseconds each: ten thousand pings that are due in the same millisecond do not
-    /// keep those waiting who have something to say. What is left is due at once in the next tick.
-    static let maximumTimersPerTick = 512
-
     /// How long one turn serves events, or timers, before others get theirs. A token's signature costs 0.1 ms to check,
     /// so the number of events alone does not bound a turn. Twice as long is what a turn may take at most, with what it
     /// wrote to be sent.
@@ -59,9 +55,11 @@ import Dispatch
     /// for that one.
     private var hasWakeInLine = false
 
-    private var wheel: TimerWheel<TimerCall>
-    private var armedFor: UInt64?
-    private var isFiring = false
+    // What EventLoop+Timers.swift goes by.
+    var wheel: TimerWheel<TimerCall>
+    /// The deadline that the timer source is set to, in the time of ``now``.
+    var armedFor: UInt64?
+    var isFiring = false
     /// What has to let go after ``stop(_:)``: the poller and the timer source.
     private var holding = 2
     private var whenStopped: [@Sendable () -> Void] = []
@@ -129,47 +127,6 @@ import Dispatch
             }())
     }
 
-    // MARK: Timers
-
-    /// Calls `action` once, on the loop, when ``now`` has reached `deadline`; not within the tick that asks.
-    ///
-    /// The action is held, with what it captures, until it has run or was cancelled. O(1).
-    @discardableResult
-    package func schedule(at deadline: UInt64, _ action: @escaping () -> Void) -> Timer {
-        schedule(at: deadline, TimerAction(action), 0)
-    }
-
-    /// Calls `action` once, so many milliseconds after this tick began.
-    @discardableResult
-    package func schedule(afterMilliseconds delay: UInt64, _ action: @escaping () -> Void) -> Timer {
-        schedule(at: later(by: delay), TimerAction(action), 0)
-    }
-
-    /// Calls ``TimerTarget/timerFired(_:)`` of `target` once, as ``schedule(at:_:)``, without a closure: for what every
-    /// connection has. The target is held until then, or until the timer is cancelled. O(1), allocates nothing.
-    package func schedule(at deadline: UInt64, _ target: some TimerTarget, _ kind: UInt8) -> Timer {
-        assertOnLoop()
-        // A timer that asks for another one already due would keep the tick from ending.
-        return wheel.schedule(
-            at: isFiring ? max(deadline, now + 1) : deadline, TimerCall(target: target, kind: kind))
-    }
-
-    /// The same, so many milliseconds after this tick began.
-    package func schedule(afterMilliseconds delay: UInt64, _ target: some TimerTarget, _ kind: UInt8) -> Timer {
-        schedule(at: later(by: delay), target, kind)
-    }
-
-    private func later(by delay: UInt64) -> UInt64 {
-        let (deadline, overflow) = now.addingReportingOverflow(delay)
-        return overflow ? .max : deadline
-    }
-
-    /// Cancels a timer. Nothing happens if it has fired or was cancelled before. O(1).
-    package func cancel(_ timer: Timer) {
-        assertOnLoop()
-        wheel.cancel(timer)
-    }
-
     // MARK: The tick
 
     /// Everything that happens on a loop happens inside this.
@@ -182,19 +139,6 @@ import Dispatch
         armTimer()
         // Only now: a callback further up the stack may still run on one of them.
         graveyard.removeAll(keepingCapacity: true)
-    }
-
-    private func fireTimers() {
-        guard let wake = wheel.nextWake, wake <= now else { return }
-        isFiring = true
-        let end = linux_monotonic_microseconds() + Self.turnMicroseconds
-        for index in 1...Self.maximumTimersPerTick {
-            guard let call = wheel.popDue(now: now) else { break }
-            call.target.timerFired(call.kind)
-            if index % Self.eventsPerClockReading == 0, linux_monotonic_microseconds() >= end { break }
-        }
-        isFiring = false
-        flush()
     }
 
     /// Puts a target on the list of those that get ``PollTarget/tickEnds()`` at the end of this tick.
@@ -211,7 +155,7 @@ import Dispatch
         graveyard.append(target)
     }
 
-    private func flush() {
+    func flush() {
         var rounds = 0
         while !dirty.isEmpty || !removed.isEmpty {
             if rounds == Self.maximumFlushRounds { return wakeAgain() }
@@ -245,16 +189,6 @@ import Dispatch
         let work = deferred
         deferred = []
         for item in work { item() }
-    }
-
-    private func armTimer() {
-        guard let wake = wheel.nextWake else { return }
-        // A timer that was armed for earlier is left alone: it fires for nothing at most once, and costs less than
-        // setting it anew for each timer that is cancelled.
-        if let armedFor, armedFor <= wake { return }
-        armedFor = wake
-        timerSource.schedule(
-            deadline: .now() + .milliseconds(Int(min(wake - min(now, wake), 1 << 40))), leeway: .nanoseconds(0))
     }
 
     // MARK: The end

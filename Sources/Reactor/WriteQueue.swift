@@ -10,10 +10,22 @@ struct WriteQueue {
     /// A longer list gives its memory back when it has been sent.
     private static let keptSlices = 8
 
+    /// 16 bytes, since every stream has room for one: a slice lies within the first 4 GiB of its array.
     private struct Slice {
         var bytes: [UInt8]
-        var start: Int
-        var end: Int
+        private var start32: UInt32
+        private let end32: UInt32
+
+        init(_ bytes: [UInt8], _ range: Range<Int>) {
+            self.bytes = bytes
+            start32 = UInt32(range.lowerBound)
+            end32 = UInt32(range.upperBound)
+        }
+
+        var start: Int { Int(start32) }
+        var end: Int { Int(end32) }
+
+        mutating func drop(_ count: Int) { start32 += UInt32(count) }
     }
 
     private var first: Slice?
@@ -29,7 +41,7 @@ struct WriteQueue {
         guard !range.isEmpty else { return }
         precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "a slice lies within its array")
         count += range.count
-        let slice = Slice(bytes: bytes, start: range.lowerBound, end: range.upperBound)
+        let slice = Slice(bytes, range)
         if first == nil { first = slice } else { rest.append(slice) }
     }
 
@@ -74,7 +86,7 @@ struct WriteQueue {
         while left > 0, let slice = first {
             let length = slice.end - slice.start
             if left < length {
-                first!.start += left
+                first!.drop(left)
                 return
             }
             left -= length

@@ -1,4 +1,32 @@
+import Reactor
 import TLS
+
+/// What only a transport with TLS has, so that the many plain ones do not pay for it. Confined to the transport's loop.
+final class Encryption {
+    /// Nil where there was no memory for it, and after the end.
+    var session: TLSSession?
+    /// Why TLS ended the transport; the owner gets it with the end.
+    var failure: TLSFailure?
+    /// What was written and is not encrypted yet.
+    var plaintext = PlaintextQueue()
+    /// The owner wrote something, and ``TransportOwner/transportDrained()`` is still due for it.
+    var owesDrained = false
+    /// The peer has finished, and the owner goes on writing: our half stays open.
+    var answersPeerFinish = false
+
+    /// Set while the handshake lasts.
+    var handshakeTimer: Timer?
+    /// What the peer has sent in its handshake and waits for its turn.
+    var handshakeBytes: [UInt8] = []
+    /// It stands in the loop's queue of handshakes.
+    var isWaiting = false
+    /// The socket has given its last byte, but some of them still wait for their turn in the handshake.
+    var inputHasEnded = false
+
+    init(_ session: TLSSession?) { self.session = session }
+}
+
+@available(*, unavailable) extension Encryption: Sendable {}
 
 /// What is to be encrypted: slices of arrays that are shared and not copied until they go into a record.
 struct PlaintextQueue {

@@ -1,0 +1,97 @@
+import Reactor
+import TLS
+
+// What an open session is given and gives: plaintext to the owner, records to the stream, and its end.
+extension Transport {
+    /// Encrypted in one tick for one transport: more would stay in our memory, since the kernel's buffer for a socket
+    /// has about as much, and keep the loop from the others.
+    private static var maximumBytesPerFlush: Int { 4 * TLSExchange.maximumRecordBytes }
+
+    /// Plaintext of the session, piece by piece.
+    ///
+    /// - Returns: whether the session goes on to decrypt; false once the transport is closed.
+    func deliver(_ plain: Span<UInt8>) -> Bool {
+        if phase == .handshaking, let session = encryption?.session { handshakeIsDone(session) }
+        guard phase == .open else { return false }
+        owner?.transportReceived(plain)
+        return phase == .open
+    }
+
+    /// After each call that gave the session input: sends its output, and follows its state.
+    func settle(_ session: TLSSession) {
+        sendOutput()
+        switch session.state {
+        case .handshaking, .open: break
+        case .closedByPeer: peerFinishes()
+        case .failed(let failure): fail(failure)
+        }
+    }
+
+    /// Hands the records that the session has made to the stream; they leave at the end of the tick.
+    func sendOutput() {
+        shared.exchange.takeOutput { output in
+            stream.write(unsafe output.withUnsafeBufferPointer { unsafe Array($0) })
+        }
+    }
+
+    /// The peer sent `close_notify`.
+    func peerFinishes() {
+        guard phase == .open, let encryption, !encryption.answersPeerFinish else { return }
+        encryption.answersPeerFinish = owner?.transportPeerFinished() ?? false
+        if !encryption.answersPeerFinish { close() }
+    }
+
+    /// Ends the transport because TLS failed.
+    func fail(_ failure: TLSFailure) {
+        // Of a transport that we close anyway, nobody needs to know more.
+        guard phase != .closing, phase != .ended else { return }
+        end(failure)
+    }
+
+    func end(_ failure: TLSFailure) {
+        shared.counters[failure.reason] += 1
+        phase = .closing
+        cancelHandshakeTimer()
+        encryption?.failure = failure
+        encryption?.plaintext.removeAll()
+        switch failure.reason {
+        case .plainHTTP: stream.write(PlainAnswer.bytes)
+        case .timedOut, .overloaded: return stream.close(afterFlush: false)
+        // There was no memory for a session: nothing can be said, least of all in plain text.
+        case .failed where encryption?.session == nil: return stream.close(afterFlush: false)
+        default: break
+        }
+        stream.close(afterFlush: true)
+    }
+
+    /// The socket gives no more bytes, and the session has read those it gave.
+    ///
+    /// - Returns: whether our half stays open.
+    func inputEnds(_ session: TLSSession) -> Bool {
+        if phase == .open && session.state == .closedByPeer { return encryption?.answersPeerFinish ?? false }
+        // Closed by us: what was written leaves first, at the end of this tick.
+        guard phase != .closing else { return true }
+        if let failure = session.endOfInput() { fail(failure) }
+        return false
+    }
+
+    // MARK: Encryption
+
+    /// Encrypts what was written, at the end of a tick.
+    func flush(_ session: TLSSession, _ encryption: Encryption) {
+        // What the socket has no room for stays plaintext: it may yet be dropped, and shares its array with others. The
+        // stream reports that it is blocked.
+        guard stream.pendingBytes == 0 || phase == .closing else { return }
+        let limit = phase == .closing ? Int.max : Transport.maximumBytesPerFlush
+        var encrypted = 0
+        while !encryption.plaintext.isEmpty, encrypted < limit {
+            let before = encryption.plaintext.count
+            guard encryption.plaintext.takeRecord(&shared.record, { session.send($0) }) else { break }
+            encrypted += before - encryption.plaintext.count
+            if shared.exchange.outputCount > Transport.maximumBytesPerFlush { sendOutput() }
+        }
+        if phase == .closing { session.close() }
+        settle(session)
+        if phase == .closing { stream.close(afterFlush: true) }
+    }
+}
