@@ -271,3 +271,12 @@ struct SimulationOutcomes {
         floors += other.floors
     }
 }
+
+extension HistoryLimits {
+    /// Room for whatever a test does; where a limit matters the test sets it.
+    init() {
+        self.init(
+            retentionMilliseconds: 24 * 3_600_000, maximumEventsPerAccount: 1_000, maximumLogBytes: 256 << 20,
+            maximumTimestampDelayMilliseconds: 3_600_000)
+    }
+}

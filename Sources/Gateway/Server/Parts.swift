@@ -78,11 +78,10 @@ extension SyncLimits {
 
 extension HistoryLimits {
     init(_ history: SettingValues<HistoryTable>) {
-        self.init()
-        retentionMilliseconds = Int64(history.retention.milliseconds)
-        maximumEventsPerAccount = history.maximumEventsPerAccount
-        maximumLogBytes = history.maximumLogBytes
-        maximumTimestampDelayMilliseconds = Int64(history.maximumTimestampDelay.milliseconds)
+        self.init(
+            retentionMilliseconds: Int64(history.retention.milliseconds),
+            maximumEventsPerAccount: history.maximumEventsPerAccount, maximumLogBytes: history.maximumLogBytes,
+            maximumTimestampDelayMilliseconds: Int64(history.maximumTimestampDelay.milliseconds))
     }
 }
 

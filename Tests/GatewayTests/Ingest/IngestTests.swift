@@ -1,3 +1,4 @@
+import GatewaySettings
 import LiveUpdates
 import Logging
 import Reactor
@@ -62,7 +63,8 @@ final class IngestBench {
         self.heard = heard
         self.backlogs = backlogs
         ingest = Ingest(
-            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), limits: HistoryLimits(), outlets: outlets,
+            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), limits: HistoryLimits(Settings().history),
+            outlets: outlets,
             skipped: SkipLog(logger: Logger("test", to: SilentLog())))
         ingest.begin(Epoch(number: 1))
         ingest.history.apply(Self.partition, LogFacts(start: 0, liveFrom: 0, born: 0, known: 0, next: 0))

@@ -1,3 +1,4 @@
+import GatewaySettings
 import Kafka
 import LiveUpdates
 import Logging
@@ -20,7 +21,8 @@ struct KafkaSourceTests {
     ) throws -> KafkaSource {
         let logger = Logger("test", to: SilentLog())
         let ingest = Ingest(
-            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), limits: HistoryLimits(), outlets: [],
+            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), limits: HistoryLimits(Settings().history),
+            outlets: [],
             skipped: SkipLog(logger: logger))
         return try KafkaSource(
             consumer: consumer, ingest: ingest, mapping: try EventMapping(.init(preset: "rails")), epochNumber: 1,

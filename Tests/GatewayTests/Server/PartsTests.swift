@@ -30,12 +30,4 @@ struct PartsTests {
         #expect(history.retentionMilliseconds == 604_800_000 && history.maximumEventsPerAccount == 20)
         #expect(history.maximumLogBytes == 1 << 20 && history.maximumTimestampDelayMilliseconds == 172_800_000)
     }
-
-    @Test func `the defaults of the settings are those of the targets below`() {
-        let history = HistoryLimits(Settings().history)
-        #expect(history.maximumLogBytes == HistoryLimits().maximumLogBytes)
-        #expect(history.maximumEventsPerAccount == HistoryLimits().maximumEventsPerAccount)
-        #expect(history.retentionMilliseconds == HistoryLimits().retentionMilliseconds)
-        #expect(history.maximumTimestampDelayMilliseconds == HistoryLimits().maximumTimestampDelayMilliseconds)
-    }
 }

@@ -134,3 +134,12 @@ extension LogFacts {
 extension LogFacts.Unread {
     init(arrivedBefore: Int64) { self.init(stampedBefore: nil, arrivedBefore: arrivedBefore) }
 }
+
+extension HistoryLimits {
+    /// Room for whatever a test does; where a limit matters the test sets it.
+    init() {
+        self.init(
+            retentionMilliseconds: 24 * 3_600_000, maximumEventsPerAccount: 1_000, maximumLogBytes: 256 << 20,
+            maximumTimestampDelayMilliseconds: 3_600_000)
+    }
+}

@@ -5,7 +5,10 @@ private let account = Account("A1")
 
 /// A node that has read a little, so that a cursor is judged by every rule.
 private func makeHistory() -> History {
-    let history = History(epoch: Epoch(number: 7), limits: HistoryLimits())
+    let limits = HistoryLimits(
+        retentionMilliseconds: 3_600_000, maximumEventsPerAccount: 1_000, maximumLogBytes: 1 << 20,
+        maximumTimestampDelayMilliseconds: 60_000)
+    let history = History(epoch: Epoch(number: 7), limits: limits)
     let partition = PartitionName(topic: 0, number: 0)
     history.apply(partition, LogFacts(start: 0, liveFrom: 0, born: 1_000, known: 1_000, next: 0, end: 100, endAsked: 1))
     for offset in 0..<10 {
