@@ -47,7 +47,7 @@ final class ConnectionLoop {
 
     private let backlog: LoopBacklog
     private var connections = ConnectionTable()
-    private var clock = WallClock()
+    private var clock = SecondClock()
     private var walk = Walk()
     private var emptied: (() -> Void)?
 
@@ -99,6 +99,24 @@ final class ConnectionLoop {
     func httpDate() -> String { clock.httpDate(eventLoop.tickNumber) }
 
     // MARK: - Connections
+
+    /// Accepts this loop's share of an address. Only on the loop.
+    func listen(_ socket: ListeningSocket) throws(ReactorError) -> Listener {
+        try Listener(
+            socket, loop: eventLoop,
+            accept: { self.accept($0, peer: $1) },
+            overflow: { descriptor, _ in self.refuseForWantOfDescriptors(descriptor) },
+            trouble: { self.log.cannotAccept($0, now: self.eventLoop.now) })
+    }
+
+    /// There is no descriptor but the spare one, which is needed again at once: one send, without a look at the request.
+    /// A peer that begins with a TLS handshake is only closed.
+    private func refuseForWantOfDescriptors(_ descriptor: consuming FileDescriptor) {
+        counters.refusals[RefusalCode.overloaded.rawValue, default: 0] += 1
+        guard case .plain = policy.security else { return }
+        let refusal = Refusal(.overloaded, retryAfterSeconds: Self.retryAfterSeconds)
+        descriptor.sendLastWords(refusal.serialized(date: httpDate()))
+    }
 
     func accept(_ descriptor: consuming FileDescriptor, peer: SocketAddress) {
         let connection = connections.add { Connection(id: $0, loop: self, peer: peer) }
@@ -204,42 +222,30 @@ final class ConnectionLoop {
 @available(*, unavailable)
 extension ConnectionLoop: Sendable {}
 
-/// The connections of a loop by slot: found, added and removed in O(1), and gone over in slices while they come and go.
-private struct ConnectionTable {
-    private var table: [Connection?] = []
-    /// How often a slot was used: an id is never used again.
-    private var uses: [UInt32] = []
-    private var free: [Int] = []
-    private(set) var count = 0
+/// The wall clock as a loop sees it: read at most once a tick, and the text of `Date` made at most once a second.
+private struct SecondClock {
+    private var tick: UInt64?
+    private var now: Int64 = 0
+    private var dateOf: Int64 = .min
+    private var date = ""
 
-    var slots: Int { table.count }
-
-    mutating func add(_ make: (ConnectionID) -> Connection) -> Connection {
-        let slot = free.popLast() ?? table.count
-        if slot == table.count {
-            table.append(nil)
-            uses.append(0)
+    /// Whole seconds since 1970.
+    mutating func seconds(_ tick: UInt64) -> Int64 {
+        if self.tick != tick {
+            self.tick = tick
+            // time(2) may lag behind by a tick of the kernel: a token would be good for that long after its end.
+            now = WallClock.milliseconds / 1000
         }
-        let connection = make(ConnectionID(number: UInt64(uses[slot]) << 32 | UInt64(slot)))
-        table[slot] = connection
-        count += 1
-        return connection
+        return now
     }
 
-    mutating func remove(_ id: ConnectionID) {
-        let slot = Int(id.number & 0xFFFF_FFFF)
-        table[slot] = nil
-        uses[slot] &+= 1
-        free.append(slot)
-        count -= 1
-    }
-
-    subscript(slot slot: Int) -> Connection? { table[slot] }
-
-    /// The connection that asked, if it is still there and has not asked anew.
-    subscript(id: ConnectionID) -> Connection? {
-        let slot = Int(id.number & 0xFFFF_FFFF)
-        guard slot < table.count, let connection = table[slot], connection.id == id else { return nil }
-        return connection
+    /// RFC 9110 §5.6.7.
+    mutating func httpDate(_ tick: UInt64) -> String {
+        let seconds = seconds(tick)
+        if dateOf != seconds {
+            dateOf = seconds
+            date = HTTPDate.text(secondsSince1970: Int(seconds))
+        }
+        return date
     }
 }

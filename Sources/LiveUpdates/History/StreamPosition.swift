@@ -1,3 +1,5 @@
+import KafkaLogs
+
 /// Where a stream stands on this node, and on no other: cursors are what others understand.
 ///
 /// Costs two words while the stream only lives on events of this node; more while it replays what came after a cursor.
@@ -104,3 +106,9 @@ package enum ReadAnswer: Sendable {
     /// Something after the position was let go meanwhile.
     case lost
 }
+
+/// A partition as cursors name it; its topic is an index in the list of topics, sorted by their bytes.
+package typealias PartitionName = KafkaLogs.PartitionName
+
+/// What is known of the log of one partition: one value, handed over as a whole by whoever watches the log.
+package typealias LogFacts = KafkaLogs.LogFacts
