@@ -94,14 +94,14 @@ let package = Package(
 
         // The machine: sockets, TLS, Kafka, logs, command lines.
         core("Reactor", "CLinux"),
-        core("TLS", "COpenSSL"),
+        core("TLS", "COpenSSL", "CLinux"),
         core("Transport", "Reactor", "TLS"),
         core("Kafka", "CRdKafka", "KafkaLogs"),
         core("Logging", "CLinux"),
         core("Options", "CLinux"),
 
         // Who is let in, and what an operator says. No target here knows a connection.
-        core("Tokens", "LiveUpdates", "TLS", "CJOSE"),
+        core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
         core("YAML", "CYAML"),
         core("GatewaySettings", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML"),
 

@@ -1,5 +1,6 @@
 import Kafka
 import LiveUpdates
+import Options
 import TLS
 import Tokens
 

@@ -1,4 +1,5 @@
 import LiveUpdates
+import Options
 import TLS
 import Tokens
 import YAML

@@ -38,3 +38,30 @@ package enum HTTPDate {
 
     private static func two(_ value: Int) -> String { value < 10 ? "0\(value)" : String(value) }
 }
+
+/// Moments as JSON and the details of problems have them (RFC 3339), in UTC.
+package enum InternetDate {
+    /// 9999-12-31T23:59:59Z: later than that the form has no room.
+    package static let lastSecond: Int64 = 253_402_300_799
+
+    /// `2026-11-21T10:40:46Z` for seconds since 1970; outside the years 1970 to 9999 the nearest second within.
+    package static func text(secondsSince1970 seconds: Int64) -> String { toTheSecond(seconds) + "Z" }
+
+    /// `2026-11-21T10:40:46.123Z` for milliseconds since 1970; a moment before it gives 1970.
+    package static func text(millisecondsSince1970 milliseconds: Int64) -> String {
+        let milliseconds = max(milliseconds, 0)
+        return toTheSecond(milliseconds / 1000) + "." + padded(Int(milliseconds % 1000), 3) + "Z"
+    }
+
+    private static func toTheSecond(_ seconds: Int64) -> String {
+        let seconds = Int(min(max(seconds, 0), lastSecond))
+        let date = CivilDate(daysSince1970: seconds / 86_400)
+        return padded(date.year, 4) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2) + "T"
+            + padded(seconds / 3600 % 24, 2) + ":" + padded(seconds / 60 % 60, 2) + ":" + padded(seconds % 60, 2)
+    }
+
+    private static func padded(_ value: Int, _ width: Int) -> String {
+        let digits = String(value)
+        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+}

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The one thread that writes, and may wait for whoever reads.
@@ -64,26 +65,13 @@ final class LogThread: Sendable {
             text.append(line.record, format: line.format)
             count += 1
             guard text.bytes.count >= Self.writeBytes || index == lines.count - 1 else { continue }
-            if !writeAll(text.bytes) { queue.countLost(count) }
+            if !write(text.bytes) { queue.countLost(count) }
             text.removeAll()
             count = 0
         }
     }
 
-    private func writeAll(_ bytes: [UInt8]) -> Bool {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            let failure = errno
-            if written >= 0 {
-                rest = rest.dropFirst(written)
-            } else if failure == EAGAIN {
-                var watch = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = unsafe poll(&watch, 1, -1)
-            } else if failure != EINTR {
-                return false
-            }
-        }
-        return true
+    private func write(_ bytes: [UInt8]) -> Bool {
+        unsafe bytes.withUnsafeBytes { unsafe linux_write_all(descriptor, $0.baseAddress, UInt64($0.count)) == 0 }
     }
 }

@@ -10,32 +10,20 @@ package enum Timestamp {
     }
 
     /// `2026-11-21T10:40:46.123Z`; years from 0 to 9999, beyond which RFC 3339 has no form and the end of the range
-    /// stands.
+    /// stands. The corresponding C function is `gmtime_r`.
     package static func text(_ milliseconds: Int64) -> String {
         let clamped = clamped(milliseconds)
-        let day = clamped.quotientRoundedDown(86_400_000)
-        let rest = clamped - day * 86_400_000
-        let date = civil(day)
-        return "\(date.year, 4)-\(date.month, 2)-\(date.day, 2)T\(rest / 3_600_000, 2):\(rest / 60_000 % 60, 2)"
-            + ":\(rest / 1_000 % 60, 2).\(rest % 1_000, 3)Z"
+        var second = time_t(clamped.quotientRoundedDown(1_000))
+        var parts = unsafe tm()
+        unsafe gmtime_r(&second, &parts)
+        return unsafe "\(Int64(parts.tm_year) + 1900, 4)-\(Int64(parts.tm_mon) + 1, 2)-\(Int64(parts.tm_mday), 2)"
+            + "T\(Int64(parts.tm_hour), 2):\(Int64(parts.tm_min), 2):\(Int64(parts.tm_sec), 2)"
+            + ".\(clamped - Int64(second) * 1_000, 3)Z"
     }
 
     /// The nearest moment that has a form.
     fileprivate static func clamped(_ milliseconds: Int64) -> Int64 {
         min(max(milliseconds, -62_167_219_200_000), 253_402_300_799_999)
-    }
-
-    /// The Gregorian date of a day since 1970. Counted from a 1 March, so that the leap day ends the year.
-    private static func civil(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let daysOf400Years: Int64 = 146_097
-        let sinceMarch = day + 719_468
-        let era = sinceMarch.quotientRoundedDown(daysOf400Years)
-        let dayOfEra = sinceMarch - era * daysOf400Years
-        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let march = (5 * dayOfYear + 2) / 153
-        let month = march < 10 ? march + 3 : march - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * march + 2) / 5 + 1)
     }
 }
 

@@ -57,23 +57,11 @@ package enum WholeWrite {
     /// Writes until nothing is left; waits where the descriptor is non-blocking (a terminal shared with a program that
     /// made it so). Returns 0 or the error number.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let written = unsafe rest.withUnsafeBytes { unsafe Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            let failure = errno
-            if written >= 0 {
-                rest = rest.dropFirst(written)
-            } else if failure == EAGAIN {
-                var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                _ = unsafe poll(&wait, 1, -1)
-            } else if failure != EINTR {
-                return failure
-            }
-        }
-        return 0
+        unsafe bytes.withUnsafeBytes { unsafe -linux_write_all(descriptor, $0.baseAddress, UInt64($0.count)) }
     }
 
-    static func reason(_ number: Int32) -> String {
+    /// The system's words for an error number.
+    package static func reason(_ number: Int32) -> String {
         unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     }
 }

@@ -47,3 +47,9 @@ package enum ProcessLimits {
         return soft
     }
 }
+
+/// The time of day. It may be set back: deadlines go by ``EventLoop/now``, which never is.
+package enum WallClock {
+    /// Now, in milliseconds since 1970, UTC. The corresponding C function is `clock_gettime` with CLOCK_REALTIME.
+    package static var milliseconds: Int64 { linux_wall_clock_milliseconds() }
+}

@@ -1,3 +1,4 @@
+import CLinux
 import COpenSSL
 import Glibc
 
@@ -45,22 +46,16 @@ import Glibc
     }
 
     private static func read(_ path: String) throws(TLSError) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .unreadable(path: path, cause: unsafe String(cString: strerror(errno))) }
-        defer { close(descriptor) }
-        var content = [UInt8](repeating: 0, count: maximumBytes + 1)
-        var filled = 0
-        while filled < content.count {
-            let count = unsafe content.withUnsafeMutableBytes {
-                unsafe Glibc.read(descriptor, $0.baseAddress! + filled, $0.count - filled)
-            }
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw .unreadable(path: path, cause: unsafe String(cString: strerror(errno))) }
-            if count == 0 { break }
-            filled += count
+        var answer: Int64 = 0
+        // One byte more than the limit tells a file that is too large.
+        let content = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes + 1) { room, count in
+            answer = unsafe linux_read_file(path, room.baseAddress, UInt64(room.count))
+            count = Int(max(0, answer))
         }
-        guard filled <= maximumBytes else { throw .tooLong(path: path, limit: maximumBytes) }
-        content.removeLast(content.count - filled)
+        guard answer >= 0 else {
+            throw .unreadable(path: path, cause: unsafe String(cString: strerror(Int32(-answer))))
+        }
+        guard content.count <= maximumBytes else { throw .tooLong(path: path, limit: maximumBytes) }
         return content
     }
 

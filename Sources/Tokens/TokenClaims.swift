@@ -1,3 +1,4 @@
+import HTTP
 import LiveUpdates
 
 /// The claims of a token. Reading them believes none: that comes after the signature.
@@ -60,7 +61,7 @@ package struct TokenClaims {
             guard second <= now + TokenVerifier.notBeforeLeewaySeconds else { throw .notYetValid(before: second) }
         }
         guard now < expiry else { throw .expired(at: expiry) }
-        return min(expiry, UTCTime.lastSecond)
+        return min(expiry, InternetDate.lastSecond)
     }
 
     /// A NumericDate (RFC 7519 §2) without fraction, from 1970 on; beyond 63 bits as the last of them.

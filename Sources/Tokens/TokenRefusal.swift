@@ -1,3 +1,5 @@
+import HTTP
+
 /// Why a caller's token is not accepted.
 ///
 /// The text goes to the caller, as `error_description` and as `detail`: it says what an honest developer has to mend, and
@@ -65,8 +67,8 @@ extension TokenRefusal: CustomStringConvertible {
         case .signature: "signature of the token is not valid"
         case .audience: "audience of the token does not match"
         case .claim(let claim): "claim \(claim.rawValue) of the token must be a whole number of seconds since 1970"
-        case .expired(let second): "token expired at \(UTCTime.text(second))"
-        case .notYetValid(let second): "token is not valid before \(UTCTime.text(second))"
+        case .expired(let second): "token expired at \(InternetDate.text(secondsSince1970: second))"
+        case .notYetValid(let second): "token is not valid before \(InternetDate.text(secondsSince1970: second))"
         case .account: "token does not name an account in the expected claim"
         case .unknownToken: "token is not known here"
         }
@@ -76,37 +78,5 @@ extension TokenRefusal: CustomStringConvertible {
     /// that a client has one thing to look for.
     package var challenge: String {
         "Bearer error=\"invalid_token\", error_description=\"\(description)\""
-    }
-}
-
-/// Seconds since 1970 as people read them.
-enum UTCTime {
-    /// 9999-12-31T23:59:59Z: later than that RFC 3339 has no form.
-    static let lastSecond: Int64 = 253_402_300_799
-
-    /// The RFC 3339 form in UTC; seconds outside the years 1970 to 9999 give the nearest within.
-    static func text(_ second: Int64) -> String {
-        let second = min(max(second, 0), lastSecond)
-        let clock = second % 86_400
-        let (year, month, day) = date(day: second / 86_400)
-        return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
-            + "T\(padded(clock / 3600, 2)):\(padded(clock / 60 % 60, 2)):\(padded(clock % 60, 2))Z"
-    }
-
-    /// The Gregorian date of a day since 1970, counted in years that begin in March, so that the leap day comes last.
-    private static func date(day: Int64) -> (year: Int64, month: Int64, day: Int64) {
-        let shifted = day + 719_468
-        let era = shifted / 146_097
-        let dayOfEra = shifted % 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let monthFromMarch = (5 * dayOfYear + 2) / 153
-        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * monthFromMarch + 2) / 5 + 1)
-    }
-
-    private static func padded(_ number: Int64, _ width: Int) -> String {
-        let digits = String(number)
-        return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
     }
 }

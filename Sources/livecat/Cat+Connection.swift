@@ -1,6 +1,7 @@
 import HTTP
 import LiveClient
 import Options
+import Reactor
 import TLS
 import WebSocket
 

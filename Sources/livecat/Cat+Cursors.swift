@@ -94,6 +94,6 @@ extension StreamMessage {
     private static func time(_ before: String, _ milliseconds: Int64?) -> String {
         // What is beyond the year 9999 is no time of a broker.
         guard let milliseconds, (0..<253_402_300_800_000).contains(milliseconds) else { return "" }
-        return before + JSONLine.time(milliseconds)
+        return before + InternetDate.text(millisecondsSince1970: milliseconds)
     }
 }

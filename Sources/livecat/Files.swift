@@ -27,18 +27,16 @@ final class CursorFile: Sendable {
 
     /// What an earlier run has kept; nil where there is no file, or an empty one.
     func read() throws(StartProblem) -> String? {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw .unreadable("cannot read \(path.printable): \(reason(errno))")
+        let bytes: [UInt8]
+        do throws(BoundedFile.Unreadable) {
+            bytes = try BoundedFile.read(path, maximumBytes: Self.maximumBytes)
+        } catch {
+            if error.isMissing { return nil }
+            throw .unreadable("cannot read \(path.printable): \(error.reason)")
         }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: Self.maximumBytes + 1)
-        let count = unsafe Glibc.read(descriptor, &bytes, bytes.count)
-        guard count >= 0 else { throw .unreadable("cannot read \(path.printable): \(reason(errno))") }
-        var text = bytes[..<count]
+        var text = bytes[...]
         while let last = text.last, last <= 0x20 { text.removeLast() }
-        guard text.count <= Self.maximumBytes, text.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard text.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .unreadable("\(path.printable) holds no cursor")
         }
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
@@ -72,15 +70,8 @@ final class CursorFile: Sendable {
         let new = path + ".new"
         let descriptor = unsafe open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { return failure(errno) }
-        var written = 0
-        while written < bytes.count {
-            let count = unsafe bytes.withUnsafeBytes {
-                unsafe write(descriptor, $0.baseAddress! + written, bytes.count - written)
-            }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return abandon(descriptor, errno) }
-            written += count
-        }
+        let problem = WholeWrite.write(bytes, to: descriptor)
+        guard problem == 0 else { return abandon(descriptor, problem) }
         guard fsync(descriptor) == 0 else { return abandon(descriptor, errno) }
         close(descriptor)
         guard unsafe rename(new, path) == 0 else { return failure(errno) }
@@ -93,7 +84,7 @@ final class CursorFile: Sendable {
     }
 
     private func failure(_ error: Int32) -> String {
-        "cannot keep the cursor in \(path.printable): \(reason(error))"
+        "cannot keep the cursor in \(path.printable): \(WholeWrite.reason(error))"
     }
 }
 
@@ -104,22 +95,13 @@ enum TokenFile {
 
     /// The value of `Authorization`; what stands around the token (a line end) is left out.
     static func authorization(_ path: String) throws(StartProblem) -> String {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .unreadable("cannot read \(path.printable): \(reason(errno))") }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: maximumBytes + 1)
-        var filled = 0
-        while filled < bytes.count {
-            let room = bytes.count - filled
-            let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(descriptor, $0.baseAddress! + filled, room) }
-            let failure = errno
-            if count < 0 && failure == EINTR { continue }
-            guard count >= 0 else { throw .unreadable("cannot read \(path.printable): \(reason(failure))") }
-            if count == 0 { break }
-            filled += count
+        let bytes: [UInt8]
+        do throws(BoundedFile.Unreadable) {
+            bytes = try BoundedFile.read(path, maximumBytes: maximumBytes)
+        } catch {
+            throw .unreadable("cannot read \(path.printable): \(error.reason)")
         }
-        guard filled <= maximumBytes else { throw .unreadable("\(path.printable) is over \(maximumBytes) bytes") }
-        var token = bytes[..<filled]
+        var token = bytes[...]
         while let last = token.last, last <= 0x20 { token.removeLast() }
         while let first = token.first, first <= 0x20 { token.removeFirst() }
         guard !token.isEmpty, token.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
@@ -127,9 +109,4 @@ enum TokenFile {
         }
         return "Bearer " + String(decoding: token, as: UTF8.self)
     }
-}
-
-/// The system's words for an error number.
-private func reason(_ number: Int32) -> String {
-    unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
 }

@@ -1,4 +1,3 @@
-import Glibc
 import HTTP
 
 /// One line of `--json`: what happened, when, with what.
@@ -7,7 +6,7 @@ struct JSONLine {
 
     /// - Parameter milliseconds: since 1970, UTC.
     init(type: String, milliseconds: Int64) {
-        text = "{\"time\":\"\(Self.time(milliseconds))\",\"type\":\"\(type)\""
+        text = "{\"time\":\"\(InternetDate.text(millisecondsSince1970: milliseconds))\",\"type\":\"\(type)\""
     }
 
     mutating func add(_ name: String, _ value: String) {
@@ -27,21 +26,6 @@ struct JSONLine {
 
     var line: String { text + "}\n" }
 
-    /// RFC 3339 in UTC with milliseconds.
-    static func time(_ milliseconds: Int64) -> String {
-        let seconds = milliseconds / 1000
-        let date = CivilDate(daysSince1970: Int(seconds / 86_400))
-        let rest = Int(seconds % 86_400)
-        return padded(date.year, 4) + "-" + padded(date.month, 2) + "-" + padded(date.day, 2) + "T"
-            + padded(rest / 3600, 2) + ":" + padded(rest / 60 % 60, 2) + ":" + padded(rest % 60, 2) + "."
-            + padded(Int(milliseconds % 1000), 3) + "Z"
-    }
-
-    private static func padded(_ value: Int, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-
     /// RFC 8259 §7; DEL, C1 and the line separators are escaped too, because a line may be looked at on a terminal.
     private static func escaped(_ value: String) -> String {
         var text = ""
@@ -60,15 +44,5 @@ struct JSONLine {
             }
         }
         return text
-    }
-}
-
-/// The time of day.
-enum WallClock {
-    /// Since 1970, UTC. The corresponding C function is clock_gettime.
-    static var milliseconds: Int64 {
-        var time = timespec()
-        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 }

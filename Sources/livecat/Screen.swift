@@ -1,5 +1,6 @@
 import HTTP
 import Options
+import Reactor
 import TLS
 import WebSocket
 

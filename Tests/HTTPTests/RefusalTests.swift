@@ -91,13 +91,3 @@ import Testing
         #expect(bytes.contains("\"code\":\"resync\",\"why\":\"expired\",\"at\":\"c\",\"detail\":"))
     }
 }
-
-@Suite struct `Dates` {
-    @Test(arguments: [
-        (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
-        (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (951_868_799, "Tue, 29 Feb 2000 23:59:59 GMT"),
-        (1_772_323_200, "Sun, 01 Mar 2026 00:00:00 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
-    ]) func `have the fixed form`(_ seconds: Int, _ expected: String) {
-        #expect(HTTPDate.text(secondsSince1970: seconds) == expected)
-    }
-}

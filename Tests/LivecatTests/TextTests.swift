@@ -76,11 +76,4 @@ import Testing
         #expect(payload([0x61], isText: false) == "\"base64\":\"1\"}\n")
         #expect(payload([0xFF], isText: true) == "\"base64\":\"1\"}\n")
     }
-
-    @Test(arguments: [
-        (0, "1970-01-01T00:00:00.000Z"), (951_782_400_999, "2000-02-29T00:00:00.999Z"),
-        (4_107_542_399_000, "2100-02-28T23:59:59.000Z"),
-    ]) func `have times of RFC 3339`(_ milliseconds: Int64, _ expected: String) {
-        #expect(JSONLine.time(milliseconds) == expected)
-    }
 }

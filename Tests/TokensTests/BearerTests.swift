@@ -71,14 +71,4 @@ import Testing
             #expect(refusal.challenge.hasPrefix("Bearer error=\"invalid_token\", error_description=\""))
         }
     }
-
-    @Test(arguments: [
-        (Int64(0), "1970-01-01T00:00:00Z"), (951_782_400, "2000-02-29T00:00:00Z"),
-        (1_795_240_000, "2026-11-21T05:46:40Z"),
-        (4_107_542_399, "2100-02-28T23:59:59Z"), (4_107_542_400, "2100-03-01T00:00:00Z"),
-        (253_402_300_799, "9999-12-31T23:59:59Z"), (.max, "9999-12-31T23:59:59Z"), (-1, "1970-01-01T00:00:00Z"),
-    ])
-    func `a second is told as people read it`(_ second: Int64, _ text: String) {
-        #expect(UTCTime.text(second) == text)
-    }
 }

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "Files.h"
 #include "Polling.h"
 #include "Process.h"
 #include "Sockets.h"

@@ -2,6 +2,7 @@ import Kafka
 import KafkaLogs
 import LiveUpdates
 import Logging
+import Reactor
 
 /// What has changed of the logs, on its way into the history.
 ///

@@ -2,6 +2,7 @@ import Kafka
 import KafkaLogs
 import LiveUpdates
 import Logging
+import Reactor
 
 /// Whether the node is ready, whether answers flow, whether librdkafka has given up, by what refreshes and records have
 /// told. Whoever is concerned is told when that changes.

@@ -11,7 +11,6 @@ final class AdminConnection {
     private let readiness: NodeReadiness
     private var parser = RequestParser(limits: RequestLimits())
     private var timer: Timer?
-    private var clock = WallClock()
 
     init(_ descriptor: consuming FileDescriptor, loop: EventLoop, readiness: NodeReadiness) {
         stream = ByteStream(descriptor, loop: loop)
@@ -27,8 +26,10 @@ final class AdminConnection {
         stream.start(self)
     }
 
+    private static var date: String { HTTPDate.text(secondsSince1970: Int(WallClock.milliseconds / 1000)) }
+
     private func answer(_ head: RequestHead) -> [UInt8] {
-        let date = clock.httpDate(loop.tickNumber)
+        let date = Self.date
         let isHead = head.method == "HEAD"
         guard head.path == "/livez" || head.path == "/readyz" else {
             return Refusal(.notFound).serialized(date: date, withoutBody: isHead)
@@ -57,7 +58,7 @@ extension AdminConnection: ByteStreamOwner {
         switch parser.consume(bytes) {
         case .needMore: return
         case .head(let head, _): stream.write(answer(head))
-        case .refused(let refusal): stream.write(refusal.serialized(date: clock.httpDate(loop.tickNumber)))
+        case .refused(let refusal): stream.write(refusal.serialized(date: Self.date))
         }
         stream.close(afterFlush: true)
     }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Reads small files whole.
@@ -7,31 +8,37 @@ package enum BoundedFile {
         package let path: String
         /// The system's words, or the limit that the file is over.
         package let reason: String
+        /// There is no file at this path.
+        package let isMissing: Bool
         package var description: String { "\(path): \(reason)" }
-    }
 
-    /// The bytes of the file; refused beyond the limit, so that a device or a log by mistake does not fill the memory.
-    package static func read(_ path: String, maximumBytes: Int) throws(Unreadable) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-        guard descriptor >= 0 else { throw failure(path, errno) }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = unsafe chunk.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            let error = errno
-            if count < 0, error == EINTR { continue }
-            guard count >= 0 else { throw failure(path, error) }
-            if count == 0 { return bytes }
-            bytes.append(contentsOf: chunk.prefix(count))
-            if bytes.count > maximumBytes {
-                throw Unreadable(path: path, reason: "larger than the limit of \(maximumBytes) bytes")
-            }
+        init(path: String, reason: String, isMissing: Bool = false) {
+            self.path = path
+            self.reason = reason
+            self.isMissing = isMissing
         }
     }
 
+    /// The bytes of the file; refused beyond the limit, so that a device or a log by mistake does not fill the memory.
+    ///
+    /// Blocks until the file has been read.
+    package static func read(_ path: String, maximumBytes: Int) throws(Unreadable) -> [UInt8] {
+        var answer: Int64 = 0
+        // One byte more than the limit tells a file that is too large.
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes + 1) { room, count in
+            answer = unsafe linux_read_file(path, room.baseAddress, UInt64(room.count))
+            count = Int(max(0, answer))
+        }
+        guard answer >= 0 else { throw failure(path, Int32(-answer)) }
+        guard bytes.count <= maximumBytes else {
+            throw Unreadable(path: path, reason: "larger than the limit of \(maximumBytes) bytes")
+        }
+        // A copy as large as the file, since the room for the limit may be many times that.
+        return unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
     /// Why a file that somebody else will open cannot be read, nil when it can.
-    static func problem(_ path: String, takesFolder: Bool) -> String? {
+    package static func problem(_ path: String, takesFolder: Bool) -> String? {
         // Not blocking: a named pipe without a writer would keep us for ever.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
         guard descriptor >= 0 else { return failure(path, errno).reason }
@@ -42,6 +49,6 @@ package enum BoundedFile {
     }
 
     private static func failure(_ path: String, _ error: Int32) -> Unreadable {
-        Unreadable(path: path, reason: unsafe String(cString: strerror(error)))
+        Unreadable(path: path, reason: WholeWrite.reason(error), isMissing: error == ENOENT)
     }
 }

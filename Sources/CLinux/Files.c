@@ -1,0 +1,39 @@
+#include "Files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+int64_t linux_read_file(const char *path, void *bytes, uint64_t room) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor < 0) return -errno;
+    uint64_t filled = 0;
+    int64_t failure = 0;
+    while (filled < room) {
+        ssize_t count = read(descriptor, (char *)bytes + filled, room - filled);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) failure = -errno;
+        if (count <= 0) break;
+        filled += (uint64_t)count;
+    }
+    close(descriptor);
+    return failure ? failure : (int64_t)filled;
+}
+
+int linux_write_all(int descriptor, const void *bytes, uint64_t count) {
+    const char *next = bytes;
+    const char *end = next + count;
+    while (next < end) {
+        ssize_t written = write(descriptor, next, (size_t)(end - next));
+        if (written >= 0) {
+            next += written;
+        } else if (errno == EAGAIN) {
+            struct pollfd watched = {.fd = descriptor, .events = POLLOUT};
+            poll(&watched, 1, -1);
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+    return 0;
+}

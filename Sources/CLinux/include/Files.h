@@ -1,0 +1,16 @@
+#ifndef LIVEGATE_FILES_H
+#define LIVEGATE_FILES_H
+
+#include <stdint.h>
+
+/// Reads a file from its beginning until its end or until `room` bytes are full, whichever comes first.
+///
+/// The corresponding C functions are `open` (never as the controlling terminal), `read` and `close`. Blocks.
+/// Returns the number of bytes, or a negative errno.
+int64_t linux_read_file(const char *path, void *bytes, uint64_t room);
+
+/// Writes all of it. Where the descriptor is non-blocking (a terminal shared with a program that made it so), it waits
+/// until there is room. Returns 0 or a negative errno.
+int linux_write_all(int descriptor, const void *bytes, uint64_t count);
+
+#endif
