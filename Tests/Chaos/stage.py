@@ -98,7 +98,7 @@ class Stage:
         self.kafka = ApacheKafka(self.folder, "--nodes", "3", "--heap", "256m", "--wait", "120",
                                  "--property", "min.insync.replicas=2", "--property", "default.replication.factor=3")
         create_topic(self.plaintext.split(",")[0], TOPIC, partitions=PARTITIONS, replication=3)
-        # A topic without any record could be made anew without a trace, so cursors of that time do not outlive its first.
+        # A topic without any record could be recreated without a trace, so cursors of that time do not outlive its first.
         for partition in range(PARTITIONS):
             produce(self.plaintext, TOPIC, [{"account_id": "nobody", "entity": "incidents::incident", "id": "0", "type": "created"}],
                     partition=partition)

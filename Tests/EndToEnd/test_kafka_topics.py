@@ -61,7 +61,7 @@ def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway,
 
 # An older librdkafka says that a topic has gone, a newer one does not.
 @pytest.mark.parametrize("library", ["", "newer_librdkafka"])
-def test_a_topic_that_goes_refuses_nobody_and_is_read_anew_when_it_is_made_again(
+def test_a_topic_that_goes_refuses_nobody_and_is_read_from_its_beginning_when_it_is_recreated(
         kafka, gateway, live, library, request):
     bootstrap = kafka.bootstrap["plaintext"]
     env = request.getfixturevalue(library) if library else None
@@ -90,16 +90,16 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_anew_when_it_is_made_again
     delete_topic(bootstrap, "comes-and-goes")
 
 
-def test_a_topic_made_anew_at_once_and_shorter_is_read_from_its_beginning(kafka, gateway, live):
+def test_a_topic_recreated_at_once_and_shorter_is_read_from_its_beginning(kafka, gateway, live):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "anew")
-    running = gateway(bootstrap, kafka__topics=["anew"])
+    create_topic(bootstrap, "recreated")
+    running = gateway(bootstrap, kafka__topics=["recreated"])
     plain, client = live(running, "PACC1"), live(running, "PACC1", with_="at")
-    produce(bootstrap, "anew", numbered(20, "old "))
+    produce(bootstrap, "recreated", numbered(20, "old "))
     plain.wait_for(20)
-    delete_topic(bootstrap, "anew")
-    create_topic(bootstrap, "anew")
-    produce(bootstrap, "anew", numbered(3, "new "))
+    delete_topic(bootstrap, "recreated")
+    create_topic(bootstrap, "recreated")
+    produce(bootstrap, "recreated", numbered(3, "new "))
     client.wait_for_id("new 2")
     first, *messages = client.messages
     assert list(first) == ["live"]

@@ -1,9 +1,10 @@
 """Cursors on another node than the one that gave them: on Apache Kafka, with nodes that start late, again, or at a topic
-that was made anew."""
+that was recreated."""
 
 from clients import resumed
-from programs import event, eventually, produce
-from kafka_admin import create_topic, delete_topic, grow_topic
+from kafka_admin import grow_topic
+from kafka_writer import recreate_topic
+from programs import eventually
 
 
 def test_a_cursor_of_one_node_is_good_on_another_that_runs_and_on_one_that_starts_later(node, write, live):
@@ -77,15 +78,14 @@ def test_a_shorter_window_serves_what_it_has_and_refuses_the_rest(node, write, l
             assert live(narrow, since=cursor).wait_for_control("resync")["why"] == "expired"
 
 
-def test_a_topic_made_anew_while_nobody_looked_is_another_epoch(kafka, topic, node, write, live):
+def test_a_topic_recreated_while_no_node_ran_is_another_epoch(kafka, topic, node, write, live):
     bootstrap = kafka.bootstrap["plaintext"]
     first = node()
     client = live(first, with_="at")
     write(range(5))
     cursors = [event["at"] for event in client.wait_for_events(5)]
     first.stop()
-    delete_topic(bootstrap, topic)
-    eventually(lambda: recreated(bootstrap, topic), 20, "the topic anew")
+    recreate_topic(bootstrap, topic)
     # Longer than every position.
     write([f"new{number}" for number in range(10)])
     second = node()
@@ -94,13 +94,3 @@ def test_a_topic_made_anew_while_nobody_looked_is_another_epoch(kafka, topic, no
         assert back.wait_for_control("resync")["why"] == "epoch"
         back.wait_for_control("live")
         assert back.ids == []
-
-
-def recreated(bootstrap, topic):
-    """Deletion goes on behind the answer to it: until it is over the topic is there already."""
-    try:
-        create_topic(bootstrap, topic, 4)
-        produce(bootstrap, topic, [event("NOBODY", "first")])
-        return True
-    except AssertionError:
-        return False

@@ -5,6 +5,7 @@ import json
 import subprocess
 import threading
 
+from kafka_admin import create_topic, delete_topic
 from programs import PATIENCE, event, eventually, produce
 from rawclient import until
 
@@ -101,3 +102,18 @@ async def while_producing(producer, condition, what):
     await until(lambda: condition() or task.done(), 60, what)
     producer.stops = True
     await task
+
+
+def recreate_topic(bootstrap, topic, partitions=4):
+    """Deletes a topic, makes it again and writes a first record. Deletion goes on behind the answer to it: until it is
+    over the topic is there already."""
+    def is_made():
+        try:
+            create_topic(bootstrap, topic, partitions)
+            produce(bootstrap, topic, [event("NOBODY", "first")])
+            return True
+        except AssertionError:
+            return False
+
+    delete_topic(bootstrap, topic)
+    eventually(is_made, 20, "the topic again")
