@@ -1,6 +1,6 @@
 import Foundation
 
-/// The gateway under test: `livegate serve` in a process of its own, so that what it uses can be told from what the
+/// The gateway under test: `livegate serve` in a process of its own, so that what it uses can be distinguished from what the
 /// load uses.
 final class GatewayProcess {
     struct Usage {
@@ -16,6 +16,9 @@ final class GatewayProcess {
 
     let port: UInt16
     private let process = Process()
+    private let guardian = Process()
+    /// Nobody writes into it: its end tells the guardian that this process is no more.
+    private let lifeline = Pipe()
     private let folder: URL
 
     /// Starts it and waits until it lets clients in.
@@ -31,7 +34,7 @@ final class GatewayProcess {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         port = try Self.freePort()
         let admin = try Self.freePort()
-        // The embedded broker gives records with the answer to the next fetch: to look for them a hundred times a second
+        // The embedded broker gives records with the answer to the next fetch: to ask for them a hundred times a second
         // costs nearly a hundredth of a core, which is not what the pings of idle connections cost.
         var settings = """
             listen: [':\(port)']
@@ -59,10 +62,28 @@ final class GatewayProcess {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = ["serve", "--config", file.path]
         try process.run()
+        try endWithThisProcess()
         try waitUntilReady(admin)
     }
 
+    /// However this process ends, the gateway ends too: a shell waits for the end of a pipe that only this process has,
+    /// and then ends the gateway. The kernel's own way (PR_SET_PDEATHSIG) goes by the thread that made the child, and
+    /// threads of a pool come and go.
+    private func endWithThisProcess() throws {
+        guardian.executableURL = URL(fileURLWithPath: "/bin/sh")
+        // Not by Control-C, which everybody in the terminal gets.
+        guardian.arguments = [
+            "-c", "trap '' INT; read -r _; kill -KILL \(process.processIdentifier); rm -rf \"$0\"", folder.path,
+        ]
+        guardian.standardInput = lifeline
+        try guardian.run()
+        try lifeline.fileHandleForReading.close()
+    }
+
     func stop() {
+        // First, so that it never ends whoever has the gateway's number after it.
+        guardian.terminate()
+        guardian.waitUntilExit()
         if process.isRunning {
             process.terminate()
             process.waitUntilExit()

@@ -1,0 +1,48 @@
+"""The program that measures the gateway, where it does not come to its end."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from programs import PROGRAMS, eventually
+
+
+def processes_of(parent):
+    """The processes that a process has started and that still run, with the words of their command lines."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            stat = (folder / "stat").read_text()
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        state, ppid = stat[stat.rindex(")") + 2:].split()[:2]
+        if int(ppid) == parent and state != "Z":
+            found[int(folder.name)] = words
+    return found
+
+
+def is_running(pid):
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat[stat.rindex(")") + 2] != "Z"
+
+
+def test_the_gateway_ends_with_a_livebench_that_is_killed(tmp_path):
+    bench = subprocess.Popen(
+        [PROGRAMS / "livebench", "--connections", "100", "--only", "gentle"], env=os.environ | {"TMPDIR": str(tmp_path)},
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        def gateway():
+            return next((pid for pid, words in processes_of(bench.pid).items() if b"serve" in words), None)
+
+        eventually(lambda: gateway() is not None and len(processes_of(bench.pid)) == 2, 20, "the gateway and its guardian")
+        started = processes_of(bench.pid)
+    finally:
+        bench.send_signal(signal.SIGKILL)
+        bench.wait()
+    eventually(lambda: not any(is_running(pid) for pid in started), 10, "that nothing is left running")
+    eventually(lambda: not any(tmp_path.iterdir()), 10, "that no file is left")
