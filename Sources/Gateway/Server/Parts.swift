@@ -40,6 +40,11 @@ extension GatewayServer {
 // MARK: - What the settings say, in the units in which it is used
 
 extension ConnectionPolicy {
+    /// Frames of messages that a client may send within a second; where `max_fragments` allows messages of many, two such
+    /// messages are never too many. What clients send is ignored, so an honest one has no use for more, and a frame costs
+    /// a loop 0.1 µs: one client takes at most a ten-thousandth of it.
+    static let dataFramesPerSecond = 1_000
+
     init(_ parts: GatewayServer.Parts) {
         let limits = parts.settings.limits
         var request = RequestLimits()
@@ -49,7 +54,7 @@ extension ConnectionPolicy {
         webSocketLimits = WebSocketLimits(
             maximumMessageBytes: limits.maximumMessageBytes, maximumFragments: limits.maximumFragments,
             maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond,
-            maximumDataFramesPerSecond: max(1_000, 2 * limits.maximumFragments), turn: .shared)
+            maximumDataFramesPerSecond: max(Self.dataFramesPerSecond, 2 * limits.maximumFragments), turn: .shared)
         handshakeTimeoutMilliseconds = limits.handshakeTimeout.milliseconds
         pingIntervalMilliseconds = limits.pingInterval.milliseconds
         pongTimeoutMilliseconds = limits.pongTimeout.milliseconds

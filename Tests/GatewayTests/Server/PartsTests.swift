@@ -10,6 +10,17 @@ struct PartsTests {
         try #require(Settings.load(text: Array(text.utf8), file: "gate.yaml").settings)
     }
 
+    @Test(arguments: [(1, 1_000), (500, 1_000), (501, 1_002), (1_000_000, 2_000_000)])
+    func `a client may send a thousand frames a second, or two messages of the most fragments`(
+        fragments: Int, frames: Int
+    ) throws {
+        let policy = ConnectionPolicy(
+            GatewayServer.Parts(
+                settings: try load("limits: {max_fragments: \(fragments)}\n"),
+                mapping: try EventMapping(.init(preset: "rails")), verifier: TokenVerifier(issuers: [])))
+        #expect(policy.webSocketLimits.maximumDataFramesPerSecond == frames)
+    }
+
     @Test func `what the settings say is what the gateway is made with`() throws {
         let settings = try load(
             """
