@@ -58,6 +58,22 @@ struct ImportTests {
         }
     }
 
+    /// What is decided for a subscriber is decided without sockets, so that rows of a table can test it.
+    @Test func `streams know no loop, no transport and no descriptor`() {
+        let streams = SourceTree.swiftFiles.filter { $0.path.hasPrefix("Sources/Gateway/Streams/") }
+        let below: Set<String> = ["Reactor", "Transport", "TLS"]
+        let machine = SourceTree.swiftFiles.filter { $0.isSource && below.contains($0.target) }
+        let types = machine.reduce(into: Set<String>()) { $0.formUnion(SourceText(code: $1.code).outerTypes) }
+        #expect(streams.count >= 10 && types.isSuperset(of: ["EventLoop", "Transport", "FileDescriptor"]))
+        for file in streams {
+            let others = Set(Self.imports(file)).subtracting(["HTTP", "LiveUpdates", "WebSocket"])
+            #expect(others.isEmpty, "\(file) imports \(others.sorted())")
+            let source = SourceText(code: file.code)
+            let used = source.names.subtracting(source.declaredTypes).intersection(types)
+            #expect(used.isEmpty, "\(file) uses \(used.sorted())")
+        }
+    }
+
     @Test func `no package from outside and no SwiftNIO`() {
         let manifest = SourceTree.swiftFiles.first { $0.path == "Package.swift" }
         #expect(manifest?.code.contains { $0.contains(".package(") } == false)
