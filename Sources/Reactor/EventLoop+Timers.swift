@@ -64,7 +64,7 @@ extension EventLoop {
     func armTimer() {
         guard let wake = wheel.nextWake else { return }
         // A timer that was armed for earlier is left alone: it fires for nothing at most once, and costs less than
-        // setting it anew for each timer that is cancelled.
+        // setting it again for each timer that is cancelled.
         if let armedFor, armedFor <= wake { return }
         armedFor = wake
         timerSource.schedule(

@@ -202,7 +202,7 @@ import Dispatch
     package func stop(_ done: @escaping @Sendable () -> Void = {}) {
         queue.async {
             self.whenStopped.append(done)
-            guard !self.isStopped else { return self.tellStopped() }
+            guard !self.isStopped else { return self.reportStopped() }
             self.tick {
                 self.isStopped = true
                 for target in self.registrations.targets { target.loopStops() }
@@ -215,10 +215,10 @@ import Dispatch
 
     private func hasLetGo() {
         holding -= 1
-        tellStopped()
+        reportStopped()
     }
 
-    private func tellStopped() {
+    private func reportStopped() {
         guard holding == 0 else { return }
         let waiting = whenStopped
         whenStopped = []

@@ -21,12 +21,12 @@ enum Resolver {
         let bound = LoopBound(found, loop: loop)
         let turn = turn.wrappingAdd(1, ordering: .relaxed).newValue
         queues[Int(UInt(bitPattern: turn) % UInt(maximumLookups))].async {
-            let result = lookUp(host, port: port)
+            let result = addresses(of: host, port: port)
             loop.execute { bound.value(result) }
         }
     }
 
-    private static func lookUp(_ host: String, port: UInt16) -> Result<[SocketAddress], ReactorError> {
+    private static func addresses(of host: String, port: UInt16) -> Result<[SocketAddress], ReactorError> {
         guard (1...maximumNameBytes).contains(host.utf8.count), !host.utf8.contains(0) else {
             return .failure(.nameNotFound(host, why: "a name has 1 to \(maximumNameBytes) bytes and no NUL"))
         }

@@ -46,7 +46,7 @@ protocol InflatedByteSink {
         unsafe output.deallocate()
     }
 
-    /// Begins anew for another sender.
+    /// Begins again, for another sender.
     mutating func reset(windowBits: Int) throws(WebSocketError) {
         (messageBytes, hasJustEnded, isAtBlockEnd) = (0, false, false)
         let status = unsafe inflateReset2(stream, -Int32(max(windowBits, 9)))

@@ -4,7 +4,7 @@ package struct WebSocketLimits: Sendable, Hashable {
     package var maximumMessageBytes: Int
     /// Frames of one message, empty ones included: these cost work without counting as bytes.
     package var maximumFragments: Int
-    /// Pings and pongs within a second: each costs an answer, or timers that are set anew.
+    /// Pings and pongs within a second: each costs an answer, or timers that are set again.
     package var maximumControlFramesPerSecond: Int
     /// Frames of messages within a second. A peer to which nobody listens has no use for many.
     package var maximumDataFramesPerSecond: Int

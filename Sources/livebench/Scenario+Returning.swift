@@ -9,7 +9,7 @@ struct ReturningPlan: Sendable {
     /// Before anybody comes back, for comparison.
     static let calmSeconds = 5
     /// Handshakes under way at once: as many as wait in the kernel of a listener (net.core.somaxconn), so that none is
-    /// begun anew by a retransmission after a second.
+    /// repeated by a retransmission after a second.
     static let handshakesAtOnce = 4_000
 
     /// Those who come back.

@@ -77,7 +77,7 @@ extension Scenario {
         let more = await bringBack(stoppers, on: bench)
         most = max(most, try bench.server.usage().residentBytes)
         outcome.bytesEach = Double(most - before) / Double(plan.clients)
-        await stoppers.judge(
+        await stoppers.check(
             &outcome, events: StoppingPlan.eventsPerSecond * StoppingPlan.secondsStopped + more,
             last: await broker.lastWritten())
         measurement.stopping = outcome
@@ -120,7 +120,7 @@ extension LoopBound<Crowd> {
         }
     }
 
-    fileprivate func judge(_ outcome: inout StoppingOutcome, events: Int, last: Int64) async {
+    fileprivate func check(_ outcome: inout StoppingOutcome, events: Int, last: Int64) async {
         for tally in await loop.run({ value.tallies }) {
             if tally.last < last {
                 outcome.broken += 1

@@ -3,7 +3,7 @@ import Logging
 import Reactor
 import Synchronization
 
-/// What the operator is told of connections that never became streams, at a limited rate: one line in 10 s for each
+/// Log lines about connections that never became streams, at a limited rate: one line in 10 s for each
 /// cause, however many loops see it. Each of them is also a line at the level debug.
 final class ConnectionLog: Sendable {
     let logger: Logger

@@ -109,7 +109,7 @@ final class ConnectionLoop {
             trouble: { self.log.cannotAccept($0, now: self.eventLoop.now) })
     }
 
-    /// There is no descriptor but the spare one, which is needed again at once: one send, without a look at the request.
+    /// There is no descriptor but the spare one, which is needed again at once: one send, without reading the request.
     /// A peer that begins with a TLS handshake is only closed.
     private func refuseForWantOfDescriptors(_ descriptor: consuming FileDescriptor) {
         counters.refusals[RefusalCode.overloaded.rawValue, default: 0] += 1

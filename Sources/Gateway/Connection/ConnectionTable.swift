@@ -33,7 +33,7 @@ struct ConnectionTable {
 
     subscript(slot slot: Int) -> Connection? { table[slot] }
 
-    /// The connection that asked, if it is still there and has not asked anew.
+    /// The connection that asked, if it is still there and has not asked again.
     subscript(id: ConnectionID) -> Connection? {
         let slot = Int(id.number & 0xFFFF_FFFF)
         guard slot < table.count, let connection = table[slot], connection.id == id else { return nil }

@@ -126,7 +126,7 @@ extension Ingest {
     /// Lets go of some of what is older than the retention. Bounded work; now and then.
     func sweep(wallClock: Int64) { history.sweep(now: wallClock) }
 
-    func tell(_ state: SourceState) {
+    func notify(_ state: SourceState) {
         for outlet in outlets { outlet.mailbox.post(.source(state)) }
     }
 }

@@ -23,7 +23,7 @@ final class SourceStatus {
     /// False while records wait because a loop owes too much: nothing is stalled by that.
     var isReading = true
     private var loading: LoadingReport
-    private var toldState: LiveUpdates.SourceState?
+    private var reportedState: LiveUpdates.SourceState?
 
     init(
         _ consumer: Consumer, ingest: Ingest, readiness: NodeReadiness, logger: Logger, ready: @escaping () -> Void,
@@ -99,15 +99,15 @@ final class SourceStatus {
             case .stalled(let since): .stalled(since: since)
             }
         // Nobody is told that all is well who has not heard otherwise.
-        guard state != toldState, toldState != nil || state.isStalled else { return }
-        toldState = state
+        guard state != reportedState, reportedState != nil || state.isStalled else { return }
+        reportedState = state
         if state.isStalled {
             logger.warning(
                 "a partition does not answer, or stands still: clients are told that the source is stalled")
         } else {
             logger.notice("answers flow again: clients are told that the source is live")
         }
-        ingest.tell(state)
+        ingest.notify(state)
     }
 }
 

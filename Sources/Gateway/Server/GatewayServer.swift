@@ -34,8 +34,8 @@ package actor GatewayServer {
     package private(set) var adminAddress: SocketAddress?
 
     /// - Parameters:
-    ///   - ready: told, once, when clients are let in.
-    ///   - failure: told, once, when the gateway cannot go on by itself and should be stopped.
+    ///   - ready: called once, when clients are let in.
+    ///   - failure: called once, when the gateway cannot go on by itself and should be stopped.
     package init(
         _ parts: Parts, logger: Logger, ready: @escaping @Sendable () -> Void = {},
         failure: @escaping @Sendable (GatewayError) -> Void

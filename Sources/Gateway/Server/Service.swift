@@ -27,8 +27,8 @@ package struct Service: Sendable {
     ///
     /// - Parameters:
     ///   - begun: called first, when a signal already stops the program as it should.
-    ///   - listening: told the addresses once they are listened on.
-    ///   - ready: told once, when clients are let in.
+    ///   - listening: called once, with the addresses that are listened on.
+    ///   - ready: called once, when clients are let in.
     package func run(
         begun: () -> Void = {},
         listening: @escaping @Sendable ([SocketAddress]) -> Void = { _ in },

@@ -34,7 +34,7 @@ extension LiveStream {
     /// Events of one page: about as much as a socket's buffer takes.
     static var eventsPerPage: Int { 256 }
 
-    /// What the stream asks ingest for at once. With `mode=changed` that there is something is all that is told.
+    /// What the stream asks ingest for at once. With `mode=changed` the client is told no more than that there is something.
     var pageRequest: PageRequest {
         PageRequest(
             limit: changed == nil ? Self.eventsPerPage : 1, entities: form.entities, withCursors: form.needsCursors,
@@ -55,7 +55,7 @@ extension LiveStream {
     func proceed(_ catchUp: CatchUp<Port>, _ now: UInt64) {
         // Whatever is still on its way leaves first; the socket says when it has.
         guard !catchUp.isReading, port.pendingBytes == 0 else { return }
-        if let resync = catchUp.resync { return beginAnew(resync.why, resync.at, catchUp, now) }
+        if let resync = catchUp.resync { return restart(resync.why, resync.at, catchUp, now) }
         if catchUp.position.isLive, !catchUp.owesLive, !goesOnFromLog(catchUp, now) { return }
         catchUp.isReading = true
         port.read(account, ReadRequest(position: catchUp.position, page: pageRequest))
@@ -117,7 +117,7 @@ extension LiveStream {
 
     // MARK: - Resync
 
-    /// The node's logs begin anew; `at` is the account's fresh cursor.
+    /// The node's logs were dropped and begin again; `at` is the account's fresh cursor.
     func reset(_ why: ResyncReason, _ at: CursorText, _ now: UInt64) {
         if case .live = state, port.pendingBytes > 0 { fallBehind(now) }
         switch state {
@@ -146,8 +146,8 @@ extension LiveStream {
         goLive()
     }
 
-    /// What is missed cannot be given. The stream goes on behind, at the position of the cursor that is told.
-    private func beginAnew(_ why: ResyncReason, _ at: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
+    /// What is missed cannot be given. The stream goes on behind, at the position of the cursor that the resync carries.
+    private func restart(_ why: ResyncReason, _ at: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
         guard hasControls else { return close("what it missed is no longer in the log") }
         catchUp.resync = nil
         catchUp.owesLive = true

@@ -2,7 +2,7 @@ import HTTP
 import LiveUpdates
 import WebSocket
 
-/// How the messages of a stream look: streams of one form are given the same bytes.
+/// What the messages of a stream contain: streams of one form get the same bytes.
 struct StreamForm: Hashable, Sendable {
     enum Carrier: UInt8, Sendable {
         case webSocket
@@ -44,7 +44,7 @@ struct StreamForm: Hashable, Sendable {
     /// Event streams have the cursor of each message in a line of its own.
     var needsCursors: Bool { withAt || carrier == .eventStream }
 
-    /// Numbers what tells messages apart, the filter aside.
+    /// Numbers the forms; the filter is no part of it.
     var messageForm: Int { Int(carrier.rawValue) << 2 | (withAt ? 2 : 0) | (withTs ? 1 : 0) }
     static let messageForms = 12
 }

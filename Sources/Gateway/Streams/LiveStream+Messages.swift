@@ -8,7 +8,7 @@ extension LiveStream {
     /// Replay is over. A client that comes while the source is stalled is notified here.
     func sendLive(at cursor: CursorText, _ now: UInt64) {
         guard hasControls else { return }
-        // `live` says that all before its cursor has been told: a signal that is owed comes first, and brings the cursor.
+        // `live` says that all before its cursor has been sent: a signal that is owed comes first, and brings the cursor.
         if changed?.pending != nil {
             changed?.owesLive = true
             return

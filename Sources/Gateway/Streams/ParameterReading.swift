@@ -8,7 +8,7 @@ struct ParameterReading {
     init(_ head: RequestHead) { query = QueryParameters(head.query) }
 
     /// The text of a cursor as the client sent it, or nil. What cannot be decoded becomes an empty text, which no cursor
-    /// is: on a stream a broken cursor is told by a resync, and never by a refusal.
+    /// is: on a stream a broken cursor is answered by a resync, and never by a refusal.
     func cursor(_ name: String) throws(Refusal) -> [UInt8]? {
         switch query[name] {
         case .absent: nil

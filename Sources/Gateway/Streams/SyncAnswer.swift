@@ -6,7 +6,7 @@ import LiveUpdates
 /// Of each, `keepsAlive` says whether the client would send another request on the connection; without it the answer
 /// says that the connection ends.
 enum SyncAnswer {
-    /// Whether the connection goes on after an answer that leaves it open. A client of HTTP/1.0 would have to be told
+    /// Whether the connection goes on after an answer that leaves it open. A client of HTTP/1.0 would have to be informed
     /// so in a way of its own (RFC 9112 §9.3, appendix C.2.2): it gets the end that it expects.
     static func keepsAlive(_ head: RequestHead) -> Bool { head.version == .http11 && head.keepsAlive }
 

@@ -166,9 +166,9 @@ import CSimdJSON
         }
     }
 
-    private func found(_ lookUp: (inout UInt32) -> Int32) -> Found {
+    private func found(_ find: (inout UInt32) -> Int32) -> Found {
         var value: UInt32 = 0
-        return switch Int(lookUp(&value)) {
+        return switch Int(find(&value)) {
         case LG_JSON_FOUND: .value(Element(index: value))
         case LG_JSON_TWICE: .ambiguous
         default: .absent
