@@ -5,6 +5,10 @@ import LiveUpdates
 /// While it waits it costs a slot in its group, and nothing that does not concern it can end the wait: it is answered from
 /// the events that the loop was given, and the log is not read again. It does no I/O; see ``LiveStream``.
 final class Poll<Port: SubscriberPort> {
+    /// Events that are asked of ingest at once, however many the answer may hold: as many as `max_sync_events` is by
+    /// default. So what a page costs is bounded, for ingest's turn, for the loop's, and in memory.
+    static var eventsPerPage: Int { 500 }
+
     enum State {
         /// Waits for ingest's answer, which mostly holds the page.
         case joining
@@ -27,7 +31,8 @@ final class Poll<Port: SubscriberPort> {
     /// The index in its group, which owns the number.
     var slot = 0
     private var resetsSeen: UInt32 = 0
-    private var events: [LoggedEvent] = []
+    /// The answer as far as it was read; text, because events take several times its memory.
+    private var answer = SyncPage()
     private var floors: [PartitionFloor] = []
 
     init(_ parameters: SyncParameters, patience: UInt64, account: Account, port: Port, fanOut: LoopFanOut<Port>) {
@@ -42,7 +47,7 @@ final class Poll<Port: SubscriberPort> {
     func begin() {
         port.subscribe(
             account,
-            JoinRequest(since: parameters.since, withCursors: waits, page: pageRequest(limit: parameters.limit)))
+            JoinRequest(since: parameters.since, withCursors: waits, page: pageRequest))
     }
 
     /// Takes the poll out of everything. Once or more often.
@@ -59,8 +64,11 @@ final class Poll<Port: SubscriberPort> {
     /// Whether live events may become its answer.
     private var waits: Bool { patience > 0 && parameters.since != nil }
 
-    private func pageRequest(limit: Int) -> PageRequest {
-        PageRequest(limit: limit, entities: parameters.entities, withCursors: true)
+    /// What the answer still has room for, or a page of it.
+    private var pageRequest: PageRequest {
+        PageRequest(
+            limit: min(parameters.limit - answer.count, Self.eventsPerPage), entities: parameters.entities,
+            withCursors: true)
     }
 
     // MARK: - Inputs
@@ -86,16 +94,15 @@ final class Poll<Port: SubscriberPort> {
         guard case .page(let found, let position, let isComplete) = page.answer else {
             return refuse(.expired, page.fresh)
         }
-        events += found
+        for event in found { answer.append(event.event, at: event.at, ts: event.timestamp) }
         if isComplete {
-            if events.isEmpty, waits { return wait(now) }
+            if answer.count == 0, waits { return wait(now) }
             return reply(at: page.fresh.bytes, more: false)
         }
-        if events.count >= parameters.limit, let last = events.last { return reply(at: last.at, more: true) }
+        if answer.count >= parameters.limit, let last = found.last { return reply(at: last.at, more: true) }
         // An answer is short of its limit only when there is no more.
         state = .reading
-        let request = pageRequest(limit: parameters.limit - events.count)
-        port.read(account, ReadRequest(position: position, page: request))
+        port.read(account, ReadRequest(position: position, page: pageRequest))
     }
 
     private func wait(_ now: UInt64) {
@@ -146,10 +153,9 @@ final class Poll<Port: SubscriberPort> {
     // MARK: - The answer
 
     private func reply(at cursor: [UInt8], more: Bool) {
-        var page = SyncPage()
-        for event in events { page.append(event.event, at: event.at, ts: event.timestamp) }
+        let answer = exchange(&self.answer, with: SyncPage())
         end()
-        port.pollEnds(answer: page.finished(at: cursor, more: more))
+        port.pollEnds(answer: answer.finished(at: cursor, more: more))
     }
 
     private func refuse(_ why: ResyncReason, _ fresh: CursorText) {

@@ -63,14 +63,15 @@ package enum WireMessage {
 /// The body of an answer of `/sync/v1`, put together event by event.
 package struct SyncPage: Sendable {
     private var bytes = Array("{\"events\":[".utf8)
-    private var isEmpty = true
+    /// The events in it.
+    package private(set) var count = 0
 
     package init() {}
 
     /// Every event of a page carries its cursor and its time stamp, whatever was asked for.
     package mutating func append(_ event: ThinEvent, at: [UInt8], ts: Int64) {
-        if !isEmpty { bytes.append(UInt8(ascii: ",")) }
-        isEmpty = false
+        if count > 0 { bytes.append(UInt8(ascii: ",")) }
+        count += 1
         WireMessage.append(event, at: at, ts: ts, to: &bytes)
     }
 

@@ -56,6 +56,35 @@ struct PollTests {
                 ),
             ]),
         LiveStreamTests.Row(
+            name: "a long answer is read page by page, and no page goes over what is left of its limit",
+            target: "/sync/v1?since=c3&limit=1100",
+            steps: [
+                (
+                    [.resumed([4], complete: false)],
+                    ["subscribe since=c3 limit=500", "read after 4 limit=500"]
+                ),
+                ([.page([5], complete: false)], ["read after 5 limit=500"]),
+                (
+                    [.page([6], fresh: "c9")],
+                    [
+                        "unsubscribe",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004},"#
+                            + #"{"ent":"note","id":"5","type":"t","at":"c5","ts":1005},"#
+                            + #"{"ent":"incident","id":"6","type":"t","at":"c6","ts":1006}],"at":"c9","more":false}"#,
+                    ]
+                ),
+            ]),
+        LiveStreamTests.Row(
+            name: "the last page of a long answer is as short as what is left of its limit",
+            target: "/sync/v1?since=c3&limit=501",
+            steps: [
+                (
+                    [.resumed(Array(4..<504), complete: false)],
+                    ["subscribe since=c3 limit=500", "read after 503 limit=1"]
+                ),
+                ([.end], ["unsubscribe"]),
+            ]),
+        LiveStreamTests.Row(
             name: "nothing yet, and no wish to wait",
             target: "/sync/v1?since=c3",
             steps: [

@@ -42,7 +42,7 @@ final class StreamRig {
         if head.path == "/sync/v1" {
             port = RecordingPort(nil)
             let parameters = try SyncParameters.parse(
-                head, SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000))
+                head, SyncLimits(maximumEvents: 1_200, maximumWaitMilliseconds: 55_000))
             let poll = Poll(
                 parameters, patience: parameters.waitMilliseconds, account: Self.account, port: port, fanOut: fanOut)
             subscription = .poll(poll)
