@@ -1,3 +1,4 @@
+# Tests: Heartbeat.swift
 """Signs of life: beats that a client asked for, pings, and the end of a client that answers none."""
 
 import signal

@@ -1,3 +1,4 @@
+# Tests: SettingsCommands.swift
 """`livegate check`: every problem, one line each; warnings are marked; no connection is opened."""
 
 import os

@@ -1,3 +1,4 @@
+# Tests: ConnectionTable.swift
 """Clients come and go at 1,000 a second: those who stay miss nothing, and nothing of the others is left behind."""
 
 import asyncio

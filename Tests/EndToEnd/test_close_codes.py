@@ -1,3 +1,4 @@
+# Tests: Connection+Closing.swift, Connection+Streams.swift, Connection.swift
 """What a client may not send, and the code with which each breach is closed; what it may send is read and ignored."""
 
 import socket

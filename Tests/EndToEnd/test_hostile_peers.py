@@ -1,3 +1,4 @@
+# Tests: Connection.swift, ConnectionPhase.swift
 """Nothing that a peer does is without a bound: in each phase of a connection, in each form, over plain connections and TLS,
 some write for ever and never read, some read a byte a second, some do neither. The gateway's memory stays within a constant
 for each, the others get everything meanwhile, and all of them are ended."""

@@ -1,3 +1,4 @@
+# Tests: KafkaReport.swift
 """What the operator is told when Kafka cannot be read: one clear line for each cause, and no flood of it."""
 
 import datetime

@@ -1,3 +1,4 @@
+# Tests: ConnectionLoop.swift, GatewayServer.swift, LoopCounters.swift, Service.swift
 """The ends of a running gateway, and the addresses that it listens on."""
 
 import asyncio

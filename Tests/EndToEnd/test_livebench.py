@@ -1,3 +1,4 @@
+# Tests: GatewayProcess.swift
 """The program that measures the gateway, where it does not come to its end."""
 
 import os

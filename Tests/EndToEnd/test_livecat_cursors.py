@@ -1,3 +1,4 @@
+# Tests: Cat+Cursors.swift, livecat/Files.swift
 """livecat with a Livegate's cursors: resuming, event streams, /sync/v1."""
 
 import json

@@ -1,3 +1,4 @@
+# Tests: Cat+Input.swift, Cat.swift, Input.swift, Output.swift
 """livecat in a pipe: what goes in, what comes out."""
 
 import json

@@ -1,3 +1,4 @@
+# Tests: Cat+Connection.swift
 """livecat --reconnect."""
 
 import re

@@ -1,3 +1,4 @@
+# Tests: CatSettings+Protocol.swift, CatSettings.swift, LivecatCommand.swift
 """What livecat asks a server for, and where it goes."""
 
 import base64

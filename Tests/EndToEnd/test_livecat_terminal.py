@@ -1,3 +1,4 @@
+# Tests: Screen.swift, TerminalMode.swift
 """livecat on a terminal."""
 
 import json

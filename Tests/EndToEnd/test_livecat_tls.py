@@ -1,3 +1,4 @@
+# Tests: CatSettings+Network.swift
 """livecat over TLS."""
 
 import pytest

@@ -1,3 +1,4 @@
+# Tests: ConnectionLog.swift
 """The log of a gateway with clients: what a peer says forges nothing and betrays nothing, and who does not read stops
 nothing."""
 

@@ -1,3 +1,4 @@
+# Tests: AdminConnection.swift, ServeCommand.swift
 """`livegate serve`: its flags, its log, its ends."""
 
 import datetime

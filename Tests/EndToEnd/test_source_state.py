@@ -1,3 +1,4 @@
+# Tests: SourceStatus.swift
 """`source`: clients with cursors are told when Kafka does not answer, and when it does again. On Apache Kafka, whose proxy
 can be silent in a way that a closed connection is not."""
 

@@ -1,3 +1,4 @@
+# Tests: Connection+Sync.swift
 """/sync/v1: pages after a cursor, the long poll, and what is answered where a cursor cannot be served."""
 
 import json

@@ -1,3 +1,5 @@
+// Tests: StaticTokenFile.swift
+
 import Foundation
 import LiveUpdates
 import TLS

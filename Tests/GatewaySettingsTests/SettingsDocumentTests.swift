@@ -1,3 +1,5 @@
+// Tests: LimitsTable.swift, SettingsTable.swift
+
 import Options
 import Testing
 import YAML

@@ -1,3 +1,7 @@
+// Tests: Setting.swift, SettingKind+Gateway.swift, SettingKind+Kafka.swift, SettingKind.swift,
+//   SettingReading.swift, SettingsDraft.swift, SettingsEnvironment.swift, SettingsLayer.swift,
+//   SettingsResolution.swift
+
 import LiveUpdates
 import Logging
 import Reactor

@@ -1,3 +1,5 @@
+// Tests: IssuerSettings.swift, SettingsConsistency.swift, SettingsProblem.swift
+
 import GatewaySettings
 import Testing
 

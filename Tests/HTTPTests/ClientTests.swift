@@ -1,3 +1,5 @@
+// Tests: BodyReader.swift, ClientRequest.swift, ResponseHead.swift, ResponseParser.swift
+
 import Testing
 
 @testable import HTTP

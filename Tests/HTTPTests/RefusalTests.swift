@@ -1,3 +1,5 @@
+// Tests: RefusalCode.swift
+
 import Testing
 
 @testable import HTTP

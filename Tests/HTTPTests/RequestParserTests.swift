@@ -1,3 +1,5 @@
+// Tests: ASCII.swift, HeadScanner.swift, HeaderFields.swift, RequestHead.swift, RequestLine.swift
+
 import Testing
 
 @testable import HTTP

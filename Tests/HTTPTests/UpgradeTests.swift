@@ -1,3 +1,5 @@
+// Tests: QueryParameters.swift, UpgradeRequest.swift
+
 import Testing
 
 @testable import HTTP

@@ -1,3 +1,5 @@
+// Tests: URLPath.swift
+
 import Testing
 
 @testable import HTTP

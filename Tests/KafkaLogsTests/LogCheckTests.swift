@@ -1,3 +1,5 @@
+// Tests: LogAnchor.swift, Probe.swift
+
 import Testing
 
 @testable import KafkaLogs

@@ -1,3 +1,5 @@
+// Tests: RecreationInference.swift, Refresh.swift, TrackedTopic.swift
+
 import ScriptedBroker
 import Testing
 

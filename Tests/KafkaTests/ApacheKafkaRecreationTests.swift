@@ -1,3 +1,5 @@
+// Tests: ProbeClient+Offsets.swift, ProbeClient+Records.swift, ProbeClient+TopicIDs.swift
+
 import KafkaLogs
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: Administrator.swift, ProbeClient.swift
+
 import Testing
 
 @testable import Kafka

@@ -1,3 +1,5 @@
+// Tests: ClientHandle.swift, ConsumerHandle.swift, MockCluster.swift, Record.swift
+
 import CRdKafka
 import Testing
 

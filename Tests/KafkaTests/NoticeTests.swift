@@ -1,3 +1,5 @@
+// Tests: BrokerReach.swift, KafkaCause.swift, KafkaNotice.swift, NoticeQueue.swift
+
 import CRdKafka
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: ClientConfiguration.swift, ConsumerSettings.swift, KafkaLibrary.swift
+
 import Testing
 
 @testable import Kafka

@@ -1,3 +1,6 @@
+// Tests: LiveClientConfiguration.swift, LiveClientError.swift, LiveHandle.swift, LiveSession.swift,
+//   LiveUpdate.swift, PersistentConnection.swift, UpdateBuffer.swift
+
 import HTTP
 import Synchronization
 import Testing

@@ -1,3 +1,5 @@
+// Tests: ConnectFailure.swift, ConnectionEnding.swift
+
 import HTTP
 import Testing
 import WebSocket

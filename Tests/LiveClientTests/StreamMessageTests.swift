@@ -1,3 +1,5 @@
+// Tests: EventStreamReading.swift
+
 import HTTP
 import Testing
 import WebSocket

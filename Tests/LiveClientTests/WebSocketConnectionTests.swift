@@ -1,3 +1,6 @@
+// Tests: ClientConnection+Events.swift, ClientConnection+Messages.swift, ClientConnection+Transport.swift,
+//   ClientConnection.swift, ConnectionSettings.swift
+
 import HTTP
 import Reactor
 import Testing

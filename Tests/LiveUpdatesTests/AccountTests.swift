@@ -1,3 +1,5 @@
+// Tests: Bytewise.swift, ThinEvent.swift
+
 import LiveUpdates
 import Testing
 

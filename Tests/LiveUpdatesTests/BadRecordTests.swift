@@ -1,3 +1,5 @@
+// Tests: EventMapper+Sources.swift, EventMapper.swift, MappingOutcome.swift
+
 import LiveUpdates
 import Testing
 

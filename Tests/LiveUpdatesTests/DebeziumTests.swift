@@ -1,3 +1,5 @@
+// Tests: EventMapper+Presets.swift
+
 import LiveUpdates
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: JSONPointer.swift, JSONReader.swift
+
 import LiveUpdates
 import Testing
 

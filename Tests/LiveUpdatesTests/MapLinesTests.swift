@@ -1,3 +1,5 @@
+// Tests: RecordLine.swift
+
 import LiveUpdates
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: EventMapping.swift, Preset.swift
+
 import LiveUpdates
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: Verification.swift
+
 import Glibc
 import LiveClient
 import Testing

@@ -1,3 +1,5 @@
+// Tests: Key.swift
+
 import Testing
 
 @testable import livecat

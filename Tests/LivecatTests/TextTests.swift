@@ -1,3 +1,5 @@
+// Tests: JSONLine.swift, SlashCommand.swift
+
 import Testing
 
 @testable import livecat

@@ -1,3 +1,5 @@
+// Tests: LogKey.swift, LogValue.swift, Timestamp.swift
+
 import Foundation
 import Testing
 

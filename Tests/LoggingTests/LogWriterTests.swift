@@ -1,3 +1,5 @@
+// Tests: LogQueue.swift, LogThread.swift
+
 import Foundation
 import Glibc
 import TestHarness

@@ -1,3 +1,5 @@
+// Tests: LogLevel.swift, RateLimiter.swift
+
 import Logging
 import Testing
 

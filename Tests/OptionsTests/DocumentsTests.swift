@@ -1,3 +1,5 @@
+// Tests: Completions.swift, HelpText.swift, ManualPage.swift
+
 import Foundation
 import Options
 import Testing

@@ -1,3 +1,6 @@
+// Tests: Arguments.swift, Command+Parse.swift, Command.swift, Option.swift, OptionParser.swift,
+//   ValueKind.swift
+
 import Options
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: FileDescriptor.swift
+
 import CLinux
 import Glibc
 import TestHarness

@@ -1,3 +1,5 @@
+// Tests: StreamEnd.swift, WriteQueue.swift
+
 import CLinux
 import Glibc
 import TestHarness

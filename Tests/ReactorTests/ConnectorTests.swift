@@ -1,3 +1,5 @@
+// Tests: ReactorError.swift, Resolver.swift
+
 import CLinux
 import Glibc
 import TestHarness

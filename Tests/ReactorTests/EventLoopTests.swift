@@ -1,3 +1,5 @@
+// Tests: EpollPoller.swift, Poller.swift, SourcePoller.swift
+
 import Dispatch
 import TestHarness
 import Testing

@@ -1,3 +1,5 @@
+// Tests: Syscalls.swift
+
 import CLinux
 import Glibc
 import TestHarness

@@ -1,3 +1,5 @@
+// Tests: ListeningSocket.swift
+
 import CLinux
 import Dispatch
 import Glibc

@@ -1,3 +1,5 @@
+// Tests: PollTarget.swift
+
 import Glibc
 import TestHarness
 import Testing

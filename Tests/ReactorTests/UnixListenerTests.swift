@@ -1,3 +1,5 @@
+// Tests: UnixSocketFile.swift
+
 import CLinux
 import Dispatch
 import Glibc

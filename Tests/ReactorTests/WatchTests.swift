@@ -1,3 +1,5 @@
+// Tests: Reactor/Process.swift, WakePipe.swift
+
 import CLinux
 import Glibc
 import TestHarness

@@ -1,3 +1,5 @@
+// Tests: Crypto.swift, TextEncodings.swift
+
 import TLS
 import TestHarness
 import Testing

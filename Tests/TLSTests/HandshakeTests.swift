@@ -1,3 +1,5 @@
+// Tests: TransportLoop.swift
+
 import Dispatch
 import Glibc
 import Reactor

@@ -1,3 +1,5 @@
+// Tests: TLSReason.swift
+
 import TLS
 import TestHarness
 import Testing

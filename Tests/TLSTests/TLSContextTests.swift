@@ -1,3 +1,5 @@
+// Tests: PEMFile.swift, TLSError.swift
+
 import Glibc
 import TLS
 import Testing

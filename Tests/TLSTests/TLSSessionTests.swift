@@ -1,3 +1,5 @@
+// Tests: TLSExchange.swift
+
 import TLS
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: Encryption.swift, TransportOwner.swift
+
 import Glibc
 import Reactor
 import TLS

@@ -1,3 +1,5 @@
+// Tests: StaticTokens.swift
+
 import LiveUpdates
 import TLS
 import TestTokens

@@ -1,3 +1,5 @@
+// Tests: JSONWebKey.swift, PEMKeys.swift
+
 import CJOSE
 import TestTokens
 import Testing

@@ -1,3 +1,5 @@
+// Tests: TokenVerifier.swift, TrustedIssuer.swift
+
 import LiveUpdates
 import TestTokens
 import Testing

@@ -1,3 +1,5 @@
+// Tests: SignatureAlgorithm.swift, SignatureKey.swift
+
 import Glibc
 import LiveUpdates
 import TLS

@@ -1,3 +1,5 @@
+// Tests: CompactToken.swift, JOSEObject.swift, TokenClaims.swift, TokenVerifier.swift
+
 import TestTokens
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: Deflater.swift, Inflater.swift
+
 import CZlib
 import TestHarness
 import Testing

@@ -1,3 +1,5 @@
+// Tests: CloseCode.swift
+
 import Testing
 
 @testable import WebSocket

@@ -1,3 +1,5 @@
+// Tests: WebSocketError.swift, WebSocketLimits.swift
+
 import Testing
 
 @testable import WebSocket

@@ -1,3 +1,5 @@
+// Tests: DeflateNegotiation.swift, DeflateParameters.swift, ExtensionList.swift
+
 import Testing
 
 @testable import WebSocket

@@ -1,3 +1,5 @@
+// Tests: UTF8Validator.swift
+
 import Testing
 
 @testable import WebSocket

@@ -1,3 +1,5 @@
+// Tests: FrameHeaderParser.swift
+
 import TestHarness
 import Testing
 

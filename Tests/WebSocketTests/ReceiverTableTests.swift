@@ -1,3 +1,5 @@
+// Tests: PartialMessage.swift, WebSocketReceiver.swift
+
 import Testing
 
 @testable import WebSocket

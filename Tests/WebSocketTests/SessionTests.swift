@@ -1,3 +1,5 @@
+// Tests: WebSocketSession.swift
+
 import Testing
 
 @testable import WebSocket

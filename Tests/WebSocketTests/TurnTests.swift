@@ -1,3 +1,5 @@
+// Tests: WebSocketLoop.swift
+
 import Testing
 
 @testable import WebSocket

@@ -1,3 +1,5 @@
+// Tests: YAMLBuilder.swift, YAMLElement.swift, YAMLEvents.swift
+
 import Testing
 
 @testable import YAML

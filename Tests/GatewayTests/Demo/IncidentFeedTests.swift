@@ -1,3 +1,5 @@
+// Tests: IncidentLife.swift
+
 import Gateway
 import LiveUpdates
 import Testing

@@ -1,3 +1,5 @@
+// Tests: SkipLog.swift
+
 import GatewaySettings
 import LiveUpdates
 import Logging

@@ -1,3 +1,5 @@
+// Tests: HistoryFacts.swift, IngestAssembly.swift
+
 import GatewaySettings
 import Kafka
 import LiveUpdates

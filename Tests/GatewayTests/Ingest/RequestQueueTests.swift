@@ -1,3 +1,5 @@
+// Tests: IngestDesk.swift
+
 import LiveUpdates
 import Testing
 

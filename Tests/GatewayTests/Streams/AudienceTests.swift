@@ -1,3 +1,5 @@
+// Tests: LoopFanOut.swift
+
 import LiveUpdates
 import TestHarness
 import Testing

@@ -1,3 +1,5 @@
+// Tests: ParameterReading.swift, RequestParameters.swift
+
 import HTTP
 import LiveUpdates
 import Testing

@@ -1,3 +1,5 @@
+// Tests: CatchUp.swift, SubscriberPort.swift
+
 import LiveUpdates
 import Testing
 

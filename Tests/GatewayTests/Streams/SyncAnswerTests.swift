@@ -1,3 +1,5 @@
+// Tests: HTTP/Response.swift
+
 import HTTP
 import LiveUpdates
 import Testing

@@ -1,3 +1,6 @@
+// Tests: AccountOrder.swift, History+Reading.swift, PartitionLog+Walk.swift, PartitionLog.swift,
+//   Vocabulary.swift
+
 import Testing
 
 @testable import LiveUpdates

@@ -1,3 +1,5 @@
+// Tests: History+Cursors.swift, StableHash.swift, URLText.swift, Varint.swift
+
 import TestHarness
 import Testing
 

@@ -1,3 +1,5 @@
+// Tests: LogInference.swift
+
 import KafkaLogs
 import Testing
 

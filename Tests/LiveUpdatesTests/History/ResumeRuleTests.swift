@@ -1,3 +1,5 @@
+// Tests: History+Resuming.swift, History.swift, PartitionTable.swift, Resumption.swift, StreamPosition.swift
+
 import Testing
 
 @testable import LiveUpdates
