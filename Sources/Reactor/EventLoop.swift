@@ -20,11 +20,11 @@ import Dispatch
     /// others get their turn; what is left goes on in the next tick.
     static let maximumFlushRounds = 4
 
-    /// How long one turn serves events, or timers, before others get theirs. A token's signature costs 0.1 ms to check,
+    /// How long one turn serves events, timers or what was put off, before others get theirs. A token's signature costs 0.1 ms to check,
     /// so the number of events alone does not bound a turn. Twice as long is what a turn may take at most, with what it
     /// wrote to be sent.
     static let turnMicroseconds: UInt64 = 2_000
-    /// Events, or timers, between two readings of the clock, which cost 25 ns each.
+    /// Events, timers or what was put off between two readings of the clock, which cost 25 ns each.
     static let eventsPerClockReading = 4
 
     package let label: String
@@ -50,7 +50,9 @@ import Dispatch
     private var flushing: [PollTarget] = []
     private var removed: [PollTarget] = []
     private var graveyard: [PollTarget] = []
+    /// What was put off; what stands before `nextDeferred` has run.
     private var deferred: [() -> Void] = []
+    private var nextDeferred = 0
     /// A wake that the loop gave itself stands in its queue. One is enough, whoever asks for it: what is put off waits
     /// for that one.
     private var hasWakeInLine = false
@@ -183,12 +185,27 @@ import Dispatch
         }
     }
 
-    /// Runs what was put off before; what that puts off again is for the wake after this one.
+    /// Runs what was put off before, as long as a turn lasts: thousands of clients whose bytes go on in slices have one
+    /// each in line. What is left comes first in the next wake, and what is put off meanwhile behind it.
     private func goOn() {
-        guard !deferred.isEmpty else { return }
-        let work = deferred
-        deferred = []
-        for item in work { item() }
+        let last = deferred.count
+        let end = linux_monotonic_microseconds() + Self.turnMicroseconds
+        while nextDeferred < last {
+            let work = deferred[nextDeferred]
+            nextDeferred += 1
+            work()
+            // A loop that ends owes all of it before it is gone.
+            guard !isStopped, nextDeferred % Self.eventsPerClockReading == 0 else { continue }
+            if linux_monotonic_microseconds() >= end { break }
+        }
+        if nextDeferred < last { wakeAgain() }
+        if nextDeferred == deferred.count {
+            (deferred, nextDeferred) = ([], 0)
+        } else if nextDeferred > deferred.count / 2 {
+            // What has run is given back before it is most of the list.
+            deferred.removeFirst(nextDeferred)
+            nextDeferred = 0
+        }
     }
 
     // MARK: The end

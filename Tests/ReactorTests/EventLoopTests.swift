@@ -1,5 +1,6 @@
 // Tests: EpollPoller.swift, Poller.swift, SourcePoller.swift
 
+import CLinux
 import Dispatch
 import TestHarness
 import Testing
@@ -50,6 +51,45 @@ import Testing
         }
         #expect(ticks.wait() == 2)
         loop.stop()
+    }
+
+    @Test func `what is put off does not keep the loop for longer than a turn`() throws {
+        let loop = try EventLoop(label: "test")
+        let ran = Shared<[Int]>([])
+        let others = Promise<Int>()
+        let done = Promise<[Int]>()
+        loop.run {
+            for index in 0..<64 {
+                loop.executeNextTick {
+                    if index == 0 { loop.execute { others.fulfil(ran.value.count) } }
+                    let end = linux_monotonic_microseconds() + EventLoop.turnMicroseconds / 2
+                    while linux_monotonic_microseconds() < end {}
+                    ran.update { $0.append(index) }
+                    if index == 63 { done.fulfil(ran.value) }
+                }
+            }
+        }
+        // Half a turn each: the first reading of the clock finds it over.
+        #expect(others.wait() == EventLoop.eventsPerClockReading)
+        #expect(done.wait() == Array(0..<64))
+        loop.stop()
+    }
+
+    @Test func `a loop that stops has run all that was put off when it says so`() throws {
+        let loop = try EventLoop(label: "test")
+        let ran = Shared<Int>(0)
+        let stopped = Promise<Int>()
+        loop.run {
+            for _ in 0..<64 {
+                loop.executeNextTick {
+                    let end = linux_monotonic_microseconds() + EventLoop.turnMicroseconds / 2
+                    while linux_monotonic_microseconds() < end {}
+                    ran.update { $0 += 1 }
+                }
+            }
+            loop.stop { stopped.fulfil(ran.value) }
+        }
+        #expect(stopped.wait() == 64)
     }
 
     @Test func `what is put off has a turn only when all that was in line had one`() throws {
