@@ -70,7 +70,7 @@ static inline int crdkafka_destroy_within(rd_kafka_t *client, int milliseconds) 
     return destroyed;
 }
 
-// Topic ids (KIP-516) are told by rd_kafka_DescribeTopics from librdkafka 2.3.0 on. It is looked up when the program runs:
+// Topic ids (KIP-516) are reported by rd_kafka_DescribeTopics from librdkafka 2.3.0 on. It is looked up when the program runs:
 // the headers that it is built with need not know it.
 static inline void *crdkafka_symbol(const char *name) { return dlsym((void *)0, name); }
 

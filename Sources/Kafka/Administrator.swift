@@ -131,4 +131,19 @@ extension Administrator {
             unsafe rd_kafka_CreateAcls(client.pointer, &binding, 1, options, queue)
         }
     }
+
+    /// Takes back what `grant` allowed.
+    package func revoke(_ right: Right, topic: String, from principal: String) throws(KafkaError) {
+        var text = [CChar](repeating: 0, count: 512)
+        var filter = unsafe rd_kafka_AclBindingFilter_new(
+            RD_KAFKA_RESOURCE_TOPIC, topic, RD_KAFKA_RESOURCE_PATTERN_LITERAL, principal, "*", right.operation,
+            RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW, &text, text.count)
+        guard unsafe filter != nil else {
+            throw .request(what: "revoke on \(topic)", code: "_INVALID_ARG", reason: string(from: text))
+        }
+        defer { unsafe rd_kafka_AclBinding_destroy(filter) }
+        try unsafe request("revoke on \(topic)") { options, queue in
+            unsafe rd_kafka_DeleteAcls(client.pointer, &filter, 1, options, queue)
+        }
+    }
 }

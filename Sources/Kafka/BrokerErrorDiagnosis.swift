@@ -115,7 +115,7 @@ struct BrokerErrorDiagnosis {
 }
 
 extension String {
-    /// The last place of `part`.
+    /// Where `part` stands last.
     fileprivate func lastRange(of part: String) -> Range<Index>? {
         ranges(of: part).last
     }

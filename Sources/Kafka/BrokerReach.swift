@@ -1,13 +1,13 @@
-/// Whether Kafka can be reached, and what of its trouble is worth telling. No I/O.
+/// Whether Kafka can be reached, and what of its trouble is worth a notice. No I/O.
 struct BrokerReach {
     /// Something came from a broker since the last notices were taken.
-    var heard = false
-    /// When all brokers were first said to be down with nothing heard since.
+    var hasAnswered = false
+    /// When all brokers were first said to be down with no answer since.
     private(set) var downSince: ContinuousClock.Instant?
-    /// When all brokers being down was told last.
-    private var outageToldAt: ContinuousClock.Instant?
-    /// Trouble was told since something was heard last.
-    private var hasToldTrouble = false
+    /// When the operator was last notified that all brokers are down.
+    private var outageNotifiedAt: ContinuousClock.Instant?
+    /// The operator was notified of trouble since the last answer.
+    private var hasNotifiedTrouble = false
     /// Why no broker answers, as far as it was said: librdkafka says most things once, and an outage goes on.
     private var reason: String?
     /// A broker has answered once: it speaks what we speak.
@@ -15,43 +15,43 @@ struct BrokerReach {
     /// Guesses wait until the trouble has lasted.
     private var guesses: [KafkaNotice] = []
 
-    /// Sorts what librdkafka said into what the operator is told now.
+    /// Sorts what librdkafka said into what the operator is notified of now.
     mutating func sort(
         _ notices: [KafkaNotice], allBrokersDown: Bool, at now: ContinuousClock.Instant
     ) -> [KafkaNotice] {
-        hasSpoken = hasSpoken || heard
+        hasSpoken = hasSpoken || hasAnswered
         // From then on a connection that ends too soon was cut: on its way, or by a broker that goes or comes.
         let notices = hasSpoken ? notices.map(\.withoutGuess) : notices
         if hasSpoken { guesses = [] }
-        var told = notices.filter { !$0.cause.isGuess }
+        var notified = notices.filter { !$0.cause.isGuess }
         for guess in notices where guess.cause.isGuess {
             guesses.removeAll { $0.key == guess.key }
             guesses.append(guess)
         }
-        let trouble = told.contains { $0.cause.isConnectionTrouble }
+        let trouble = notified.contains { $0.cause.isConnectionTrouble }
         if let last = notices.last(where: { $0.cause.isConnectionTrouble }) { reason = Self.reason(of: last) }
         if trouble || allBrokersDown {
             if downSince == nil, allBrokersDown { downSince = now }
-            hasToldTrouble = hasToldTrouble || trouble
-        } else if heard {
+            hasNotifiedTrouble = hasNotifiedTrouble || trouble
+        } else if hasAnswered {
             // Of several brokers one may stay down: that others answer is then no news.
-            if hasToldTrouble, downSince != nil { told.append(KafkaNotice(.recovered)) }
-            hasToldTrouble = false
+            if hasNotifiedTrouble, downSince != nil { notified.append(KafkaNotice(.recovered)) }
+            hasNotifiedTrouble = false
             downSince = nil
-            outageToldAt = nil
+            outageNotifiedAt = nil
             reason = nil
         }
-        heard = false
+        hasAnswered = false
         if let downSince, now - downSince >= Consumer.outageDebounce {
-            told += guesses
+            notified += guesses
             guesses = []
-            if outageToldAt.map({ now - $0 >= Consumer.outageReminder }) ?? true {
-                outageToldAt = now
-                told.append(KafkaNotice(.allBrokersDown, reason.map { [(.reason, $0)] } ?? []))
+            if outageNotifiedAt.map({ now - $0 >= Consumer.outageReminder }) ?? true {
+                outageNotifiedAt = now
+                notified.append(KafkaNotice(.allBrokersDown, reason.map { [(.reason, $0)] } ?? []))
             }
-            hasToldTrouble = true
+            hasNotifiedTrouble = true
         }
-        return told
+        return notified
     }
 
     private static func reason(of trouble: KafkaNotice) -> String? {

@@ -99,7 +99,7 @@ func logCallback(
     let text = unsafe text.map { unsafe String(cString: $0) } ?? ""
     let facts: [(name: KafkaNotice.Fact, value: String)] = [(.facility, facility), (.reason, text)]
     if facility == "FAIL", let guess = context.diagnosis.guess(line: text) { context.notices.post(guess) }
-    // syslog's levels: 4 is a warning. FAIL and ERROR lines come to the error callback too, which tells them better.
+    // syslog's levels: 4 is a warning. FAIL and ERROR lines come to the error callback too, with more detail.
     let isNews = level <= 4 && facility != "FAIL" && facility != "ERROR"
     context.notices.post(line: KafkaNotice(.library, facts, level: isNews ? .info : .debug))
 }

@@ -17,7 +17,7 @@ package final class Consumer {
     package static let maximumBatch = 1_024
     /// How long "all brokers down" must last before it is believed: one cut connection says it too.
     static let outageDebounce = Duration.seconds(3)
-    /// How often an outage that lasts is told.
+    /// How often the operator is notified of an outage that lasts.
     static let outageReminder = Duration.seconds(10)
 
     let handle: ConsumerHandle
@@ -76,12 +76,12 @@ package final class Consumer {
     /// `takeChanges` first if there are any: they come before the record.
     ///
     /// Returns how much was taken, records and ends of partitions alike: if that is `maximum`, more may wait, and no
-    /// wake will tell.
+    /// further wake comes.
     package func drain(maximum: Int = maximumBatch, _ body: (borrowing Record) -> Void) -> Int {
         let count = unsafe rd_kafka_consume_batch_queue(
             handle.queue, 0, batch.baseAddress, min(maximum, Self.maximumBatch))
         guard count > 0 else { return 0 }
-        reach.heard = true
+        reach.hasAnswered = true
         let now = Moment.now
         for index in 0..<count {
             guard let message = unsafe batch[index] else { continue }
@@ -148,7 +148,7 @@ package final class Consumer {
         case RD_KAFKA_RESP_ERR__PARTITION_EOF:
             tracker.reachEnd(topic, number, offset: unsafe message.pointee.offset, now)
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET:
-            tracker.refuse(topic, number, offset: unsafe message.pointee.offset)
+            tracker.refuse(topic, number, offset: unsafe message.pointee.offset, now)
         case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
             tracker.forbidReading(topic)
         case RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART, RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC,
@@ -157,7 +157,7 @@ package final class Consumer {
         default:
             let text = unsafe rd_kafka_message_errstr(message).map { unsafe String(cString: $0) } ?? ""
             let reason = "\(text) (\(code.symbol))"
-            if code.skipsRecords {
+            if code.isUnreadableBatch {
                 tracker.fail(topic, number, reason: reason, now)
             } else {
                 tracker.trouble(topic, number, reason: reason)
@@ -173,8 +173,8 @@ package final class Consumer {
     package func receive(_ answer: ProbeAnswer) -> Probe? {
         switch answer {
         case .noMetadata: handle.client.notices.postAllBrokersDown()
-        case .metadata: reach.heard = true
-        case .offsets(let answers) where answers.contains(where: { $0.offset != nil }): reach.heard = true
+        case .metadata: reach.hasAnswered = true
+        case .offsets(let answers) where answers.contains(where: { $0.offset != nil }): reach.hasAnswered = true
         case .offsets, .records, .topicIDs: break
         }
         defer { assign() }
@@ -243,21 +243,6 @@ package final class Consumer {
         let reason = "\(what): \(unsafe String(cString: rd_kafka_error_string(failure)))"
         handle.client.notices.post(KafkaNotice(.trouble, [(.reason, reason)]))
         unsafe rd_kafka_error_destroy(failure)
-    }
-}
-
-extension rd_kafka_resp_err_t {
-    /// Whether librdkafka could not make records of what the broker sent, and goes on behind it if it can. All else that a
-    /// partition is told comes of the broker, and librdkafka asks again for the same records.
-    fileprivate var skipsRecords: Bool {
-        switch self {
-        case RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE,
-            RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, RD_KAFKA_RESP_ERR__RESOLVE, RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED,
-            RD_KAFKA_RESP_ERR__FATAL, RD_KAFKA_RESP_ERR__DESTROY:
-            false
-        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: true
-        default: rawValue < 0
-        }
     }
 }
 

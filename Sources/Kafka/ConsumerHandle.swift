@@ -20,7 +20,7 @@ final class ConsumerHandle: @unchecked Sendable {
 
     init(_ settings: ConsumerSettings) throws(KafkaError) {
         let client = try ClientHandle(RD_KAFKA_CONSUMER, try settings.allProperties())
-        // Everything that librdkafka has to tell arrives in one queue, so one descriptor wakes us for all of it.
+        // Everything that librdkafka reports arrives in one queue, so one descriptor wakes us for all of it.
         unsafe rd_kafka_poll_set_consumer(client.pointer)
         guard let queue = unsafe rd_kafka_queue_get_consumer(client.pointer) else {
             throw .client(reason: "the consumer has no queue")

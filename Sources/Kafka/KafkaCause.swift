@@ -1,4 +1,4 @@
-/// Everything that the operator may be told about Kafka, with its sentence: one table.
+/// Everything of which the operator may be notified about Kafka, with its sentence: one table.
 package enum KafkaCause: String, Sendable, CaseIterable {
     // The way to a broker.
     case hostUnknown, connectionRefused, noRoute, connectionLost, requestTimedOut, allBrokersDown, recovered
@@ -103,6 +103,6 @@ extension KafkaCause {
     }
 
     /// Whether it is only a guess: a connection that was cut at that moment looks the same, be it by a broker that restarts
-    /// or by a balancer without one. Told once the trouble has lasted, and only before any broker has answered.
+    /// or by a balancer without one. Notified once the trouble has lasted, and only before any broker has answered.
     var isGuess: Bool { self == .brokerSpeaksTLS || self == .brokerWantsSASL }
 }

@@ -10,7 +10,7 @@ package enum KafkaLibrary {
     /// For comparison: `0xMMmmrrpp`, major, minor, revision and pre-release (`ff` is a release).
     package static var versionNumber: Int32 { rd_kafka_version() }
 
-    /// Whether it tells topic ids: from 2.3.0 on. Looked up in the library, so that the same program runs with each.
+    /// Whether it reports topic ids: from 2.3.0 on. Found in the library at run time, so that the same program runs with each.
     package static let canAskTopicIDs = crdkafka_can_describe_topics() != 0
 
     /// The first release whose SCRAM logins Apache Kafka 4 accepts.
@@ -27,6 +27,24 @@ package enum KafkaLibrary {
         guard version < firstVersionWithStrictSCRAM else { return false }
         return properties.contains { name, value in
             (name == "sasl.mechanism" || name == "sasl.mechanisms") && value.uppercased().hasPrefix("SCRAM-")
+        }
+    }
+}
+
+extension rd_kafka_resp_err_t {
+    /// Whether librdkafka could not make records of what the broker sent. All other errors of a partition come from the
+    /// broker or from the way to it, and librdkafka asks again for the same records.
+    var isUnreadableBatch: Bool {
+        switch self {
+        case RD_KAFKA_RESP_ERR__TRANSPORT, RD_KAFKA_RESP_ERR__TIMED_OUT, RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE,
+            RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN, RD_KAFKA_RESP_ERR__RESOLVE, RD_KAFKA_RESP_ERR__MAX_POLL_EXCEEDED,
+            RD_KAFKA_RESP_ERR__UNKNOWN_TOPIC, RD_KAFKA_RESP_ERR__UNKNOWN_PARTITION, RD_KAFKA_RESP_ERR__FATAL,
+            RD_KAFKA_RESP_ERR__DESTROY:
+            false
+        // The broker's word for what it has no other for.
+        case RD_KAFKA_RESP_ERR_UNKNOWN: false
+        case RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE: true
+        default: rawValue < 0
         }
     }
 }

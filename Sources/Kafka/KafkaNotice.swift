@@ -1,6 +1,6 @@
 import KafkaLogs
 
-/// One thing that the operator is told: a constant sentence and its facts.
+/// One thing of which the operator is notified: a constant sentence and its facts.
 ///
 /// The same cause may come many times a second. The caller shows at most one line in 10 s for each `key`, and needs no
 /// limit for `.debug`.

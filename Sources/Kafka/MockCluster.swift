@@ -56,6 +56,11 @@ package final class MockCluster {
         unsafe rd_kafka_mock_push_request_errors_array(cluster, request, codes.count, codes)
     }
 
+    /// Takes back those that were pushed.
+    package func clearErrors(request: Int16) {
+        unsafe rd_kafka_mock_clear_request_errors(cluster, request)
+    }
+
     private func check(_ what: String, _ code: rd_kafka_resp_err_t) throws(KafkaError) {
         guard code != RD_KAFKA_RESP_ERR_NO_ERROR else { return }
         throw .request(what: what, code: code.symbol, reason: code.sentence)

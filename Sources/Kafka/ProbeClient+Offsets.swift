@@ -113,7 +113,7 @@ extension ProbeClient {
     ///
     /// With `isolation.level=read_committed`, as the consumer has it, the end is the last stable offset, so a transaction
     /// that is open now and commits later lies wholly behind it (KIP-98), and no time stands for a record behind it. An
-    /// unknown topic or partition is told as refused: librdkafka takes that from its own metadata, not from the leader.
+    /// unknown topic or partition counts as refused: librdkafka takes that from its own metadata, not from the leader.
     private func request(
         _ questions: [OffsetQuestion], of client: ClientHandle, within milliseconds: Int32
     ) -> (rd_kafka_resp_err_t, [OffsetAnswer]) {

@@ -13,6 +13,7 @@ extension ProbeClient {
         var answers = [RecordAnswer](repeating: .silent, count: questions.count)
         var isOpen = [Bool](repeating: true, count: questions.count)
         var stamps = [Int](repeating: 0, count: questions.count)
+        var isRepeated = [Bool](repeating: false, count: questions.count)
         var open: [PartitionName: Int] = [:]
         for (index, question) in questions.enumerated() { open[question.partition] = index }
         var left = questions.count
@@ -29,6 +30,16 @@ extension ProbeClient {
                     PartitionName(topic: UInt16(number), number: unsafe message.pointee.partition)],
                 isOpen[index], let answer = unsafe Self.answer(message)
             else { continue }
+            if answer == .outOfRange, !isRepeated[index],
+                unsafe message.pointee.offset != questions[index].offset
+            {
+                // Of an unreadable batch that was asked for before: librdkafka looked for the next one inside of it, took what
+                // stands there for an offset, and now reads nothing more.
+                isRepeated[index] = true
+                release(questions[index].partition)
+                assignAgain(questions[index])
+                continue
+            }
             if case .record(let mark) = answer, mark.offset == questions[index].offset { body(index, record) }
             stamps[index] += 1
             guard answers[index].take(answer, questions[index], isLast: stamps[index] >= Self.maximumStamps) else {
@@ -49,14 +60,29 @@ extension ProbeClient {
     }
 
     private func assign(_ questions: [RecordQuestion]) {
-        let list = unsafe rd_kafka_topic_partition_list_new(Int32(questions.count))
+        let list = unsafe list(of: questions)
         defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
+        unsafe rd_kafka_assign(client.pointer, list)
+    }
+
+    private func assignAgain(_ question: RecordQuestion) {
+        let list = unsafe list(of: [question])
+        defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
+        if let failure = unsafe rd_kafka_incremental_assign(client.pointer, list) {
+            unsafe rd_kafka_error_destroy(failure)
+        }
+    }
+
+    private func list(
+        of questions: [RecordQuestion]
+    ) -> UnsafeMutablePointer<rd_kafka_topic_partition_list_t>? {
+        let list = unsafe rd_kafka_topic_partition_list_new(Int32(questions.count))
         for question in questions {
             let entry = unsafe rd_kafka_topic_partition_list_add(
                 list, topicName(Int(question.partition.topic)), question.partition.number)
             unsafe entry?.pointee.offset = question.offset
         }
-        unsafe rd_kafka_assign(client.pointer, list)
+        return unsafe list
     }
 
     /// Has what it wanted.
@@ -74,6 +100,7 @@ extension ProbeClient {
         case RD_KAFKA_RESP_ERR_NO_ERROR: unsafe .record(RecordMark(message))
         case RD_KAFKA_RESP_ERR__PARTITION_EOF: .end(at: unsafe message.pointee.offset)
         case RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET: .outOfRange
+        case let code where code.isUnreadableBatch: .unreadable
         default: nil
         }
     }

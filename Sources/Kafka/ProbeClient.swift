@@ -10,7 +10,7 @@ import Synchronization
 /// of one connection one after the other, and an idle fetch takes half a second (`fetch.wait.max.ms`): seven questions in a
 /// row took three seconds on the consumer's connection, and a few milliseconds on this one.
 ///
-/// It sees aborted records too: they tell as much of a log as others, and come at once, however many there are.
+/// It sees aborted records too: they say as much about a log as others, and come at once, however many there are.
 @safe
 package final class ProbeClient: Sendable {
     /// Small fetches, because one record is wanted; the broker sends a larger batch nevertheless. But not fewer records
@@ -23,10 +23,10 @@ package final class ProbeClient: Sendable {
     struct Memory {
         /// Leaders that were asked in vain the last time.
         var silentLeaders: Set<Int32> = []
-        /// Who leads the partitions, as metadata told last.
+        /// Who leads the partitions, by the last metadata.
         var leaders: [[Int32?]] = []
         /// What the consumer's client knows of the topics and their leaders.
-        var told: [TopicMetadata] = []
+        var known: [TopicMetadata] = []
         /// `host:port` by broker.
         var addresses: [Int32: String] = [:]
     }
@@ -92,16 +92,16 @@ package final class ProbeClient: Sendable {
         guard case .metadata(let metadata) = answer else { return answer }
         memory.addresses = metadata.brokers
         memory.leaders = metadata.topics.map { if case .present(let leaders) = $0 { leaders } else { [] } }
-        tellConsumer(metadata, &memory)
+        refreshConsumer(metadata, &memory)
         return answer
     }
 
     /// Makes the consumer's client ask for itself when there is something new: by itself it does so after an error only,
     /// and takes half a second to begin with a partition whose leader it does not know.
-    private func tellConsumer(_ metadata: MetadataAnswer, _ memory: inout Memory) {
-        guard memory.told != metadata.topics else { return }
+    private func refreshConsumer(_ metadata: MetadataAnswer, _ memory: inout Memory) {
+        guard memory.known != metadata.topics else { return }
         let found = self.metadata(handle.client, within: 1_000)
-        if case .metadata(let metadata) = found { memory.told = metadata.topics }
+        if case .metadata(let metadata) = found { memory.known = metadata.topics }
     }
 
     /// Of this broker itself, through a client that knows no other when it asks.
@@ -117,7 +117,7 @@ package final class ProbeClient: Sendable {
             while true {
                 let answer = metadata(client, within: Int32(max(100, (deadline - .now).milliseconds)))
                 if case .metadata(var metadata) = answer {
-                    // Until the client has heard its number, the broker is nobody's.
+                    // Until the client knows the broker's number, it is nobody's.
                     guard metadata.broker ?? broker == broker else {
                         return .noMetadata("broker \(metadata.broker ?? -1) answered instead of \(broker)")
                     }
@@ -146,10 +146,10 @@ package final class ProbeClient: Sendable {
             unsafe brokers[broker.id] = "\(String(cString: broker.host)):\(broker.port)"
         }
         var topics = [TopicMetadata](repeating: .unclear("no answer for the topic"), count: handle.topics.count)
-        for index in 0..<Int(unsafe metadata.pointee.topic_cnt) {
-            let topic = unsafe metadata.pointee.topics[index]
-            guard let place = indexes[unsafe String(cString: topic.topic)] else { continue }
-            topics[place] = unsafe Self.topic(topic)
+        for number in 0..<Int(unsafe metadata.pointee.topic_cnt) {
+            let topic = unsafe metadata.pointee.topics[number]
+            guard let index = indexes[unsafe String(cString: topic.topic)] else { continue }
+            topics[index] = unsafe Self.topic(topic)
         }
         let origin = unsafe metadata.pointee.orig_broker_id
         return .metadata(

@@ -16,7 +16,7 @@ package struct RecordMark: Sendable, Equatable {
     func isKept(_ found: RecordAnswer, end: Int64) -> Bool? {
         if case .record(let mark) = found, mark.offset == offset { return mark == self }
         // Compaction and retention leave nothing behind to compare with.
-        return found != .silent && end > offset ? true : nil
+        return found != .silent && found != .unreadable && end > offset ? true : nil
     }
 }
 

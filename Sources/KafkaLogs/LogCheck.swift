@@ -74,7 +74,7 @@ struct LogCheck: Sendable {
             if logStart <= last.offset { return isShort ? .broken : .open }
         case .record, .firstRecord, .end:
             return .broken
-        case .silent:
+        case .unreadable, .silent:
             return .open
         }
         if isShort { return .open }

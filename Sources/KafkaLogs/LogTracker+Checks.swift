@@ -180,7 +180,7 @@ extension LogTracker {
                 continue
             }
             // What was not in doubt does not get so by silence.
-            if check.verdict == .holds, found == .silent { continue }
+            if check.verdict == .holds, found == .silent || found == .unreadable { continue }
             refresh?.checks[index].verdict = log.settle(found, check.answers, logStart: logStart, now: began)
             self[check.name]?.check = log
         }

@@ -2,6 +2,9 @@
 extension LogTracker {
     /// The first record of a log is asked for in so many refreshes; then nothing is known of it.
     static let maximumFirstRecordAttempts = 3
+    /// A leader that refuses so often to say where the window begins has a batch there that it cannot read itself: then
+    /// reading begins at the log start.
+    static let maximumWindowRefusals = 3
 
     /// The ends were asked before: a record that comes between the two requests then lies behind the end, and is read in
     /// any case. A partition whose window is empty is read from its end.
@@ -34,8 +37,15 @@ extension LogTracker {
 
     mutating func receiveWindowStarts(_ names: [PartitionName], _ answers: [OffsetAnswer], _ now: Moment) -> Probe? {
         for (name, answer) in zip(names, answers) {
-            // Not told: in the next refresh.
-            if answer.isAnswer { refresh?.openings[name]?.windowStart = answer } else { refresh?.openings[name] = nil }
+            if answer.isAnswer {
+                refresh?.openings[name]?.windowStart = answer
+            } else if answer == .refused, self[name]?.windowRefusals ?? 0 >= Self.maximumWindowRefusals {
+                refresh?.openings[name]?.isWindowRefused = true
+            } else {
+                // In the next refresh.
+                if answer == .refused { self[name]?.windowRefusals += 1 }
+                refresh?.openings[name] = nil
+            }
         }
         return askFirstRecords(now)
     }
@@ -96,6 +106,7 @@ extension OpeningAnswers {
     fileprivate var windowOffset: Int64 {
         switch (origin, windowStart) {
         case (.logStart, _): logStart
+        case (.window, _) where isWindowRefused: logStart
         case (.window, .offset(let first)?): min(first, end)
         case (.window, _): end
         }

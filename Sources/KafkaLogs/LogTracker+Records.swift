@@ -100,11 +100,13 @@ extension LogTracker {
     /// The broker refuses the position. Until the next refresh has found out why, the partition stands still.
     ///
     /// Below 0: since librdkafka 2.1 a leader says that its log was cut back (KIP-320), of which no position is told.
-    package mutating func refuse(_ topic: Int, _ number: Int32, offset: Int64) {
+    package mutating func refuse(_ topic: Int, _ number: Int32, offset: Int64, _ now: Moment) {
         let name = PartitionName(topic: UInt16(topic), number: number)
         guard let partition = self[name], partition.isAssigned, !partition.isOutdated else { return }
-        self[name]?.refused = offset < 0 ? partition.next : offset
         wantsRefresh = true
+        // Where we never were: the library took that for an offset inside a batch that it cannot read, and is lost there.
+        if partition.failure != nil, offset >= 0, offset != partition.next { return stopReading(name, now) }
+        self[name]?.refused = offset < 0 ? partition.next : offset
     }
 
     /// The broker does not let the partition be read for now; the library asks again for the same records.
@@ -116,82 +118,5 @@ extension LogTracker {
     package mutating func forbidReading(_ topic: Int) {
         if !topics[topic].isUnreadable { notices.append(.topicUnreadable(topic: topics[topic].name)) }
         topics[topic].isUnreadable = true
-    }
-}
-
-// MARK: - Batches that cannot be read
-
-extension LogTracker {
-    /// Between two attempts to go on where the broker refused, in milliseconds.
-    static let resumePause: Int64 = 1_000
-
-    /// The library could not make anything of a batch, and goes on behind it if it can: so it is read a second time from
-    /// where we stood. What comes until then is dropped.
-    package mutating func fail(_ topic: Int, _ number: Int32, reason: String, _ now: Moment) {
-        let name = PartitionName(topic: UInt16(topic), number: number)
-        notices.append(.partitionTrouble(topic: topics[topic].name, partition: number, reason: reason))
-        guard let partition = self[name], partition.opening != nil, partition.isAssigned, !partition.isOutdated else {
-            return
-        }
-        switch partition.failure {
-        case .reread(from: partition.next):
-            self[name]?.failure = .confirmed(at: partition.next)
-        case .confirmed(at: partition.next):
-            // Nothing readable followed it: the library asks for the same batch again and again.
-            self[name]?.failure = .stopped(at: partition.next, since: now.monotonic)
-            stop(name)
-            wantsRefresh = true
-        case .stopped: break
-        case nil, .reread, .confirmed:
-            self[name]?.failure = .reread(from: partition.next)
-            resume(name, at: partition.next, now)
-        }
-    }
-
-    /// Something was read at or behind the place of the failure.
-    private mutating func endFailure(_ name: PartitionName, at offset: Int64, _ now: Moment) {
-        guard case .confirmed = self[name]?.failure else {
-            self[name]?.failure = nil
-            return
-        }
-        lose(name, .unreadable, readingAt: offset, now)
-    }
-
-    /// Records were lost: what is read from `offset` on counts as a log of its own.
-    mutating func lose(_ name: PartitionName, _ loss: LogChange.Loss, readingAt offset: Int64, _ now: Moment) {
-        guard let partition = self[name], var opening = partition.opening else { return }
-        notices.append(
-            loss == .unreadable
-                ? .batchUnreadable(topic: topics[Int(name.topic)].name, partition: name.number, offset: partition.next)
-                : .positionOutOfRange(
-                    topic: topics[Int(name.topic)].name, partition: name.number, offset: partition.next))
-        opening.start = offset
-        opening.liveFrom = offset
-        opening.loadUntil = min(opening.loadUntil, offset)
-        opening.unread = LogFacts.Unread(stampedBefore: nil, arrivedBefore: now.wall)
-        opening.readsFirst = false
-        let wasLoaded = partition.isLoaded
-        self[name]?.opening = opening
-        self[name]?.next = offset
-        self[name]?.anchor.next = offset
-        self[name]?.failure = nil
-        if !wasLoaded, self[name]?.isLoaded == true { unloaded -= 1 }
-        note(.recordsLost(name, loss))
-        change(name)
-    }
-
-    /// Assigns the partition anew; what comes of the assignment before is dropped.
-    mutating func resume(_ name: PartitionName, at offset: Int64, _ now: Moment) {
-        stop(name)
-        self[name]?.isAssigned = true
-        self[name]?.isOutdated = true
-        self[name]?.resumedAt = now.monotonic
-        assignments.append(.read(name, at: offset))
-    }
-
-    mutating func stop(_ name: PartitionName) {
-        guard self[name]?.isAssigned == true else { return }
-        self[name]?.isAssigned = false
-        assignments.append(.stop(name))
     }
 }

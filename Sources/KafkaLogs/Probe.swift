@@ -156,6 +156,8 @@ package enum RecordAnswer: Equatable, Sendable {
     /// There is none up to the end of the log.
     case end(at: Int64)
     case outOfRange
+    /// The library could not make a record of what the leader sent.
+    case unreadable
     /// No answer within the time.
     case silent
 
@@ -163,7 +165,7 @@ package enum RecordAnswer: Equatable, Sendable {
     var timestamp: Int64? {
         switch self {
         case .record(let mark), .firstRecord(let mark, _): mark.timestamp
-        case .end, .outOfRange, .silent: nil
+        case .end, .outOfRange, .unreadable, .silent: nil
         }
     }
 
@@ -172,7 +174,7 @@ package enum RecordAnswer: Equatable, Sendable {
         switch self {
         case .record(let mark), .firstRecord(let mark, _): mark.offset > offset
         case .end(let end): end > offset
-        case .outOfRange, .silent: false
+        case .outOfRange, .unreadable, .silent: false
         }
     }
 }

@@ -16,6 +16,8 @@ struct Refresh {
         case openingLogStarts([PartitionName])
         case windowStarts([PartitionName])
         case firstRecords([PartitionName])
+        /// Behind batches that cannot be read.
+        case recordsBehind([RecordQuestion])
     }
 
     /// An opened partition that is checked, as it was when the refresh began.
@@ -57,6 +59,8 @@ struct Refresh {
     var openingsBegan: Int64 = 0
     /// When the checks, or the openings, have to be over; monotonic.
     var deadline: Int64 = 0
+    /// When the first record behind an unreadable batch was asked for; monotonic.
+    var searchBegan: Int64?
 
     init(began: Moment, anchors: [[LogAnchor]]) {
         self.began = began
@@ -71,6 +75,8 @@ struct OpeningAnswers {
     var logStart: Int64
     /// Nil without a window, or where reading begins at the log start.
     var windowStart: OffsetAnswer?
+    /// Whether reading begins at the log start because the leader will not say where the window's is.
+    var isWindowRefused = false
     var first: RecordAnswer?
 }
 
@@ -128,6 +134,7 @@ extension LogTracker {
             for (name, answer) in zip(names, answers) { refresh?.openings[name]?.first = answer }
             failedFirstRecords = answers.contains(.silent) ? failedFirstRecords + 1 : 0
             return open(now)
+        case (.recordsBehind(let questions), .records(let answers)): return receiveBehind(questions, answers, now)
         default: preconditionFailure("an answer to something that was not asked: \(step)")
         }
     }
@@ -179,19 +186,16 @@ extension LogTracker {
         guard topics[topic].partitions[number].opening != nil else { return }
         if end > topics[topic].partitions[number].next {
             topics[topic].partitions[number].watch.fallBehind(at: now.monotonic)
+            noteStandstill(name(topic, number), now)
         } else {
             topics[topic].partitions[number].watch.moveOn()
-        }
-        if case .stopped(_, let since) = topics[topic].partitions[number].failure, since <= asked {
-            let place = name(topic, number)
-            lose(place, .unreadable, readingAt: max(end, topics[topic].partitions[number].next), now)
-            resume(place, at: topics[topic].partitions[number].next, now)
         }
         change(name(topic, number))
     }
 
-    /// Nothing is left to ask.
+    /// Nothing is left to ask but what stands behind batches that cannot be read.
     mutating func finish(_ now: Moment) -> Probe? {
+        if let probe = askBehind(now) { return probe }
         unloaded = topics.reduce(0) { $0 + $1.partitions.count { !$0.isLoaded } }
         refresh = nil
         return nil

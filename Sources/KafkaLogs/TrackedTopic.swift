@@ -63,8 +63,7 @@ struct TrackedPartition {
         case reread(from: Int64)
         /// Could not be read twice; what comes next stands behind it.
         case confirmed(at: Int64)
-        /// Nothing comes from behind it: reading stopped, and goes on at the end that is asked for after this moment
-        /// (monotonic).
+        /// Nothing comes from behind it: reading stopped at this moment (monotonic), until it is known where to go on.
         case stopped(at: Int64, since: Int64)
     }
 
@@ -74,6 +73,8 @@ struct TrackedPartition {
     var opening: Opening?
     /// Where it was opened before the log lost our position; reading goes on at its start once that is told.
     var lostOpening: Opening?
+    /// How often its leader refused to say where the window begins.
+    var windowRefusals = 0
     /// When the refresh began that opened it.
     var openedRefresh: Moment?
     /// Whether the consumer reads it.
@@ -89,6 +90,10 @@ struct TrackedPartition {
     /// When its position was given up last, monotonic: it is not given up twice in a second.
     var resumedAt: Int64?
     var failure: Failure?
+    /// Where reading can go on, while that is searched for.
+    var search: OffsetSearch?
+    /// When a search began because it stood still; monotonic.
+    var searchedAt: Int64?
     /// What was read, to know the log again.
     var anchor = LogAnchor(next: 0)
     /// Nil until it is opened.
@@ -114,6 +119,7 @@ struct TrackedPartition {
         next = opening.start
         refused = nil
         failure = nil
+        search = nil
         anchor = LogAnchor(next: opening.start)
         check = LogCheck(start: opening.start, windowStart: opening.windowStart)
         known = nil

@@ -130,6 +130,28 @@ extension AgainstApacheKafka {
             try check(reading)
         }
 
+        @Test func `a right to read that is withdrawn stalls the source within 5 s, and costs nothing once it is back`()
+            throws
+        {
+            let administrator = try kafka.administrator()
+            for right in [Administrator.Right.describe, .read] {
+                try administrator.grant(right, topic: topic, to: "User:livegate")
+            }
+            let reading = try kafka.reading(topic, at: kafka.description.bootstrap.sasl, user())
+            let producer = try kafka.producer()
+            try producer.send(topic, 1, "1")
+            try #require(reading.run { $0.values == ["1"] })
+            reading.refreshInterval = .seconds(2)
+            try administrator.revoke(.read, topic: topic, from: "User:livegate")
+            try #require(reading.run { $0.readiness.topicsForbidden == [topic] })
+            try producer.send(topic, 1, "2")
+            let isStalled = reading.run(within: .seconds(5)) { $0.isStalled }
+            #expect(isStalled, "\(reading.notices)")
+            try administrator.grant(.read, topic: topic, to: "User:livegate")
+            try #require(reading.run { $0.values == ["1", "2"] && !$0.isStalled && $0.isReady })
+            #expect(reading.resyncs.isEmpty)
+        }
+
         @Test func `a topic that we may not describe is told as that, and group rights are no matter`() throws {
             let reading = try told(.topicForbidden, at: kafka.description.bootstrap.sasl, user("stranger"))
             #expect(reading.notice(.topicForbidden)?[.topic] == topic)

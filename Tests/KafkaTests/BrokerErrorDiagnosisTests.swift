@@ -64,7 +64,7 @@ struct BrokerReachTests {
             let expected = [3, 13, 23].contains(second) ? [told] : []
             #expect(reach.sort([], allBrokersDown: true, at: now) == expected, "second \(second)")
         }
-        reach.heard = true
+        reach.hasAnswered = true
         #expect(reach.sort([], allBrokersDown: false, at: start + .seconds(31)) == [KafkaNotice(.recovered)])
         #expect(reach.downSince == nil)
         // The next outage does not inherit the reason.

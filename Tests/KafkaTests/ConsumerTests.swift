@@ -48,9 +48,9 @@ import Testing
         func refused() -> Int64? { reading.consumer.tracker[PartitionName(topic: 0, number: 0)]?.refused }
         #expect(refused() == nil)
         // RD_KAFKA_OFFSET_INVALID, as it comes since 2.1 from a leader whose log was cut back.
-        reading.consumer.tracker.refuse(0, 0, offset: -1_001)
+        reading.consumer.tracker.refuse(0, 0, offset: -1_001, .now)
         #expect(refused() == 2)
-        reading.consumer.tracker.refuse(0, 0, offset: 0)
+        reading.consumer.tracker.refuse(0, 0, offset: 0, .now)
         #expect(refused() == 0)
     }
 
@@ -122,6 +122,28 @@ import Testing
         try producer.send("t", 0, "3", "4")
         try #require(reading.run { $0.entries.count == 4 })
         #expect(handover() == 1)
+    }
+
+    @Test(arguments: [
+        RD_KAFKA_RESP_ERR_UNKNOWN, RD_KAFKA_RESP_ERR_INVALID_MSG, RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR,
+        RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED,
+    ])
+    func `a partition whose fetches fail is stalled within 5 s, and goes on where it stood`(
+        _ code: rd_kafka_resp_err_t
+    ) throws {
+        try cluster.createTopic("t")
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { $0.isReady })
+        try producer.send("t", 0, "1")
+        try #require(reading.run { $0.values == ["1"] })
+        reading.refreshInterval = .seconds(2)
+        cluster.pushErrors(Array(repeating: code, count: 100_000), request: 1)
+        try producer.send("t", 0, "2")
+        let isStalled = reading.run(within: .seconds(5)) { $0.isStalled }
+        #expect(isStalled)
+        cluster.clearErrors(request: 1)
+        try #require(reading.run { $0.values == ["1", "2"] && !$0.isStalled })
+        #expect(reading.resyncs.isEmpty && reading.isReady)
     }
 
     @Test func `an error that librdkafka cannot survive is told and kept`() throws {

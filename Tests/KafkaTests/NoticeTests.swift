@@ -164,17 +164,17 @@ import Testing
         #expect(reach.sort([], allBrokersDown: false, at: after(3)).map(\.cause) == [.allBrokersDown])
         #expect(reach.sort([], allBrokersDown: true, at: after(5)).isEmpty)
         #expect(reach.sort([], allBrokersDown: true, at: after(13)).map(\.cause) == [.allBrokersDown])
-        reach.heard = true
+        reach.hasAnswered = true
         #expect(reach.sort([], allBrokersDown: false, at: after(14)).map(\.cause) == [.recovered])
         #expect(reach.downSince == nil)
-        reach.heard = true
+        reach.hasAnswered = true
         #expect(reach.sort([], allBrokersDown: false, at: after(15)).isEmpty)
     }
 
     @Test func `a cut connection that is back at once is no outage`() {
         var reach = BrokerReach()
         #expect(reach.sort([], allBrokersDown: true, at: start).isEmpty)
-        reach.heard = true
+        reach.hasAnswered = true
         #expect(reach.sort([], allBrokersDown: false, at: after(0.1)).isEmpty)
         #expect(reach.sort([], allBrokersDown: false, at: after(10)).isEmpty)
         #expect(reach.downSince == nil)
@@ -196,7 +196,7 @@ import Testing
         let lost = KafkaNotice(.connectionLost, [(.broker, "a:1"), (.reason, "Disconnected")])
         var reach = BrokerReach()
         #expect(reach.sort([guess], allBrokersDown: true, at: start).isEmpty)
-        reach.heard = true
+        reach.hasAnswered = true
         #expect(reach.sort([guess], allBrokersDown: true, at: after(1)) == [lost])
         for second in 2...30 {
             let told = reach.sort([guess], allBrokersDown: true, at: after(Double(second)))
@@ -208,7 +208,7 @@ import Testing
         var reach = BrokerReach()
         let refused = KafkaNotice(.connectionRefused, [(.broker, "a:1")])
         #expect(reach.sort([refused], allBrokersDown: true, at: start) == [refused])
-        reach.heard = true
+        reach.hasAnswered = true
         #expect(reach.sort([], allBrokersDown: false, at: after(1)).map(\.cause) == [.recovered])
     }
 
@@ -217,7 +217,7 @@ import Testing
         let refused = KafkaNotice(.connectionRefused, [(.broker, "a:1")])
         for second in stride(from: 0.0, to: 90, by: 30) {
             #expect(reach.sort([refused], allBrokersDown: false, at: after(second)) == [refused])
-            reach.heard = true
+            reach.hasAnswered = true
             #expect(reach.sort([], allBrokersDown: false, at: after(second + 1)).isEmpty)
         }
     }

@@ -63,6 +63,15 @@ package struct ScriptedBroker: Sendable {
         var known: Known { Known(exists: exists, id: id, leaders: logs.map(\.leader)) }
     }
 
+    package enum Damage: Sendable {
+        /// It says so, and goes on behind it.
+        case skipped
+        /// It says so, and asks for it again and again.
+        case repeated
+        /// It says nothing.
+        case silent
+    }
+
     private struct Reader: Sendable {
         var position: Int64
         /// Nothing more comes until it is assigned anew.
@@ -76,6 +85,10 @@ package struct ScriptedBroker: Sendable {
     package var hasTopicIDs: Bool
     /// Brokers that answer nothing.
     package var silent: Set<Int32> = []
+    /// What the library makes of a damaged record.
+    package var damage = Damage.skipped
+    /// Whether offsets for times are refused at a damaged record.
+    package var refusesDamaged = false
     /// Who answers when any broker is asked.
     package var anyBroker: Int32
     private var topics: [Topic]
@@ -197,8 +210,7 @@ package struct ScriptedBroker: Sendable {
 
     private func offset(_ name: PartitionName, _ time: OffsetTime, _ index: Int) -> OffsetAnswer {
         switch answering(name) {
-        case .failure(.unknown): return .unknownPartition
-        case .failure(.silent): return .silent
+        case .failure(let failure): return failure == .unknown ? .unknownPartition : .silent
         case .success(let log):
             switch time {
             case .logEnd: return .offset(log.end)
@@ -206,6 +218,7 @@ package struct ScriptedBroker: Sendable {
             case .times(let times):
                 var offset = log.start
                 while let (found, record) = log.first(from: offset) {
+                    if record.isDamaged, refusesDamaged { return .refused }
                     if record.timestamp >= times[index] { return .offset(found) }
                     offset = found + 1
                 }
@@ -218,6 +231,7 @@ package struct ScriptedBroker: Sendable {
         guard case .success(let log) = answering(question.partition) else { return .silent }
         guard question.offset >= log.start, question.offset <= log.end else { return .outOfRange }
         guard let (offset, record) = log.first(from: question.offset) else { return .end(at: log.end) }
+        if record.isDamaged { return damage == .silent ? .silent : .unreadable }
         guard let limit = question.stampedUntil else { return .record(record.mark(at: offset)) }
         var next = offset
         while let (found, record) = log.first(from: next), !(0...limit).contains(record.timestamp) { next = found + 1 }
@@ -273,9 +287,10 @@ package struct ScriptedBroker: Sendable {
                 return deliveries.append(.end(name, offset: log.end))
             }
             if record.isDamaged {
+                guard damage != .silent else { return }
                 deliveries.append(.unreadable(name, offset: offset))
                 // Nothing behind it: the same batch is fetched again.
-                guard log.first(from: offset + 1) != nil else { return }
+                guard damage == .skipped, log.first(from: offset + 1) != nil else { return }
             } else {
                 deliveries.append(.record(name, offset: offset, record, broker: log.leader ?? -1))
             }

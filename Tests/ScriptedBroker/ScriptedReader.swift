@@ -58,7 +58,7 @@ package struct ScriptedReader: Sendable {
                 outputs += tracker.takeChanges().map { .change($0) }
                 outputs.append(.record(name, offset: offset, record))
             case .end(let name, let offset): tracker.reachEnd(Int(name.topic), name.number, offset: offset, now)
-            case .refused(let name, let offset): tracker.refuse(Int(name.topic), name.number, offset: offset)
+            case .refused(let name, let offset): tracker.refuse(Int(name.topic), name.number, offset: offset, now)
             case .unreadable(let name, let offset):
                 tracker.fail(Int(name.topic), name.number, reason: "damaged at \(offset)", now)
             }
