@@ -70,6 +70,11 @@ extension LoopBound<Crowd> {
         Measurement.percentiles(await loop.run { value.takeLatencies() }, shares)
     }
 
+    /// The same of the answers to pings.
+    func turns(_ shares: [Double]) async -> [Double] {
+        Measurement.percentiles(await loop.run { value.takeTurns() }, shares)
+    }
+
     /// Closes the crowd; answers what it has seen.
     func close() async -> Crowd.Outcome {
         await loop.run {

@@ -87,7 +87,8 @@ final class BenchClient {
             case .ping(let payload): answer(ping: payload)
             case .close(let code, _): return fail("closed with \(code.map { "\($0.rawValue)" } ?? "no code")")
             case .failed(let error): return fail("\(error)")
-            case .discarded, .pong: break
+            case .pong(let payload): crowd.clientAnswered(ping: payload)
+            case .discarded: break
             }
         }
     }
@@ -104,10 +105,18 @@ final class BenchClient {
         }
     }
 
-    private func answer(ping payload: [UInt8]) {
+    /// Asks for a turn of the gateway's loop: RFC 6455 §5.5.2, the answer brings back when it was asked, in µs.
+    func ping() {
+        guard case .open = phase else { return }
+        write(.ping, Array("\(BenchEvent.now())".utf8))
+    }
+
+    private func answer(ping payload: [UInt8]) { write(.pong, payload) }
+
+    private func write(_ opcode: Opcode, _ payload: [UInt8]) {
         var frame: [UInt8] = []
         // Masked with what nobody between these two processes can be misled by.
-        FrameEncoder.append(.pong, payload: payload.span, mask: MaskKey(0x5EED_5EED), to: &frame)
+        FrameEncoder.append(opcode, payload: payload.span, mask: MaskKey(0x5EED_5EED), to: &frame)
         transport?.write(frame)
     }
 

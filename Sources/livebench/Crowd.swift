@@ -25,6 +25,8 @@ final class Crowd {
     private var failures: [String: Int] = [:]
     /// From produce to receive, in µs.
     private var latencies: [UInt32] = []
+    /// From ping to pong, in µs.
+    private var turns: [UInt32] = []
 
     private let plan: CrowdPlan
     private let shared: TransportLoop
@@ -108,6 +110,28 @@ final class Crowd {
     func takeLatencies() -> [UInt32] {
         defer { latencies = [] }
         return latencies
+    }
+
+    // MARK: - Turns
+
+    /// From now until the crowd is closed one client after the other pings, one every so many milliseconds.
+    func keepPinging(everyMilliseconds interval: UInt64, from index: Int = 0) {
+        guard !clients.isEmpty else { return }
+        clients[index % clients.count].ping()
+        loop.schedule(afterMilliseconds: interval) { [weak self] in
+            self?.keepPinging(everyMilliseconds: interval, from: index + 1)
+        }
+    }
+
+    func clientAnswered(ping payload: [UInt8]) {
+        guard let time = Int64(String(decoding: payload, as: UTF8.self)) else { return }
+        turns.append(UInt32(clamping: BenchEvent.now() - time))
+    }
+
+    /// What pings waited since the last call, in µs.
+    func takeTurns() -> [UInt32] {
+        defer { turns = [] }
+        return turns
     }
 
     // MARK: - Attention

@@ -17,7 +17,7 @@ final class GatewayProcess {
     let port: UInt16
     private let process = Process()
     private let guardian = Process()
-    /// Nobody writes into it: its end tells the guardian that this process is no more.
+    /// A line in it dismisses the guardian; its end without one tells that this process is no more.
     private let lifeline = Pipe()
     private let folder: URL
 
@@ -66,14 +66,14 @@ final class GatewayProcess {
         try waitUntilReady(admin)
     }
 
-    /// However this process ends, the gateway ends too: a shell waits for the end of a pipe that only this process has,
-    /// and then ends the gateway. The kernel's own way (PR_SET_PDEATHSIG) goes by the thread that made the child, and
+    /// However this process ends, the gateway ends too: a shell reads from a pipe that only this process has, and ends the
+    /// gateway where no line comes. The kernel's own way (PR_SET_PDEATHSIG) goes by the thread that made the child, and
     /// threads of a pool come and go.
     private func endWithThisProcess() throws {
         guardian.executableURL = URL(fileURLWithPath: "/bin/sh")
         // Not by Control-C, which everybody in the terminal gets.
         guardian.arguments = [
-            "-c", "trap '' INT; read -r _; kill -KILL \(process.processIdentifier); rm -rf \"$0\"", folder.path,
+            "-c", "trap '' INT; read -r _ || { kill -KILL \(process.processIdentifier); rm -rf \"$0\"; }", folder.path,
         ]
         guardian.standardInput = lifeline
         try guardian.run()
@@ -81,8 +81,9 @@ final class GatewayProcess {
     }
 
     func stop() {
-        // First, so that it never ends whoever has the gateway's number after it.
-        guardian.terminate()
+        // First, so that it never ends whoever has the gateway's number after it. By a line and not by a signal: a child
+        // of a thread of a pool begins with that thread's mask, which lets no SIGTERM through.
+        try? lifeline.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
         guardian.waitUntilExit()
         if process.isRunning {
             process.terminate()

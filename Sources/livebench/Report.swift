@@ -46,9 +46,11 @@ struct Report {
             text += "\(outcome.resynced) with a resync, \(outcome.broken) with neither\n"
         }
         if let outcome = measurement.returning {
-            for (waits, when) in [(outcome.calm, "before"), (outcome.storm, "while the others came")] {
-                text += "\(name): those connected waited \(number(waits.median, 1)) ms (p50), "
-                text += "\(number(waits.p99, 1)) ms (p99), \(number(waits.most, 1)) ms at most \(when)\n"
+            for (notice, when) in [(outcome.calm, "before"), (outcome.storm, "while the others came")] {
+                for (waits, what) in [(notice.turns, "a turn"), (notice.events, "an event")] {
+                    text += "\(name): those connected waited for \(what) \(number(waits.median, 1)) ms (p50), "
+                    text += "\(number(waits.p99, 1)) ms (p99), \(number(waits.most, 1)) ms at most \(when)\n"
+                }
             }
         }
         return text
@@ -90,7 +92,10 @@ struct Report {
                 ]
             }
             if let outcome = measurement.returning {
-                for (waits, name) in [(outcome.calm, "calm"), (outcome.storm, "storm")] {
+                for (waits, name) in [
+                    (outcome.calm.turns, "turn_calm"), (outcome.storm.turns, "turn_storm"),
+                    (outcome.calm.events, "event_calm"), (outcome.storm.events, "event_storm"),
+                ] {
                     fields += [
                         "\"p50_ms_\(name)\":\(number(waits.median, 3))", "\"p99_ms_\(name)\":\(number(waits.p99, 3))",
                         "\"max_ms_\(name)\":\(number(waits.most, 3))",

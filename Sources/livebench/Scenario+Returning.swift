@@ -4,8 +4,11 @@ import Reactor
 struct ReturningPlan: Sendable {
     /// Those who are connected all the time, spread over the gateway's loops; their latencies are what is measured.
     static let readers = 50
-    /// One event in so many milliseconds: a loop that turns later than that is noticed.
+    /// One event in so many milliseconds.
     static let everyMilliseconds: UInt64 = 10
+    /// One ping in so many milliseconds, from one of those who are connected after the other: what its answer waits for
+    /// is a turn of its loop, and no broker.
+    static let pingEveryMilliseconds: UInt64 = 2
     /// Before anybody comes back, for comparison.
     static let calmSeconds = 5
     /// Handshakes under way at once: as many as wait in the kernel of a listener (net.core.somaxconn), so that none is
@@ -18,7 +21,7 @@ struct ReturningPlan: Sendable {
 
 /// What those who were connected noticed.
 struct ReturningOutcome: Sendable {
-    /// From produce to receive: 50th and 99th percentile and the most, in ms.
+    /// 50th and 99th percentile and the most, in ms.
     struct Waits: Sendable {
         var median = 0.0
         var p99 = 0.0
@@ -32,10 +35,18 @@ struct ReturningOutcome: Sendable {
         }
     }
 
+    /// What was noticed in a time.
+    struct Notice: Sendable {
+        /// From produce to receive.
+        var events = Waits()
+        /// From ping to pong.
+        var turns = Waits()
+    }
+
     /// Before anybody came back.
-    var calm = Waits()
+    var calm = Notice()
     /// While they came.
-    var storm = Waits()
+    var storm = Notice()
 }
 
 extension Scenario {
@@ -46,6 +57,7 @@ extension Scenario {
         // What is written concerns those who are connected alone.
         let readers = try await bench.crowd(ReturningPlan.readers, account: 0)
         await readers.open()
+        readers.loop.execute { readers.value.keepPinging(everyMilliseconds: ReturningPlan.pingEveryMilliseconds) }
         let (broker, accounts) = (bench.broker, [bench.accounts[0]])
         let perSecond = 1000 / Int(ReturningPlan.everyMilliseconds)
         // The first second is nobody's: gateway and broker get to know each other.
@@ -55,7 +67,7 @@ extension Scenario {
                 count, everyMilliseconds: ReturningPlan.everyMilliseconds, accounts: accounts)
             measurement.expected += count * ReturningPlan.readers
             await readers.await(measurement.expected)
-            outcome.calm = .init(await readers.percentiles([0.5, 0.99, 1]))
+            outcome.calm = await readers.notice()
         }
 
         let returning = try await bench.crowd(
@@ -77,9 +89,17 @@ extension Scenario {
         stream.cancel()
         measurement.expected += await stream.value * ReturningPlan.readers
         await readers.await(measurement.expected)
-        outcome.storm = .init(await readers.percentiles([0.5, 0.99, 1]))
+        outcome.storm = await readers.notice()
         measurement.returning = outcome
         measurement.take(await readers.close(), and: await returning.close())
         return measurement
+    }
+}
+
+extension LoopBound<Crowd> {
+    /// Since the last call.
+    fileprivate func notice() async -> ReturningOutcome.Notice {
+        let shares = [0.5, 0.99, 1]
+        return .init(events: .init(await percentiles(shares)), turns: .init(await turns(shares)))
     }
 }

@@ -1,5 +1,5 @@
 # Tests: GatewayProcess.swift
-"""The program that measures the gateway, where it does not come to its end."""
+"""The program that measures the gateway: that it ends, however it does, and leaves nothing."""
 
 import os
 import signal
@@ -47,3 +47,10 @@ def test_the_gateway_ends_with_a_livebench_that_is_killed(tmp_path):
         bench.wait()
     eventually(lambda: not any(is_running(pid) for pid in started), 10, "that nothing is left running")
     eventually(lambda: not any(tmp_path.iterdir()), 10, "that no file is left")
+
+
+def test_it_comes_to_its_end_and_leaves_nothing(tmp_path):
+    command = [PROGRAMS / "livebench", "--connections", "100", "--only", "idle"]
+    bench = subprocess.run(command, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, timeout=120)
+    assert bench.returncode == 0, bench.stderr
+    assert not any(tmp_path.iterdir())
