@@ -57,15 +57,13 @@ const uint8_t *unescape(const uint8_t *from, uint8_t out[4], size_t &written) no
 
 namespace {
 
-/// Whether the name at `element` is these bytes, however it is spelt: "\u0069d" is "id".
-bool is_named(const lg_json_parser &parser, const lg_json_element &element, const uint8_t *name, size_t length) noexcept {
-    const uint8_t *from = parser.bytes.get() + element.start;
-    const uint8_t *stop = parser.bytes.get() + element.end;
-    if (!(element.flags & LG_JSON_ESCAPED)) {
-        return size_t(stop - from) == length && std::memcmp(from, name, length) == 0;
-    }
+/// Whether a name with escapes is these bytes: "\u0069d" is "id".
+bool is_named_by_escapes(
+    const lg_json_parser &parser, const lg_json_element &element, const uint8_t *name, size_t length) noexcept {
     // No name that anybody asks for has half a pair in it.
     if (element.flags & LG_JSON_LONE_SURROGATE) return false;
+    const uint8_t *from = parser.bytes.get() + element.start;
+    const uint8_t *stop = parser.bytes.get() + element.end;
     size_t matched = 0;
     while (from < stop) {
         uint8_t character[4];
@@ -75,6 +73,31 @@ bool is_named(const lg_json_parser &parser, const lg_json_element &element, cons
         matched += size;
     }
     return matched == length;
+}
+
+/// Whether the name at `element` is these bytes. Most names differ in their lengths or first bytes already.
+inline bool is_named(
+    const lg_json_parser &parser, const lg_json_element &element, const uint8_t *name, size_t length) noexcept {
+    if (element.flags & LG_JSON_ESCAPED) return is_named_by_escapes(parser, element, name, length);
+    if (element.end - element.start != length) return false;
+    const uint8_t *from = parser.bytes.get() + element.start;
+    return length == 0 || (*from == *name && std::memcmp(from, name, length) == 0);
+}
+
+/// `lg_json_member` of an element that is an object.
+inline int member(
+    const lg_json_parser &parser, uint32_t object, const uint8_t *name, size_t length, uint32_t *value) noexcept {
+    // What lies in an element is on the tape.
+    const lg_json_element *tape = &parser.tape[0];
+    const uint32_t stop = tape[object].next;
+    int found = LG_JSON_ABSENT;
+    for (uint32_t element = object + 1; element < stop; element = tape[element + 1].next) {
+        if (!is_named(parser, tape[element], name, length)) continue;
+        if (found == LG_JSON_FOUND) return LG_JSON_TWICE;
+        *value = element + 1;
+        found = LG_JSON_FOUND;
+    }
+    return found;
 }
 
 /// RFC 6901 §4: digits without a leading zero.
@@ -97,19 +120,11 @@ int indexed(const lg_json_parser &parser, uint32_t array, const uint8_t *digits,
 
 extern "C" {
 
-lg_json_element lg_json_element_at(const lg_json_parser *parser, uint32_t element) { return parser->tape.at(element); }
+lg_json_element lg_json_element_at(const lg_json_parser *parser, uint32_t element) { return parser->tape[element]; }
 
 int lg_json_member(
     const lg_json_parser *parser, uint32_t object, const uint8_t *name, size_t length, uint32_t *value) {
-    uint32_t stop = parser->tape.at(object).next;
-    int found = LG_JSON_ABSENT;
-    for (uint32_t element = object + 1; element < stop; element = parser->tape[element + 1].next) {
-        if (!is_named(*parser, parser->tape[element], name, length)) continue;
-        if (found == LG_JSON_FOUND) return LG_JSON_TWICE;
-        *value = element + 1;
-        found = LG_JSON_FOUND;
-    }
-    return found;
+    return parser->tape[object].kind == LG_JSON_OBJECT ? member(*parser, object, name, length, value) : LG_JSON_ABSENT;
 }
 
 int lg_json_resolve(
@@ -120,8 +135,8 @@ int lg_json_resolve(
         const uint8_t *token = path + 2;
         path = token + size;
         int found = LG_JSON_ABSENT;
-        switch (parser->tape.at(element).kind) {
-        case LG_JSON_OBJECT: found = lg_json_member(parser, element, token, size, &element); break;
+        switch (parser->tape[element].kind) {
+        case LG_JSON_OBJECT: found = member(*parser, element, token, size, &element); break;
         case LG_JSON_ARRAY: found = indexed(*parser, element, token, size, &element); break;
         }
         if (found != LG_JSON_FOUND) return found;
@@ -130,8 +145,39 @@ int lg_json_resolve(
     return LG_JSON_FOUND;
 }
 
+int lg_json_find_text(
+    lg_json_parser *parser, uint32_t element, const uint8_t *path, size_t length, const uint8_t **text, size_t *count) {
+    int found = lg_json_resolve(parser, element, path, length, &element);
+    if (found != LG_JSON_FOUND) return found;
+    const lg_json_element &value = parser->tape[element];
+    *text = parser->bytes.get() + value.start;
+    *count = value.end - value.start;
+    uint64_t bits;
+    bool negative;
+    switch (value.kind) {
+    case LG_JSON_STRING:
+        if (value.flags & LG_JSON_LONE_SURROGATE) return LG_JSON_HALF_PAIR;
+        if (*count == 0) return LG_JSON_ABSENT;
+        if (!(value.flags & LG_JSON_ESCAPED)) return LG_JSON_FOUND;
+        parser->text.resize(*count);
+        *count = lg_json_text(parser, element, parser->text.data());
+        *text = parser->text.data();
+        return LG_JSON_FOUND;
+    case LG_JSON_NUMBER_VALUE:
+        if (!lg_json_integer(parser, element, &bits, &negative)) return LG_JSON_ABSENT;
+        // The grammar leaves one integer two forms: -0 is 0.
+        if (**text == '-' && !negative) {
+            *text += 1;
+            *count -= 1;
+        }
+        return LG_JSON_FOUND;
+    default:
+        return LG_JSON_ABSENT;
+    }
+}
+
 size_t lg_json_text(const lg_json_parser *parser, uint32_t place, uint8_t *out) {
-    const lg_json_element &element = parser->tape.at(place);
+    const lg_json_element &element = parser->tape[place];
     const uint8_t *from = parser->bytes.get() + element.start;
     const uint8_t *stop = parser->bytes.get() + element.end;
     if (element.kind != LG_JSON_STRING || !(element.flags & LG_JSON_ESCAPED)) {
@@ -151,13 +197,13 @@ size_t lg_json_text(const lg_json_parser *parser, uint32_t place, uint8_t *out) 
 }
 
 size_t lg_json_source(const lg_json_parser *parser, uint32_t place, uint8_t *out) {
-    const lg_json_element &element = parser->tape.at(place);
+    const lg_json_element &element = parser->tape[place];
     std::memcpy(out, parser->bytes.get() + element.start, element.end - element.start);
     return element.end - element.start;
 }
 
 bool lg_json_integer(const lg_json_parser *parser, uint32_t place, uint64_t *bits, bool *negative) {
-    const lg_json_element &element = parser->tape.at(place);
+    const lg_json_element &element = parser->tape[place];
     if (element.kind != LG_JSON_NUMBER_VALUE || !(element.flags & LG_JSON_INTEGRAL)) return false;
     const uint8_t *from = parser->bytes.get() + element.start;
     const uint8_t *stop = parser->bytes.get() + element.end;

@@ -56,12 +56,14 @@ typedef struct {
     uint8_t flags;
 } lg_json_element;
 
-/// What `lg_json_resolve` and `lg_json_member` found.
+/// What `lg_json_resolve`, `lg_json_member` and `lg_json_find_text` found.
 enum {
     LG_JSON_FOUND = 0,
     LG_JSON_ABSENT = 1,
     /// A member on the way stands more than once.
     LG_JSON_TWICE = 2,
+    /// A string with half a surrogate pair, which is no text.
+    LG_JSON_HALF_PAIR = 3,
 };
 
 lg_json_parser *lg_json_create(void);
@@ -90,6 +92,12 @@ int lg_json_member(
 /// bytes, with ~0 and ~1 already replaced.
 int lg_json_resolve(
     const lg_json_parser *parser, uint32_t element, const uint8_t *path, size_t length, uint32_t *value);
+
+/// Follows a pointer as `lg_json_resolve` does, to a text: a string that is not empty, or an integer of at most 64 bits
+/// in decimal. Everything else is absent. `text` becomes its first byte, unescaped, and stays good until the next call of
+/// this parser.
+int lg_json_find_text(
+    lg_json_parser *parser, uint32_t element, const uint8_t *path, size_t length, const uint8_t **text, size_t *count);
 
 /// Writes the text of a string, or the characters of any other value, and returns how many bytes it wrote.
 /// `out` takes at least `end - start` bytes of the element. A lone surrogate becomes U+FFFD.
