@@ -132,6 +132,7 @@ let package = Package(
         // What tests of several targets need; with optimisation, for those that draw millions of numbers.
         .target(
             name: "TestHarness", path: "Tests/Harness/Swift", swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
         // A Kafka cluster as a value: what it answers is scripted.
         .target(
             name: "ScriptedBroker", dependencies: ["KafkaLogs"], path: "Tests/ScriptedBroker",
@@ -140,7 +141,8 @@ let package = Package(
         tests("HTTPTests", "HTTP", "TestHarness"),
         tests("WebSocketTests", "WebSocket", "CZlib", "TestHarness"),
         .testTarget(
-            name: "LiveUpdatesTests", dependencies: ["LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness"],
+            name: "LiveUpdatesTests",
+            dependencies: ["LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness", "AllocationCounter"],
             exclude: ["Records"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         // Nodes made of both, over a broker that is scripted.

@@ -32,35 +32,31 @@ package struct Record: ~Copyable {
     /// Bytes of the value; 0 also if there is none.
     package var valueByteCount: Int { unsafe message.pointee.len }
 
-    /// Replaces the contents of `buffer` by the value; false, and empty, if the record has none (a tombstone).
-    package func copyValue(into buffer: inout [UInt8]) -> Bool {
-        unsafe Self.copy(message.pointee.payload, message.pointee.len, into: &buffer)
+    /// Lends the value to `body`; false, without a call, if the record has none (a tombstone).
+    package func readValue(_ body: (Span<UInt8>) -> Void) -> Bool {
+        unsafe Self.lend(message.pointee.payload, message.pointee.len, body)
     }
 
-    /// Replaces the contents of `buffer` by the key; false, and empty, if the record has none.
-    package func copyKey(into buffer: inout [UInt8]) -> Bool {
-        unsafe Self.copy(message.pointee.key, message.pointee.key_len, into: &buffer)
+    /// Lends the key to `body`; false, without a call, if the record has none.
+    package func readKey(_ body: (Span<UInt8>) -> Void) -> Bool {
+        unsafe Self.lend(message.pointee.key, message.pointee.key_len, body)
     }
 
-    /// Replaces the contents of `buffer` by the first value of the header; false, and empty, if there is none or it is
-    /// null. Names are compared bytewise.
-    package func copyHeader(_ name: String, into buffer: inout [UInt8]) -> Bool {
+    /// Lends the first value of the header to `body`; false, without a call, if there is none or it is null. Names are
+    /// compared bytewise.
+    package func readHeader(_ name: String, _ body: (Span<UInt8>) -> Void) -> Bool {
         var headers: OpaquePointer?
         var value: UnsafeRawPointer?
         var count = 0
         guard unsafe rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR,
             unsafe rd_kafka_header_get(headers, 0, name, &value, &count) == RD_KAFKA_RESP_ERR_NO_ERROR
-        else {
-            buffer.removeAll(keepingCapacity: true)
-            return false
-        }
-        return unsafe Self.copy(value, count, into: &buffer)
+        else { return false }
+        return unsafe Self.lend(value, count, body)
     }
 
-    private static func copy(_ bytes: UnsafeRawPointer?, _ count: Int, into buffer: inout [UInt8]) -> Bool {
-        buffer.removeAll(keepingCapacity: true)
+    private static func lend(_ bytes: UnsafeRawPointer?, _ count: Int, _ body: (Span<UInt8>) -> Void) -> Bool {
         guard let bytes = unsafe bytes else { return false }
-        unsafe buffer.append(contentsOf: UnsafeRawBufferPointer(start: bytes, count: count))
+        unsafe body(UnsafeBufferPointer(start: bytes.assumingMemoryBound(to: UInt8.self), count: count).span)
         return true
     }
 }

@@ -3,13 +3,7 @@
 
 extension String {
     /// Whether both are the same bytes of UTF-8.
-    package func isBytewiseEqual(to other: String) -> Bool {
-        let mine = utf8Span.span
-        let its = other.utf8Span.span
-        guard mine.count == its.count else { return false }
-        for index in mine.indices where mine[index] != its[index] { return false }
-        return true
-    }
+    package func isBytewiseEqual(to other: String) -> Bool { utf8Span.span.isEqual(to: other.utf8Span.span) }
 
     /// Feeds the bytes, eight at a time, and their number.
     func hashBytes(into hasher: inout Hasher) {
@@ -24,6 +18,22 @@ extension String {
         }
         hasher.combine(word)
         hasher.combine(bytes.count)
+    }
+}
+
+extension Span<UInt8> {
+    func isEqual(to other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        for index in indices where self[index] != other[index] { return false }
+        return true
+    }
+}
+
+extension [UInt8] {
+    mutating func append(copying more: Span<UInt8>) {
+        append(addingCapacity: more.count) { room in
+            for index in more.indices { room.append(more[index]) }
+        }
     }
 }
 

@@ -16,19 +16,18 @@ struct TestRecord: RecordReading {
 
     init(bytes: [UInt8]) { value = bytes }
 
-    func copyValue(into bytes: inout [UInt8]) -> Bool {
-        bytes = value ?? []
-        return value != nil
+    func readValue(_ body: (Span<UInt8>) -> Void) -> Bool { Self.read(value, body) }
+
+    func readKey(_ body: (Span<UInt8>) -> Void) -> Bool { Self.read(key, body) }
+
+    func readHeader(_ name: String, _ body: (Span<UInt8>) -> Void) -> Bool {
+        Self.read(headers.first { $0.name.isBytewiseEqual(to: name) }?.value, body)
     }
 
-    func copyKey(into bytes: inout [UInt8]) -> Bool {
-        bytes = key ?? []
-        return key != nil
-    }
-
-    func copyHeader(_ name: String, into bytes: inout [UInt8]) -> Bool {
-        bytes = (headers.first { $0.name.isBytewiseEqual(to: name) }?.value ?? nil) ?? []
-        return headers.contains { $0.name.isBytewiseEqual(to: name) && $0.value != nil }
+    private static func read(_ bytes: [UInt8]?, _ body: (Span<UInt8>) -> Void) -> Bool {
+        guard let bytes else { return false }
+        body(bytes.span)
+        return true
     }
 }
 

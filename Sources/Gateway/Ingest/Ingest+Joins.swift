@@ -6,9 +6,8 @@ extension Ingest {
     /// Returns the work of the answer's page, in events.
     func subscribe(_ subscriber: Subscriber, _ request: JoinRequest, now: UInt64) -> Int {
         // From here on the account's events come to the loop; the connection waits for its answer.
-        if subscriptions.add(subscriber.account, loop: subscriber.loop, withCursors: request.withCursors) {
-            history.retain(subscriber.account)
-        }
+        let number = history.retain(subscriber.account)
+        subscriptions.add(subscriber.account, number, loop: subscriber.loop, withCursors: request.withCursors)
         guard let since = request.since else {
             answer(subscriber, .now)
             return 0
@@ -73,9 +72,8 @@ extension Ingest {
         undecided.remove {
             $0.subscriber.loop == subscriber.loop && $0.subscriber.connection == subscriber.connection
         }
-        if subscriptions.remove(subscriber.account, loop: subscriber.loop, withCursors: withCursors) {
-            history.release(subscriber.account)
-        }
+        let number = history.release(subscriber.account)
+        subscriptions.remove(number, loop: subscriber.loop, withCursors: withCursors)
     }
 
     /// Returns the work of the page, in events.

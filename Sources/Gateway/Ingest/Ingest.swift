@@ -64,22 +64,22 @@ final class Ingest {
         _ record: borrowing R, _ partition: PartitionName, offset: Int64, timestamp: Int64, now: UInt64
     ) {
         records += 1
-        switch mapper.map(record) {
-        case .event(let account, let event):
-            let sequence = history.append(
-                event, account: account, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
-            // 0: a record that was taken before.
-            guard sequence > 0, let entry = subscriptions[account] else { return }
+        switch mapper.read(record) {
+        case .event(let event):
+            let appended = history.append(
+                event, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
+            // Most records end here: nobody follows their account, and no String was made.
+            guard let number = appended.followed, let entry = subscriptions[number] else { return }
             if entry.gathered.isEmpty { touched.append(entry) }
             let cursor =
                 entry.wantsCursors
                 ? history.liveCursor(
-                    account: account, partition: partition, offset: offset, timestamp: timestamp, now: wallClock
+                    account: entry.account, partition: partition, offset: offset, timestamp: timestamp, now: wallClock
                 ).bytes : []
             entry.gathered.append(
                 LoggedEvent(
-                    event: event, partition: partition, offset: offset, timestamp: timestamp, sequence: sequence,
-                    at: cursor))
+                    event: event.event, partition: partition, offset: offset, timestamp: timestamp,
+                    sequence: appended.sequence, at: cursor))
             events += 1
         case .skip(let reason, let why):
             history.skip(partition, offset: offset, timestamp: timestamp, now: wallClock)

@@ -1,9 +1,9 @@
 import LiveUpdates
 
-/// Which loops hold a subscriber of which account.
+/// Which loops hold a subscriber of which account, by the number that the history has given the account.
 ///
-/// Confined to the ingest loop. The table is as large as the number of accounts that somebody listens to; a
-/// connection counts once in it, so the limit on connections is its limit.
+/// Confined to the ingest loop. The table is as large as the number of accounts that a node knows at a time; a connection
+/// counts once in it.
 struct SubscriptionTable {
     /// One account with its subscribers, and what the current wake has brought for it.
     final class Entry {
@@ -26,40 +26,41 @@ struct SubscriptionTable {
     }
 
     private let loops: Int
-    private var entries: [Account: Entry] = [:]
+    /// By number; nil where nobody follows.
+    private var entries: [Entry?] = []
+    /// Accounts that somebody follows.
+    private(set) var accounts = 0
 
     init(loops: Int) {
         self.loops = loops
     }
 
-    var accounts: Int { entries.count }
+    /// Nil where nobody follows the account that has this number.
+    subscript(number: Int) -> Entry? { number < entries.count ? entries[number] : nil }
 
-    subscript(account: Account) -> Entry? { entries[account] }
+    /// Every account that somebody follows.
+    var all: [Entry] { entries.compactMap(\.self) }
 
-    /// Every account that somebody listens to.
-    var all: some Collection<Entry> { entries.values }
-
-    /// Returns whether the account had no subscriber before.
-    mutating func add(_ account: Account, loop: Int, withCursors: Bool) -> Bool {
-        let known = entries[account]
-        let entry = known ?? Entry(account: account, loops: loops)
+    mutating func add(_ account: Account, _ number: Int, loop: Int, withCursors: Bool) {
+        while entries.count <= number { entries.append(nil) }
+        let entry = entries[number] ?? Entry(account: account, loops: loops)
+        precondition(entry.account == account, "a number of the history stands for two accounts")
+        if entries[number] == nil { accounts += 1 }
         entry.connectionsPerLoop[loop] += 1
         entry.connections += 1
         if withCursors { entry.cursorConnections += 1 }
-        entries[account] = entry
-        return known == nil
+        entries[number] = entry
     }
 
-    /// Returns whether the account has no subscriber any more.
-    mutating func remove(_ account: Account, loop: Int, withCursors: Bool) -> Bool {
-        guard let entry = entries[account], entry.connectionsPerLoop[loop] > 0 else {
+    mutating func remove(_ number: Int, loop: Int, withCursors: Bool) {
+        guard let entry = self[number], entry.connectionsPerLoop[loop] > 0 else {
             preconditionFailure("a connection unsubscribed that had never subscribed")
         }
         entry.connectionsPerLoop[loop] -= 1
         entry.connections -= 1
         if withCursors { entry.cursorConnections -= 1 }
-        guard entry.connections == 0 else { return false }
-        entries[account] = nil
-        return true
+        guard entry.connections == 0 else { return }
+        entries[number] = nil
+        accounts -= 1
     }
 }

@@ -37,8 +37,8 @@ final class AccountLog {
         return Self.fixedBytes + text + table + eventBytes
     }
 
-    /// The object (96), its slot, links and entry in the queue (52), and its share of the table at the load it has on
-    /// average (60).
+    /// The object (96), its slot and its share of the table (24), links and entry in the queue (28), and the room that the
+    /// tables of these grow into, at the load they have on average (60).
     private static let fixedBytes = 208
 
     /// When the first event arrived that is held; nil when none is.
@@ -62,7 +62,7 @@ final class AccountLog {
         return parts.count - 1
     }
 
-    func append(_ event: ThinEvent, to index: Int, at mark: PartitionLog.Mark, timestamp: Int64, word: Int) {
+    func append(_ event: RecordedEvent, to index: Int, at mark: PartitionLog.Mark, timestamp: Int64, word: Int) {
         let before = parts[index].allocatedBytes
         parts[index].append(event, at: mark, timestamp: timestamp, word: word)
         eventBytes += parts[index].allocatedBytes - before

@@ -9,10 +9,7 @@ package final class History {
 
     // MARK: What it holds
 
-    var logs: [Account: AccountLog] = [:]
-    /// The same by slot; free ones are nil.
-    private var slots: [AccountLog?] = []
-    private var freeSlots: [Int] = []
+    private(set) var logs = AccountTable()
     /// Accounts that nobody follows, and those that are followed and hold events: the former give way first.
     private var unattended = IdleOrder()
     private var attended = IdleOrder()
@@ -50,26 +47,34 @@ package final class History {
 
     // MARK: - Reading records
 
-    /// Reads an event; returns its sequence, or 0 for a record that was read before, which changes nothing.
+    /// What reading an event came to.
+    package struct Appended {
+        /// 0: the record was read before, and changes nothing.
+        package let sequence: UInt64
+        /// What ``retain(_:)`` has given for the account; nil where nobody follows it.
+        package let followed: Int?
+    }
+
+    /// Reads an event. One look-up by the account's name, and no String.
     ///
     /// A time stamp below 0 is none. What the event's age counts from is its *arrival*: the wall clock where the record
     /// was read as it came, else the highest time stamp of its partition so far.
     @discardableResult
     package func append(
-        _ event: ThinEvent, account: Account, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
-    ) -> UInt64 {
+        _ event: RecordedEvent, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
+    ) -> Appended {
         let slot = partitions.slot(reading: partition, offset, now: now)
-        guard offset >= partitions[slot].next else { return 0 }
+        guard offset >= partitions[slot].next else { return Appended(sequence: 0, followed: nil) }
         let arrival = partitions.read(slot, offset: offset, timestamp: timestamp, now: now)
         lastSequence += 1
-        let log = logs[account] ?? begin(account)
+        let log = log(of: event)
         let before = log.bytes
         let index = log.index(ofSlot: slot, orBegin: part(of: log, slot: slot, now: now))
         let isFirst = log.parts[index].count == 0
         log.append(
             event, to: index,
             at: PartitionLog.Mark(offset: offset, arrival: arrival, sequence: lastSequence), timestamp: timestamp,
-            word: vocabulary.number(of: event))
+            word: vocabulary.number(of: event.kind))
         size.events += 1
         if log.count > limits.maximumEventsPerAccount {
             log.letOldestGo(now: now)
@@ -80,7 +85,17 @@ package final class History {
         if isFirst, arrival < expiry.moment(of: log.slot) ?? .max { expiry.set(log.slot, arrival) }
         letExpiredGo(now: now, limit: Self.maximumExpiredPerRecord)
         if size.bytes > limits.maximumLogBytes { makeRoom(now: now) }
-        return lastSequence
+        return Appended(sequence: lastSequence, followed: log.subscribers > 0 ? log.slot : nil)
+    }
+
+    /// The same for an event that is text already; returns its sequence, or 0 for a record that was read before.
+    @discardableResult
+    package func append(
+        _ event: ThinEvent, account: Account, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
+    ) -> UInt64 {
+        append(
+            RecordedEvent(account, event), partition: partition, offset: offset, timestamp: timestamp, now: now
+        ).sequence
     }
 
     /// Reads a record that yields no event.
@@ -93,12 +108,17 @@ package final class History {
     /// Begins a wake: everything read before has been handed out.
     package func beginWake() { partitions.beginWake() }
 
-    private func begin(_ account: Account) -> AccountLog {
-        let slot = freeSlots.popLast() ?? slots.count
+    private func log(of event: RecordedEvent) -> AccountLog {
+        logs.log(event.bytes.span.extracting(event.accountRange)) { begin(event.account, $0) }
+    }
+
+    private func log(of account: Account) -> AccountLog {
+        logs.log(account.text.utf8Span.span) { begin(account, $0) }
+    }
+
+    private func begin(_ account: Account, _ slot: Int) -> AccountLog {
         let log = AccountLog(
             account: account, slot: slot, letGoSequence: forgottenSequence, newestLetGo: forgottenNewest)
-        if slot == slots.count { slots.append(log) } else { slots[slot] = log }
-        logs[account] = log
         size.accounts += 1
         size.bytes += log.bytes
         return log
@@ -113,23 +133,28 @@ package final class History {
 
     // MARK: - Followers
 
-    /// Says that a connection or a wait follows the account from now on: its state stays, whatever gives way.
-    package func retain(_ account: Account) {
-        let log = logs[account] ?? begin(account)
+    /// Says that a connection or a wait follows the account from now on: its state stays, whatever gives way. Returns a
+    /// small number, which is the account's as long as somebody follows it.
+    @discardableResult
+    package func retain(_ account: Account) -> Int {
+        let log = log(of: account)
         log.subscribers += 1
         unattended.remove(log.slot)
         if log.count > 0 { attended.use(log.slot) }
+        return log.slot
     }
 
-    /// Ends what one ``retain(_:)`` began.
-    package func release(_ account: Account) {
+    /// Ends what one ``retain(_:)`` began; returns what that returned.
+    @discardableResult
+    package func release(_ account: Account) -> Int {
         guard let log = logs[account], log.subscribers > 0 else {
             preconditionFailure("an account is released that nobody retained")
         }
         log.subscribers -= 1
-        guard log.subscribers == 0 else { return }
+        guard log.subscribers == 0 else { return log.slot }
         attended.remove(log.slot)
         if log.count == 0 { forget(log, now: .min) } else { unattended.use(log.slot) }
+        return log.slot
     }
 
     // MARK: - Letting go
@@ -146,7 +171,7 @@ package final class History {
         let horizon = now - limits.retentionMilliseconds
         var work = limit
         while work > 0, expiry.earliest < horizon, let slot = expiry.first {
-            guard let log = slots[slot] else { preconditionFailure("an account is forgotten as a whole") }
+            guard let log = logs[slot: slot] else { preconditionFailure("an account is forgotten as a whole") }
             let before = log.bytes
             let gone = log.letGo(arrivedBefore: horizon, limit: work, now: now)
             size.events -= gone
@@ -166,9 +191,9 @@ package final class History {
     /// none left, the events of one that somebody does.
     private func makeRoom(now: Int64) {
         while size.bytes > limits.maximumLogBytes {
-            if let slot = unattended.longestIdle, let log = slots[slot] {
+            if let slot = unattended.longestIdle, let log = logs[slot: slot] {
                 forget(log, now: now)
-            } else if let slot = attended.longestIdle, let log = slots[slot] {
+            } else if let slot = attended.longestIdle, let log = logs[slot: slot] {
                 let before = log.bytes
                 size.events -= log.count
                 log.letAllGo(now: now)
@@ -196,9 +221,7 @@ package final class History {
         unattended.remove(log.slot)
         attended.remove(log.slot)
         expiry.remove(log.slot)
-        slots[log.slot] = nil
-        freeSlots.append(log.slot)
-        logs[log.account] = nil
+        logs.remove(log)
     }
 
     // MARK: - Beginning anew
@@ -220,7 +243,7 @@ package final class History {
         // One that no event has: a position at the last event is lost too, even when nothing follows it yet.
         lastSequence += 1
         forgottenSequence = lastSequence
-        for log in Array(logs.values) {
+        for log in logs.all {
             let before = log.bytes
             size.events -= log.keep(slots: kept, letGoSequence: lastSequence)
             size.bytes += log.bytes - before

@@ -54,7 +54,7 @@ extension PartitionLog {
             return start..<start + count
         }
 
-        func event(of entry: Entry, _ words: [Vocabulary.Word]) -> ThinEvent {
+        func event(of entry: Entry, _ words: [EventKind]) -> ThinEvent {
             let id = String(decoding: reader.bytes[entry.id], as: UTF8.self)
             let entity = entity(of: entry, words)
             let type =
@@ -62,7 +62,7 @@ extension PartitionLog {
             return ThinEvent(entity: entity, id: id, type: type)
         }
 
-        func entity(of entry: Entry, _ words: [Vocabulary.Word]) -> String {
+        func entity(of entry: Entry, _ words: [EventKind]) -> String {
             entry.word == 0 ? String(decoding: reader.bytes[entry.entity], as: UTF8.self) : words[entry.word].entity
         }
     }
@@ -108,8 +108,8 @@ struct MergedWalk {
     }
 
     /// Of the event that ``next()`` gave last.
-    func entity(_ words: [Vocabulary.Word]) -> String { heads[current].walk.entity(of: heads[current].entry, words) }
+    func entity(_ words: [EventKind]) -> String { heads[current].walk.entity(of: heads[current].entry, words) }
 
     /// The same.
-    func event(_ words: [Vocabulary.Word]) -> ThinEvent { heads[current].walk.event(of: heads[current].entry, words) }
+    func event(_ words: [EventKind]) -> ThinEvent { heads[current].walk.event(of: heads[current].entry, words) }
 }

@@ -77,7 +77,7 @@ struct PartitionLog {
     // MARK: - Adding
 
     /// `timestamp` is as Kafka has it, below 0 for none.
-    mutating func append(_ event: ThinEvent, at mark: Mark, timestamp: Int64, word: Int) {
+    mutating func append(_ event: RecordedEvent, at mark: Mark, timestamp: Int64, word: Int) {
         let isUnstamped = timestamp < 0
         let stamp = isUnstamped ? mark.arrival : timestamp
         let numbers = (
@@ -88,20 +88,21 @@ struct PartitionLog {
         let numberBytes =
             numbers.0.varintBytes + numbers.1.varintBytes + numbers.2.varintBytes + numbers.3.varintBytes
             + numbers.4.varintBytes
-        makeRoom(for: numberBytes + 1 + event.id.utf8.count + (word == 0 ? event.wordBytes : 0))
-        bytes.appendVarint(numbers.0)
-        bytes.appendVarint(numbers.1)
-        bytes.appendVarint(numbers.2)
-        bytes.appendVarint(numbers.3)
-        bytes.appendVarint(numbers.4)
-        if word == 0 {
-            bytes.append(UInt8(event.entity.utf8.count))
-            bytes.append(contentsOf: event.entity.utf8)
-            bytes.append(UInt8(event.type.utf8.count))
-            bytes.append(contentsOf: event.type.utf8)
+        let id = event.bytes.span.extracting(event.idRange)
+        let size = numberBytes + 1 + id.count + (word == 0 ? event.kind.wordBytes : 0)
+        makeRoom(for: size)
+        bytes.append(addingCapacity: size) { room in
+            room.appendVarint(numbers.0)
+            room.appendVarint(numbers.1)
+            room.appendVarint(numbers.2)
+            room.appendVarint(numbers.3)
+            room.appendVarint(numbers.4)
+            if word == 0 {
+                room.appendText(event.kind.entity.utf8Span.span)
+                room.appendText(event.kind.type.utf8Span.span)
+            }
+            room.appendText(id)
         }
-        bytes.append(UInt8(event.id.utf8.count))
-        bytes.append(contentsOf: event.id.utf8)
         if count32 == 0 { (firstStamp, firstArrival) = (stamp, mark.arrival) }
         last = mark
         lastTimestamp = isUnstamped ? -1 : timestamp
@@ -189,6 +190,23 @@ struct PartitionLog {
     }
 }
 
-extension ThinEvent {
+extension EventKind {
     fileprivate var wordBytes: Int { 2 + entity.utf8.count + type.utf8.count }
+}
+
+extension OutputSpan<UInt8> {
+    fileprivate mutating func appendVarint(_ number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// A length of one byte, and the bytes.
+    fileprivate mutating func appendText(_ text: Span<UInt8>) {
+        append(UInt8(text.count))
+        for index in text.indices { append(text[index]) }
+    }
 }

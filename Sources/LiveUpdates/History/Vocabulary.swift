@@ -3,42 +3,33 @@
 /// Whoever writes records decides how many pairs there are, so their number is limited; what finds no place any more
 /// stands in the log in full.
 struct Vocabulary {
-    struct Word {
-        let entity: String
-        let type: String
-    }
-
     /// Kinds of events of a product number some dozens. With the longest names the table takes about 1 MiB.
     static let maximumWords = 4_096
     /// Where so many places in a row are taken although half are free, whoever chose the names meant them to be.
     private static let maximumProbes = 16
 
     /// The first is nobody's: 0 says that the words stand in full.
-    private(set) var words = [Word(entity: "", type: "")]
+    private(set) var words = [EventKind(entity: "", type: "")]
     /// Numbers of words by their hash, a power of two of them; 0 is free.
     private var table = [UInt16](repeating: 0, count: 64)
 
     /// The number of an event's entity and type, given at their first appearance; 0 when there is no place for them.
-    mutating func number(of event: ThinEvent) -> Int {
-        var slot = firstSlot(event.entity, event.type)
+    mutating func number(of kind: EventKind) -> Int {
+        var slot = firstSlot(kind)
         for _ in 0..<Self.maximumProbes {
             let number = Int(table[slot])
-            if number == 0 { return add(event, at: slot) }
-            if words[number].entity.isBytewiseEqual(to: event.entity)
-                && words[number].type.isBytewiseEqual(to: event.type)
-            {
-                return number
-            }
+            if number == 0 { return add(kind, at: slot) }
+            if words[number].isSame(as: kind) { return number }
             slot = (slot + 1) & (table.count - 1)
         }
         return 0
     }
 
-    private mutating func add(_ event: ThinEvent, at slot: Int) -> Int {
+    private mutating func add(_ kind: EventKind, at slot: Int) -> Int {
         guard words.count <= Self.maximumWords else { return 0 }
         let number = words.count
         table[slot] = UInt16(number)
-        words.append(Word(entity: event.entity, type: event.type))
+        words.append(kind)
         if 2 * words.count > table.count { grow() }
         return number
     }
@@ -47,7 +38,7 @@ struct Vocabulary {
     private mutating func grow() {
         table = Array(repeating: 0, count: 4 * table.count)
         for number in 1..<words.count {
-            var slot = firstSlot(words[number].entity, words[number].type)
+            var slot = firstSlot(words[number])
             var probes = 1
             while table[slot] != 0 && probes < Self.maximumProbes {
                 slot = (slot + 1) & (table.count - 1)
@@ -57,23 +48,5 @@ struct Vocabulary {
         }
     }
 
-    private func firstSlot(_ entity: String, _ type: String) -> Int {
-        Int(truncatingIfNeeded: Self.mixed(type, Self.mixed(entity, 0x9E37_79B9_7F4A_7C15)) >> 32) & (table.count - 1)
-    }
-
-    private static func mixed(_ text: String, _ seed: UInt64) -> UInt64 {
-        let bytes = text.utf8Span.span
-        var hash = seed ^ UInt64(bytes.count)
-        var word: UInt64 = 0
-        for index in bytes.indices {
-            word = word << 8 | UInt64(bytes[index])
-            if index & 7 == 7 {
-                hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
-                hash ^= hash >> 32
-                word = 0
-            }
-        }
-        hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
-        return hash ^ hash >> 32
-    }
+    private func firstSlot(_ kind: EventKind) -> Int { Int(truncatingIfNeeded: kind.hash >> 32) & (table.count - 1) }
 }

@@ -12,7 +12,7 @@ package struct JSONDocument {
         _ bytes: [UInt8], limits: JSONLimits, tapedDepth: Int = JSONLimits.deepest
     ) throws(JSONError) {
         reader = JSONReader()
-        try reader.read(bytes, limits: limits, tapedDepth: tapedDepth)
+        try reader.read(bytes.span, limits: limits, tapedDepth: tapedDepth)
     }
 
     package var root: JSONValue { JSONValue(reader: reader, element: .root) }
@@ -50,7 +50,7 @@ package struct JSONValue {
     ///
     /// Linear in the members. Throws `ambiguous` when it stands twice: which one counts is anybody's guess.
     package func member(_ name: String) throws(JSONError) -> JSONValue? {
-        switch reader.member(Array(name.utf8), of: element) {
+        switch reader.member(name.utf8Span.span, of: element) {
         case .value(let found): JSONValue(reader: reader, element: found)
         case .absent: nil
         case .ambiguous: throw .ambiguous(member: name)

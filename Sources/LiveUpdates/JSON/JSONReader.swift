@@ -37,7 +37,7 @@ import CSimdJSON
 
     /// Reads a document; its values are within reach down to `tapedDepth` (the root is 0), below that only checked.
     package func read(
-        _ bytes: [UInt8], limits: JSONLimits = .record, tapedDepth: Int = JSONLimits.deepest
+        _ bytes: Span<UInt8>, limits: JSONLimits = .record, tapedDepth: Int = JSONLimits.deepest
     ) throws(JSONError) {
         guard bytes.count <= limits.maximumBytes else {
             throw .tooLarge(bytes: bytes.count, limit: limits.maximumBytes)
@@ -83,7 +83,7 @@ import CSimdJSON
     }
 
     /// The member of an object by the bytes of its name; anything else has no members.
-    package func member(_ name: [UInt8], of element: Element) -> Found {
+    package func member(_ name: Span<UInt8>, of element: Element) -> Found {
         guard kind(of: element) == .object else { return .absent }
         return found { value in
             unsafe name.withUnsafeBufferPointer { bytes in
@@ -112,25 +112,31 @@ import CSimdJSON
         return characters(of: element, value)
     }
 
-    /// What a mapping can use of a value.
+    /// What stands at a pointer, as far as a mapping can use it.
     enum Text {
-        case text(String)
+        case text
+        /// Absent, or of a kind that is no text.
+        case nothing
+        case ambiguous
         /// A string that UTF-8 has no bytes for.
         case halfPair
-        case none
     }
 
-    /// A non-empty string, or an integer of at most 64 bits in decimal; nothing else is text.
-    func text(of element: Element) -> Text {
-        let value = record(of: element)
-        switch Int(value.kind) {
-        case LG_JSON_STRING:
-            if isHalfPair(value) { return .halfPair }
-            return value.start == value.end ? .none : .text(characters(of: element, value))
-        case LG_JSON_NUMBER_VALUE:
-            return integer(of: element).map { .text($0.description) } ?? .none
-        default:
-            return .none
+    /// Appends the text that stands at a pointer: a non-empty string, or an integer of at most 64 bits in decimal; nothing
+    /// else is text.
+    func appendText(at pointer: JSONPointer, of element: Element, to bytes: inout [UInt8]) -> Text {
+        var start: UnsafePointer<UInt8>?
+        var count = 0
+        let found = unsafe pointer.path.withUnsafeBufferPointer { path in
+            unsafe lg_json_find_text(parser, element.index, path.baseAddress, path.count, &start, &count)
+        }
+        switch Int(found) {
+        case LG_JSON_FOUND:
+            unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: start, count: count))
+            return .text
+        case LG_JSON_TWICE: return .ambiguous
+        case LG_JSON_HALF_PAIR: return .halfPair
+        default: return .nothing
         }
     }
 

@@ -13,19 +13,17 @@ struct RecordLine {
 }
 
 extension RecordLine: RecordReading {
-    func copyValue(into bytes: inout [UInt8]) -> Bool { Self.copy(value, into: &bytes) }
+    func readValue(_ body: (Span<UInt8>) -> Void) -> Bool { Self.read(value, body) }
 
-    func copyKey(into bytes: inout [UInt8]) -> Bool { Self.copy(key, into: &bytes) }
+    func readKey(_ body: (Span<UInt8>) -> Void) -> Bool { Self.read(key, body) }
 
-    func copyHeader(_ name: String, into bytes: inout [UInt8]) -> Bool {
-        let header = headers.first { $0.name.isBytewiseEqual(to: name) }
-        return Self.copy(header?.value, into: &bytes)
+    func readHeader(_ name: String, _ body: (Span<UInt8>) -> Void) -> Bool {
+        Self.read(headers.first { $0.name.isBytewiseEqual(to: name) }?.value, body)
     }
 
-    private static func copy(_ source: [UInt8]?, into bytes: inout [UInt8]) -> Bool {
-        bytes.removeAll(keepingCapacity: true)
-        guard let source else { return false }
-        bytes.append(contentsOf: source)
+    private static func read(_ bytes: [UInt8]?, _ body: (Span<UInt8>) -> Void) -> Bool {
+        guard let bytes else { return false }
+        body(bytes.span)
         return true
     }
 }

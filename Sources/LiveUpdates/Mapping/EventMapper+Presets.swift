@@ -12,10 +12,11 @@ extension EventMapper {
         let operation = text(at: ChangeMember.operation, of: envelope)
         placement.operation = operation
         switch operation {
-        case .text("c"), .text("u"): placement.row = value.resolve(ChangeMember.after, from: envelope)
-        case .text("d"): placement.row = value.resolve(ChangeMember.before, from: envelope)
-        case .text(let other):
-            placement.ignored = Self.unchanging(other)
+        case .text where isText(operation, "c") || isText(operation, "u"):
+            placement.row = value.resolve(ChangeMember.after, from: envelope)
+        case .text where isText(operation, "d"): placement.row = value.resolve(ChangeMember.before, from: envelope)
+        case .text:
+            placement.ignored = unchanging(operation)
             placement.operation = .nothing
         case .nothing: placement.ignored = marker(in: envelope)
         case .ambiguous, .halfPair: placement.broken = operation
@@ -34,9 +35,10 @@ extension EventMapper {
         switch (deleted, operation) {
         case (.ambiguous, _), (.halfPair, _): placement.broken = deleted
         case (_, .ambiguous), (_, .halfPair): placement.broken = operation
-        case (.text("true"), _): placement.operation = .text("d")
-        case (_, .text("c")), (_, .text("u")), (_, .text("d")): placement.operation = operation
-        case (_, .text(let other)): placement.ignored = Self.unchanging(other)
+        case (.text, _) where isText(deleted, "true"): placement.operation = kept("d")
+        case (_, .text) where isText(operation, "c") || isText(operation, "u") || isText(operation, "d"):
+            placement.operation = operation
+        case (_, .text): placement.ignored = unchanging(operation)
         case (.nothing, .nothing): placement.ignored = marker(in: row) ?? logicalMessage(in: row)
         default: break
         }
@@ -54,29 +56,31 @@ extension EventMapper {
     }
 
     /// The kinds of records that Debezium writes beside changes.
-    private static func unchanging(_ operation: String) -> IgnoredKind? {
-        switch operation {
-        case "r": .snapshotRead
-        case "t": .truncation
-        case "m": .logicalMessage
-        default: nil
-        }
+    private func unchanging(_ operation: Found) -> IgnoredKind? {
+        if isText(operation, "r") { return .snapshotRead }
+        if isText(operation, "t") { return .truncation }
+        return isText(operation, "m") ? .logicalMessage : nil
+    }
+
+    /// A text that stands nowhere in the record.
+    private func kept(_ text: String) -> Found {
+        let start = texts.count
+        texts.append(copying: text.utf8Span.span)
+        return .text(start..<texts.count)
     }
 
     /// Heartbeats and transaction markers have no `op`: the first hold `ts_ms` alone, the others their status.
     private func marker(in envelope: JSONReader.Element) -> IgnoredKind? {
         let members = value.children(of: envelope)
         if members.count == 2, value.string(of: members[0]) == "ts_ms" { return .heartbeat }
-        switch text(at: ChangeMember.status, of: envelope) {
-        case .text("BEGIN"), .text("END"): break
-        default: return nil
-        }
+        let status = text(at: ChangeMember.status, of: envelope)
+        guard isText(status, "BEGIN") || isText(status, "END") else { return nil }
         return value.resolve(ChangeMember.eventCount, from: envelope) == .absent ? nil : .transactionMarker
     }
 
     /// What is no change passes the flattening as it was.
     private func logicalMessage(in envelope: JSONReader.Element) -> IgnoredKind? {
-        guard case .text("m") = text(at: ChangeMember.operation, of: envelope),
+        guard isText(text(at: ChangeMember.operation, of: envelope), "m"),
             isObject(ChangeMember.source, of: envelope),
             isObject(ChangeMember.message, of: envelope)
         else { return nil }
@@ -86,10 +90,6 @@ extension EventMapper {
     private func isObject(_ pointer: JSONPointer, of element: JSONReader.Element) -> Bool {
         guard case .value(let found) = value.resolve(pointer, from: element) else { return false }
         return value.kind(of: found) == .object
-    }
-
-    func text(at pointer: JSONPointer, of element: JSONReader.Element) -> Found {
-        text(value.resolve(pointer, from: element), in: value)
     }
 }
 
@@ -114,7 +114,7 @@ private enum ChangeMember {
 extension EventMapper {
     /// A ping is about the friendly test resource and about no account's things.
     func locateWebhook(in root: JSONReader.Element) {
-        if case .text("pagey.ping") = text(at: WebhookMember.eventType, of: root) { placement.ignored = .ping }
+        if isText(text(at: WebhookMember.eventType, of: root), "pagey.ping") { placement.ignored = .ping }
     }
 
     /// `data.id` where the data are the resource; else the resource is a member of the data, or of their first role
@@ -128,19 +128,19 @@ extension EventMapper {
         case .ambiguous: return .ambiguous
         case .value(let data):
             let kind = text(at: WebhookMember.type, of: data)
-            guard case .text(let type) = kind, type.isBytewiseEqual(to: resourceType) else {
+            guard case .text(let type) = kind, texts[type].elementsEqual(texts[resourceType]) else {
                 return kind.doubt == .none ? relatedIdentifier(of: resourceType, in: data) : kind
             }
             return text(at: WebhookMember.id, of: data)
         }
     }
 
-    private func relatedIdentifier(of resourceType: String, in data: JSONReader.Element) -> Found {
-        guard resourceType.utf8.count <= EventMapping.maximumNameBytes else { return .nothing }
-        let name = Array(resourceType.utf8)
+    private func relatedIdentifier(of resourceType: Range<Int>, in data: JSONReader.Element) -> Found {
+        guard resourceType.count <= EventMapping.maximumNameBytes else { return .nothing }
+        let name = Array(texts[resourceType])
         let direct = identifier(under: name, of: data)
         guard case .nothing = direct else { return direct }
-        switch value.member(name + Array("_role_assignments".utf8), of: data) {
+        switch value.member((name + Array("_role_assignments".utf8)).span, of: data) {
         case .absent: return .nothing
         case .ambiguous: return .ambiguous
         case .value(let assignments):
@@ -152,7 +152,7 @@ extension EventMapper {
     }
 
     private func identifier(under name: [UInt8], of element: JSONReader.Element) -> Found {
-        switch value.member(name, of: element) {
+        switch value.member(name.span, of: element) {
         case .absent: .nothing
         case .ambiguous: .ambiguous
         case .value(let resource): text(at: WebhookMember.id, of: resource)
@@ -189,9 +189,7 @@ extension EventMapper {
     func attribute<Record: RecordReading & ~Copyable>(
         _ pointer: JSONPointer, _ header: String, of record: borrowing Record
     ) -> Found {
-        if placement.isBinary {
-            return record.copyHeader(header, into: &scratch) ? scratchText() : .nothing
-        }
+        if placement.isBinary { return self.header(header, of: record) }
         guard let root = placement.root else { return .nothing }
         return text(at: pointer, of: root)
     }
@@ -199,7 +197,7 @@ extension EventMapper {
     func typePart<Record: RecordReading & ~Copyable>(_ part: Int, of record: borrowing Record) -> Found {
         let type = attribute(CloudEventMember.type, "ce_type", of: record)
         guard case .text(let text) = type else { return type }
-        return Self.part(part, of: text)
+        return self.part(part, of: text)
     }
 }
 

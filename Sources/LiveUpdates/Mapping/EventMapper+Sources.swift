@@ -19,10 +19,10 @@ extension EventMapper {
         switch source {
         case .value(let pointer): inValue(pointer)
         case .row(let pointer): inRow(pointer)
-        case .header(let name): record.copyHeader(name, into: &scratch) ? scratchText() : .nothing
-        case .key: record.copyKey(into: &scratch) ? scratchText() : .nothing
+        case .header(let name): header(name, of: record)
+        case .key: asText { record.readKey($0) }
         case .keyValue(let pointer): inKey(pointer, of: record)
-        case .topic(let part): Self.part(part, of: record.topic)
+        case .topic(let part): topicPart(part, of: record)
         case .attribute(let pointer, let header): attribute(pointer, header, of: record)
         case .typePart(let part): typePart(part, of: record)
         case .resourceIdentifier: resourceIdentifier()
@@ -30,32 +30,33 @@ extension EventMapper {
         }
     }
 
-    func text(_ found: JSONReader.Found, in reader: JSONReader) -> Found {
-        switch found {
-        case .absent: return .nothing
-        case .ambiguous: return .ambiguous
-        case .value(let element):
-            return switch reader.text(of: element) {
-            case .text(let text): .text(text)
-            case .halfPair: .halfPair
-            case .none: .nothing
-            }
+    /// The text that a pointer into the value leads to.
+    func text(at pointer: JSONPointer, of element: JSONReader.Element) -> Found {
+        text(at: pointer, of: element, in: value)
+    }
+
+    private func text(at pointer: JSONPointer, of element: JSONReader.Element, in reader: JSONReader) -> Found {
+        let start = texts.count
+        return switch reader.appendText(at: pointer, of: element, to: &texts) {
+        case .text: .text(start..<texts.count)
+        case .nothing: .nothing
+        case .ambiguous: .ambiguous
+        case .halfPair: .halfPair
         }
     }
 
     /// Counts from the payload where there is one, and from the value where that holds nothing.
     private func inValue(_ pointer: JSONPointer) -> Found {
         guard let root = placement.root, let envelope = placement.envelope else { return .nothing }
-        let found = text(value.resolve(pointer, from: envelope), in: value)
-        if case .nothing = found, envelope != root { return text(value.resolve(pointer, from: root), in: value) }
-        return found
+        let found = text(at: pointer, of: envelope)
+        return found == .nothing && envelope != root ? text(at: pointer, of: root) : found
     }
 
     private func inRow(_ pointer: JSONPointer) -> Found {
         switch placement.row {
         case .absent: .nothing
         case .ambiguous: .ambiguous
-        case .value(let row): text(value.resolve(pointer, from: row), in: value)
+        case .value(let row): text(at: pointer, of: row)
         }
     }
 
@@ -64,26 +65,50 @@ extension EventMapper {
         _ pointer: JSONPointer, of record: borrowing Record
     ) -> Found {
         if placement.keyReading == .unread {
-            let isJSON = record.copyKey(into: &scratch) && (try? key.read(scratch)) != nil
-            placement.keyReading = isJSON ? .json : .none
+            placement.keyReading = .none
+            _ = record.readKey { if (try? key.read($0)) != nil { placement.keyReading = .json } }
         }
         guard placement.keyReading == .json else { return .nothing }
-        let found = text(key.resolve(pointer), in: key)
-        if case .halfPair = found { return .nothing }
-        return found
+        let found = text(at: pointer, of: .root, in: key)
+        return found == .halfPair ? .nothing : found
+    }
+
+    func header<Record: RecordReading & ~Copyable>(_ name: String, of record: borrowing Record) -> Found {
+        asText { record.readHeader(name, $0) }
     }
 
     /// The bytes of a header or a key, where they are text.
-    func scratchText() -> Found {
-        guard !scratch.isEmpty, let text = String(validating: scratch, as: UTF8.self) else { return .nothing }
-        return .text(text)
+    private func asText(_ read: ((Span<UInt8>) -> Void) -> Bool) -> Found {
+        let start = texts.count
+        var isText = false
+        _ = read { bytes in
+            isText = !bytes.isEmpty && (try? UTF8Span(validating: bytes)) != nil
+            if isText { texts.append(copying: bytes) }
+        }
+        return isText ? .text(start..<texts.count) : .nothing
+    }
+
+    private func topicPart<Record: RecordReading & ~Copyable>(_ number: Int, of record: borrowing Record) -> Found {
+        let start = texts.count
+        texts.append(copying: record.topic.utf8Span.span)
+        return part(number, of: start..<texts.count)
     }
 
     /// The part between dots, from 0, or backwards from -1.
-    static func part(_ number: Int, of text: String) -> Found {
-        let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        let index = number < 0 ? parts.count + number : number
-        guard parts.indices.contains(index), !parts[index].isEmpty else { return .nothing }
-        return .text(String(Substring(parts[index])))
+    func part(_ number: Int, of text: Range<Int>) -> Found {
+        let dot = UInt8(ascii: ".")
+        var left = number
+        if left < 0 {
+            left += 1
+            for index in text where texts[index] == dot { left += 1 }
+            guard left >= 0 else { return .nothing }
+        }
+        var start = text.lowerBound
+        for index in text where texts[index] == dot {
+            if left == 0 { return index == start ? .nothing : .text(start..<index) }
+            left -= 1
+            start = index + 1
+        }
+        return left > 0 || start == text.upperBound ? .nothing : .text(start..<text.upperBound)
     }
 }

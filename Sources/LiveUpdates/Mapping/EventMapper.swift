@@ -1,11 +1,12 @@
 /// Makes thin events of records.
 ///
-/// Confined to one thread at a time: its buffers are used again for each record, so that a record costs no memory but
-/// what the texts of its event need. What a large record needed is given back after it.
+/// Confined to one thread at a time: its buffers are used again for each record, so that a record of a kind that came
+/// before allocates nothing. What a large record needed is given back after it.
 package final class EventMapper {
     /// What stands at a source.
-    enum Found {
-        case text(String)
+    enum Found: Equatable {
+        /// Where in ``texts``.
+        case text(Range<Int>)
         /// Absent, or of a kind that is no text.
         case nothing
         case ambiguous
@@ -52,9 +53,9 @@ package final class EventMapper {
     let value = JSONReader()
     let key = JSONReader()
     var placement = Placement()
-    private var valueBytes: [UInt8] = []
+    /// The texts of the present record, one behind the other.
+    var texts: [UInt8] = []
     private var kinds = KindTable()
-    var scratch: [UInt8] = []
 
     package init(_ mapping: EventMapping) {
         self.mapping = mapping
@@ -62,7 +63,16 @@ package final class EventMapper {
 
     /// The event of a record, or why there is none; of several reasons the first in the order of `SkipReason`.
     package func map<Record: RecordReading & ~Copyable>(_ record: borrowing Record) -> MappingOutcome {
+        switch read(record) {
+        case .event(let found): .event(found.account, found.event)
+        case .skip(let reason, let why): .skip(reason, why: why)
+        }
+    }
+
+    /// The same, with texts as bytes.
+    package func read<Record: RecordReading & ~Copyable>(_ record: borrowing Record) -> RecordOutcome {
         placement = Placement()
+        texts.removeAll(keepingCapacity: true)
         defer { releaseExcess() }
         if let skipped = readValue(record) { return skipped }
         locate(record)
@@ -73,46 +83,62 @@ package final class EventMapper {
         if let skipped = refusal(entity, account, id, type) { return skipped }
         guard case .text(let entity) = entity else { return missing(.entity, of: record) }
         if case .text(let account) = account, case .text(let id) = id, case .text(let type) = type,
-            let kind = kinds.kind(entity, type)
+            let kind = kinds.kind(of: texts, entity, type)
         {
-            return tooLong(account, .account) ?? tooLong(id, .id)
-                ?? .event(Account(account), ThinEvent(entity: kind.entity, id: id, type: kind.type))
+            return event(kind, account, id)
         }
-        let rule = mapping.entities.isEmpty ? nil : mapping.entities[BytewiseKey(text: entity)]
-        if case .drop(let name)? = rule { return .skip(.dropped, why: .dropped(entity: name)) }
+        let name = string(entity)
+        let rule = mapping.entities.isEmpty ? nil : mapping.entities[BytewiseKey(text: name)]
+        if case .drop(let dropped)? = rule { return .skip(.dropped, why: .dropped(entity: dropped)) }
         guard case .text(let account) = account else { return missing(.account, of: record) }
         guard case .text(let id) = id else { return missing(.id, of: record) }
         guard case .text(let type) = type else { return missing(.type, of: record) }
-        var renamed = entity
-        if case .rename(let name)? = rule { renamed = name }
-        let translated = mapping.translated(type, of: entity, renamed)
-        let event = ThinEvent(entity: renamed, id: id, type: translated)
-        if let skipped = tooLong(renamed, .entity) ?? tooLong(account, .account) ?? tooLong(id, .id)
-            ?? tooLong(translated, .type)
+        var renamed = name
+        if case .rename(let other)? = rule { renamed = other }
+        let translated = mapping.translated(string(type), of: name, renamed)
+        if let skipped = tooLong(renamed.utf8.count, .entity) ?? tooLong(account.count, .account)
+            ?? tooLong(id.count, .id) ?? tooLong(translated.utf8.count, .type)
         {
             return skipped
         }
-        kinds.keep(entity, type, as: event)
-        return .event(Account(account), event)
+        let kind = EventKind(entity: renamed, type: translated)
+        kinds.keep(Array(texts[entity]), Array(texts[type]), as: kind)
+        return event(kind, account, id)
+    }
+
+    private func event(_ kind: EventKind, _ account: Range<Int>, _ id: Range<Int>) -> RecordOutcome {
+        if let skipped = tooLong(account.count, .account) ?? tooLong(id.count, .id) { return skipped }
+        return .event(RecordedEvent(kind, texts, account: account, id: id))
+    }
+
+    func string(_ text: Range<Int>) -> String { String(decoding: texts[text], as: UTF8.self) }
+
+    /// Whether it is this text, byte by byte.
+    func isText(_ found: Found, _ text: String) -> Bool {
+        guard case .text(let range) = found else { return false }
+        let texts = texts
+        return texts.span.extracting(range).isEqual(to: text.utf8Span.span)
     }
 
     // MARK: Before the rows
 
     /// Reads the value where a source needs it.
-    private func readValue<Record: RecordReading & ~Copyable>(_ record: borrowing Record) -> MappingOutcome? {
+    private func readValue<Record: RecordReading & ~Copyable>(_ record: borrowing Record) -> RecordOutcome? {
         if mapping.preset == .cloudevents {
-            placement.isBinary = record.copyHeader("ce_specversion", into: &scratch)
+            placement.isBinary = record.readHeader("ce_specversion") { _ in }
         }
         let isStructured = mapping.preset == .cloudevents && !placement.isBinary
         guard mapping.readsValue || isStructured else { return nil }
-        guard record.copyValue(into: &valueBytes) else {
-            return placement.isBinary ? nil : .skip(.tombstone, why: .nullValue)
+        var failure: JSONError?
+        let hasValue = record.readValue { bytes in
+            do throws(JSONError) {
+                try value.read(bytes, tapedDepth: mapping.tapedDepth)
+            } catch {
+                failure = error
+            }
         }
-        do throws(JSONError) {
-            try value.read(valueBytes, tapedDepth: mapping.tapedDepth)
-        } catch {
-            return .skip(.notJSON, why: .json(error))
-        }
+        guard hasValue else { return placement.isBinary ? nil : .skip(.tombstone, why: .nullValue) }
+        if let failure { return .skip(.notJSON, why: .json(failure)) }
         guard value.kind(of: .root) == .object else { return .skip(.notJSON, why: .notAnObject) }
         placement.root = .root
         placement.envelope = .root
@@ -132,7 +158,7 @@ package final class EventMapper {
 
     // MARK: Reasons, in the order of SkipReason
 
-    private func refusal(_ entity: Found, _ account: Found, _ id: Found, _ type: Found) -> MappingOutcome? {
+    private func refusal(_ entity: Found, _ account: Found, _ id: Found, _ type: Found) -> RecordOutcome? {
         let worst = max(
             max(entity.doubt, account.doubt), max(id.doubt, type.doubt), placement.broken?.doubt ?? .none)
         guard worst != .none else { return placement.ignored.map { .skip(.ignored, why: .kind($0)) } }
@@ -152,25 +178,21 @@ package final class EventMapper {
 
     private func missing<Record: RecordReading & ~Copyable>(
         _ row: EventRow, of record: borrowing Record
-    ) -> MappingOutcome {
-        if placement.root == nil, !record.copyValue(into: &valueBytes) { return .skip(.tombstone, why: .nullValue) }
+    ) -> RecordOutcome {
+        if placement.root == nil, !record.readValue({ _ in }) { return .skip(.tombstone, why: .nullValue) }
         return .skip(row.skipReason, why: .missing(row, sources: mapping.sourceTexts(of: row)))
     }
 
-    private func tooLong(_ text: String, _ row: EventRow) -> MappingOutcome? {
-        let bytes = text.utf8.count
+    private func tooLong(_ bytes: Int, _ row: EventRow) -> RecordOutcome? {
         guard bytes > row.maximumBytes else { return nil }
         return .skip(.tooLong, why: .long(row, bytes: bytes, limit: row.maximumBytes))
     }
 
     /// The memory that is kept from one record to the next.
-    package var heldBytes: Int {
-        value.heldBytes + key.heldBytes + valueBytes.capacity + scratch.capacity
-    }
+    package var heldBytes: Int { value.heldBytes + key.heldBytes + texts.capacity }
 
     private func releaseExcess() {
-        if valueBytes.capacity > JSONReader.retainedBytes { valueBytes = [] }
-        if scratch.capacity > JSONReader.retainedBytes { scratch = [] }
+        if texts.capacity > JSONReader.retainedBytes { texts = [] }
         value.trim()
         key.trim()
     }
@@ -179,18 +201,18 @@ package final class EventMapper {
 @available(*, unavailable)
 extension EventMapper: Sendable {}
 
-/// A record of the broker, as far as a mapping reads it. What is not asked for is not copied.
+/// A record of the broker, as far as a mapping reads it. What is not asked for is not touched.
 ///
-/// Each `copy` replaces the contents of `bytes`, keeping its memory.
+/// Each `read` calls `body` once with bytes that stay the record's own, or answers false without a call.
 package protocol RecordReading: ~Copyable {
     var topic: String { get }
 
-    /// False, with `bytes` empty, when the value is null.
-    func copyValue(into bytes: inout [UInt8]) -> Bool
+    /// False when the value is null.
+    func readValue(_ body: (Span<UInt8>) -> Void) -> Bool
 
     /// False when the key is null.
-    func copyKey(into bytes: inout [UInt8]) -> Bool
+    func readKey(_ body: (Span<UInt8>) -> Void) -> Bool
 
     /// The first header of that name (compared by bytes); false when there is none or its value is null.
-    func copyHeader(_ name: String, into bytes: inout [UInt8]) -> Bool
+    func readHeader(_ name: String, _ body: (Span<UInt8>) -> Void) -> Bool
 }

@@ -4,6 +4,12 @@ package enum MappingOutcome: Equatable, Sendable {
     case skip(SkipReason, why: SkipCause)
 }
 
+/// The same with texts as bytes.
+package enum RecordOutcome {
+    case event(RecordedEvent)
+    case skip(SkipReason, why: SkipCause)
+}
+
 /// Why a record yields no event. Where several apply, the one that stands first here is given.
 package enum SkipReason: String, CaseIterable, Sendable {
     /// The value is null, and no event comes of what stands outside it.

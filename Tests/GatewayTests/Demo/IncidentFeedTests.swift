@@ -17,17 +17,17 @@ struct IncidentFeedTests {
         let record: IncidentFeed.Record
         let topic = "incidents"
 
-        func copyValue(into bytes: inout [UInt8]) -> Bool {
-            bytes = record.value
+        func readValue(_ body: (Span<UInt8>) -> Void) -> Bool {
+            body(record.value.span)
             return true
         }
 
-        func copyKey(into bytes: inout [UInt8]) -> Bool {
-            bytes = Array(record.account.utf8)
+        func readKey(_ body: (Span<UInt8>) -> Void) -> Bool {
+            body(record.account.utf8Span.span)
             return true
         }
 
-        func copyHeader(_ name: String, into bytes: inout [UInt8]) -> Bool { false }
+        func readHeader(_ name: String, _ body: (Span<UInt8>) -> Void) -> Bool { false }
     }
 
     static func outcomes(_ records: [IncidentFeed.Record]) throws -> [MappingOutcome] {

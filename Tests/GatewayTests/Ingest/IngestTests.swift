@@ -19,12 +19,13 @@ struct PlainRecord: RecordReading {
             value: #"{"account_id":"\#(account)","entity":"incidents::incident","id":"\#(id)","type":"created"}"#)
     }
 
-    func copyValue(into bytes: inout [UInt8]) -> Bool {
-        bytes = value.map { Array($0.utf8) } ?? []
-        return value != nil
+    func readValue(_ body: (Span<UInt8>) -> Void) -> Bool {
+        guard let value else { return false }
+        body(value.utf8Span.span)
+        return true
     }
-    func copyKey(into bytes: inout [UInt8]) -> Bool { false }
-    func copyHeader(_ name: String, into bytes: inout [UInt8]) -> Bool { false }
+    func readKey(_ body: (Span<UInt8>) -> Void) -> Bool { false }
+    func readHeader(_ name: String, _ body: (Span<UInt8>) -> Void) -> Bool { false }
 }
 
 /// An ingest whose loops write down what they get: `joined N`, `ACCOUNT:ID,ID`.

@@ -119,16 +119,20 @@ final class Reading {
     }
 
     private func drain(_ maximum: Int) -> Int {
-        var bytes: [UInt8] = []
+        func text(_ read: ((Span<UInt8>) -> Void) -> Bool) -> String? {
+            var bytes: [UInt8] = []
+            return read { for index in $0.indices { bytes.append($0[index]) } }
+                ? String(decoding: bytes, as: UTF8.self) : nil
+        }
         return consumer.drain(maximum: maximum) { record in
             recordCount += 1
             changes += consumer.tracker.takeChanges()
             guard keepsEntries else { return }
-            let value = record.copyValue(into: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
-            let key = record.copyKey(into: &bytes) ? String(decoding: bytes, as: UTF8.self) : nil
-            if record.copyHeader(headerName, into: &bytes) { headers.append(String(decoding: bytes, as: UTF8.self)) }
+            if let header = text({ record.readHeader(headerName, $0) }) { headers.append(header) }
             entries.append(
-                Entry(topic: record.topic, partition: record.partition, offset: record.offset, value: value, key: key))
+                Entry(
+                    topic: record.topic, partition: record.partition, offset: record.offset,
+                    value: text { record.readValue($0) }, key: text { record.readKey($0) }))
         }
     }
 

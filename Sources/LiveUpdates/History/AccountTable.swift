@@ -1,0 +1,118 @@
+/// The logs of all accounts: found by the bytes of a name, without a String, and by a slot that stays an account's own as
+/// long as its log stands. A hash table of slots, chained.
+struct AccountTable {
+    private struct Link {
+        /// Of the account's name.
+        var hash: UInt64
+        /// The next slot of the same chain, or ``none``.
+        var next: Int32
+    }
+
+    /// The end of a chain.
+    private static let none: Int32 = -1
+
+    /// By slot; free ones are nil.
+    private var logs: [AccountLog?] = []
+    private var links: [Link] = []
+    private var free: [Int32] = []
+    /// By the low bits of the hash: the first slot of a chain. A power of two of them, at least as many as logs.
+    private var heads = [Int32](repeating: Self.none, count: 64)
+    private(set) var count = 0
+    /// Whoever writes records chooses names: they must not choose chains with them.
+    private let seed = Self.makeSeed()
+
+    /// Differs from process to process, as that of the standard library's tables does.
+    private static func makeSeed() -> UInt64 {
+        var hasher = Hasher()
+        hasher.combine(0)
+        return UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+
+    /// Every log, in the order of the slots.
+    var all: [AccountLog] { logs.compactMap(\.self) }
+
+    subscript(slot slot: Int) -> AccountLog? { logs[slot] }
+
+    subscript(account: Account) -> AccountLog? { self[account.text.utf8Span.span] }
+
+    subscript(name: Span<UInt8>) -> AccountLog? { log(name, hash(name)) }
+
+    /// The log of an account, which `make` makes for its slot where there is none.
+    mutating func log(_ name: Span<UInt8>, orMake make: (_ slot: Int) -> AccountLog) -> AccountLog {
+        let hash = hash(name)
+        if let log = log(name, hash) { return log }
+        if count == heads.count { grow() }
+        let slot = free.popLast().map(Int.init) ?? logs.count
+        let log = make(slot)
+        if slot == logs.count {
+            logs.append(log)
+            links.append(Link(hash: hash, next: Self.none))
+        } else {
+            logs[slot] = log
+            links[slot].hash = hash
+        }
+        count += 1
+        enchain(slot)
+        return log
+    }
+
+    mutating func remove(_ log: AccountLog) {
+        let slot = Int32(log.slot)
+        let head = head(of: links[log.slot].hash)
+        let next = links[log.slot].next
+        if heads[head] == slot {
+            heads[head] = next
+        } else {
+            var before = heads[head]
+            while links[Int(before)].next != slot { before = links[Int(before)].next }
+            links[Int(before)].next = next
+        }
+        logs[log.slot] = nil
+        free.append(slot)
+        count -= 1
+    }
+
+    private func log(_ name: Span<UInt8>, _ hash: UInt64) -> AccountLog? {
+        var slot = heads[head(of: hash)]
+        while slot != Self.none {
+            let link = links[Int(slot)]
+            if link.hash == hash, let log = logs[Int(slot)], log.account.text.utf8Span.span.isEqual(to: name) {
+                return log
+            }
+            slot = link.next
+        }
+        return nil
+    }
+
+    private mutating func grow() {
+        heads = Array(repeating: Self.none, count: 2 * heads.count)
+        for slot in logs.indices where logs[slot] != nil { enchain(slot) }
+    }
+
+    private mutating func enchain(_ slot: Int) {
+        let head = head(of: links[slot].hash)
+        links[slot].next = heads[head]
+        heads[head] = Int32(slot)
+    }
+
+    private func head(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (heads.count - 1) }
+
+    /// Eight bytes at a time, each mixed by both halves of a product.
+    private func hash(_ name: Span<UInt8>) -> UInt64 {
+        var hash = seed ^ UInt64(name.count)
+        var word: UInt64 = 0
+        for index in name.indices {
+            word = word << 8 | UInt64(name[index])
+            if index & 7 == 7 {
+                hash = Self.mixed(hash ^ word)
+                word = 0
+            }
+        }
+        return Self.mixed(hash ^ word)
+    }
+
+    private static func mixed(_ number: UInt64) -> UInt64 {
+        let product = number.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
+        return product.high ^ product.low
+    }
+}

@@ -1,0 +1,67 @@
+/// Entity and type of events, one object for all that have both.
+package final class EventKind: Sendable {
+    package let entity: String
+    package let type: String
+    /// Of both, by their bytes; made once.
+    let hash: UInt64
+
+    init(entity: String, type: String) {
+        self.entity = entity
+        self.type = type
+        hash = Self.mixed(type, Self.mixed(entity, 0x9E37_79B9_7F4A_7C15))
+    }
+
+    func isSame(as other: EventKind) -> Bool {
+        self === other || entity.isBytewiseEqual(to: other.entity) && type.isBytewiseEqual(to: other.type)
+    }
+
+    private static func mixed(_ text: String, _ seed: UInt64) -> UInt64 {
+        let bytes = text.utf8Span.span
+        var hash = seed ^ UInt64(bytes.count)
+        var word: UInt64 = 0
+        for index in bytes.indices {
+            word = word << 8 | UInt64(bytes[index])
+            if index & 7 == 7 {
+                hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
+                hash ^= hash >> 32
+                word = 0
+            }
+        }
+        hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
+        return hash ^ hash >> 32
+    }
+}
+
+/// An event as a record has it: account and id are bytes, valid UTF-8. Most events are for accounts that nobody follows,
+/// and are logged without a String.
+///
+/// The bytes are shared with the mapper that found them, which copies them at its next record if they are still held.
+package struct RecordedEvent {
+    package let kind: EventKind
+    /// What the two texts stand in.
+    let bytes: [UInt8]
+    let accountRange: Range<Int>
+    let idRange: Range<Int>
+
+    init(_ kind: EventKind, _ bytes: [UInt8], account: Range<Int>, id: Range<Int>) {
+        self.kind = kind
+        self.bytes = bytes
+        accountRange = account
+        idRange = id
+    }
+
+    /// An event that is already text.
+    init(_ account: Account, _ event: ThinEvent) {
+        let name = Array(account.text.utf8)
+        let bytes = name + event.id.utf8
+        self.init(
+            EventKind(entity: event.entity, type: event.type), bytes, account: 0..<name.count,
+            id: name.count..<bytes.count)
+    }
+
+    package var account: Account { Account(String(decoding: bytes[accountRange], as: UTF8.self)) }
+
+    package var event: ThinEvent {
+        ThinEvent(entity: kind.entity, id: String(decoding: bytes[idRange], as: UTF8.self), type: kind.type)
+    }
+}

@@ -1,0 +1,9 @@
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Whether allocations are counted: not under a sanitizer, which has an allocator of its own.
+bool allocations_are_counted(void);
+
+/// How often the calling thread has allocated memory until now.
+uint64_t allocations_of_thread(void);
