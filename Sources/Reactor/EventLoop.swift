@@ -46,15 +46,18 @@ import Dispatch
     package let scratchBuffer: UnsafeMutableRawBufferPointer
 
     var registrations = Registrations()
+    /// Targets whose ``PollTarget/tickEnds()`` is due at the next flush.
     private var dirty: [PollTarget] = []
+    /// Takes turns with `dirty`, so that neither allocates; empty between two flushes.
     private var flushing: [PollTarget] = []
+    /// Targets that were unregistered, and whose ``PollTarget/wasRemoved()`` is due.
     private var removed: [PollTarget] = []
+    /// Targets that were unregistered in this tick: held, since a callback further up the stack may run on one of them.
     private var graveyard: [PollTarget] = []
     /// What was put off; what stands before `nextDeferred` has run.
     private var deferred: [() -> Void] = []
     private var nextDeferred = 0
-    /// A wake that the loop gave itself stands in its queue. One is enough, whoever asks for it: what is put off waits
-    /// for that one.
+    /// Whether a wake by the loop itself is in its queue. One is enough: everything that is put off waits for it.
     private var hasWakeInLine = false
 
     // What EventLoop+Timers.swift goes by.
@@ -62,7 +65,7 @@ import Dispatch
     /// The deadline that the timer source is set to, in the time of ``now``.
     var armedFor: UInt64?
     var isFiring = false
-    /// What has to let go after ``stop(_:)``: the poller and the timer source.
+    /// How many of the poller and the timer source still hold the loop. ``stop(_:)`` waits for both.
     private var holding = 2
     private var whenStopped: [@Sendable () -> Void] = []
 

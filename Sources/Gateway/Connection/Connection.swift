@@ -148,7 +148,7 @@ final class Connection {
         }
     }
 
-    /// Writes what is left to say, and ends.
+    /// Writes a last answer, and ends.
     func finish(writing answer: [UInt8]) {
         endPhase()
         phase = .ending(Ending())

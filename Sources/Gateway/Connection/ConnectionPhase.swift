@@ -75,7 +75,7 @@ extension Connection {
         init(early: EarlyBytes) { self.early = early }
     }
 
-    /// Said its last: nothing is written after that, and what comes only matters for the close handshake.
+    /// Everything was written; what comes is read for the close handshake alone.
     final class Ending {
         let session: WebSocketSession?
         /// The account of a stream that was open; nil of everything else.

@@ -4,7 +4,7 @@ import WebSocket
 
 /// What keeps an open connection alive: pings and their answers on a WebSocket, comment lines in an event stream.
 struct Heartbeat {
-    /// The next ping or comment, or the time for its answer.
+    /// Fires when the next ping or comment is due, or when the time for a pong is over.
     var timer: Timer?
     var awaitsPong = false
     /// Monotonic, in milliseconds; 0 before the first ping.
@@ -46,7 +46,7 @@ extension Connection {
         }
     }
 
-    /// The wait for it is over, and never fires for those who answer.
+    /// The pong that was awaited has come: the next ping is due an interval after the last one.
     func pongCame(_ open: OpenStream) {
         open.heartbeat.awaitsPong = false
         let interval = loop.policy.pingIntervalMilliseconds

@@ -5,19 +5,19 @@ import LiveUpdates
 final class AudienceGroup<Port: SubscriberPort> {
     let account: Account
     let form: StreamForm
-    /// Those that have everything so far.
+    /// Members that have been given everything so far.
     fileprivate(set) var streams: [LiveStream<Port>] = []
-    /// Those that wait for their first event; only where the form is individual.
+    /// Polls that wait for their first event; only where the form is individual.
     fileprivate(set) var polls: [Poll<Port>] = []
-    /// How many streams are behind, and will come back or go.
+    /// Streams that are behind: each will join again, or end.
     var behind = 0
     var recent = RecentSlices()
-    /// The last event that passed the filter while the group stood.
+    /// The sequence of the last event that passed the filter since the group was made.
     var lastSequence: UInt64 = 0
     /// Only of a group with a filter.
     fileprivate var filter: FilterState?
 
-    /// What a filter costs.
+    /// What a group with a filter remembers.
     fileprivate struct FilterState {
         /// The indices in the lists of the entities, in the order of the filter's names.
         var slots: [Int] = []
@@ -28,7 +28,7 @@ final class AudienceGroup<Port: SubscriberPort> {
         var lastBeat: (sequence: UInt64, cursor: [UInt8])?
     }
 
-    /// The last cursor that the group was given because events passed it by, with the sequence of its event.
+    /// The last cursor that the group got because its filter had left out many events, with the sequence of its event.
     var lastBeat: (sequence: UInt64, cursor: [UInt8])? { filter?.lastBeat }
 
     func noteBeat(_ event: LoggedEvent) { filter?.lastBeat = (event.sequence, event.at) }
@@ -39,7 +39,7 @@ final class AudienceGroup<Port: SubscriberPort> {
     }
 
     var isEmpty: Bool { streams.isEmpty && polls.isEmpty && behind == 0 }
-    /// Whether anybody is given slices, or will be.
+    /// Whether a slice has a taker: a member, or one that is behind and will read it later.
     var needsSlices: Bool { !streams.isEmpty || recent.isKept }
 
     // MARK: Members, each O(1)
@@ -71,9 +71,9 @@ final class AudienceGroup<Port: SubscriberPort> {
         last.slot = poll.slot
     }
 
-    // MARK: Handing out
+    // MARK: Delivering
 
-    /// From the last to the first: whoever leaves meanwhile is followed in its slot by one that had its turn.
+    /// From the last slot to the first: a member that leaves meanwhile is replaced by one that has had its turn.
     func deliver(_ slice: [UInt8], now: UInt64) {
         var index = streams.count
         while index > 0 {
@@ -82,7 +82,7 @@ final class AudienceGroup<Port: SubscriberPort> {
         }
     }
 
-    /// To members that make their own of events.
+    /// For members that make messages of their own of the events.
     func deliver(_ events: [LoggedEvent], now: UInt64) {
         var index = streams.count
         while index > 0 {
@@ -105,8 +105,8 @@ final class AudienceGroup<Port: SubscriberPort> {
     }
 }
 
-/// The subscribers of one account on one loop, in groups. Groups with a filter are found by an event's entity, so that many
-/// different filters cost an event what those cost that it passes.
+/// The subscribers of one account on one loop, in groups. Groups with a filter are found by an event's entity: an event
+/// costs as much as the filters that it passes, however many others there are.
 final class Audience<Port: SubscriberPort> {
     /// At most one for each form; few.
     private(set) var unfiltered: [AudienceGroup<Port>] = []
@@ -187,8 +187,8 @@ final class Audience<Port: SubscriberPort> {
         return found
     }
 
-    /// The groups that so many events passed by that their streams are due a cursor: never more than `limit` and a batch.
-    /// All groups are gone over once in `limit / 2` events.
+    /// The groups whose streams are due a cursor, because their filter left out many events since the last one: at most
+    /// `limit` and a batch. All groups are gone over once in `limit / 2` events.
     func passedOver(_ limit: Int) -> [AudienceGroup<Port>] {
         guard let filters, filters.count >= filters.nextBeats else { return [] }
         let half = UInt64(max(1, limit / 2))

@@ -1,22 +1,22 @@
 import LiveUpdates
 
-/// Where a stream stands that is behind. Made when it falls behind or begins so, gone when it has caught up.
+/// The state of a stream that is behind. Made when it falls behind or begins behind, gone when it has caught up.
 final class CatchUp<Port: SubscriberPort> {
-    /// The group that it is to join. It stays while somebody is behind.
+    /// The group that the stream joins when it has caught up. The group exists as long as a member is behind.
     let group: AudienceGroup<Port>
-    /// Everything up to here was given, or is in what was asked for.
+    /// Everything up to here was written for the client, or is in the page that was asked for.
     var position: StreamPosition
-    /// The last event that the client was given, or that was given to its group before it fell behind.
+    /// The sequence of the last event that was written for the client, or for its group before it fell behind.
     var given: UInt64
-    /// By then it has caught up, or the client is too slow; monotonic, in milliseconds.
+    /// When a client that has not caught up counts as too slow, and is closed; monotonic, in milliseconds.
     let deadline: UInt64
     /// A page was asked for and has not come.
     var isReading = false
-    /// The page that was asked for is of a log that is gone.
+    /// The page that was asked for was read before a reset: it is dropped when it comes.
     var ignoresPage = false
-    /// To be sent as soon as the socket takes it: the reason, with the cursor from which everything follows.
+    /// A resync that is sent as soon as the socket takes it: the reason, and the cursor from which everything follows.
     var resync: (why: ResyncReason, at: CursorText)?
-    /// `live` is due when all is caught up.
+    /// The control message `live` is due when the stream has caught up.
     var owesLive: Bool
 
     init(group: AudienceGroup<Port>, position: StreamPosition, deadline: UInt64, owesLive: Bool = false) {
@@ -28,13 +28,13 @@ final class CatchUp<Port: SubscriberPort> {
     }
 }
 
-/// The way of a stream from where it is behind to where it is live: slices that others have just been given, or pages of
-/// the log, each asked for when the one before has left. Nothing is queued for it meanwhile.
+/// How a stream that is behind becomes live: it writes slices that the others of its group got in the last seconds, or pages
+/// of the log. Each is asked for when the one before has left the socket; nothing is queued for the stream meanwhile.
 extension LiveStream {
     /// Events of one page: about as much as a socket's buffer takes.
     static var eventsPerPage: Int { 256 }
 
-    /// What the stream asks ingest for at once. With `mode=changed` the client is told no more than that there is something.
+    /// The page that the stream asks ingest for. With `mode=changed` the client is told no more than that there is something.
     var pageRequest: PageRequest {
         PageRequest(
             limit: changed == nil ? Self.eventsPerPage : 1, entities: form.entities, withCursors: form.needsCursors,
@@ -51,7 +51,7 @@ extension LiveStream {
         wishWake(at: catchUp.deadline)
     }
 
-    /// Gives what comes next, if nothing that was written before waits for the socket.
+    /// Writes or asks for what comes next, once all that was written before has left.
     func proceed(_ catchUp: CatchUp<Port>, _ now: UInt64) {
         // Whatever is still on its way leaves first; the socket says when it has.
         guard !catchUp.isReading, port.pendingBytes == 0 else { return }
@@ -61,7 +61,8 @@ extension LiveStream {
         port.read(account, ReadRequest(position: catchUp.position, page: pageRequest))
     }
 
-    /// Whether what the group was given meanwhile does not suffice. Only for a stream that was a member before.
+    /// Whether the log has to be read, because the recent slices of the group do not reach back far enough. Otherwise the
+    /// slices are written here. Only for a stream that was a member before.
     private func goesOnFromLog(_ catchUp: CatchUp<Port>, _ now: UInt64) -> Bool {
         // What came since did not pass the filter: nothing is missed, however much of the log is gone.
         if catchUp.group.lastSequence <= catchUp.position.sequence {
@@ -80,7 +81,7 @@ extension LiveStream {
         return false
     }
 
-    /// A page has come.
+    /// Writes the events of a page, or notes that the log no longer has them.
     func consume(_ page: PageAnswer, _ catchUp: CatchUp<Port>, _ now: UInt64) {
         guard case .page(let events, let next, let isComplete) = page.answer else {
             catchUp.resync = (.expired, page.fresh)
@@ -102,13 +103,14 @@ extension LiveStream {
         if isComplete { caughtUp(page.fresh, catchUp, now) } else if messages.isEmpty { proceed(catchUp, now) }
     }
 
-    /// Nothing is missing any more. `fresh` is the account's cursor of now, where `live` is owed.
+    /// The client misses nothing any more: the stream joins its group. `fresh` is the account's cursor of now, where `live`
+    /// is owed.
     private func caughtUp(_ fresh: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
         goLive()
         fanOut.endBehind(catchUp.group)
         if let at = changed?.pending { signal(at: at, now) }
         if catchUp.owesLive { return sendLive(at: fresh, now) }
-        // What its group was given for events that passed it by, it was not.
+        // The group got a beat for events that its filter left out; this stream did not.
         if let missed = catchUp.group.lastBeat, missed.sequence > catchUp.given {
             sendBeat(at: fresh.bytes.isEmpty ? missed.cursor : fresh.bytes, now)
         }
@@ -146,7 +148,7 @@ extension LiveStream {
         goLive()
     }
 
-    /// What is missed cannot be given. The stream goes on behind, at the position of the cursor that the resync carries.
+    /// Sends the resync that is owed. The stream stays behind, at the position of the cursor that the resync carries.
     private func restart(_ why: ResyncReason, _ at: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
         guard hasControls else { return close("what it missed is no longer in the log") }
         catchUp.resync = nil

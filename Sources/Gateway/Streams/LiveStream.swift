@@ -1,7 +1,7 @@
 import LiveUpdates
 import WebSocket
 
-/// The account's changes on their way to one client: what it has been given, and what it is owed.
+/// What one client of a stream has been given of its account's events, and what it is owed.
 ///
 ///     joining ──► behind ──caught up──► live ──socket blocked──► behind ──…──► ended
 ///        └───────────────────────────────┘ ▲                        │
@@ -24,19 +24,19 @@ final class LiveStream<Port: SubscriberPort> {
     let form: StreamForm
     /// Whether control messages are sent, and the account's events have to carry cursors for the sake of this stream.
     let hasControls: Bool
-    /// After so long without a message the client wants a beat; 0: it did not ask.
+    /// The client wants a beat after so long without a message; 0: it did not ask for beats.
     private let beatMilliseconds: UInt32
     let port: Port
     let fanOut: LoopFanOut<Port>
 
     var state = State.joining
-    /// The index in its group, which owns the number.
+    /// The stream's index in its group. Set by the group.
     var slot = 0
     /// What `mode=changed` remembers; nil for streams of events.
     var changed: ChangedSignal?
-    /// Left out of what comes: what the client has had from a node that was ahead of this one.
+    /// Events below these offsets are left out: the client has had them from a node that was ahead of this one.
     var floors: [PartitionFloor] = []
-    /// When the client was last given what puts a beat off.
+    /// When the client last got a message after which a beat is not due yet.
     private(set) var lastMessageAt: UInt64 = 0
     /// The earliest moment at which a call of ``wake(now:)`` is to come; `.max`: none.
     private var wakesAt = UInt64.max
@@ -61,7 +61,7 @@ final class LiveStream<Port: SubscriberPort> {
         port.subscribe(account, JoinRequest(since: since, withCursors: hasControls, page: pageRequest))
     }
 
-    /// Takes the stream out of everything, whatever state it is in. Once or more often.
+    /// Ends the stream in whatever state it is: it leaves its group, and ingest. May be called again.
     func end() {
         switch state {
         case .ended: return
@@ -127,13 +127,13 @@ final class LiveStream<Port: SubscriberPort> {
         goLive()
     }
 
-    /// Many events were left out for this stream: `at` is behind all of them.
+    /// The filter left out many events: the cursor `at` stands behind all of them.
     func passedOver(at cursor: [UInt8], now: UInt64) {
         settle(now: now)
         sendBeat(at: cursor, now)
     }
 
-    /// What was asked for while behind has come.
+    /// The page has come that was asked for while behind.
     func page(_ page: PageAnswer, now: UInt64) {
         settle(now: now)
         guard case .behind(let catchUp) = state, catchUp.isReading else { return }
@@ -194,7 +194,7 @@ final class LiveStream<Port: SubscriberPort> {
         wishBeat(notBefore: now)
     }
 
-    /// Follows what concerns all streams of the loop: a reset of the logs, the state of the source.
+    /// Handles what concerns all streams of the loop: a reset of the logs, another state of the source.
     ///
     /// The loop calls this for all of them in slices; each input does first, so that no event and no cursor from behind a
     /// reset reaches a client before the resync does.
@@ -208,7 +208,7 @@ final class LiveStream<Port: SubscriberPort> {
 
     // MARK: - Live
 
-    /// Whether it cannot be given what all streams of its form share.
+    /// Whether its messages are its own, so that it cannot share those of its form.
     var standsAlone: Bool { changed != nil || !floors.isEmpty }
 
     var groupForm: StreamForm { standsAlone ? StreamForm(individual: form.entities) : form }
@@ -217,7 +217,7 @@ final class LiveStream<Port: SubscriberPort> {
         state = .live(fanOut.join(self, account, groupForm))
     }
 
-    /// What of the events the client has not had.
+    /// The events that the client has not had from another node.
     func aboveFloors(_ events: [LoggedEvent]) -> [LoggedEvent] {
         guard !floors.isEmpty else { return events }
         let fresh = events.filter { event in !floors.contains { $0.isAbove(event) } }

@@ -37,14 +37,14 @@ final class LoopFanOut<Port: SubscriberPort> {
         self.policy = policy
     }
 
-    /// What ingest has just said holds everything up to `sequence`.
+    /// A message of ingest says that this loop has been sent everything up to `sequence`.
     func advance(to sequence: UInt64) {
         if sequence > self.sequence { self.sequence = sequence }
     }
 
-    // MARK: - Who gets what
+    // MARK: - Members
 
-    /// From now on the stream is given what comes, with all others of its form.
+    /// From now on the stream gets what all others of its form get.
     func join(_ stream: LiveStream<Port>, _ account: Account, _ form: StreamForm) -> Group {
         let group = audience(account).group(account, form)
         group.add(stream)
@@ -67,7 +67,7 @@ final class LoopFanOut<Port: SubscriberPort> {
         tidy(group)
     }
 
-    /// The stream has been given all up to ``sequence``, and takes no more for now. Its group stays until
+    /// The stream has been given all events up to ``sequence``, and takes no more for now. Its group exists until
     /// ``endBehind(_:)``.
     func fallBehind(_ stream: LiveStream<Port>, _ group: Group, now: UInt64) {
         group.remove(stream)
@@ -75,14 +75,14 @@ final class LoopFanOut<Port: SubscriberPort> {
         if group.form.isShared { group.recent.keep(after: sequence, now: now) }
     }
 
-    /// A stream that begins behind: it is given what it missed before it joins.
+    /// For a stream that begins behind, since it has to be given what it missed before it joins.
     func beginBehind(_ account: Account, _ form: StreamForm) -> Group {
         let group = audience(account).group(account, form)
         group.behind += 1
         return group
     }
 
-    /// It has caught up, or it goes.
+    /// The stream has caught up, or has ended.
     func endBehind(_ group: Group) {
         precondition(group.behind > 0, "a stream caught up that had not been behind")
         group.behind -= 1
@@ -103,9 +103,9 @@ final class LoopFanOut<Port: SubscriberPort> {
         if audience.isEmpty { audiences[group.account] = nil }
     }
 
-    // MARK: - Handing out
+    // MARK: - Delivering
 
-    /// Hands `batch` to everybody whom it concerns; returns the number of messages handed out.
+    /// Delivers `batch` to every subscriber of its accounts; returns the number of messages delivered.
     ///
     /// `sequence` is the last one in the batch; `now` is monotonic, in milliseconds.
     func deliver(_ batch: [AccountEvents], sequence: UInt64, now: UInt64) -> Int {
@@ -140,7 +140,7 @@ final class LoopFanOut<Port: SubscriberPort> {
         return deliveries
     }
 
-    /// Hands a slice to a group; returns to how many streams. `first` is the sequence of its first event.
+    /// Delivers a slice to a group; returns to how many streams. `first` is the sequence of the first event in it.
     private func share(_ slice: [UInt8], _ first: UInt64, _ group: Group, _ now: UInt64) -> Int {
         if group.recent.isKept {
             recentBytes -= group.recent.bytes
@@ -191,8 +191,8 @@ final class LoopFanOut<Port: SubscriberPort> {
 
     // MARK: - Reset
 
-    /// Ingest's logs begin anew. Each subscriber of an account of `cursors` handles it before any other input, or when the loop, which
-    /// goes over all in slices, or by what concerns it first.
+    /// Ingest has dropped logs. Each subscriber of an account in `cursors` handles this before its next input, or when the loop's
+    /// walk over all connections reaches it, whichever comes first.
     func reset(_ why: ResyncReason, sequence: UInt64, cursors: [Account: CursorText]) {
         advance(to: sequence)
         resets &+= 1

@@ -28,7 +28,7 @@ final class Poll<Port: SubscriberPort> {
     private let fanOut: LoopFanOut<Port>
 
     private(set) var state = State.joining
-    /// The index in its group, which owns the number.
+    /// The poll's index in its group. Set by the group.
     var slot = 0
     private var resetsSeen: UInt32 = 0
     /// The answer as far as it was read; text, because events take several times its memory.
@@ -50,7 +50,7 @@ final class Poll<Port: SubscriberPort> {
             JoinRequest(since: parameters.since, withCursors: waits, page: pageRequest))
     }
 
-    /// Takes the poll out of everything. Once or more often.
+    /// Ends the poll in whatever state it is. May be called again.
     func end() {
         switch state {
         case .ended: return

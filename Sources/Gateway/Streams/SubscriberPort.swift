@@ -1,7 +1,7 @@
 import LiveUpdates
 import WebSocket
 
-/// What a subscriber reaches the world by: where its bytes go, and who fulfils its wishes.
+/// The outside of a subscriber: takes its bytes, and does what it asks for.
 ///
 /// A connection is one; tests have another that records. None of these calls comes back into the subscriber.
 protocol SubscriberPort: AnyObject {
@@ -15,7 +15,7 @@ protocol SubscriberPort: AnyObject {
 
     /// From now on the account's events come to this loop. Answered by `joined`.
     func subscribe(_ account: Account, _ request: JoinRequest)
-    /// Ends what `subscribe` began; whatever ingest still answers is nobody's any more.
+    /// Ends what `subscribe` began. Answers of ingest that are still on their way are dropped.
     func unsubscribe(_ account: Account, withCursors: Bool)
     /// Answered by `page`.
     func read(_ account: Account, _ request: ReadRequest)
@@ -91,7 +91,7 @@ enum Subscription<Port: SubscriberPort> {
         }
     }
 
-    /// Takes the subscriber out of everything. Once or more often.
+    /// Ends the subscriber in whatever state it is. May be called again.
     func end() {
         switch self {
         case .stream(let stream): stream.end()
