@@ -58,6 +58,27 @@ import Testing
         #expect(verifier.verify(Array("four".utf8), now: 0).refusal == .malformed(.token))
     }
 
+    @Test func `each of a thousand static tokens is its own account's, and what only begins like one is nobody's`()
+        throws
+    {
+        func entry(_ digest: [UInt8], _ name: String) -> StaticTokens.Entry {
+            StaticTokens.Entry(digest: digest, account: Account(name), subject: nil)
+        }
+        let digests = (0..<1_000).map { Digest.sha256(Array("token \($0)".utf8)) }
+        var cousin = digests[7]
+        cousin[8] ^= 1
+        let tokens = StaticTokens(
+            [entry(digests[5], "earlier")] + digests.enumerated().map { entry($1, "A\($0)") } + [
+                entry(cousin, "cousin")
+            ])
+        for number in 0..<1_000 {
+            #expect(tokens.entry(Array("token \(number)".utf8))?.account == Account("A\(number)"))
+        }
+        #expect(tokens.entry(Array("token 1000".utf8)) == nil)
+        cousin[9] ^= 1
+        #expect(StaticTokens([entry(cousin, "cousin")]).entry(Array("token 7".utf8)) == nil)
+    }
+
     @Test func `each reason fits a header and says nothing of the token`() {
         let parts: [TokenRefusal] = [TokenPart.token, .header, .payload, .signature].map { .malformed($0) }
         let others: [TokenRefusal] = [
