@@ -10,21 +10,24 @@ package struct WebSocketReceiver: ~Copyable {
         case finished
     }
 
-    /// What has come of a message or control frame that is not whole yet, and the inflater where one is kept: gone
-    /// while the connection is idle.
+    /// What has come of a frame, a message or a control frame that is not whole yet, and the inflater where one is kept:
+    /// gone while the connection is idle.
     private final class Work {
+        /// Nil between frames.
+        var state: State?
         var message: PartialMessage?
         var control: [UInt8] = []
         var inflater: Inflater?
     }
 
     private let shared: WebSocketLoop
+    private var work: Work?
+    private var rate = FrameRate()
     private let sender: Role
     /// How the peer compresses, if it may.
     private let compression: DeflateDirection?
-    private var state = State.header(.start)
-    private var rate = FrameRate()
-    private var work: Work?
+    /// Whether a close frame or a failure has ended it; what comes then is not looked at (RFC 6455 §5.5.1, §7.1.7).
+    package private(set) var isFinished = false
 
     /// - Parameter role: our own; the peer has the other.
     package init(role: Role, on shared: WebSocketLoop, deflate: DeflateParameters? = nil) {
@@ -41,11 +44,6 @@ package struct WebSocketReceiver: ~Copyable {
         self.init(role: role, on: WebSocketLoop(limits: limits, payloads: policy), deflate: deflate)
     }
 
-    /// Whether a close frame or a failure has ended it; what comes then is not looked at (RFC 6455 §5.5.1, §7.1.7).
-    package var isFinished: Bool {
-        if case .finished = state { true } else { false }
-    }
-
     /// Reads what came, up to the work of one turn, and appends what it meant.
     ///
     /// - Parameter now: monotonic, in ms; the limits of frames within a second rest on it.
@@ -54,6 +52,8 @@ package struct WebSocketReceiver: ~Copyable {
     @discardableResult
     package mutating func receive(_ bytes: Span<UInt8>, now: UInt64, into events: inout [WebSocketEvent]) -> Int {
         shared.beginTurn()
+        var state = takeState()
+        defer { keep(state) }
         var position = 0
         do throws(WebSocketError) {
             while position < bytes.count {
@@ -64,7 +64,7 @@ package struct WebSocketReceiver: ~Copyable {
                         bytes[position], from: sender, allowsCompression: compression != nil)
                     position += 1
                     if let header {
-                        try begin(header, now: now, into: &events)
+                        try begin(header, &state, now: now, into: &events)
                     } else {
                         state = .header(parser)
                     }
@@ -74,21 +74,31 @@ package struct WebSocketReceiver: ~Copyable {
                     try consume(piece, of: header, at: received)
                     position = end
                     state = .payload(header, received: received + piece.count)
-                    if received + piece.count == header.length { try finish(header, into: &events) }
+                    if received + piece.count == header.length { try finish(header, &state, into: &events) }
                 case .finished:
                     return bytes.count
                 }
             }
         } catch {
-            end()
+            state = .finished
             events.append(.failed(error))
         }
         return bytes.count
     }
 
-    private mutating func end() {
-        state = .finished
-        work = nil
+    private func takeState() -> State {
+        if isFinished { return .finished }
+        return work?.state.take() ?? .header(.start)
+    }
+
+    private mutating func keep(_ state: State) {
+        switch state {
+        case .header(.start): break
+        case .header, .payload: openWork().state = state
+        case .finished:
+            isFinished = true
+            work = nil
+        }
     }
 
     private mutating func openWork() -> Work {
@@ -101,7 +111,7 @@ package struct WebSocketReceiver: ~Copyable {
     // MARK: - A frame begins
 
     private mutating func begin(
-        _ header: FrameHeader, now: UInt64, into events: inout [WebSocketEvent]
+        _ header: FrameHeader, _ state: inout State, now: UInt64, into events: inout [WebSocketEvent]
     ) throws(WebSocketError) {
         shared.turnFrames += 1
         if header.opcode.isControl {
@@ -111,7 +121,7 @@ package struct WebSocketReceiver: ~Copyable {
             try beginFragment(header, openWork())
         }
         state = .payload(header, received: 0)
-        if header.length == 0 { try finish(header, into: &events) }
+        if header.length == 0 { try finish(header, &state, into: &events) }
     }
 
     /// RFC 6455 §5.4, and the limits, from what the header announces: nothing has been sized by it yet.
@@ -164,14 +174,16 @@ package struct WebSocketReceiver: ~Copyable {
 
     // MARK: - A frame is whole
 
-    private mutating func finish(_ header: FrameHeader, into events: inout [WebSocketEvent]) throws(WebSocketError) {
+    private mutating func finish(
+        _ header: FrameHeader, _ state: inout State, into events: inout [WebSocketEvent]
+    ) throws(WebSocketError) {
         state = .header(.start)
         switch header.opcode {
         case .ping: events.append(.ping(removeControl()))
         case .pong: events.append(.pong(removeControl()))
         case .close:
             let close = try CloseFrame(payload: removeControl())
-            end()
+            state = .finished
             events.append(.close(close.code, reason: close.reason))
         case .continuation, .text, .binary:
             if header.isFinal { events.append(try finishMessage(openWork())) }
@@ -205,7 +217,8 @@ package struct WebSocketReceiver: ~Copyable {
 
 /// How many frames came within the running second.
 private struct FrameRate {
-    private var since: UInt64 = 0
+    /// The lowest bits of the time in ms: whoever says nothing for 50 days and then goes on within the same second counts on.
+    private var since: UInt32 = 0
     private var control: UInt32 = 0
     private var data: UInt32 = 0
 
@@ -224,7 +237,8 @@ private struct FrameRate {
     }
 
     private mutating func begin(now: UInt64) {
-        guard now < since || now - since >= 1000 else { return }
+        let now = UInt32(truncatingIfNeeded: now)
+        guard now &- since >= 1000 else { return }
         (since, control, data) = (now, 0, 0)
     }
 }

@@ -33,13 +33,13 @@ package final class WebSocketSession {
         package let isClean: Bool
     }
 
-    package private(set) var phase = Phase.open
-
-    private let role: Role
-    private let compression: DeflateDirection?
-    private var receiver: WebSocketReceiver
+    // In this order the small ones share a word.
     private var output: [UInt8] = []
     private var rare: Rare?
+    private var receiver: WebSocketReceiver
+    private let role: Role
+    private let compression: DeflateDirection?
+    package private(set) var phase = Phase.open
 
     /// What an idle connection of a server does not have.
     private final class Rare {
