@@ -21,7 +21,7 @@ package final class Consumer {
     static let outageReminder = Duration.seconds(10)
 
     let handle: ConsumerHandle
-    /// What is known of the logs.
+    /// What is known of the logs. To read it from another module copies it: for each record there is ``hasChanges``.
     package var tracker: LogTracker
     private var indexes: [OpaquePointer: Int]
     private var lastIndex = 0
@@ -164,6 +164,9 @@ package final class Consumer {
             }
         }
     }
+
+    /// Whether the tracker has changes that are to be taken before the record at hand.
+    package var hasChanges: Bool { tracker.hasChanges }
 
     // MARK: - The refresh
 

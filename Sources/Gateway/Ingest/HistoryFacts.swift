@@ -25,7 +25,7 @@ final class HistoryFacts {
     ///
     /// The first answer of a broker says which cluster it is; no partition is read before. `now`: monotonic, ms.
     func apply(now: UInt64) {
-        guard consumer.tracker.hasChanges, begin() else { return }
+        guard consumer.hasChanges, begin() else { return }
         var lost: [LostLogs] = []
         var facts: [(PartitionName, LogFacts)] = []
         for change in consumer.tracker.takeChanges() {

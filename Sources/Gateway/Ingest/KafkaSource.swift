@@ -74,7 +74,7 @@ final class KafkaSource {
         facts.apply(now: now)
         ingest.beginWake(wallClock: WallClock.milliseconds)
         let taken = consumer.drain { record in
-            if consumer.tracker.hasChanges { facts.apply(now: now) }
+            if consumer.hasChanges { facts.apply(now: now) }
             ingest.take(
                 record, record.partitionName, offset: record.offset, timestamp: record.timestamp ?? -1, now: now)
         }
