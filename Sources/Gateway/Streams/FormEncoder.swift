@@ -16,10 +16,10 @@ struct StreamForm: Hashable, Sendable {
     var withAt = false
     /// Each message carries the record's time stamp as `ts`.
     var withTs = false
-    /// Only these; nil is all.
-    var entities: EntityFilter?
     /// False: those who make their own of events, whatever form that has.
     private(set) var isShared = true
+    /// Only these; nil is all.
+    var entities: EntityFilter?
 
     init(carrier: Carrier = .webSocket, withAt: Bool = false, withTs: Bool = false, entities: EntityFilter? = nil) {
         self.carrier = carrier

@@ -22,16 +22,10 @@ final class LiveStream<Port: SubscriberPort> {
 
     let account: Account
     let form: StreamForm
-    /// Whether control messages are sent, and the account's events have to carry cursors for the sake of this stream.
-    let hasControls: Bool
-    /// The client wants a beat after so long without a message; 0: it did not ask for beats.
-    private let beatMilliseconds: UInt32
     let port: Port
     let fanOut: LoopFanOut<Port>
 
     var state = State.joining
-    /// The stream's index in its group. Set by the group.
-    var slot = 0
     /// What `mode=changed` remembers; nil for streams of events.
     var changed: ChangedSignal?
     /// Events below these offsets are left out: the client has had them from a node that was ahead of this one.
@@ -40,8 +34,14 @@ final class LiveStream<Port: SubscriberPort> {
     private(set) var lastMessageAt: UInt64 = 0
     /// The earliest moment at which a call of ``wake(now:)`` is to come; `.max`: none.
     private var wakesAt = UInt64.max
+    // What is small stands together: every open connection has a stream.
+    /// The client wants a beat after so long without a message; 0: it did not ask for beats.
+    private let beatMilliseconds: UInt32
     /// The number of resets of which the client was notified, as the fan-out counts them.
     private var resetsSeen: UInt32 = 0
+    private var slot32: UInt32 = 0
+    /// Whether control messages are sent, and the account's events have to carry cursors for the sake of this stream.
+    let hasControls: Bool
     private var awaitsFresh = false
     /// Whether the client was last notified that the source is stalled.
     var sentStalled = false
@@ -54,6 +54,12 @@ final class LiveStream<Port: SubscriberPort> {
         hasControls = parameters.wantsCursors
         beatMilliseconds = UInt32(parameters.beatSeconds ?? 0) * 1000
         if parameters.isChangedMode { changed = ChangedSignal() }
+    }
+
+    /// The stream's index in its group. Set by the group.
+    var slot: Int {
+        get { Int(slot32) }
+        set { slot32 = UInt32(newValue) }
     }
 
     /// Asks ingest to join, after the client's cursor or from now on. Once.
