@@ -14,8 +14,6 @@ extension Connection {
         let joining = Joining(admitted, stream)
         joining.early = early
         phase = .joining(joining)
-        // Whoever has not seen the head of the answer has nothing to say.
-        transport?.pauseReading()
         stream.begin(since: parameters.since)
     }
 
@@ -41,7 +39,7 @@ extension Connection {
                     extensions: deflate?.answer))
             return WebSocketSession(server: loop.webSockets, deflate: deflate?.parameters)
         case .eventStream:
-            let retry = Int.random(in: EventStreamEncoder.retryMilliseconds)
+            let retry = Int.random(in: EventStreamEncoder.retryMilliseconds, using: &loop.spread)
             transport?.write(EventStream.head(date: loop.httpDate(), retryMilliseconds: retry))
             return nil
         case .sync: preconditionFailure("/sync/v1 is no stream")

@@ -203,8 +203,12 @@ extension Connection: TransportOwner {
         case .open(let open): if let session = open.session { receiveFrames(bytes, session) }
         case .ending(let ending): if let session = ending.session { receiveFrames(bytes, session) }
         case .request(let reading): receiveRequest(bytes, reading)
+        case .joining(let joining):
+            joining.early.append(bytes)
+            // Whoever has not seen the head of the answer has little to say. To pause for everybody would be two system
+            // calls a handshake.
+            if joining.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
         // Reading is paused, but of one read TLS may give several pieces.
-        case .joining(let joining): joining.early.append(bytes)
         case .answering(let answering): answering.early.append(bytes)
         case .polling(let polling):
             polling.early.append(bytes)

@@ -44,6 +44,8 @@ final class ConnectionLoop {
     var counters = LoopCounters()
     /// What a session made of the bytes at hand; kept between calls for its memory alone.
     var events: [WebSocketEvent] = []
+    /// Spreads what many would do at once.
+    var spread = SpreadGenerator()
 
     private let backlog: LoopBacklog
     private var connections = ConnectionTable()
@@ -221,6 +223,19 @@ final class ConnectionLoop {
 
 @available(*, unavailable)
 extension ConnectionLoop: Sendable {}
+
+/// Random numbers for delays, which are nobody's secret: the system is asked for the first one alone, since each question to
+/// it is a system call. SplitMix64.
+struct SpreadGenerator: RandomNumberGenerator {
+    private var state = UInt64.random(in: .min ... .max)
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var number = (state ^ state >> 30) &* 0xBF58_476D_1CE4_E5B9
+        number = (number ^ number >> 27) &* 0x94D0_49BB_1331_11EB
+        return number ^ number >> 31
+    }
+}
 
 /// The wall clock as a loop sees it: read at most once a tick, and the text of `Date` made at most once a second.
 private struct SecondClock {

@@ -27,7 +27,7 @@ extension Connection {
     final class Joining {
         let admitted: Admission.Admitted
         let stream: LiveStream<Connection>
-        /// What followed the request in the same read; bounded by the loop's receive buffer.
+        /// What followed the request.
         var early = EarlyBytes()
 
         init(_ admitted: Admission.Admitted, _ stream: LiveStream<Connection>) {

@@ -14,7 +14,7 @@ struct Heartbeat {
 extension Connection {
     /// Pings begin after a random part of the interval: a fleet that came back at once is not pinged at once.
     func beginHeartbeat(_ open: OpenStream) {
-        scheduleHeartbeat(open, after: UInt64.random(in: 0...loop.policy.pingIntervalMilliseconds))
+        scheduleHeartbeat(open, after: UInt64.random(in: 0...loop.policy.pingIntervalMilliseconds, using: &loop.spread))
     }
 
     /// Up to a 32nd of the delay later, at an instant that others share: pings of many leave in one tick, and one wake of
@@ -50,7 +50,7 @@ extension Connection {
     func pongCame(_ open: OpenStream) {
         open.heartbeat.awaitsPong = false
         let interval = loop.policy.pingIntervalMilliseconds
-        let due = open.heartbeat.pingedAt + interval + UInt64.random(in: 0...interval / 10)
+        let due = open.heartbeat.pingedAt + interval + UInt64.random(in: 0...interval / 10, using: &loop.spread)
         scheduleHeartbeat(open, after: due - min(due, loop.eventLoop.now))
     }
 
