@@ -7,12 +7,12 @@ import Testing
 
 /// What stands between two drains of Kafka, however many ask.
 struct RequestQueueTests {
-    private func read(_ number: UInt64, limit: Int) -> IngestMessage {
+    private func read(_ number: UInt64, limit: Int, entities: EntityFilter? = nil) -> IngestMessage {
         .read(
             IngestBench.subscriber("A", number),
             ReadRequest(
                 position: StreamPosition(sequence: 0),
-                page: PageRequest(limit: limit, entities: nil, withCursors: false)))
+                page: PageRequest(limit: limit, entities: entities, withCursors: false)))
     }
 
     /// The connections whose requests each slice answers.
@@ -77,6 +77,19 @@ struct RequestQueueTests {
         join.page.limit = 60
         #expect(bench.take(.subscribe(subscriber, join)) == first + 50)
         #expect(bench.take(.unsubscribe(subscriber, withCursors: false)) < 10)
+    }
+
+    @Test func `what a filter leaves out counts an eighth, so that an empty page is not free`() throws {
+        let bench = try IngestBench(loops: 1)
+        for number in 0..<800 { bench.take(.event("A", "\(number)")) }
+        let nothing = bench.take(read(1, limit: 10, entities: EntityFilter(["never"])))
+        let none = bench.take(
+            .read(
+                IngestBench.subscriber("B", 2),
+                ReadRequest(
+                    position: StreamPosition(sequence: 800),
+                    page: PageRequest(limit: 10, entities: EntityFilter(["never"]), withCursors: false))))
+        #expect(nothing == none + 100)
     }
 
     @Test func `records of others are read between the pages of a thousand readers`() async throws {
