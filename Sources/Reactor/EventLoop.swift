@@ -8,7 +8,7 @@ import Dispatch
 ///
 ///     what came (events, messages, work) → flush: every stream written to makes one send → timers that are due → flush
 ///
-/// so that whatever gathers for a stream within a tick leaves in one system call, and nothing waits when there is
+/// in which each step has its time, and what is left goes on in the next tick; so that whatever gathers for a stream within a tick leaves in one system call, and nothing waits when there is
 /// little to do. A loop lives until ``stop()``: the poller's source holds it.
 // SAFETY: everything but the lets is read and written on `queue` alone, and the queue is serial. `execute`, `stop` and
 // what Mailbox calls from other threads touch only lets; every other entry point asserts that it runs on the queue.
@@ -16,9 +16,6 @@ import Dispatch
     /// What a stream reads into: one read takes as much as the kernel usually has, and it stays in the second-level
     /// cache. One per loop, so that an idle stream owns no buffer.
     package static let receiveBufferBytes = 64 * 1024
-    /// How often a flush may make new work for itself (a stream that drained writes more) before the tick ends and
-    /// others get their turn; what is left goes on in the next tick.
-    static let maximumFlushRounds = 4
 
     /// How long one turn serves events, timers or what was put off, before others get theirs. A token's signature costs 0.1 ms to check,
     /// so the number of events alone does not bound a turn. Twice as long is what a turn may take at most, with what it
@@ -46,14 +43,20 @@ import Dispatch
     package let scratchBuffer: UnsafeMutableRawBufferPointer
 
     var registrations = Registrations()
+    // What EventLoop+Flush.swift goes by.
     /// Targets whose ``PollTarget/tickEnds()`` is due at the next flush.
-    private var dirty: [PollTarget] = []
+    var dirty: [PollTarget] = []
     /// Takes turns with `dirty`, so that neither allocates; empty between two flushes.
-    private var flushing: [PollTarget] = []
+    var flushing: [PollTarget] = []
+    /// Targets of earlier ticks, for which there was no time; what stands before `nextLeft` has had its turn.
+    var left: [PollTarget] = []
+    var nextLeft = 0
+    /// When this tick has flushed long enough, monotonic, in microseconds; 0 before the first reading of the clock.
+    var flushEnd: UInt64 = 0
     /// Targets that were unregistered, and whose ``PollTarget/wasRemoved()`` is due.
-    private var removed: [PollTarget] = []
+    var removed: [PollTarget] = []
     /// Targets that were unregistered in this tick: held, since a callback further up the stack may run on one of them.
-    private var graveyard: [PollTarget] = []
+    var graveyard: [PollTarget] = []
     /// What was put off; what stands before `nextDeferred` has run.
     private var deferred: [() -> Void] = []
     private var nextDeferred = 0
@@ -138,48 +141,19 @@ import Dispatch
     func tick(_ body: () -> Void) {
         now = linux_monotonic_milliseconds()
         tickNumber &+= 1
+        flushEnd = 0
         body()
         flush()
         fireTimers()
+        flushLeft()
         armTimer()
         // Only now: a callback further up the stack may still run on one of them.
         graveyard.removeAll(keepingCapacity: true)
     }
 
-    /// Puts a target on the list of those that get ``PollTarget/tickEnds()`` at the end of this tick.
-    @inline(__always)
-    func markDirty(_ target: PollTarget) {
-        assertOnLoop()
-        guard !target.isDirty else { return }
-        target.isDirty = true
-        dirty.append(target)
-    }
-
-    func noteRemoved(_ target: PollTarget) {
-        removed.append(target)
-        graveyard.append(target)
-    }
-
-    func flush() {
-        var rounds = 0
-        while !dirty.isEmpty || !removed.isEmpty {
-            if rounds == Self.maximumFlushRounds { return wakeAgain() }
-            rounds += 1
-            swap(&dirty, &flushing)
-            for target in flushing {
-                target.isDirty = false
-                target.tickEnds()
-            }
-            flushing.removeAll(keepingCapacity: true)
-            let gone = removed
-            removed.removeAll(keepingCapacity: true)
-            for target in gone { target.wasRemoved() }
-        }
-    }
-
     /// Asks for another tick, behind what is queued already. At most one such wake stands in line: if each wake of
     /// another kind could add one, a storm would put a hundred of them before everybody else.
-    private func wakeAgain() {
+    func wakeAgain() {
         guard !hasWakeInLine else { return }
         hasWakeInLine = true
         queue.async {

@@ -1,4 +1,4 @@
-// Tests: EpollPoller.swift, Poller.swift, SourcePoller.swift
+// Tests: EpollPoller.swift, EventLoop+Flush.swift, Poller.swift, SourcePoller.swift
 
 import CLinux
 import Dispatch
@@ -73,6 +73,49 @@ import Testing
         #expect(others.wait() == EventLoop.eventsPerClockReading)
         #expect(done.wait() == Array(0..<64))
         loop.stop()
+    }
+
+    /// As a stream whose send takes its time.
+    final class SlowTarget: PollTarget {
+        let flushed: Shared<Int>
+        let all: Promise<Int>
+
+        init(_ loop: EventLoop, _ flushed: Shared<Int>, _ all: Promise<Int>) {
+            (self.flushed, self.all) = (flushed, all)
+            super.init(loop: loop)
+        }
+
+        override func tickEnds() {
+            let end = linux_monotonic_microseconds() + EventLoop.flushMicroseconds / 2
+            while linux_monotonic_microseconds() < end {}
+            flushed.update { $0 += 1 }
+            if flushed.value == 64 { all.fulfil(64) }
+        }
+    }
+
+    @Test func `what is flushed does not keep the loop for longer than its time, and all of it is flushed`() throws {
+        let loop = try EventLoop(label: "test")
+        let flushed = Shared<Int>(0)
+        let others = Promise<Int>()
+        let all = Promise<Int>()
+        loop.run {
+            for _ in 0..<64 { loop.markDirty(SlowTarget(loop, flushed, all)) }
+            loop.execute { others.fulfil(flushed.value) }
+        }
+        // Up to the second reading of the clock what is new, and up to the first one what is left.
+        #expect(others.wait() == 3 * EventLoop.streamsPerClockReading)
+        #expect(all.wait() == 64)
+        loop.stop()
+    }
+
+    @Test func `a loop that stops has flushed everything`() throws {
+        let loop = try EventLoop(label: "test")
+        let flushed = Shared<Int>(0)
+        let all = Promise<Int>()
+        let stopped = Promise<Int>()
+        loop.run { for _ in 0..<64 { loop.markDirty(SlowTarget(loop, flushed, all)) } }
+        loop.stop { stopped.fulfil(flushed.value) }
+        #expect(stopped.wait() == 64)
     }
 
     @Test func `a loop that stops has run all that was put off when it says so`() throws {

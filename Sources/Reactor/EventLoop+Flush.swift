@@ -1,0 +1,83 @@
+import CLinux
+
+/// The end of a tick: every stream that was written to makes one send.
+///
+/// An event of an account with ten thousand clients is ten thousand sends, 5 µs and more each, and nobody else should
+/// wait for all of them. So a tick flushes for a time that is bounded. What was written to in this tick comes first, what
+/// is left goes on in the next ticks, each time for half as long at least; and what a stream is given meanwhile leaves
+/// with the rest in one call.
+extension EventLoop {
+    /// How often a flush may make new work for itself (a stream that drained writes more) before the tick ends and
+    /// others get their turn; what is left goes on in the next tick.
+    static let maximumFlushRounds = 4
+    /// How long a tick flushes what was written to in it.
+    static let flushMicroseconds: UInt64 = 1_500
+    /// Streams between two readings of the clock: a send costs 200 times as much.
+    static let streamsPerClockReading = 8
+
+    /// Puts a target on the list of those that get ``PollTarget/tickEnds()`` at the end of this tick.
+    @inline(__always)
+    func markDirty(_ target: PollTarget) {
+        assertOnLoop()
+        guard !target.isDirty else { return }
+        target.isDirty = true
+        dirty.append(target)
+    }
+
+    func noteRemoved(_ target: PollTarget) {
+        removed.append(target)
+        graveyard.append(target)
+    }
+
+    /// Flushes what was written to in this tick. Twice a tick.
+    func flush() {
+        var rounds = 0
+        while !dirty.isEmpty || !removed.isEmpty {
+            if rounds == Self.maximumFlushRounds { return wakeAgain() }
+            rounds += 1
+            swap(&dirty, &flushing)
+            let flushed = flushInTime()
+            if flushed < flushing.count { left.append(contentsOf: flushing[flushed...]) }
+            flushing.removeAll(keepingCapacity: true)
+            let gone = removed
+            removed.removeAll(keepingCapacity: true)
+            for target in gone { target.wasRemoved() }
+        }
+    }
+
+    /// Returns how many of `flushing` had their turn before the tick had flushed long enough.
+    private func flushInTime() -> Int {
+        for (index, target) in flushing.enumerated() {
+            target.isDirty = false
+            target.tickEnds()
+            // A loop that ends owes all of it before it is gone.
+            guard !isStopped, (index + 1) % Self.streamsPerClockReading == 0 else { continue }
+            let now = linux_monotonic_microseconds()
+            if flushEnd == 0 { flushEnd = now + Self.flushMicroseconds }
+            if now >= flushEnd { return index + 1 }
+        }
+        return flushing.count
+    }
+
+    /// Goes on with what earlier ticks have left. Once a tick.
+    func flushLeft() {
+        guard nextLeft < left.count else { return }
+        let end = linux_monotonic_microseconds() + Self.flushMicroseconds / 2
+        while nextLeft < left.count {
+            let target = left[nextLeft]
+            nextLeft += 1
+            target.isDirty = false
+            target.tickEnds()
+            guard !isStopped, nextLeft % Self.streamsPerClockReading == 0 else { continue }
+            if linux_monotonic_microseconds() >= end { break }
+        }
+        if nextLeft == left.count {
+            (left, nextLeft) = ([], 0)
+        } else if nextLeft > left.count / 2 {
+            left.removeFirst(nextLeft)
+            nextLeft = 0
+        }
+        flush()
+        if nextLeft < left.count { wakeAgain() }
+    }
+}
