@@ -36,13 +36,14 @@ struct LogAnchor: Sendable, Equatable {
     var first: RecordMark?
     /// The record that was read last: compaction keeps it longer than any other.
     var last: RecordMark?
-    /// The broker that it came from.
-    private var broker: Int32?
+    /// The broker that it came from, or the one that led when reading began.
+    private(set) var broker: Int32?
     /// The record that was read last before those of another broker, until that one was found to have it too. Should the
     /// next change come before, only the first is compared.
     var handover: RecordMark?
 
-    init(next: Int64, newest: Witness? = nil, last: RecordMark? = nil) {
+    init(next: Int64, newest: Witness? = nil, last: RecordMark? = nil, broker: Int32? = nil) {
+        self.broker = broker
         self.next = next
         self.newest = newest
         self.last = last
@@ -53,6 +54,14 @@ struct LogAnchor: Sendable, Equatable {
         if let before = self.broker, before != broker, handover == nil { handover = last }
         self.broker = broker
     }
+
+    /// Another broker leads than the one that the last record came from: it has to have that record.
+    mutating func expect(leader: Int32) {
+        if broker != leader, handover == nil { handover = last }
+    }
+
+    /// The new leader has the record that was read last.
+    mutating func confirm(leader: Int32?) { broker = leader }
 
     /// Notes the time stamp of a record.
     mutating func note(timestamp: Int64, at offset: Int64) {

@@ -2,6 +2,8 @@
 extension LogTracker {
     /// Last records that a refresh reads once more without a suspicion: cheap for the broker, whose cache has them.
     static let rereadsPerRefresh = 4
+    /// New leaders that are asked in one refresh for the last record that was read.
+    static let maximumHandovers = 256
 
     mutating func beginChecks(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
@@ -41,11 +43,18 @@ extension LogTracker {
         guard let anchors = refresh?.anchors, Int(name.topic) < anchors.count,
             Int(name.number) < anchors[Int(name.topic)].count
         else { return nil }
-        let anchor = anchors[Int(name.topic)][Int(name.number)]
+        var anchor = anchors[Int(name.topic)][Int(name.number)]
         // Opened, or another log, since then.
         guard let start = partition.opening?.start, anchor.next >= start, partition.openedRefresh != refresh?.began
         else { return nil }
+        if let leader = partition.leader, !isEmbedded { anchor.expect(leader: leader) }
         return anchor
+    }
+
+    /// Whether a new leader has yet to show that it has what was read from another: an id that is the same does not say so.
+    private func isHandoverOpen(_ check: Refresh.Check, _ partition: TrackedPartition) -> Bool {
+        guard !isEmbedded, !check.isHandoverKept else { return false }
+        return check.anchor.handover != nil || check.anchor.broker != partition.leader
     }
 
     mutating func askFloors(_ now: Moment) -> Probe? {
@@ -112,7 +121,8 @@ extension LogTracker {
     /// the log was longer than our position before the first fetch.
     private mutating func askHandovers(_ now: Moment) -> Probe? {
         let checks = refresh?.checks ?? []
-        let chosen = isEmbedded ? [] : checks.indices.filter { checks[$0].anchor.handover != nil }
+        let open = isEmbedded ? [] : checks.indices.filter { checks[$0].anchor.handover != nil }
+        let chosen = Array(open.prefix(Self.maximumHandovers))
         guard !chosen.isEmpty else { return askLastRecords(now) }
         let questions = chosen.map {
             RecordQuestion(partition: checks[$0].name, offset: checks[$0].anchor.handover?.offset ?? 0)
@@ -192,11 +202,12 @@ extension LogTracker {
         let broken = Set(refresh.checks.lazy.filter { $0.verdict == .broken }.map { Int($0.name.topic) })
         for check in refresh.checks where topics[Int(check.name.topic)].incarnation == check.incarnation {
             guard var partition = self[check.name], partition.opening != nil else { continue }
-            if check.isHandoverKept, partition.anchor.handover == check.anchor.handover {
-                partition.anchor.handover = nil
+            if check.isHandoverKept {
+                if partition.anchor.handover == check.anchor.handover { partition.anchor.handover = nil }
+                if partition.anchor.last == check.anchor.handover { partition.anchor.confirm(leader: partition.leader) }
             }
             switch check.verdict {
-            case .holds where !broken.contains(Int(check.name.topic)):
+            case .holds where !broken.contains(Int(check.name.topic)) && !isHandoverOpen(check, partition):
                 if let gone = partition.check?.hold(check.anchor, check.answers) {
                     partition.anchor.replaceWitness(gone)
                 }

@@ -158,13 +158,6 @@ extension LogTracker {
                 topics[topic].id = id
                 topics[topic].identifiedAt = asked
                 refresh?.identified.insert(topic)
-                for index in topics[topic].partitions.indices
-                where topics[topic].partitions[index].leader == question.broker
-                    && topics[topic].partitions[index].opening != nil
-                {
-                    topics[topic].partitions[index].prove(at: asked)
-                    change(name(topic, index))
-                }
             case .unknownTopic where refresh?.doubtful.contains(topic) == true: leaderLacks(topic, now)
             case .unknownTopic, .none, .silent: break
             }

@@ -93,7 +93,8 @@ extension LogTracker {
         }
         self[name]?.lostOpening = nil
         self[name]?.opening = lost
-        self[name]?.anchor = LogAnchor(next: answers.logStart)
+        let leader = self[name]?.leader
+        self[name]?.anchor = LogAnchor(next: answers.logStart, broker: leader)
         self[name]?.check = LogCheck(start: answers.logStart, windowStart: nil)
         lose(name, .retention, readingAt: answers.logStart, now)
         resume(name, at: answers.logStart, now)

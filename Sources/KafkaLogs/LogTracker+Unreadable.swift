@@ -5,6 +5,9 @@ extension LogTracker {
     /// A partition that stands still for so long, without an error, is asked for what stands behind its position. It is more
     /// than the library waits for one answer (`socket.timeout.ms`, 10 s): whatever arrives at all has arrived by then.
     static let standstillPatience: Int64 = 30_000
+    /// Partitions of a topic that we lack the right to read are assigned again after so long: the library reports an end that
+    /// it has reported before to a new assignment only, and so says that the right is back.
+    static let rightsPatience: Int64 = 30_000
     /// Questions about what stands behind are begun within this time of a refresh.
     static let searchTime: Int64 = 500
     /// How long the answer to one of them may take. What has not come by then counts as unreadable.
@@ -69,6 +72,14 @@ extension LogTracker {
         }
     }
 
+    /// Whether we may read the topic again: reads it from where it stood.
+    mutating func tryRight(_ name: PartitionName, _ now: Moment) {
+        guard topics[Int(name.topic)].isUnreadable, let partition = self[name], partition.isAssigned,
+            now.monotonic - (partition.resumedAt ?? .min / 2) >= Self.rightsPatience
+        else { return }
+        resume(name, at: partition.next, now)
+    }
+
     /// Asks what stands behind batches that cannot be read; nil when there is nothing to ask in this refresh.
     mutating func askBehind(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
@@ -128,7 +139,8 @@ extension LogTracker {
         // What is left of the window is still to be loaded.
         opening.liveFrom = max(opening.liveFrom, offset)
         opening.unread = LogFacts.Unread(stampedBefore: nil, arrivedBefore: now.wall)
-        opening.readsFirst = false
+        // All that was lost stands before what is read next, whose stamp says how old it is at most.
+        opening.readsFirst = true
         let wasLoaded = partition.isLoaded
         self[name]?.opening = opening
         self[name]?.next = offset

@@ -190,6 +190,7 @@ extension LogTracker {
         } else {
             topics[topic].partitions[number].watch.moveOn()
         }
+        tryRight(name(topic, number), now)
         change(name(topic, number))
     }
 

@@ -120,7 +120,7 @@ struct TrackedPartition {
         refused = nil
         failure = nil
         search = nil
-        anchor = LogAnchor(next: opening.start)
+        anchor = LogAnchor(next: opening.start, broker: leader)
         check = LogCheck(start: opening.start, windowStart: opening.windowStart)
         known = nil
     }

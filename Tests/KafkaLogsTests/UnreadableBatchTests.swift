@@ -112,6 +112,18 @@ import Testing
         #expect(node.resyncs == [.recordsLost(node.name(), .unreadable)] && node.records == [1, 2, 3, 4, 7, 8])
     }
 
+    @Test func `bounds what was lost by the first good stamp behind it`() {
+        var node = TestNode()
+        for (payload, stamp) in [(1, 940_000), (2, 950_000), (3, -1), (4, 960_000), (5, 970_000)] as [(Int, Int64)] {
+            node.write(payload, stamp: stamp)
+        }
+        node.broker.damage(0, 0, 1)
+        node.refresh()
+        node.drain()
+        #expect(node.records == [1, 3, 4, 5])
+        #expect(node.facts()?.unread == .init(stampedBefore: 960_000, arrivedBefore: node.now.wall))
+    }
+
     @Test func `at which the window would begin is left behind, and the log is read from its start`() {
         var node = TestNode()
         node.write(1, 2)

@@ -1,7 +1,7 @@
 """What tests ask of Kafka's administration, in its own protocol: a JVM for each request would take seconds.
 
 Versions without tagged fields that both Kafka 3.9 and 4.2 accept: CreateTopics 4, DeleteTopics 3, CreatePartitions 1,
-DeleteRecords 1, CreateAcls 1 (https://kafka.apache.org/protocol).
+DeleteRecords 1, CreateAcls 1, IncrementalAlterConfigs 0 (https://kafka.apache.org/protocol).
 """
 
 import struct
@@ -56,3 +56,11 @@ def grant(bootstrap, principal, topic, *operations, pattern=LITERAL):
              + struct.pack(">bb", operation, ALLOW) for operation in operations]
     error = _first_error(call(bootstrap, 30, 1, array(rules)), named=False)
     assert error == 0, f"CreateAcls {topic}: {error}"
+
+
+def set_config(bootstrap, name, key, value):
+    """Sets a configuration of the topic; None gives it back to the broker's default."""
+    change = text(key) + struct.pack(">b", 1 if value is None else 0) + text("" if value is None else str(value))
+    resource = struct.pack(">b", TOPIC) + text(name) + array([change])
+    error = _first_error(call(bootstrap, 44, 0, array([resource]) + struct.pack(">?", False)), named=False)
+    assert error == 0, f"IncrementalAlterConfigs {name}: {error}"

@@ -1,0 +1,91 @@
+// Tests: LogTracker+Checks.swift, LogAnchor.swift
+import ScriptedBroker
+import Testing
+
+@testable import KafkaLogs
+
+/// The topic's id says nothing of what a new leader has of the log.
+@Suite struct `What a new leader has to have` {
+    /// Ten records that were read from broker 1, which proved them.
+    private var node: TestNode {
+        var node = TestNode(brokers: 2, ids: true)
+        node.refresh()
+        node.write(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)
+        node.drain()
+        node.refresh()
+        return node
+    }
+
+    @Test func `a log that was cut back and is longer than our position again is found out at once`() {
+        var node = node
+        let proved = node.facts()?.known ?? 0
+        // Read after the last refresh, and lost in the election.
+        node.write(10, 11)
+        node.drain()
+        node.broker.setLeader(0, 0, 2)
+        node.broker.cutBack(0, 0, to: 10)
+        node.write(20, 21, 22, 23)
+        node.forget()
+        // Before anything of the new leader was read.
+        node.refresh()
+        #expect(node.resyncs == [.recreated(topic: 0)] && node.facts()?.known ?? 0 <= node.now.wall)
+        #expect(node.facts()?.notBefore ?? 0 > proved && node.facts()?.notBefore ?? 0 < node.now.wall)
+    }
+
+    @Test func `a leader that cannot be asked for the last record proves nothing`() {
+        var node = node
+        let proved = node.facts()?.known
+        node.broker.setLeader(0, 0, 2)
+        node.broker.damage(0, 0, 9)
+        for _ in 0..<3 { node.refresh() }
+        #expect(node.facts()?.known == proved && node.resyncs == [] && !node.isStalled)
+        node.broker.damage(0, 0, 9, false)
+        node.refresh()
+        #expect(node.facts()?.known ?? 0 > proved ?? 0)
+    }
+
+    @Test func `a leader that has the last record is asked for it once`() {
+        var node = node
+        node.broker.setLeader(0, 0, 2)
+        node.refresh()
+        let proved = node.facts()?.known ?? 0
+        #expect(proved > node.now.wall - 2_000 && node.resyncs == [])
+        node.broker.damage(0, 0, 9)
+        node.refresh()
+        #expect(node.facts()?.known ?? 0 > proved)
+    }
+
+    @Test func `of a log of which nothing was read, a new leader proves nothing until something is`() {
+        var node = TestNode(brokers: 2, window: nil, ids: true)
+        node.write(0, 1)
+        node.refresh()
+        node.drain()
+        let proved = node.facts()?.known
+        node.broker.setLeader(0, 0, 2)
+        node.refresh()
+        #expect(node.facts()?.known == proved && proved != nil)
+        node.write(2)
+        node.drain()
+        node.refresh()
+        #expect(node.facts()?.known ?? 0 > proved ?? 0 && node.resyncs == [])
+    }
+
+    @Test func `a right to read that is back is noticed where nothing is written`() {
+        var node = node
+        var tracker = node.reader.tracker
+        tracker.forbidReading(0)
+        #expect(tracker.readiness.topicsForbidden == ["t"])
+        var broker = node.broker
+        for _ in 0..<2 {
+            node.wait(LogTracker.rightsPatience)
+            var probe = Optional(tracker.beginRefresh(node.now))
+            while let asked = probe { probe = tracker.receive(broker.answer(asked), node.now) }
+            // The library reports an end once for each assignment.
+            let assignments = tracker.takeAssignments()
+            #expect(assignments == [.stop(node.name()), .read(node.name(), at: 10)])
+            broker.assign(assignments)
+        }
+        tracker.reachEnd(0, 0, offset: 10, node.now)
+        #expect(tracker.readiness.isReady)
+    }
+}
