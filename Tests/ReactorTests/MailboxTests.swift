@@ -1,3 +1,4 @@
+import CLinux
 import Dispatch
 import TestHarness
 import Testing
@@ -42,6 +43,29 @@ import Testing
         loop.run {}
         #expect(batches.value == [Array(0..<100)])
         #expect(ticks.value.count == 1)
+        loop.stop()
+    }
+
+    @Test func `messages that take long are handled in turns, in their order, and others come in between`() throws {
+        let loop = try EventLoop(label: "test")
+        let handled = Shared<[Int]>([])
+        let others = Promise<Int>()
+        let box = Shared<Mailbox<Int>?>(nil)
+        let mailbox = Mailbox<Int>(inTurnsOn: loop, backlogLimit: 64) { number in
+            if number == 0 { loop.execute { others.fulfil(handled.value.count) } }
+            // What is posted meanwhile comes behind all of it.
+            if number < 32 { _ = box.value!.post(number + 64) }
+            let end = linux_monotonic_microseconds() + EventLoop.turnMicroseconds / 2
+            while linux_monotonic_microseconds() < end {}
+            handled.update { $0.append(number) }
+        }
+        box.update { $0 = mailbox }
+        loop.run { _ = mailbox.post(contentsOf: Array(0..<64)) }
+        // Half a turn each: the first reading of the clock finds it over.
+        #expect(others.wait() == EventLoop.eventsPerClockReading)
+        #expect(waitUntil { handled.value.count == 96 })
+        #expect(handled.value == Array(0..<96))
+        box.update { $0 = nil }
         loop.stop()
     }
 

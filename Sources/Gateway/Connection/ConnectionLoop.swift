@@ -140,31 +140,27 @@ final class ConnectionLoop {
 
     // MARK: - What ingest sends
 
-    func receive(_ messages: [FanOutMessage]) {
+    func receive(_ message: FanOutMessage) {
         let now = eventLoop.now
-        var worked = 0
-        for message in messages {
-            switch message {
-            case .joined(let id, let answer):
-                fanOut.advance(to: answer.sequence)
-                // It may have gone meanwhile; its unsubscription is on the way.
-                connections[id]?.joined(answer)
-            case .page(let id, let answer):
-                fanOut.advance(to: answer.sequence)
-                connections[id]?.subscription?.page(answer, now: now)
-            case .fresh(let id, let cursor): connections[id]?.subscription?.fresh(cursor, now: now)
-            case .events(let batch, let sequence):
-                counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: now))
-                worked += batch.reduce(0) { $0 + $1.events.count }
-            case .reset(let why, let sequence, let cursors):
-                fanOut.reset(why, sequence: sequence, cursors: cursors)
-                walkAll()
-            case .source(let state):
-                fanOut.sourceState = state
-                walkAll()
-            }
+        switch message {
+        case .joined(let id, let answer):
+            fanOut.advance(to: answer.sequence)
+            // It may have gone meanwhile; its unsubscription is on the way.
+            connections[id]?.joined(answer)
+        case .page(let id, let answer):
+            fanOut.advance(to: answer.sequence)
+            connections[id]?.subscription?.page(answer, now: now)
+        case .fresh(let id, let cursor): connections[id]?.subscription?.fresh(cursor, now: now)
+        case .events(let batch, let sequence):
+            counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: now))
+            if backlog.remove(batch.reduce(0) { $0 + $1.events.count }) { ingest.post(.caughtUp) }
+        case .reset(let why, let sequence, let cursors):
+            fanOut.reset(why, sequence: sequence, cursors: cursors)
+            walkAll()
+        case .source(let state):
+            fanOut.sourceState = state
+            walkAll()
         }
-        if worked > 0, backlog.remove(worked) { ingest.post(.caughtUp) }
     }
 
     // MARK: - What concerns all

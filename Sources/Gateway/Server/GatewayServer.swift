@@ -99,7 +99,7 @@ package actor GatewayServer {
                     ConnectionLoop(
                         eventLoop: loop, index: index, policy: policy, admission: admission, log: log,
                         ingest: ingest, backlog: backlog), loop: loop)
-                return (connections, Mailbox(loop: loop) { connections.value.receive($0) })
+                return (connections, Mailbox(inTurnsOn: loop) { connections.value.receive($0) })
             }
             connectionLoops.append(connections)
             outlets.append(Ingest.Outlet(mailbox: mailbox, backlog: backlog))

@@ -98,7 +98,7 @@ extension LiveStream {
             return caughtUp(page.fresh, catchUp, now)
         }
         if let last = events.last { catchUp.given = last.sequence }
-        let messages = fanOut.encoder.messages(aboveFloors(events), form)
+        let messages = fanOut.encoder.page(aboveFloors(events), form)
         if !messages.isEmpty { write(messages, now) }
         if isComplete { caughtUp(page.fresh, catchUp, now) } else if messages.isEmpty { proceed(catchUp, now) }
     }

@@ -106,6 +106,14 @@ final class FormEncoder {
         return bytes
     }
 
+    /// The events of a page, which one client alone is given: they are not deflated, which takes 9.5 µs of each (RFC 7692
+    /// §6: either may be). Hundreds of clients come back at once, each with pages of hundreds of events.
+    func page(_ events: [LoggedEvent], _ form: StreamForm) -> [UInt8] {
+        var form = form
+        if form.carrier == .deflated { form.carrier = .webSocket }
+        return messages(events, form)
+    }
+
     private func append(_ event: LoggedEvent, _ form: StreamForm, to bytes: inout [UInt8]) {
         let ts = form.withTs ? event.timestamp : nil
         if form.carrier == .eventStream {

@@ -100,4 +100,11 @@ struct AudienceTests {
         #expect(encoder.some([0, 2], form) == encoder.messages([Self.event(1, "e1"), Self.event(3, "e3")], form))
         #expect(encoder.some([0, 1, 2], form) == encoder.all(form))
     }
+    @Test func `what one client alone is given is not deflated`() {
+        let encoder = FormEncoder()
+        let events = [Self.event(1, "e1"), Self.event(2, "e2")]
+        let page = encoder.page(events, StreamForm(carrier: .deflated, withAt: true))
+        #expect(page == encoder.page(events, StreamForm(withAt: true)))
+        #expect(page != encoder.messages(events, StreamForm(carrier: .deflated, withAt: true)))
+    }
 }
