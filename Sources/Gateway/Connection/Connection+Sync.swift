@@ -27,14 +27,13 @@ extension Connection {
 
     private func answer(_ bytes: (_ keepsAlive: Bool) -> [UInt8]) {
         guard case .polling(let polling) = phase else { preconditionFailure("an answer that nobody asked for") }
-        guard polling.keepsAlive else { return finish(writing: bytes(false)) }
         cancel(&polling.wake)
-        let answering = Answering(early: polling.early)
+        let answering = Answering(keepsAlive: polling.keepsAlive, early: polling.early)
         phase = .answering(answering)
         // No next request is read while this answer waits; a client that does not take it is cut.
         transport?.pauseReading()
         answering.deadline = schedule(.deadline, afterMilliseconds: loop.policy.streams.maximumLagMilliseconds)
-        transport?.write(bytes(true))
+        transport?.write(bytes(polling.keepsAlive))
     }
 
     func answerWasNotTaken() {

@@ -223,6 +223,7 @@ extension Connection: TransportOwner {
             if let session = open.session, session.hasOutput { send(session) }
             open.stream.drained(now: loop.eventLoop.now)
         case .answering(let answering):
+            guard answering.keepsAlive else { return finish(writing: []) }
             endPhase()
             awaitNextRequest(answering.early)
         case .request, .joining, .polling, .ending: break

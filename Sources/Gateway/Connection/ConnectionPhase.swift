@@ -69,10 +69,15 @@ extension Connection {
 
     /// The answer to a request is on its way; nothing is read until it has left.
     final class Answering {
+        /// Whether the next request is read then; otherwise the connection is closed.
+        let keepsAlive: Bool
         var early: EarlyBytes
         var deadline: Timer?
 
-        init(early: EarlyBytes) { self.early = early }
+        init(keepsAlive: Bool, early: EarlyBytes) {
+            self.keepsAlive = keepsAlive
+            self.early = early
+        }
     }
 
     /// Everything was written; what comes is read for the close handshake alone.

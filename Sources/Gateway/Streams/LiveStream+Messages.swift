@@ -5,7 +5,7 @@ import WebSocket
 extension LiveStream {
     private func control(_ message: ControlMessage) -> [UInt8] { fanOut.encoder.control(message, form.carrier) }
 
-    /// Replay is over. A client that comes while the source is stalled is notified here.
+    /// Replay is over. Whatever the client does not know of the source yet follows at once.
     func sendLive(at cursor: CursorText, _ now: UInt64) {
         guard hasControls else { return }
         // `live` says that all before its cursor has been sent: a signal that is owed comes first, and brings the cursor.
@@ -15,7 +15,6 @@ extension LiveStream {
         }
         changed?.lastCursor = cursor.bytes
         write(control(.live(at: cursor.bytes)), now)
-        sentStalled = false
         sendSourceState(now)
     }
 

@@ -136,7 +136,8 @@ final class LiveStream<Port: SubscriberPort> {
     /// The filter left out many events: the cursor `at` stands behind all of them.
     func passedOver(at cursor: [UInt8], now: UInt64) {
         settle(now: now)
-        sendBeat(at: cursor, now)
+        // A signal that is owed stands for everything up to its cursor, so it takes the place of the beat.
+        if changed?.pending != nil { changed?.pending = cursor } else { sendBeat(at: cursor, now) }
     }
 
     /// The page has come that was asked for while behind.

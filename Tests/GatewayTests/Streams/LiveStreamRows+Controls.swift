@@ -34,6 +34,25 @@ extension LiveStreamTests {
                 )
             ]),
         Row(
+            name: "a source that came back while the stream was behind is told after the resync",
+            target: "/live/v1?with=at",
+            steps: [
+                (
+                    [.now("c0"), .drained, .source(.stalled(since: 7))],
+                    [
+                        "subscribe with cursors limit=256", "head", #"{"live":{"at":"c0"}}"#,
+                        #"{"source":{"state":"stalled","ts":7}}"#,
+                    ]
+                ),
+                ([.blocked, .source(.live(since: 8)), .reset("r1")], []),
+                ([.drained], [#"{"resync":{"why":"epoch","at":"r1"}}"#]),
+                ([.drained], ["read after 1 limit=256"]),
+                (
+                    [.page([], fresh: "r2")],
+                    [#"{"live":{"at":"r2"}}"#, #"{"source":{"state":"live","ts":8}}"#]
+                ),
+            ]),
+        Row(
             name: "a beat after so long without a message",
             target: "/live/v1?beat=5",
             steps: [

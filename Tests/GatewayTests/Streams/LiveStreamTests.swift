@@ -174,6 +174,17 @@ struct LiveStreamTests {
         #expect(says.count == 1 && says.allSatisfy { $0.hasPrefix(#"{"beat":{"at":"c"#) }, "\(says)")
     }
 
+    @Test func `a signal that is owed stands for what passed by meanwhile`() throws {
+        var policy = StreamPolicy()
+        policy.maximumPassedOver = 4
+        let rig = try StreamRig("/live/v1?mode=changed&ent=note", policy: policy)
+        #expect(rig.play([.now("c0"), .time(100), .events([1])]).last == #"{"changed":true,"at":"c1"}"#)
+        // The second signal waits for the interval; what passes by until then would have been told by beats.
+        #expect(rig.play([.events([3]), .events([4]), .events([6]), .events([8]), .events([10])]) == [])
+        let says = rig.play([.time(1_100)])
+        #expect(says == [#"{"changed":true,"at":"c10"}"#] || says == [#"{"changed":true,"at":"c8"}"#], "\(says)")
+    }
+
     @Test func `who is passed over by many events is given a cursor`() throws {
         var policy = StreamPolicy()
         policy.maximumPassedOver = 10
