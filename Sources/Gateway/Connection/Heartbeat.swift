@@ -6,9 +6,19 @@ import WebSocket
 struct Heartbeat {
     /// Fires when the next ping or comment is due, or when the time for a pong is over.
     var timer: Timer?
-    var awaitsPong = false
-    /// Monotonic, in milliseconds; 0 before the first ping.
-    var pingedAt: UInt64 = 0
+    private(set) var awaitsPong = false
+    /// When the last ping was sent: the low half of the monotonic time in ms, which lasts for 49 days.
+    private var pingedAt: UInt32 = 0
+
+    mutating func pingSent(now: UInt64) {
+        awaitsPong = true
+        pingedAt = UInt32(truncatingIfNeeded: now)
+    }
+
+    mutating func endWait() { awaitsPong = false }
+
+    /// In milliseconds; only after a ping.
+    func sincePing(now: UInt64) -> UInt64 { UInt64(UInt32(truncatingIfNeeded: now) &- pingedAt) }
 }
 
 extension Connection {
@@ -35,10 +45,10 @@ extension Connection {
         }
         if pendingBytes > 0 {
             // Behind what the client does not read no ping arrives; max_lag is for it.
-            open.heartbeat.awaitsPong = false
+            open.heartbeat.endWait()
             scheduleHeartbeat(open, after: interval)
         } else if open.heartbeat.awaitsPong {
-            let sincePing = loop.eventLoop.now - open.heartbeat.pingedAt
+            let sincePing = open.heartbeat.sincePing(now: loop.eventLoop.now)
             let patience = loop.policy.pongTimeoutMilliseconds
             if sincePing >= patience { close(.noPong) } else { scheduleHeartbeat(open, after: patience - sincePing) }
         } else {
@@ -48,18 +58,17 @@ extension Connection {
 
     /// The pong that was awaited has come: the next ping is due an interval after the last one.
     func pongCame(_ open: OpenStream) {
-        open.heartbeat.awaitsPong = false
+        open.heartbeat.endWait()
         let interval = loop.policy.pingIntervalMilliseconds
-        let due = open.heartbeat.pingedAt + interval + UInt64.random(in: 0...interval / 10, using: &loop.spread)
-        scheduleHeartbeat(open, after: due - min(due, loop.eventLoop.now))
+        let pause = interval + UInt64.random(in: 0...interval / 10, using: &loop.spread)
+        scheduleHeartbeat(open, after: pause - min(pause, open.heartbeat.sincePing(now: loop.eventLoop.now)))
     }
 
     private func ping(_ session: WebSocketSession, _ open: OpenStream) {
         let nothing: [UInt8] = []
         session.ping(nothing.span)
         send(session)
-        open.heartbeat.awaitsPong = true
-        open.heartbeat.pingedAt = loop.eventLoop.now
+        open.heartbeat.pingSent(now: loop.eventLoop.now)
         scheduleHeartbeat(open, after: min(loop.policy.pongTimeoutMilliseconds, loop.policy.pingIntervalMilliseconds))
     }
 }
