@@ -1,15 +1,18 @@
 // Tests: IngestDesk.swift
 
 import LiveUpdates
+import TestHarness
 import Testing
 
 @testable import Gateway
 
 /// What stands between two drains of Kafka, however many ask.
 struct RequestQueueTests {
-    private func read(_ number: UInt64, limit: Int, entities: EntityFilter? = nil) -> IngestMessage {
+    private func read(
+        _ number: UInt64, limit: Int, entities: EntityFilter? = nil, account: String = "A"
+    ) -> IngestMessage {
         .read(
-            IngestBench.subscriber("A", number),
+            IngestBench.subscriber(account, number),
             ReadRequest(
                 position: StreamPosition(sequence: 0),
                 page: PageRequest(limit: limit, entities: entities, withCursors: false)))
@@ -27,6 +30,95 @@ struct RequestQueueTests {
             slices.append(served)
         }
         return slices
+    }
+
+    @Test func `whoever asks of another account waits for one page, however many readers there are`() {
+        var requests = RequestQueue()
+        _ = requests.add((0..<1_000).map { read($0, limit: 500) })
+        _ = requests.add([read(1_000, limit: 500, account: "B")])
+        var before = 0
+        var answered: Int?
+        while !requests.isEmpty {
+            requests.serveSlice { message in
+                if message.number == 1_000 { answered = before }
+                before += 500
+                return 500
+            }
+        }
+        #expect(answered == 500)
+        #expect(before == 1_001 * 500)
+    }
+
+    @Test func `whoever leaves takes back what it asked, and a join with its end is nothing`() {
+        var requests = RequestQueue()
+        let page = PageRequest(limit: 500, entities: nil, withCursors: false)
+        func join(_ number: UInt64) -> IngestMessage {
+            .subscribe(IngestBench.subscriber("A", number), JoinRequest(page: page))
+        }
+        func leave(_ number: UInt64) -> IngestMessage {
+            .unsubscribe(IngestBench.subscriber("A", number), withCursors: false)
+        }
+        // Served before it leaves: its reads go, its end is noted.
+        _ = requests.add([join(0)])
+        requests.serveSlice { _ in 1 }
+        _ = requests.add([read(0, limit: 9), .freshCursor(IngestBench.subscriber("A", 0))])
+        _ = requests.add((1...1_000).map(join))
+        _ = requests.add((1...1_000).filter { $0 != 500 }.map(leave) + [leave(0)])
+        #expect(requests.count == 2)
+        var served: [UInt64] = []
+        requests.serveSlice { message in
+            served.append(message.number)
+            return 1
+        }
+        #expect(served == [500, 0])
+        #expect(requests.isEmpty)
+        // The same connection may ask again.
+        _ = requests.add([join(1), read(1, limit: 1)])
+        #expect(requests.count == 2)
+    }
+
+    @Test(arguments: 0..<20 as Range<UInt64>) func `each request is served once and in its account's order`(
+        seed: UInt64
+    ) {
+        var generator = SeededGenerator(seed: seed)
+        var requests = RequestQueue()
+        var expected: [String: [UInt64]] = [:]
+        var accounts: [UInt64: String] = [:]
+        var number: UInt64 = 0
+        for _ in 0..<400 {
+            for _ in 0..<generator.below(8) {
+                let account = "A\(generator.below(5))"
+                if generator.isOne(in: 3), let gone = accounts.keys.min(), let owner = accounts[gone] {
+                    // A waiting read goes, and the end takes its place at the end of the line.
+                    _ = requests.add([.unsubscribe(IngestBench.subscriber(owner, gone), withCursors: false)])
+                    expected[owner]?.removeAll { $0 == gone }
+                    expected[owner, default: []].append(gone)
+                    accounts[gone] = nil
+                } else {
+                    _ = requests.add([read(number, limit: 1, account: account)])
+                    expected[account, default: []].append(number)
+                    accounts[number] = account
+                    number += 1
+                }
+            }
+            guard generator.isOne(in: 2) else { continue }
+            requests.serveSlice { message in
+                let account = message.subscriber?.account.text ?? ""
+                #expect(expected[account]?.first == message.number)
+                expected[account]?.removeFirst()
+                accounts[message.number] = nil
+                return 1 + generator.below(RequestQueue.maximumWork)
+            }
+        }
+        while !requests.isEmpty {
+            requests.serveSlice { message in
+                let account = message.subscriber?.account.text ?? ""
+                #expect(expected[account]?.first == message.number)
+                expected[account]?.removeFirst()
+                return 1
+            }
+        }
+        #expect(expected.values.allSatisfy { $0.isEmpty })
     }
 
     @Test func `a slice ends with the request that fills it, and the rest waits in order`() {
