@@ -55,3 +55,20 @@ def test_an_answer_may_take_as_long_as_max_lag_to_leave(door, tokens, connection
         else:
             with pytest.raises(TimeoutError):
                 peer.recv(1)
+
+
+def test_a_later_request_has_the_time_of_a_first_one_from_its_first_byte_on(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, limits={"handshake_timeout": "1s"})
+    host, _, port = door.host.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as peer:
+        peer.sendall(f"GET /sync/v1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {tokens.token('PACC1')}\r\n\r\n".encode())
+        assert peer.recv(65536).startswith(b"HTTP/1.1 200 ")
+        # Between two requests a connection may be idle for longer than a request may take.
+        peer.settimeout(2)
+        with pytest.raises(TimeoutError):
+            peer.recv(1)
+        begun = time.monotonic()
+        peer.settimeout(10)
+        peer.sendall(b"GET /sync/v1 HTTP/1.1\r\n")
+        assert peer.recv(65536).startswith(b"HTTP/1.1 408 ")
+        assert 0.9 < time.monotonic() - begun < 8

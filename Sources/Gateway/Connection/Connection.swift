@@ -43,10 +43,12 @@ final class Connection {
         transport.start(self)
     }
 
-    private func awaitRequest(within milliseconds: UInt64) {
+    @discardableResult
+    private func awaitRequest(within milliseconds: UInt64) -> RequestReading {
         let reading = RequestReading(loop.policy.requestLimits)
         phase = .request(reading)
         reading.deadline = schedule(.deadline, afterMilliseconds: milliseconds)
+        return reading
     }
 
     /// The loop holds the connection for the timer; every phase takes its timers back when it ends.
@@ -71,6 +73,12 @@ final class Connection {
     // MARK: - Request
 
     private func receiveRequest(_ bytes: Span<UInt8>, _ reading: RequestReading) {
+        if reading.isIdle {
+            // From its first byte on a later request has the time of a first one.
+            reading.isIdle = false
+            cancel(&reading.deadline)
+            reading.deadline = schedule(.deadline, afterMilliseconds: loop.policy.handshakeTimeoutMilliseconds)
+        }
         switch reading.parser.consume(bytes) {
         case .needMore: break
         case .refused(let refusal): refuse(refusal)
@@ -116,8 +124,10 @@ final class Connection {
     /// An answer has left and the client may ask again; `early` is what it has said already.
     func awaitNextRequest(_ early: EarlyBytes) {
         id.turn &+= 1
-        awaitRequest(within: ConnectionLoop.idleRequestMilliseconds)
-        guard case .request(let reading) = phase else { return }
+        let isIdle = early.count == 0
+        let limit = isIdle ? ConnectionLoop.idleRequestMilliseconds : loop.policy.handshakeTimeoutMilliseconds
+        let reading = awaitRequest(within: limit)
+        reading.isIdle = isIdle
         var early = early
         switch early.consume({ reading.parser.consume($0) }) {
         case .needMore: transport?.resumeReading()

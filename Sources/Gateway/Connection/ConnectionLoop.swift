@@ -23,8 +23,8 @@ final class ConnectionLoop {
     static let closeTimeoutMilliseconds: UInt64 = 3_000
     /// What refusals of a node that is not at its best ask for; clients add jitter.
     static let retryAfterSeconds = 5
-    /// Between two requests on one connection: longer than the longest poll, so that clients and proxies are the ones to
-    /// close.
+    /// From an answer to the first byte of the next request on the same connection: longer than proxies keep idle
+    /// connections (60 s mostly), so that they are the ones to close. A poll's wait is no part of it.
     static let idleRequestMilliseconds: UInt64 = 75_000
     /// What concerns all connections is done for so many in a tick: with a send of some microseconds for each, those who
     /// have something to say wait a millisecond or two.

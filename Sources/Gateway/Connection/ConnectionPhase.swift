@@ -19,6 +19,8 @@ extension Connection {
     final class RequestReading {
         var parser: RequestParser
         var deadline: Timer?
+        /// An answer has left, and nothing of the next request has come yet.
+        var isIdle = false
 
         init(_ limits: RequestLimits) { parser = RequestParser(limits: limits) }
     }

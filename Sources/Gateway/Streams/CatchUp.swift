@@ -87,6 +87,7 @@ extension LiveStream {
             catchUp.resync = (.expired, page.fresh)
             catchUp.position = StreamPosition(sequence: page.sequence)
             changed?.drop()
+            floors = []
             return proceed(catchUp, now)
         }
         catchUp.position = next

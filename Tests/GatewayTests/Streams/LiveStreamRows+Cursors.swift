@@ -82,6 +82,19 @@ extension LiveStreamTests {
                 ),
             ]),
         Row(
+            name: "after a resync everything follows, also what the client once had from a node that was ahead",
+            target: "/live/v1?since=c3",
+            steps: [
+                (
+                    [.resumed([], complete: false, floor: 6)],
+                    ["subscribe since=c3 with cursors limit=256", "head", "read after 0 limit=256"]
+                ),
+                ([.lost("r1")], [#"{"resync":{"why":"expired","at":"r1"}}"#]),
+                ([.drained], ["read after 0 limit=256"]),
+                ([.page([], fresh: "r2")], [#"{"live":{"at":"r2"}}"#]),
+                ([.events([4])], [#"{"ent":"incident","id":"4","type":"t","at":"c4"}"#]),
+            ]),
+        Row(
             name: "a log that is gone under a stream that is behind is a resync, then live",
             target: "/live/v1?with=at",
             steps: [
