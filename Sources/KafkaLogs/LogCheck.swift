@@ -28,7 +28,13 @@ struct LogCheck: Sendable {
     private var inference: RecreationInference
     /// Refreshes in a row at which the log ended below our position.
     private var shortRefreshes = 0
+    /// Whether its leader has told an end above 0: the log never ends at 0 again.
+    private var hadRecords = false
 
+    /// The start of a window that begins before any record.
+    static let sinceEver: Int64 = 0
+
+    /// `windowStart`: no record before `start` has this time or a later one; nil where that is not known.
     init(start: Int64, windowStart: Int64?) {
         held = LogAnchor(next: start)
         inference = RecreationInference(start: start, windowStart: windowStart)
@@ -48,7 +54,9 @@ struct LogCheck: Sendable {
 
     /// `now` is the time that was given to `questions`; `isIdentified`: the leader said that the topic's id is the same.
     mutating func verdict(_ answers: Answers, isIdentified: Bool = false, now: Int64) -> Verdict {
-        guard answers.end >= held.next else {
+        let isEmptied = hadRecords && answers.end == 0
+        hadRecords = hadRecords || answers.end > 0
+        guard answers.end >= held.next, !isEmptied else {
             shortRefreshes += 1
             // A leader of before may tell an end of before, once.
             return shortRefreshes > 1 ? .broken : held.last == nil ? .open : .suspicious

@@ -54,10 +54,13 @@ package struct LogFacts: Equatable, Sendable {
     package var end: Int64?
     /// When that was asked, by the monotonic clock, in milliseconds; 0: never.
     package var endAsked: UInt64
+    /// The same by the wall clock: whatever came before this moment stands below ``end``; nil: never.
+    package var endMoment: Int64?
 
     package init(
         start: Int64, unread: Unread? = nil, liveFrom: Int64, born: Int64? = nil, notBefore: Int64? = nil,
-        known: Int64? = nil, topicID: UInt32? = nil, next: Int64, end: Int64? = nil, endAsked: UInt64 = 0
+        known: Int64? = nil, topicID: UInt32? = nil, next: Int64, end: Int64? = nil, endAsked: UInt64 = 0,
+        endMoment: Int64? = nil
     ) {
         self.start = start
         self.unread = unread
@@ -69,6 +72,7 @@ package struct LogFacts: Equatable, Sendable {
         self.next = next
         self.end = end
         self.endAsked = endAsked
+        self.endMoment = endMoment
     }
 }
 
@@ -85,6 +89,8 @@ package enum LogChange: Equatable, Sendable {
     case facts(PartitionName, LogFacts)
     /// The partition exists, and is not read yet because no leader has told where it begins.
     case found(PartitionName)
+    /// One that was found does not exist: whoever told of it was behind.
+    case vanished(PartitionName)
     /// Another log has each name of the topic. Positions in the old ones have lost their meaning. Facts of the new ones follow.
     case recreated(topic: UInt16)
     /// Records were lost before they were read. Reading goes on behind them; the facts follow.

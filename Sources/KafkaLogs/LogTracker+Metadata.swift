@@ -190,6 +190,7 @@ extension LogTracker {
         let origin: Origin = topics[topic].isSeen ? .logStart : .window
         topics[topic].isSeen = true
         if leaders.count < before, topics[topic].partitions[leaders.count...].allSatisfy({ $0.opening == nil }) {
+            for number in leaders.count..<before { note(.vanished(name(topic, number))) }
             topics[topic].partitions.removeLast(before - leaders.count)
         }
         while topics[topic].partitions.count < leaders.count {

@@ -89,14 +89,18 @@ extension LogTracker {
             self[name]?.isOutdated = true
             assignments.append(.read(name, at: opening.start))
             change(name)
+            // Cursors say until when all was read: before the end is asked for once more, less than what was found unread, and
+            // of a log that was found to be another one in this refresh, nothing.
+            if opening.unread != nil || self[name]?.end == nil { wantsRefresh = true }
             return
         }
         self[name]?.lostOpening = nil
         self[name]?.opening = lost
         let leader = self[name]?.leader
         self[name]?.anchor = LogAnchor(next: answers.logStart, broker: leader)
-        self[name]?.check = LogCheck(start: answers.logStart, windowStart: nil)
+        self[name]?.check = LogCheck(start: answers.logStart, windowStart: LogCheck.sinceEver)
         lose(name, .retention, readingAt: answers.logStart, now)
+        self[name]?.opening?.liveFrom = max(answers.end, answers.logStart)
         resume(name, at: answers.logStart, now)
         self[name]?.prove(at: asked)
     }
@@ -134,7 +138,12 @@ extension OpeningAnswers {
             if let window, windowStart != nil, start > logStart, isBounded { stampedBefore = now - window }
             opening.unread = LogFacts.Unread(stampedBefore: stampedBefore, arrivedBefore: now)
         }
-        if let window, windowStart != nil { opening.windowStart = now - window }
+        // Nothing stands before the log start, of whatever time.
+        if start == logStart, start > 0 {
+            opening.windowStart = LogCheck.sinceEver
+        } else if let window, windowStart != nil {
+            opening.windowStart = now - window
+        }
         if case .firstRecord(let mark, let stamp)? = first, mark.offset == 0 { opening.born = stamp }
         return opening
     }

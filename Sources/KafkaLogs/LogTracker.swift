@@ -113,7 +113,7 @@ package struct LogTracker {
         return LogFacts(
             start: opening.start, unread: opening.unread, liveFrom: opening.liveFrom, born: opening.born,
             notBefore: topic.lastKnownBefore.map { $0 + 1 }, known: partition.known, topicID: topic.id?.hash,
-            next: next, end: partition.end, endAsked: partition.endAsked)
+            next: next, end: partition.end, endAsked: partition.endAsked, endMoment: partition.endMoment)
     }
 
     /// Nil where there is no such partition, as far as is known.

@@ -170,6 +170,7 @@ extension LogTracker {
             case .offset(let end):
                 refresh?.ends[name] = end
                 noteEnd(end, topic, number, asked: began.monotonic, now)
+                topics[topic].partitions[number].endMoment = began.wall
             case .unknownPartition where topics[topic].partitions[number].opening != nil: gone.insert(topic)
             case .unknownPartition, .refused, .silent, .end: topics[topic].partitions[number].watch.isSilent = true
             }

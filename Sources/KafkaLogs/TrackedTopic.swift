@@ -103,6 +103,8 @@ struct TrackedPartition {
     var end: Int64?
     /// Monotonic.
     var endAsked: UInt64 = 0
+    /// Wall clock.
+    var endMoment: Int64?
     var watch: AnswerWatch
     /// Whether `LogChange.facts` are due.
     var isChanged = false

@@ -65,6 +65,45 @@ import Testing
         #expect(node.facts()?.notBefore ?? .max <= node.now.wall)
     }
 
+    @Test(arguments: [false, true])
+    func `a log of which nothing was read yet is known by nothing standing before its start`(isLost: Bool) {
+        var node = started { $0.write(1, 2, 3) }
+        if isLost {
+            // Retention overtakes the reader, before or after it was opened.
+            node.broker.deleteRecords(0, 0, before: 3)
+            node.drain()
+            node.refresh()
+            #expect(node.resyncs == [.recordsLost(node.name(), .retention)])
+        } else {
+            node = started {
+                $0.write(1, 2, 3)
+                $0.broker.deleteRecords(0, 0, before: 3)
+            }
+        }
+        node.forget()
+        // Another one has grown past our position by the next refresh, with stamps of long ago.
+        node.broker.create(0, partitions: 1)
+        node.write(4, 5, 6, 7, stamp: 950_000)
+        node.refresh()
+        node.drain()
+        #expect(node.resyncs == [.recreated(topic: 0)])
+        #expect(node.records == [4, 5, 6, 7])
+    }
+
+    @Test func `a log that had records and is empty is another one, even if none of them was read`() {
+        var node = started { _ in }
+        node.write(1)
+        node.refresh()
+        #expect(node.facts()?.known == node.now.wall)
+        node.broker.create(0, partitions: 1)
+        node.refresh()
+        // A leader of before may tell an end of before, once.
+        #expect(node.resyncs == [])
+        node.refresh()
+        #expect(node.resyncs == [.recreated(topic: 0)])
+        #expect(node.facts()?.known == nil)
+    }
+
     @Test(arguments: [Int64.max, 2_000_000])
     func `a log is never younger than the moment at which its first record was read`(bad: Int64) {
         var node = started { $0.write(1, stamp: bad) }
@@ -96,7 +135,7 @@ import Testing
             node.facts()
                 == LogFacts(
                     start: 1, unread: .init(stampedBefore: 900_000, arrivedBefore: 1_000_000), liveFrom: 2,
-                    born: 700_000, known: 1_000_000, next: 2, end: 2, endAsked: 1_000))
+                    born: 700_000, known: 1_000_000, next: 2, end: 2, endAsked: 1_000, endMoment: 1_000_000))
     }
 
     @Test func `where nothing stands between the log start and the window's, it is read from the log start`() {

@@ -9,6 +9,8 @@ struct KeptEvents {
         let stamp: Int64
         let arrival: Int64
         var isAged = false
+        /// Whether its account was forgotten since: it held nothing then.
+        var isForgotten = false
     }
 
     private struct Log {
@@ -71,6 +73,17 @@ struct KeptEvents {
             if first.stamp < before.stamp { oldest = partition }
         }
         if let oldest { logs[oldest].letGo.append(logs[oldest].held[account].removeFirst()) }
+        noteForgotten(account)
+    }
+
+    /// Of an account that holds nothing any more a node does not keep apart what was let go, even if it comes back.
+    private mutating func noteForgotten(_ account: Int) {
+        guard logs.allSatisfy({ $0.held[account].isEmpty }) else { return }
+        for partition in logs.indices {
+            for index in logs[partition].letGo.indices where logs[partition].letGo[index].account == account {
+                logs[partition].letGo[index].isForgotten = true
+            }
+        }
     }
 
     mutating func sweep(now: Int64) {
@@ -81,6 +94,7 @@ struct KeptEvents {
                     var gone = logs[partition].held[account].removeFirst()
                     gone.isAged = true
                     logs[partition].letGo.append(gone)
+                    noteForgotten(account)
                 }
             }
         }
@@ -96,7 +110,7 @@ struct KeptEvents {
     }
 
     private func isLost(_ event: Event, _ account: Int) -> Bool {
-        event.account == account || event.isAged || logs.allSatisfy { $0.held[event.account].isEmpty }
+        event.account == account || event.isAged || event.isForgotten
     }
 
     /// The same of a partition without a position.

@@ -75,8 +75,8 @@ struct SimulatedClient {
         for index in topic.records.indices where topic.records[index].entity != 0 { given.insert(index) }
     }
 
-    /// Whether its cursor names no partition: then an empty topic contradicts nothing that it says.
-    var namesNothing: Bool { Cursor(cursor).map(\.positions.isEmpty) ?? true }
+    /// Whether its cursor says of no topic that it had a record.
+    var claimsNothing: Bool { Cursor(cursor).map { $0.positions.isEmpty && $0.topicsKnown == nil } ?? true }
 
     mutating func excuse(_ logs: [[Int]]) { for log in logs { given.formUnion(log) } }
 

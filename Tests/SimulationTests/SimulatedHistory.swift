@@ -4,6 +4,7 @@ import LiveUpdates
 struct SimulatedHistory {
     enum Input {
         case wake
+        case found(PartitionName, exists: Bool)
         case facts(PartitionName, LogFacts)
         case reset(topic: UInt16, now: Int64)
         case lose(PartitionName)
@@ -43,6 +44,7 @@ struct SimulatedHistory {
     private static func give(_ input: Input, _ history: History) {
         switch input {
         case .wake: history.beginWake()
+        case .found(let partition, let exists): history.find(partition, exists: exists)
         case .facts(let partition, let facts): history.apply(partition, facts)
         case .reset(let topic, let now): history.reset(topic: topic, now: now)
         case .lose(let partition): history.lose(partition)

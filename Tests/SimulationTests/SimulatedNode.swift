@@ -95,11 +95,10 @@ struct SimulatedNode {
         return opening.start == 0 && kept.next(partition) == 0
     }
 
-    /// Whether it reads a log behind its beginning, and has read nothing yet.
-    var hasNothingToCompare: Bool {
-        openings.indices.contains { index in
-            openings[index].map { $0.start > 0 && kept.next(index) == $0.start } ?? false
-        }
+    /// Whether it cannot know of a partition: the brokers that it asks are behind.
+    func isUnaware(of partition: Int) -> Bool {
+        guard let partitionsTold, partition >= partitionsTold else { return false }
+        return partition >= openings.count || openings[partition] == nil
     }
 
     /// Whether it has read nothing yet of a log that has records: it takes that for empty, and the topic for younger.
@@ -178,7 +177,12 @@ struct SimulatedNode {
     /// Returns what is wrong with it.
     mutating func handle(_ change: LogChange, _ topic: inout SimulatedTopic, _ now: Int64) -> String? {
         switch change {
-        case .found: return nil
+        case .found(let name):
+            history.give(.found(name, exists: true))
+            return nil
+        case .vanished(let name):
+            history.give(.found(name, exists: false))
+            return nil
         case .facts(let name, let facts):
             let problem = open(name, facts, &topic, now)
             let handed = mutant.map { $0.change(facts, now) } ?? facts

@@ -22,6 +22,8 @@ extension Simulation {
     /// Where there are no ids: what nobody can tell from a cursor of a topic that had the name before, by the design's words.
     private func isAmbiguous(_ cursor: Cursor, _ node: Int) -> Bool {
         if topic.hasMisleadingBirth { return true }
+        // Its node had not noticed yet that the topic of which it speaks, which had records, is another one by now.
+        if cursor.topicsKnown != nil, topic.birth == nil { return true }
         // Of the time between the recreation and its being noticed, nobody knows when it was.
         if let noticed = nodes[node].noticed {
             let known = [cursor.issue, cursor.topicsKnown ?? .max] + cursor.positions.map { $0.known ?? .max }
@@ -37,14 +39,16 @@ extension Simulation {
         if setting.isByteLimited { return true }
         let account = clients[client].account
         let kept = nodes[node].kept
+        let readUntil = min(cursor.issue, cursor.readUntil ?? cursor.issue)
         for (partition, opening) in nodes[node].openings.enumerated() {
             guard let opening else { continue }
             if let position = cursor.positions.first(where: { Int($0.partition.number) == partition }) {
                 if kept.hasLetGo(account, partition, from: position.offset) { return true }
                 if position.offset < opening.start { return true }
             } else {
-                if kept.hasLetGo(account, partition, arrivedSince: cursor.issue - setting.margin) { return true }
-                if let seenFrom = opening.seenFrom, cursor.issue < seenFrom { return true }
+                let horizon = readUntil == .min ? .min : readUntil - setting.margin
+                if kept.hasLetGo(account, partition, arrivedSince: horizon) { return true }
+                if let seenFrom = opening.seenFrom, readUntil < seenFrom { return true }
             }
         }
         return false

@@ -91,7 +91,9 @@ struct Simulation {
         // Without ids the first record of a recreated log says how old it is: a wrong stamp there cannot be told from a
         // right one.
         let isFirst = topic.incarnation > 0 && topic.end(of: partition) == 0
-        let stamp = isFirst && !setting.hasIDs ? now : stamp
+        var stamp = isFirst && !setting.hasIDs ? now : stamp
+        // The margin is for how late a stamp is and for how long a node does not know of the partition, together.
+        if nodes.contains(where: { $0.isUnaware(of: partition) }) { stamp = max(stamp, now) }
         let index = topic.append(partition, account: account, entity: entity, stamp: stamp, now: now)
         if isTold {
             let offset = topic.end(of: partition) - 1
@@ -115,8 +117,6 @@ struct Simulation {
     }
 
     private mutating func recreate(_ partitions: Int, _ records: Int) {
-        // Without ids nothing tells a log from another that was emptied before a record of it was read.
-        if !setting.hasIDs, nodes.contains(where: \.hasNothingToCompare) { return }
         pass(1)
         for node in nodes.indices { nodes[node].noteRecreation(of: topic, partitions: partitions) }
         if !setting.hasIDs {
@@ -124,8 +124,13 @@ struct Simulation {
             for partition in topic.logs.indices where nodes.allSatisfy({ $0.isUnread(partition) }) {
                 topic.excuseAll(partition)
             }
-            // Nor does a cursor that names no partition say which topic it speaks of, while the new one is empty.
-            for client in clients.indices where clients[client].namesNothing { clients[client].excuse(topic.logs) }
+            // A cursor from before the topic had a record fits any topic that has none.
+            for client in clients.indices where clients[client].claimsNothing { clients[client].excuse(topic.logs) }
+            // Nor does a node whose stream goes on know a log again of which it has read nothing.
+            for client in clients.indices {
+                guard let node = clients[client].node, !setting.ids.contains(node) else { continue }
+                clients[client].excuse(topic.logs.indices.filter(nodes[node].isUnread).map { topic.logs[$0] })
+            }
         }
         topic.recreate(partitions: partitions)
         for node in nodes.indices {
@@ -146,9 +151,10 @@ struct Simulation {
     private mutating func trim(_ partition: Int, _ keeping: Int) {
         guard mayLoseFirst else { return }
         let offset = max(0, topic.end(of: partition) - Int64(keeping))
-        // A node that has not read them yet issues cursors as if they had never been: another, which finds them gone, takes
-        // whatever was issued since for one that has seen them.
-        for node in nodes.indices { topic.excuse(partition, from: nodes[node].nextOffset(partition), before: offset) }
+        // A node does not know that it lacks what was deleted before the brokers that it asks had heard of the partition.
+        if nodes.contains(where: { $0.isUnaware(of: partition) }) {
+            topic.excuse(partition, from: topic.starts[partition], before: offset)
+        }
         topic.trim(partition, before: offset)
         for node in nodes.indices { nodes[node].change { $0.deleteRecords(0, partition, before: offset) } }
     }
@@ -210,7 +216,14 @@ struct Simulation {
         refresh(node)
         read(node, atMost: 1_000)
         if !nodes[node].isReady { nodes[node].noteReady() }
-        if nodes[node].isCaughtUp(topic) { nodes[node].noteCaughtUp(now) }
+        guard nodes[node].isCaughtUp(topic) else { return }
+        nodes[node].noteCaughtUp(now)
+        // Cursors say so: else they would be refused without need. The end of a log that was found to be another one is asked
+        // for in the next refresh, and brokers that are behind may tell of partitions that are no more.
+        guard nodes[node].noticed != now, nodes[node].partitionsTold == nil else { return }
+        if nodes[node].history.current().readUntil() < now {
+            report("node \(SimulationStep.name(ofNode: node)) has read all, and its cursors do not say so")
+        }
     }
 
     mutating func refresh(_ node: Int) { handle(nodes[node].refresh(now), node) }
@@ -231,7 +244,7 @@ struct Simulation {
                 }
                 switch change {
                 case .recreated, .recordsLost: isReset = true
-                case .facts, .found: break
+                case .facts, .found, .vanished: break
                 }
             case .record(let name, let offset, let scripted):
                 if isReset { resyncAll(node) }

@@ -10,6 +10,7 @@ extension Simulation {
     static func text(_ change: LogChange) -> String {
         switch change {
         case .found(let name): return "partition \(name.number) is found"
+        case .vanished(let name): return "partition \(name.number) does not exist"
         case .recreated: return "the topic was recreated: everybody resyncs"
         case .recordsLost(let name, let loss):
             return "records of partition \(name.number) were lost (\(loss)): everybody resyncs"
@@ -31,6 +32,7 @@ extension Simulation {
         guard let cursor = Cursor(cursor) else { return "no cursor" }
         let positions = cursor.positions.map { "\($0.partition.number):\($0.offset) known \(text($0.known))" }
         var line = "cursor [\(positions.joined(separator: ", "))] issued \(text(cursor.issue))"
+        if let until = cursor.readUntil { line += ", read until \(until == .min ? "?" : text(until))" }
         line += ", topics known \(text(cursor.topicsKnown))"
         if let mark = cursor.fingerprint { line += ", last event \(mark.partition.number):\(mark.offset)" }
         return cursor.topicIDs.map { "\(line), ids \($0 % 1_000)" } ?? line

@@ -27,11 +27,13 @@ final class HistoryFacts {
     func apply(now: UInt64) {
         guard consumer.hasChanges, begin() else { return }
         var lost: [LostLogs] = []
+        var unopened: [(PartitionName, exists: Bool)] = []
         var facts: [(PartitionName, LogFacts)] = []
         for change in consumer.tracker.takeChanges() {
             switch change {
             case .facts(let partition, let new): facts.append((partition, new))
-            case .found: break
+            case .found(let partition): unopened.append((partition, true))
+            case .vanished(let partition): unopened.append((partition, false))
             case .recreated(let topic):
                 lost.append(.topic(topic))
                 logger.warning(
@@ -50,6 +52,7 @@ final class HistoryFacts {
             }
         }
         if !lost.isEmpty { reset(lost, now: now) }
+        for (partition, exists) in unopened { ingest.history.find(partition, exists: exists) }
         for (partition, new) in facts { ingest.history.apply(partition, new) }
     }
 

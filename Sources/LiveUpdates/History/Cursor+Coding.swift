@@ -6,24 +6,31 @@
 //     CRC-32 over all before it 4
 //
 // Version 2 has behind its number a byte of flags, not 0: 1 for a hash over all topics' ids, which follows it in 4 bytes,
-// 2 for a cursor that does not name all partitions. Nodes that know no ids make and read the same.
+// 2 for a cursor that does not name all partitions, 4 for the age of what was read of all partitions, 2 bytes behind the
+// issue. Nodes that know no ids make and read the same.
 //
 // Fixed numbers have their highest byte first, the others are varints. Each cursor has one form only: varints as short
 // as they can be, positions in order, nothing behind. So no change of the text goes unnoticed.
 extension Cursor {
     private static let withIDs: UInt8 = 1
     private static let partial: UInt8 = 2
+    private static let withReadUntil: UInt8 = 4
 
     package var text: CursorText {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(40 + 12 * positions.count)
-        let flags = (topicIDs == nil ? 0 : Self.withIDs) | (isPartial ? Self.partial : 0)
+        let flags =
+            (topicIDs == nil ? 0 : Self.withIDs) | (isPartial ? Self.partial : 0)
+            | (readUntil == nil ? 0 : Self.withReadUntil)
         bytes.append(flags == 0 ? 1 : 2)
         if flags != 0 { bytes.append(flags) }
         if let topicIDs { bytes.appendFixed(UInt64(topicIDs), count: 4) }
         bytes.appendFixed(UInt64(epoch.number), count: 4)
         bytes.appendFixed(UInt64(accountCheck), count: 4)
         bytes.appendFixed(UInt64(issue), count: 6)
+        if let readUntil {
+            bytes.appendFixed(UInt64(KnowledgeAge.code(known: readUntil, issue: issue)), count: 2)
+        }
         bytes.appendFixed(UInt64(KnowledgeAge.code(known: topicsKnown, issue: issue)), count: 2)
         bytes.appendVarint(UInt64(positions.count))
         var marked: Int?
@@ -55,9 +62,13 @@ extension Cursor {
         var tail = ByteReader(bytes: bytes, index: end, end: bytes.count)
         guard tail.fixed(count: 4) == UInt64(CyclicRedundancyCheck.value(of: bytes, count: end)) else { return nil }
         var reader = ByteReader(bytes: bytes, index: 0, end: end)
+        var flags: UInt8 = 0
         guard let version = reader.byte(), version == 1 || version == 2 else { return nil }
         if version == 2 {
-            guard let flags = reader.byte(), flags > 0, flags <= Self.withIDs | Self.partial else { return nil }
+            guard let byte = reader.byte(), byte > 0, byte <= Self.withIDs | Self.partial | Self.withReadUntil else {
+                return nil
+            }
+            flags = byte
             isPartial = flags & Self.partial != 0
             if flags & Self.withIDs != 0 {
                 guard let ids = reader.fixed(count: 4) else { return nil }
@@ -65,8 +76,13 @@ extension Cursor {
             }
         }
         guard let epoch = reader.fixed(count: 4), let accountCheck = reader.fixed(count: 4),
-            let issue = reader.fixed(count: 6),
-            let topicsAge = reader.fixed(count: 2), let count = reader.varint(),
+            let issue = reader.fixed(count: 6)
+        else { return nil }
+        if flags & Self.withReadUntil != 0 {
+            guard let age = reader.fixed(count: 2) else { return nil }
+            readUntil = KnowledgeAge.known(code: UInt16(age), issue: Int64(issue)) ?? .min
+        }
+        guard let topicsAge = reader.fixed(count: 2), let count = reader.varint(),
             count <= UInt64(Self.maximumPositions)
         else { return nil }
         self.epoch = Epoch(number: UInt32(epoch))

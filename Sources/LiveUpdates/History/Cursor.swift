@@ -61,6 +61,9 @@ package struct Cursor: Equatable, Sendable {
     package var accountCheck: UInt32
     /// When it was issued by the node's clock, in ms since 1970; not negative, below 2^48.
     package var issue: Int64
+    /// Until when its node had read, or knew that it never would, all that had come to any partition; `.min` where it could
+    /// not tell. Nil in cursors of nodes that did not say so: until the issue.
+    package var readUntil: Int64? = nil
     /// Since when at the latest every topic was the one that the node reads, named or not; nil where a topic had
     /// nothing yet by which it could be told from another.
     package var topicsKnown: Int64?
@@ -70,7 +73,7 @@ package struct Cursor: Equatable, Sendable {
     package var isPartial = false
     /// In the order of their names, each once.
     package var positions: [Position]
-    package var fingerprint: Fingerprint?
+    package var fingerprint: Fingerprint? = nil
 
     static func check(of account: Account) -> UInt32 {
         var hash = StableHash()

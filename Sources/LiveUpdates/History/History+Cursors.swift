@@ -24,7 +24,8 @@ extension History {
             positions = [Cursor.Position(partition: partition, offset: offset + 1, known: known)]
         }
         return text(
-            check: log?.check ?? Cursor.check(of: account), issue: now, positions: positions,
+            check: log?.check ?? Cursor.check(of: account), issue: now, readUntil: partitions.readUntil(),
+            positions: positions,
             fingerprint: Cursor.Fingerprint(partition: partition, offset: offset, timestamp: max(-1, timestamp)))
     }
 
@@ -60,8 +61,8 @@ extension History {
             positions[index].known = partitions.facts[slot].known
         }
         return text(
-            check: check, issue: state.issue, isPartial: isPartial, positions: positions, fingerprint: state.fingerprint
-        )
+            check: check, issue: state.issue, readUntil: state.readUntil, isPartial: isPartial, positions: positions,
+            fingerprint: state.fingerprint)
     }
 
     /// Where a stream stands that has had everything up to `sequence`: before the first event that it has not had.
@@ -89,7 +90,7 @@ extension History {
             }
         }
         return ResumeState(
-            issue: now, positions: positions,
+            issue: now, readUntil: partitions.readUntil(), positions: positions,
             fingerprint: last.map {
                 Cursor.Fingerprint(partition: $0.partition, offset: $0.offset, timestamp: $0.timestamp)
             })
@@ -109,13 +110,13 @@ extension History {
     }
 
     private func text(
-        check: UInt32, issue: Int64, isPartial: Bool = false, positions: [Cursor.Position],
+        check: UInt32, issue: Int64, readUntil: Int64, isPartial: Bool = false, positions: [Cursor.Position],
         fingerprint: Cursor.Fingerprint?
     ) -> CursorText {
         guard let epoch else { return .none }
         let identity = partitions.identity()
         return Cursor(
-            epoch: epoch, accountCheck: check, issue: min(max(issue, 0), Cursor.latestIssue),
+            epoch: epoch, accountCheck: check, issue: min(max(issue, 0), Cursor.latestIssue), readUntil: readUntil,
             topicsKnown: identity.inference.topicsKnown, topicIDs: identity.topicIDs, isPartial: isPartial,
             positions: positions, fingerprint: fingerprint
         ).text

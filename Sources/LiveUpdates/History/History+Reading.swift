@@ -65,6 +65,12 @@ extension History {
     /// What is read stays as it is, but that reading may move forward. Another topic id comes after ``reset(topic:)``.
     package func apply(_ partition: PartitionName, _ facts: LogFacts) { partitions.apply(partition, facts) }
 
+    /// A partition was found that is not open yet: what comes to it is not read, and cursors say so. Or it does not exist.
+    package func find(_ partition: PartitionName, exists: Bool = true) { partitions.find(partition, exists: exists) }
+
+    /// All that came before this moment was read, of all partitions; `.min` where nothing can be said.
+    package func readUntil() -> Int64 { partitions.readUntil() }
+
     /// Whether the log is known to reach to an offset, or its end was asked for at `moment` (monotonic, in ms) or later.
     package func isDecided(_ floor: PartitionFloor, since moment: UInt64) -> Bool {
         guard let slot = partitions.slot(of: floor.partition) else { return false }

@@ -41,6 +41,14 @@ extension History {
                     doubt = cursor.fingerprint.map { .record($0.partition, $0.offset) }
                 }
             }
+            if let topic = partitions.emptyTopic(contradicting: cursor) {
+                // A log that had a record never ends at 0 again: another topic has the name. A known end may be one of before.
+                switch ends {
+                case .since(let moment) where partitions.areEndsAsked(of: topic, since: moment): return .refused(.epoch)
+                case .unknown: break
+                case .earlier, .since: doubt = doubt ?? .ends(partitions.firstRecords(of: topic))
+                }
+            }
         }
         let state = ResumeState(cursor)
         guard isComplete(after: state, log) else { return .refused(.expired) }
@@ -83,15 +91,17 @@ extension History {
 
     /// Whether nothing after the positions was let go.
     ///
-    /// Of a partition that is not named, nothing that may have come after the issue: what was let go there is compared by
-    /// its arrival, which may lag behind by the delay, as the issuing node may.
+    /// Of a partition that is not named, nothing that may have come after all had been read by the issuing node: what was
+    /// let go there is compared by its arrival, which may lag behind by the delay.
     func isComplete(after state: ResumeState, _ log: AccountLog?) -> Bool {
         for position in state.positions {
             guard let slot = partitions.slot(of: position.partition) else { continue }
             let part = log.flatMap { log in log.index(ofSlot: slot).map { log.parts[$0] } }
             guard position.offset >= completeFrom(slot, part) else { return false }
         }
-        let horizon = state.isPartial ? .min : state.issue - limits.maximumTimestampDelayMilliseconds
+        let horizon =
+            state.isPartial || state.readUntil == .min
+            ? .min : state.readUntil - limits.maximumTimestampDelayMilliseconds
         for part in log?.parts ?? [] where part.newestLetGo >= horizon && part.newestLetGo > .min {
             guard state.offset(of: part.partition) != nil else { return false }
         }
@@ -101,12 +111,12 @@ extension History {
     /// Partitions that are neither named nor hold anything of the account. All at once as long as none of them had anything
     /// to let go; else one after the other.
     private func areOthersComplete(_ state: ResumeState, _ log: AccountLog?, _ horizon: Int64) -> Bool {
-        let issue = state.isPartial ? .min : state.issue
+        let readUntil = state.isPartial ? .min : state.readUntil
         let inherited = log?.inheritedNewestLetGo ?? .max
         let mayHaveLetGo = inherited > .min && inherited >= horizon && partitions.newestLetGo >= horizon
-        guard partitions.latestFirstIssue > issue || mayHaveLetGo else { return true }
+        guard partitions.latestUnread > readUntil || mayHaveLetGo else { return true }
         for slot in 0..<partitions.count {
-            let isUnread = partitions.firstIssues[slot] > issue
+            let isUnread = partitions.unreadUntil[slot] > readUntil
             let newest = partitions[slot].newestLetGo
             let isLetGo = mayHaveLetGo && newest >= horizon && newest > .min
             guard isUnread || isLetGo else { continue }
@@ -159,6 +169,8 @@ extension History {
             positions.append(Cursor.Position(partition: part.partition, offset: offset, known: nil))
         }
         if positions.count > state.positions.count { positions.sort { $0.partition < $1.partition } }
-        return ResumeState(issue: max(now, state.issue), positions: positions, fingerprint: state.fingerprint)
+        return ResumeState(
+            issue: max(now, state.issue), readUntil: max(partitions.readUntil(), state.readUntil), positions: positions,
+            fingerprint: state.fingerprint)
     }
 }

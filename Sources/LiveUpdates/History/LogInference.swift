@@ -29,7 +29,7 @@ struct LogIdentity {
     /// Whether a change concerns it.
     static func isSame(_ old: LogFacts, _ new: LogFacts) -> Bool {
         old.topicID == new.topicID && old.born == new.born && old.notBefore == new.notBefore
-            && old.known == new.known && old.isNew == new.isNew
+            && old.known == new.known && old.isNew == new.isNew && (old.end ?? 0 > 0) == (new.end ?? 0 > 0)
     }
 }
 
@@ -45,6 +45,8 @@ struct LogInference {
     private let latestBirth: Int64?
     /// The same of topics that were seen being recreated: no cursor from before speaks of them.
     private let latestRecreation: Int64?
+    /// Topics of which all logs are empty, as far as leaders have told.
+    let emptyTopics: [UInt16]
     /// The last moment up to which a topic was known to be another one, or one that was cut back since.
     let latestNotBefore: Int64?
 
@@ -53,10 +55,12 @@ struct LogInference {
         var birth: Int64?
         var isBirthKnown = true
         var isEmpty = true
+        var endsAtZero = true
         var notBefore: Int64?
 
         mutating func add(_ fact: LogFacts) {
             notBefore = [notBefore, fact.notBefore].lazy.compactMap(\.self).min()
+            if fact.born != nil || fact.end ?? 0 > 0 { endsAtZero = false }
             guard !fact.isNew else { return }
             // The least of all: a partition that was added may be of a topic that was recreated in between.
             known = isEmpty ? fact.known : known.flatMap { mine in fact.known.map { min(mine, $0) } }
@@ -70,6 +74,7 @@ struct LogInference {
         for (topic, fact) in facts { topics[topic, default: Topic()].add(fact) }
         let known = topics.values.map { $0.isEmpty ? nil : $0.known }
         topicsKnown = known.contains(nil) ? nil : known.lazy.compactMap(\.self).min()
+        emptyTopics = topics.filter(\.value.endsAtZero).keys.sorted()
         latestNotBefore = topics.values.lazy.compactMap(\.notBefore).max()
         latestBirth = topics.values.lazy.compactMap { $0.isBirthKnown ? $0.birth : nil }.max()
         // Cursors from between the birth and the moment when it was noticed speak of either; later ones of the new topic,

@@ -17,6 +17,8 @@ struct PartitionTable {
         /// The last wake that read a record, and ``next`` before it.
         fileprivate var wake: UInt64
         fileprivate var nextBeforeWake: Int64
+        /// All that came before this moment was read, by facts before those of now; `.min` where nothing can be said.
+        fileprivate var readUntil = Int64.min
         /// Records came before anything was known of the log: the first facts count, whatever was presumed.
         fileprivate var isPresumed: Bool
 
@@ -39,14 +41,20 @@ struct PartitionTable {
     /// Counts wakes.
     private var wake: UInt64 = 0
     private var identityIfCurrent: LogIdentity?
+    private var readUntilIfCurrent: Int64?
+    /// Whether some partition was not read to its end when that was computed: reading moves it.
+    private var isBehind = false
+    /// Partitions that are not open yet: what they hold is not known, and from when.
+    private var unopened: Set<PartitionName> = []
+    private var unopenedSince = Int64.max
     /// When each topic was found to be recreated, the last time.
     private var recreations: [UInt16: Int64] = [:]
     /// No slot has a later one.
-    private(set) var latestFirstIssue = Int64.min
+    private(set) var latestUnread = Int64.min
     private(set) var newestLetGo = Int64.min
-    /// By slot: a cursor that does not name the partition and was issued before this moment may have missed a record
-    /// that is not read here.
-    private(set) var firstIssues: [Int64] = []
+    /// By slot: whoever had not read until this moment all that had come to the partition, and does not name it, may lack a
+    /// record that is not read here.
+    private(set) var unreadUntil: [Int64] = []
     private let maximumTimestampDelay: Int64
     private let topics: Int
 
@@ -77,9 +85,11 @@ struct PartitionTable {
             progress[slot].liveFrom = new.liveFrom
             progress[slot].letGo = min(progress[slot].letGo, new.start - 1)
         }
+        progress[slot].readUntil = readUntil(slot)
         facts[slot] = new
         moveNext(slot, to: new.next)
-        setFirstIssue(of: slot)
+        readUntilIfCurrent = nil
+        setUnread(of: slot)
         if !LogIdentity.isSame(old, new) { identityIfCurrent = nil }
     }
 
@@ -87,24 +97,60 @@ struct PartitionTable {
         slots[partition] = progress.count
         facts.append(new)
         progress.append(Progress(partition, new, wake: wake, isPresumed: isPresumed))
-        firstIssues.append(.min)
-        setFirstIssue(of: progress.count - 1)
+        unreadUntil.append(.min)
+        setUnread(of: progress.count - 1)
         identityIfCurrent = nil
+        forgetUnopened(partition)
+    }
+
+    /// The partition exists, and nothing else is known of it yet; or it does not, after all.
+    mutating func find(_ partition: PartitionName, exists: Bool) {
+        guard exists, slot(of: partition) == nil else { return forgetUnopened(partition) }
+        unopenedSince = min(unopenedSince, readUntil())
+        unopened.insert(partition)
+        readUntilIfCurrent = nil
+    }
+
+    private mutating func forgetUnopened(_ partition: PartitionName) {
+        unopened.remove(partition)
+        if unopened.isEmpty { unopenedSince = .max }
+        readUntilIfCurrent = nil
+    }
+
+    /// All that came to any partition before this moment was read here, or is what a log lacks that is not read from its
+    /// offset 0; `.min` where nothing can be said. Goes over all partitions after something of it changed.
+    mutating func readUntil() -> Int64 {
+        if let readUntilIfCurrent { return readUntilIfCurrent }
+        var least = progress.isEmpty ? Int64.min : unopenedSince
+        isBehind = false
+        for slot in progress.indices {
+            if progress[slot].next < facts[slot].end ?? 0 { isBehind = true }
+            least = min(least, readUntil(slot))
+        }
+        readUntilIfCurrent = least
+        return least
+    }
+
+    private func readUntil(_ slot: Int) -> Int64 {
+        guard let moment = facts[slot].endMoment, progress[slot].next >= facts[slot].end ?? 0 else {
+            return progress[slot].readUntil
+        }
+        return moment
     }
 
     /// Whatever is not read arrived before it was found, and before its time stamp and the delay have passed.
-    private mutating func setFirstIssue(of slot: Int) {
-        let before = firstIssues[slot]
-        firstIssues[slot] =
+    private mutating func setUnread(of slot: Int) {
+        let before = unreadUntil[slot]
+        unreadUntil[slot] =
             facts[slot].unread.map { unread in
                 guard let stamp = unread.stampedBefore else { return unread.arrivedBefore }
                 let (later, overflow) = stamp.addingReportingOverflow(maximumTimestampDelay)
                 return min(overflow ? .max : later, unread.arrivedBefore)
             } ?? .min
-        if firstIssues[slot] >= latestFirstIssue {
-            latestFirstIssue = firstIssues[slot]
-        } else if before == latestFirstIssue {
-            latestFirstIssue = firstIssues.max() ?? .min
+        if unreadUntil[slot] >= latestUnread {
+            latestUnread = unreadUntil[slot]
+        } else if before == latestUnread {
+            latestUnread = unreadUntil.max() ?? .min
         }
     }
 
@@ -116,6 +162,25 @@ struct PartitionTable {
         return identity
     }
 
+    /// A topic that is as empty as a new one, as far as is known, although a cursor says that it had records.
+    mutating func emptyTopic(contradicting cursor: Cursor) -> UInt16? {
+        identity().inference.emptyTopics.first { topic in
+            guard progress.allSatisfy({ $0.name.topic != topic || $0.next == 0 }) else { return false }
+            if cursor.topicsKnown != nil { return true }
+            return cursor.positions.contains { $0.partition.topic == topic && $0.offset > 0 }
+        }
+    }
+
+    /// The partitions of a topic, each with the end that shows a record in it.
+    func firstRecords(of topic: UInt16) -> [PartitionFloor] {
+        progress.lazy.filter { $0.name.topic == topic }.map { PartitionFloor(partition: $0.name, offset: 1) }
+    }
+
+    /// Whether the end of each partition of a topic was asked for at a moment or later; monotonic, in ms.
+    func areEndsAsked(of topic: UInt16, since moment: UInt64) -> Bool {
+        progress.indices.allSatisfy { progress[$0].name.topic != topic || facts[$0].endAsked >= moment }
+    }
+
     mutating func noticeRecreation(of topic: UInt16, now: Int64) {
         recreations[topic] = now
         identityIfCurrent = nil
@@ -123,7 +188,10 @@ struct PartitionTable {
 
     // MARK: - What is read
 
-    mutating func beginWake() { wake += 1 }
+    mutating func beginWake() {
+        wake += 1
+        if isBehind { readUntilIfCurrent = nil }
+    }
 
     /// ``Progress/next`` when the current wake began: everything before was handed out.
     func handedOut(_ slot: Int) -> Int64 {
@@ -178,11 +246,13 @@ struct PartitionTable {
             kept.slots[progress[slot].name] = kept.progress.count
             kept.facts.append(facts[slot])
             kept.progress.append(progress[slot])
-            kept.firstIssues.append(firstIssues[slot])
+            kept.unreadUntil.append(unreadUntil[slot])
         }
         kept.wake = wake
         kept.recreations = recreations
-        kept.latestFirstIssue = kept.firstIssues.max() ?? .min
+        kept.unopened = unopened.filter { !isGone($0) }
+        kept.unopenedSince = kept.unopened.isEmpty ? .max : unopenedSince
+        kept.latestUnread = kept.unreadUntil.max() ?? .min
         kept.newestLetGo = kept.progress.lazy.map(\.newestLetGo).max() ?? .min
         self = kept
         return moved

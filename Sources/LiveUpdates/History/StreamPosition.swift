@@ -32,21 +32,25 @@ package struct PartitionFloor: Equatable, Sendable {
 
 /// What a replay has come to: the cursor that it began with, moved on over what was served.
 struct ResumeState: Sendable {
-    /// Decides on partitions without a position.
     let issue: Int64
+    /// Decides on partitions without a position: all that had come to them before was read.
+    let readUntil: Int64
     /// Whether partitions without a position may have been read all the same: nothing may have been let go there.
     private(set) var isPartial = false
     private(set) var positions: [Cursor.Position]
     var fingerprint: Cursor.Fingerprint?
 
-    init(issue: Int64, positions: [Cursor.Position], fingerprint: Cursor.Fingerprint?) {
+    init(issue: Int64, readUntil: Int64, positions: [Cursor.Position], fingerprint: Cursor.Fingerprint?) {
         self.issue = issue
+        self.readUntil = min(issue, readUntil)
         self.positions = positions
         self.fingerprint = fingerprint
     }
 
     init(_ cursor: Cursor) {
-        self.init(issue: cursor.issue, positions: cursor.positions, fingerprint: cursor.fingerprint)
+        self.init(
+            issue: cursor.issue, readUntil: cursor.readUntil ?? cursor.issue, positions: cursor.positions,
+            fingerprint: cursor.fingerprint)
         isPartial = cursor.isPartial
     }
 

@@ -28,6 +28,18 @@ struct CursorTests {
                 == "ARI0VniavN7wAaH8pHoABdwBASrqrcDlJAXcAQmnZodT0kDA")
     }
 
+    @Test func `what was read of all partitions costs three characters, and is no part of a cursor of before`() {
+        var cursor = Self.cursor
+        cursor.topicIDs = .max
+        cursor.readUntil = cursor.issue - 1_500
+        let text = cursor.text
+        #expect(text.bytes.count <= 64)
+        #expect(Cursor(text.bytes) == cursor)
+        cursor.readUntil = .min
+        #expect(Cursor(cursor.text.bytes) == cursor)
+        #expect(Cursor(Self.cursor.text.bytes)?.readUntil == nil)
+    }
+
     @Test func `a change of any character makes it unreadable`() {
         let text = Self.cursor.text.bytes
         for index in text.indices {
@@ -96,6 +108,8 @@ struct CursorTests {
                 topicsKnown: numbers.below(2) == 0 ? nil : issue, positions: positions,
                 fingerprint: nil)
             var marking = cursor
+            marking.topicIDs = numbers.below(2) == 0 ? nil : 77
+            marking.readUntil = [nil, .min, issue, issue - 9].randomElement(using: &numbers) ?? nil
             if let marked, marked.offset > 0 {
                 marking.fingerprint = Cursor.Fingerprint(
                     partition: marked.partition, offset: marked.offset / 2, check: 0xFF_FFFF)

@@ -166,6 +166,47 @@ struct LogIdentityTests {
         #expect(node.refusal(old) == .epoch)
     }
 
+    // MARK: - Empty topics
+
+    @Test func `a cursor that says that its topic had records is of another one than a topic that is empty`() {
+        let node = TestHistory()
+        for partition in [TestHistory.first, TestHistory.second] {
+            node.open(partition, LogFacts(end: 0, endAsked: 50))
+        }
+        func cursor(_ offset: Int64?, number: Int32 = 5, topicsKnown: Int64?) -> [UInt8] {
+            let name = PartitionName(topic: 0, number: number)
+            return Cursor(
+                epoch: Epoch(number: 7), accountCheck: Cursor.check(of: TestHistory.account), issue: node.now,
+                readUntil: node.now, topicsKnown: topicsKnown,
+                positions: offset.map { [.init(partition: name, offset: $0, known: node.now)] } ?? []
+            ).text.bytes
+        }
+        // One that names nothing, one that names a partition which is no more, and one whose other topics had no record.
+        let cursors = [
+            cursor(nil, topicsKnown: node.now), cursor(3, topicsKnown: node.now), cursor(3, topicsKnown: nil),
+            cursor(0, number: 0, topicsKnown: node.now),
+        ]
+        let ends = Doubt.ends([
+            .init(partition: TestHistory.first, offset: 1), .init(partition: TestHistory.second, offset: 1),
+        ])
+        for cursor in cursors {
+            #expect(node.doubt(cursor) == ends)
+            // An end of before proves nothing, nor does silence.
+            #expect(node.doubt(cursor, ends: .since(51)) == ends)
+            #expect(node.refusal(cursor, ends: .since(50)) == .epoch)
+            #expect(node.refusal(cursor, ends: .unknown) == nil)
+        }
+        // Nothing speaks against one from before the topic had a record.
+        #expect(node.offsets(cursor(nil, topicsKnown: nil)) == [])
+        #expect(node.offsets(cursor(0, number: 0, topicsKnown: nil)) == [])
+        // Nor against any once there is a record, told or read.
+        node.change(TestHistory.second) { $0.end = 1 }
+        #expect(node.refusal(cursors[0], ends: .since(50)) == nil)
+        node.change(TestHistory.second) { $0.end = 0 }
+        node.history.skip(TestHistory.second, offset: 0, timestamp: -1, now: node.now)
+        #expect(node.doubt(cursors[0]) == nil)
+    }
+
     // MARK: - What is not read
 
     @Test(arguments: [
@@ -187,7 +228,7 @@ struct LogIdentityTests {
 
     @Test func `what is learned later of records that are not read counts at once`() {
         let node = TestHistory()
-        node.open(LogFacts(start: 50, unread: .init(arrivedBefore: node.now + 1), known: node.now, end: 60))
+        node.open(LogFacts(start: 50, unread: .init(arrivedBefore: node.now + 1), known: node.now, end: 50))
         let cursor = node.fresh()
         #expect(node.refusal(cursor) == .expired)
         node.change { $0.unread = .init(stampedBefore: node.now - TestHistory.hour, arrivedBefore: node.now + 1) }

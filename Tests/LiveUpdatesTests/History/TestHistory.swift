@@ -63,7 +63,20 @@ final class TestHistory {
             timestamp: timestamp ?? now, now: now)
     }
 
-    func fresh(_ account: Account = account) -> [UInt8] { history.freshCursor(account: account, now: now).bytes }
+    /// The ends of all partitions are asked for: what is read reaches to them, where nothing else is said.
+    func refresh() {
+        for (partition, facts) in facts {
+            var facts = facts
+            facts.endMoment = now
+            open(partition, facts)
+        }
+    }
+
+    /// Of a node that has just refreshed.
+    func fresh(_ account: Account = account) -> [UInt8] {
+        refresh()
+        return history.freshCursor(account: account, now: now).bytes
+    }
 
     func resume(
         _ cursor: [UInt8], account: Account = account, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
@@ -123,11 +136,12 @@ extension LogFacts {
     /// Of a log that is read from its beginning, unless something else is said.
     init(
         start: Int64 = 0, unread: Unread? = nil, liveFrom: Int64? = nil, born: Int64? = nil, notBefore: Int64? = nil,
-        known: Int64? = nil, topicID: UInt32? = nil, end: Int64? = nil, endAsked: UInt64 = 0
+        known: Int64? = nil, topicID: UInt32? = nil, end: Int64? = nil, endAsked: UInt64 = 0,
+        endMoment: Int64? = nil
     ) {
         self.init(
             start: start, unread: unread, liveFrom: liveFrom ?? start, born: born, notBefore: notBefore, known: known,
-            topicID: topicID, next: start, end: end, endAsked: endAsked)
+            topicID: topicID, next: start, end: end, endAsked: endAsked, endMoment: endMoment)
     }
 }
 
