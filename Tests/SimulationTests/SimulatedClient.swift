@@ -78,6 +78,9 @@ struct SimulatedClient {
     /// Whether its cursor says of no topic that it had a record.
     var claimsNothing: Bool { Cursor(cursor).map { $0.positions.isEmpty && $0.topicsKnown == nil } ?? true }
 
+    /// Of all that there is, nothing is owed.
+    mutating func excuse(_ topic: SimulatedTopic) { given.formUnion(topic.records.indices) }
+
     mutating func excuse(_ logs: [[Int]]) { for log in logs { given.formUnion(log) } }
 
     func isBelowFloor(_ partition: Int, _ offset: Int64) -> Bool {

@@ -75,6 +75,12 @@ struct SimulatedTopic {
         logs.contains { log in log.first.map { !(0...records[$0].arrival).contains(records[$0].stamp) } ?? false }
     }
 
+    /// Whether the first record of a log was stamped earlier than it came: the log seems older than it is to whoever has not
+    /// seen it being recreated.
+    var hasLateBirth: Bool {
+        logs.contains { log in log.first.map { records[$0].stamp < records[$0].arrival } ?? false }
+    }
+
     mutating func excuseAll(_ partition: Int) { excuse(partition, from: 0, before: end(of: partition)) }
 
     mutating func excuse(_ partition: Int, from start: Int64, before end: Int64) {

@@ -54,6 +54,12 @@ extension Simulation {
     private mutating func resume(_ client: Int, at node: Int) -> Bool {
         guard serves(node) else { return false }
         clients[client].begin(at: node)
+        // A node that has no memory of the topic before knows by its first records alone that there was one.
+        if !setting.hasIDs, nodes[node].noticed == nil, topic.hasLateBirth,
+            clients[client].incarnation != topic.incarnation
+        {
+            clients[client].excuse(topic)
+        }
         nodes[node].history.give(.retain(name(client)))
         guard let cursor = Cursor(clients[client].cursor) else {
             resync(client, node)

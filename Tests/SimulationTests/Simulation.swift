@@ -88,10 +88,10 @@ struct Simulation {
 
     private mutating func append(_ partition: Int, _ account: Int, _ entity: Int, _ stamp: Int64) {
         let partition = partition % topic.logs.count
-        // Without ids the first record of a recreated log says how old it is: a wrong stamp there cannot be told from a
-        // right one.
+        // Without ids the first record of a recreated log says how old it is: a wrong stamp cannot be told from a right one, if
+        // it does not lie before the last moment at which the log before was known.
         let isFirst = topic.incarnation > 0 && topic.end(of: partition) == 0
-        var stamp = isFirst && !setting.hasIDs ? now : stamp
+        var stamp = isFirst && !setting.hasIDs && !(0...now - setting.margin).contains(stamp) ? now : stamp
         // The margin is for how late a stamp is and for how long a node does not know of the partition, together.
         if nodes.contains(where: { $0.isUnaware(of: partition) }) { stamp = max(stamp, now) }
         let index = topic.append(partition, account: account, entity: entity, stamp: stamp, now: now)
@@ -243,6 +243,7 @@ struct Simulation {
                     report("node \(SimulationStep.name(ofNode: node)): \(wrong)")
                 }
                 switch change {
+                case .recordsLost where mutant == .ignoresLoss: break
                 case .recreated, .recordsLost: isReset = true
                 case .facts, .found, .vanished: break
                 }

@@ -78,13 +78,14 @@ struct LogInference {
         latestNotBefore = topics.values.lazy.compactMap(\.notBefore).max()
         latestBirth = topics.values.lazy.compactMap { $0.isBirthKnown ? $0.birth : nil }.max()
         // Cursors from between the birth and the moment when it was noticed speak of either; later ones of the new topic,
-        // even where its first record comes later still.
+        // even where its first record comes later still. A birth while the other topic was there has a wrong stamp.
         latestRecreation =
             topics.lazy.compactMap { number, topic in
                 topic.notBefore.map { notBefore in
                     let birth = topic.isBirthKnown ? topic.birth : nil
                     guard let noticed = recreations[number] else { return max(notBefore, birth ?? notBefore) }
-                    return max(notBefore, min(noticed, birth ?? noticed))
+                    guard let birth, birth >= notBefore else { return max(notBefore, noticed) }
+                    return min(noticed, birth)
                 }
             }.max()
     }

@@ -166,6 +166,16 @@ struct LogIdentityTests {
         #expect(node.refusal(old) == .epoch)
     }
 
+    @Test func `a topic that was recreated with records of long ago is no older than the one before`() {
+        let node = node(nil)
+        let old = node.fresh()
+        node.now += 5_000
+        node.history.reset(topic: 0, now: node.now)
+        node.open(LogFacts(born: 1_000, notBefore: node.now - 5_000, known: node.now, end: 3, endAsked: 2))
+        #expect(node.refusal(old) == .epoch)
+        #expect(node.refusal(node.fresh()) == nil)
+    }
+
     // MARK: - Empty topics
 
     @Test func `a cursor that says that its topic had records is of another one than a topic that is empty`() {
