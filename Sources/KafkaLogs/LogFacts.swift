@@ -44,6 +44,9 @@ package struct LogFacts: Equatable, Sendable {
     package var born: Int64?
     /// The moment after the last one at which another log was known to have the name; nil where none is remembered.
     package var notBefore: Int64?
+    /// The moment after the last one at which the log was known to be whole, where it was cut back since (an unclean
+    /// election) and kept its topic's id; nil where that is not remembered.
+    package var wholeAfter: Int64?
     /// The last moment at which its leader proved the log to be the one that is read, and it was not new and empty.
     package var known: Int64?
     /// A hash of the topic's id, never 0; nil where broker or library know none.
@@ -59,7 +62,8 @@ package struct LogFacts: Equatable, Sendable {
 
     package init(
         start: Int64, unread: Unread? = nil, liveFrom: Int64, born: Int64? = nil, notBefore: Int64? = nil,
-        known: Int64? = nil, topicID: UInt32? = nil, next: Int64, end: Int64? = nil, endAsked: UInt64 = 0,
+        wholeAfter: Int64? = nil, known: Int64? = nil, topicID: UInt32? = nil, next: Int64, end: Int64? = nil,
+        endAsked: UInt64 = 0,
         endMoment: Int64? = nil
     ) {
         self.start = start
@@ -67,6 +71,7 @@ package struct LogFacts: Equatable, Sendable {
         self.liveFrom = liveFrom
         self.born = born
         self.notBefore = notBefore
+        self.wholeAfter = wholeAfter
         self.known = known
         self.topicID = topicID
         self.next = next
@@ -93,6 +98,8 @@ package enum LogChange: Equatable, Sendable {
     case vanished(PartitionName)
     /// Another log has each name of the topic. Positions in the old ones have lost their meaning. Facts of the new ones follow.
     case recreated(topic: UInt16)
+    /// The id of a topic that was recreated, as a hash, before any of its logs is read.
+    case identified(topic: UInt16, id: UInt32)
     /// Records were lost before they were read. Reading goes on behind them; the facts follow.
     case recordsLost(PartitionName, Loss)
 }

@@ -154,8 +154,10 @@ extension LogTracker {
             case .id(let id):
                 // A leader may not have heard yet of what is known here already.
                 guard !topics[topic].formerIDs.contains(id) else { continue }
-                if topics[topic].id.map({ $0 != id }) == true { recreate(topic, now) }
+                let isAnother = topics[topic].id.map { $0 != id } == true
+                if isAnother { recreate(topic, now) }
                 topics[topic].id = id
+                if isAnother { note(.identified(topic: UInt16(topic), id: id.hash)) }
                 topics[topic].identifiedAt = asked
                 refresh?.identified.insert(topic)
             case .unknownTopic where refresh?.doubtful.contains(topic) == true: leaderLacks(topic, now)
@@ -233,6 +235,7 @@ extension LogTracker {
             let proved = topics[topic].partitions.compactMap { $0.opening == nil ? nil : $0.known }
             let known = isCutBack ? proved.max() : topics[topic].identifiedAt ?? proved.min()
             topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known ?? opened)
+            topics[topic].lastWhole = isCutBack ? topics[topic].lastKnownBefore : nil
         }
         for index in topics[topic].partitions.indices { stop(name(topic, index)) }
         topics[topic].partitions = []
@@ -254,6 +257,7 @@ extension LogTracker {
         forget(topic, isCutBack: isCutBack)
         if keepsID { topics[topic].id = id }
         adopt(leaders, topic, now)
+        if keepsID, let id { note(.identified(topic: UInt16(topic), id: id.hash)) }
     }
 
     /// Tells a situation when it begins, and again now and then while it lasts.

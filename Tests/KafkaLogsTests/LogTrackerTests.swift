@@ -63,7 +63,7 @@ struct TestNode {
         changes.filter {
             switch $0 {
             case .recreated, .recordsLost: true
-            case .facts, .found, .vanished: false
+            case .facts, .found, .vanished, .identified: false
             }
         }
     }

@@ -87,3 +87,16 @@ struct SimulatedClient {
         floors.contains { Int($0.partition.number) == partition && offset < $0.offset }
     }
 }
+
+/// Accounts and events by number, made once.
+enum SimulatedNames {
+    static let accounts = (0..<3).map { Account("A\($0)") }
+    static let filter = EntityFilter(["e0"])
+    private static let events = (0..<2).map { entity in
+        (0..<400).map { ThinEvent(entity: "e\(entity)", id: "\($0)", type: "t") }
+    }
+
+    static func event(_ index: Int, entity: Int) -> ThinEvent {
+        index < 400 ? events[entity][index] : ThinEvent(entity: "e\(entity)", id: "\(index)", type: "t")
+    }
+}

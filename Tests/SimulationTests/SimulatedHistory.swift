@@ -5,6 +5,7 @@ struct SimulatedHistory {
     enum Input {
         case wake
         case found(PartitionName, exists: Bool)
+        case identified(topic: UInt16, id: UInt32)
         case facts(PartitionName, LogFacts)
         case reset(topic: UInt16, now: Int64)
         case lose(PartitionName)
@@ -45,6 +46,7 @@ struct SimulatedHistory {
         switch input {
         case .wake: history.beginWake()
         case .found(let partition, let exists): history.find(partition, exists: exists)
+        case .identified(let topic, let id): history.identify(topic: topic, id)
         case .facts(let partition, let facts): history.apply(partition, facts)
         case .reset(let topic, let now): history.reset(topic: topic, now: now)
         case .lose(let partition): history.lose(partition)

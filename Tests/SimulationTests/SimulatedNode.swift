@@ -180,6 +180,9 @@ struct SimulatedNode {
         case .found(let name):
             history.give(.found(name, exists: true))
             return nil
+        case .identified(let topic, let id):
+            if mutant != .ignoresID { history.give(.identified(topic: topic, id: id)) }
+            return nil
         case .vanished(let name):
             history.give(.found(name, exists: false))
             return nil
@@ -219,14 +222,16 @@ struct SimulatedNode {
         let first = topic.first(partition, from: logStart)
         let firstStamp = first < topic.end(of: partition) ? topic.records[topic.logs[partition][Int(first)]].stamp : -1
         var seenFrom: Int64?
+        // By the issuing node's clock, which may be ahead.
+        let found = now + History.maximumClockDifferenceMilliseconds
         if lost.remove(partition) != nil {
-            seenFrom = now + 1
+            seenFrom = found + 1
         } else if facts.start > 0 {
             if facts.start > first {
                 let isBounded = logStart == 0 || firstStamp >= 0
-                seenFrom = isBounded ? min(now, window + setting.margin) : now
+                seenFrom = isBounded ? min(found, window + setting.margin) : found
             } else {
-                seenFrom = firstStamp >= 0 && firstStamp <= now ? min(now, firstStamp + setting.margin) : now
+                seenFrom = firstStamp >= 0 && firstStamp <= now ? min(found, firstStamp + setting.margin) : found
             }
         }
         openings[partition] = Opening(
@@ -285,18 +290,5 @@ struct SimulatedNode {
         let record = topic.records[found.payload]
         return .record(
             timestamp: record.stamp, account: isMapped(record) ? SimulatedNames.accounts[record.account] : nil)
-    }
-}
-
-/// Accounts and events by number, made once.
-enum SimulatedNames {
-    static let accounts = (0..<3).map { Account("A\($0)") }
-    static let filter = EntityFilter(["e0"])
-    private static let events = (0..<2).map { entity in
-        (0..<400).map { ThinEvent(entity: "e\(entity)", id: "\($0)", type: "t") }
-    }
-
-    static func event(_ index: Int, entity: Int) -> ThinEvent {
-        index < 400 ? events[entity][index] : ThinEvent(entity: "e\(entity)", id: "\(index)", type: "t")
     }
 }

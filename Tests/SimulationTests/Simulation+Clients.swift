@@ -54,9 +54,10 @@ extension Simulation {
     private mutating func resume(_ client: Int, at node: Int) -> Bool {
         guard serves(node) else { return false }
         clients[client].begin(at: node)
-        // A node that has no memory of the topic before knows by its first records alone that there was one.
-        if !setting.hasIDs, nodes[node].noticed == nil, topic.hasLateBirth,
-            clients[client].incarnation != topic.incarnation
+        // A node that has no memory of the topic before, or noticed the new one when others had not, knows by its first records
+        // alone that the cursor is of the one before.
+        if !setting.hasIDs, topic.hasLateBirth, clients[client].incarnation != topic.incarnation,
+            Cursor(clients[client].cursor)?.issue ?? 0 >= nodes[node].noticed ?? 0
         {
             clients[client].excuse(topic)
         }

@@ -238,6 +238,11 @@ struct Simulation {
         for output in outputs {
             switch output {
             case .change(let change):
+                if isReset, case .facts = change {
+                    // Before anything is known of the new logs.
+                    resyncAll(node)
+                    isReset = false
+                }
                 if isTold { note("node \(SimulationStep.name(ofNode: node)): \(Self.text(change))") }
                 if let wrong = nodes[node].handle(change, &topic, now) {
                     report("node \(SimulationStep.name(ofNode: node)): \(wrong)")
@@ -245,7 +250,7 @@ struct Simulation {
                 switch change {
                 case .recordsLost where mutant == .ignoresLoss: break
                 case .recreated, .recordsLost: isReset = true
-                case .facts, .found, .vanished: break
+                case .facts, .found, .vanished, .identified: break
                 }
             case .record(let name, let offset, let scripted):
                 if isReset { resyncAll(node) }
@@ -264,33 +269,5 @@ struct Simulation {
             }
         }
         if isReset { resyncAll(node) }
-    }
-}
-
-/// What came of the clients' cursors, to see that a run has had a bit of everything.
-struct SimulationOutcomes {
-    var served = 0
-    var refused: [ResyncReason: Int] = [:]
-    var undecided = 0
-    var lost = 0
-    var recreated = 0
-    var floors = 0
-
-    mutating func add(_ other: SimulationOutcomes) {
-        served += other.served
-        refused.merge(other.refused, uniquingKeysWith: +)
-        undecided += other.undecided
-        lost += other.lost
-        recreated += other.recreated
-        floors += other.floors
-    }
-}
-
-extension HistoryLimits {
-    /// Room for whatever a test does; where a limit matters the test sets it.
-    init() {
-        self.init(
-            retentionMilliseconds: 24 * 3_600_000, maximumEventsPerAccount: 1_000, maximumLogBytes: 256 << 20,
-            maximumTimestampDelayMilliseconds: 3_600_000)
     }
 }

@@ -10,6 +10,7 @@ extension Simulation {
     static func text(_ change: LogChange) -> String {
         switch change {
         case .found(let name): return "partition \(name.number) is found"
+        case .identified(_, let id): return "the topic's id is \(id % 1_000)"
         case .vanished(let name): return "partition \(name.number) does not exist"
         case .recreated: return "the topic was recreated: everybody resyncs"
         case .recordsLost(let name, let loss):
@@ -44,5 +45,33 @@ extension Simulation {
         case .refused(let reason): "refused, \(reason)"
         case .undecided(let doubt): "undecided, \(doubt)"
         }
+    }
+}
+
+/// What came of the clients' cursors, to see that a run has had a bit of everything.
+struct SimulationOutcomes {
+    var served = 0
+    var refused: [ResyncReason: Int] = [:]
+    var undecided = 0
+    var lost = 0
+    var recreated = 0
+    var floors = 0
+
+    mutating func add(_ other: SimulationOutcomes) {
+        served += other.served
+        refused.merge(other.refused, uniquingKeysWith: +)
+        undecided += other.undecided
+        lost += other.lost
+        recreated += other.recreated
+        floors += other.floors
+    }
+}
+
+extension HistoryLimits {
+    /// Room for whatever a test does; where a limit matters the test sets it.
+    init() {
+        self.init(
+            retentionMilliseconds: 24 * 3_600_000, maximumEventsPerAccount: 1_000, maximumLogBytes: 256 << 20,
+            maximumTimestampDelayMilliseconds: 3_600_000)
     }
 }

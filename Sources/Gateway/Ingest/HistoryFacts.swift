@@ -32,6 +32,7 @@ final class HistoryFacts {
         for change in consumer.tracker.takeChanges() {
             switch change {
             case .facts(let partition, let new): facts.append((partition, new))
+            case .identified(let topic, let id): ingest.history.identify(topic: topic, id)
             case .found(let partition): unopened.append((partition, true))
             case .vanished(let partition): unopened.append((partition, false))
             case .recreated(let topic):

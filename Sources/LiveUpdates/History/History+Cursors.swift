@@ -24,7 +24,7 @@ extension History {
             positions = [Cursor.Position(partition: partition, offset: offset + 1, known: known)]
         }
         return text(
-            check: log?.check ?? Cursor.check(of: account), issue: now, readUntil: partitions.readUntil(),
+            log, check: log?.check ?? Cursor.check(of: account), issue: now, readUntil: partitions.readUntil(),
             positions: positions,
             fingerprint: Cursor.Fingerprint(partition: partition, offset: offset, timestamp: max(-1, timestamp)))
     }
@@ -47,10 +47,10 @@ extension History {
                 state.move(floor.partition, to: floor.offset)
             }
         }
-        return text(of: state, check: log?.check ?? Cursor.check(of: account))
+        return text(of: state, log, check: log?.check ?? Cursor.check(of: account))
     }
 
-    func text(of state: ResumeState, check: UInt32) -> CursorText {
+    func text(of state: ResumeState, _ log: AccountLog?, check: UInt32) -> CursorText {
         var positions = state.positions
         let isPartial = positions.count > Cursor.maximumPositions
         positions.removeLast(max(0, positions.count - Cursor.maximumPositions))
@@ -61,7 +61,8 @@ extension History {
             positions[index].known = partitions.facts[slot].known
         }
         return text(
-            check: check, issue: state.issue, readUntil: state.readUntil, isPartial: isPartial, positions: positions,
+            log, check: check, issue: state.issue, readUntil: state.readUntil, isPartial: isPartial,
+            positions: positions,
             fingerprint: state.fingerprint)
     }
 
@@ -110,15 +111,33 @@ extension History {
     }
 
     private func text(
-        check: UInt32, issue: Int64, readUntil: Int64, isPartial: Bool = false, positions: [Cursor.Position],
+        _ log: AccountLog?, check: UInt32, issue: Int64, readUntil: Int64, isPartial: Bool = false,
+        positions: [Cursor.Position],
         fingerprint: Cursor.Fingerprint?
     ) -> CursorText {
         guard let epoch else { return .none }
         let identity = partitions.identity()
+        let positions = isPartial ? positions : withNamed(positions, log, issue: issue)
         return Cursor(
             epoch: epoch, accountCheck: check, issue: min(max(issue, 0), Cursor.latestIssue), readUntil: readUntil,
             topicsKnown: identity.inference.topicsKnown, topicIDs: identity.topicIDs, isPartial: isPartial,
             positions: positions, fingerprint: fingerprint
         ).text
+    }
+
+    /// Adds partitions in which the account has nothing. Of one where it has an event that is still to come, nothing is said.
+    private func withNamed(_ positions: [Cursor.Position], _ log: AccountLog?, issue: Int64) -> [Cursor.Position] {
+        var all = positions
+        for slot in partitions.named(issue: issue) {
+            let partition = partitions[slot].name
+            guard all.count < Cursor.maximumPositions, log?.index(ofSlot: slot) == nil,
+                !positions.contains(where: { $0.partition == partition })
+            else { continue }
+            all.append(
+                Cursor.Position(
+                    partition: partition, offset: partitions[slot].next, known: partitions.facts[slot].known))
+        }
+        if all.count > positions.count { all.sort { $0.partition < $1.partition } }
+        return all
     }
 }

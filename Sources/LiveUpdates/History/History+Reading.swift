@@ -43,7 +43,7 @@ extension History {
                 LoggedEvent(
                     event: walk.event(vocabulary.words), partition: partition,
                     offset: mark.offset, timestamp: entry.timestamp, sequence: mark.sequence,
-                    at: withCursors ? state.map { text(of: $0, check: log.check).bytes } ?? [] : []))
+                    at: withCursors ? state.map { text(of: $0, log, check: log.check).bytes } ?? [] : []))
         }
         return .page(events: events, position: end(of: position), isComplete: true)
     }
@@ -67,6 +67,9 @@ extension History {
 
     /// A partition was found that is not open yet: what comes to it is not read, and cursors say so. Or it does not exist.
     package func find(_ partition: PartitionName, exists: Bool = true) { partitions.find(partition, exists: exists) }
+
+    /// The id of a topic that was recreated, as a hash: cursors have it before any of its logs is open.
+    package func identify(topic: UInt16, _ id: UInt32) { partitions.identify(topic, id) }
 
     /// All that came before this moment was read, of all partitions; `.min` where nothing can be said.
     package func readUntil() -> Int64 { partitions.readUntil() }

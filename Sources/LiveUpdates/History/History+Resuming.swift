@@ -1,7 +1,7 @@
 // Deciding on a cursor that comes back. The rules stand in the order in which their answers are given.
 extension History {
     /// How far the clocks of two nodes may differ before a cursor seems to come from the future.
-    static let maximumClockDifferenceMilliseconds: Int64 = 60_000
+    package static let maximumClockDifferenceMilliseconds: Int64 = 60_000
 
     /// Whether everything after a cursor can be given to the account, and from where.
     package func resume(
@@ -24,7 +24,10 @@ extension History {
         var doubt: Doubt?
         let identity = partitions.identity()
         if let mine = identity.topicIDs, let its = cursor.topicIDs {
-            guard mine == its, !wasCutBack(since: cursor, identity) else { return .refused(.epoch) }
+            // The id says that the topic is the same, not that nothing of a log was cut off and written again.
+            guard mine == its, !wasCutBack(since: cursor, identity), mark(of: cursor, log) != .isAnother else {
+                return .refused(.epoch)
+            }
         } else {
             guard !identity.inference.isOfAnotherTopic(cursor), !isOfAnotherLog(cursor) else {
                 return .refused(.epoch)
@@ -59,13 +62,13 @@ extension History {
 
     /// Whether a log has lost its end since, which leaves it its id: whoever saw that knows when it was whole last.
     private func wasCutBack(since cursor: Cursor, _ identity: LogIdentity) -> Bool {
-        guard let latest = identity.inference.latestNotBefore else { return false }
+        guard let latest = identity.inference.latestWholeAfter else { return false }
         if cursor.issue < latest { return true }
         return cursor.positions.contains { position in
             guard position.offset > 0, let slot = partitions.slot(of: position.partition),
-                let notBefore = partitions.facts[slot].notBefore
+                let wholeAfter = partitions.facts[slot].wholeAfter
             else { return false }
-            return position.known ?? .min < notBefore
+            return position.known ?? .min < wholeAfter
         }
     }
 

@@ -4,13 +4,18 @@ struct LogIdentity {
     let topicIDs: UInt32?
     let inference: LogInference
 
-    /// `facts` with the topic of each, of which there are `count` in all.
-    init(_ facts: some Sequence<(UInt16, LogFacts)>, topics count: Int, _ recreations: [UInt16: Int64]) {
+    /// `facts` with the topic of each, of which there are `count` in all. `announced` are the ids of topics of which no log
+    /// may be open.
+    init(
+        _ facts: some Sequence<(UInt16, LogFacts)>, topics count: Int, announced: [UInt16: UInt32],
+        _ recreations: [UInt16: Int64]
+    ) {
         var ids: [UInt16: UInt32?] = [:]
         for (topic, fact) in facts {
             let isAnother = ids[topic].map { $0 != fact.topicID } ?? false
             ids[topic] = .some(isAnother ? nil : fact.topicID)
         }
+        for (topic, id) in announced where ids[topic] == nil { ids[topic] = .some(id) }
         topicIDs = Self.hash(ids, count: count)
         inference = LogInference(facts, recreations)
     }
@@ -29,6 +34,7 @@ struct LogIdentity {
     /// Whether a change concerns it.
     static func isSame(_ old: LogFacts, _ new: LogFacts) -> Bool {
         old.topicID == new.topicID && old.born == new.born && old.notBefore == new.notBefore
+            && old.wholeAfter == new.wholeAfter
             && old.known == new.known && old.isNew == new.isNew && (old.end ?? 0 > 0) == (new.end ?? 0 > 0)
     }
 }
@@ -47,8 +53,8 @@ struct LogInference {
     private let latestRecreation: Int64?
     /// Topics of which all logs are empty, as far as leaders have told.
     let emptyTopics: [UInt16]
-    /// The last moment up to which a topic was known to be another one, or one that was cut back since.
-    let latestNotBefore: Int64?
+    /// The last moment up to which a log was known to be whole that was cut back since, and kept its id.
+    let latestWholeAfter: Int64?
 
     private struct Topic {
         var known: Int64?
@@ -57,9 +63,11 @@ struct LogInference {
         var isEmpty = true
         var endsAtZero = true
         var notBefore: Int64?
+        var wholeAfter: Int64?
 
         mutating func add(_ fact: LogFacts) {
             notBefore = [notBefore, fact.notBefore].lazy.compactMap(\.self).min()
+            wholeAfter = [wholeAfter, fact.wholeAfter].lazy.compactMap(\.self).max()
             if fact.born != nil || fact.end ?? 0 > 0 { endsAtZero = false }
             guard !fact.isNew else { return }
             // The least of all: a partition that was added may be of a topic that was recreated in between.
@@ -75,7 +83,7 @@ struct LogInference {
         let known = topics.values.map { $0.isEmpty ? nil : $0.known }
         topicsKnown = known.contains(nil) ? nil : known.lazy.compactMap(\.self).min()
         emptyTopics = topics.filter(\.value.endsAtZero).keys.sorted()
-        latestNotBefore = topics.values.lazy.compactMap(\.notBefore).max()
+        latestWholeAfter = topics.values.lazy.compactMap(\.wholeAfter).max()
         latestBirth = topics.values.lazy.compactMap { $0.isBirthKnown ? $0.birth : nil }.max()
         // Cursors from between the birth and the moment when it was noticed speak of either; later ones of the new topic,
         // even where its first record comes later still. A birth while the other topic was there has a wrong stamp.

@@ -8,6 +8,8 @@ struct PartitionTable {
         var next: Int64
         /// From here on records are read as they come.
         var liveFrom: Int64
+        /// When the last record arrived, of whomever; `.min` where none was read.
+        fileprivate(set) var lastArrival = Int64.min
         /// The highest time stamp that was read, never later than its reading; -1 while there is none.
         var newestStamp: Int64 = -1
         /// Of forgotten accounts: the highest offset that was let go.
@@ -18,7 +20,7 @@ struct PartitionTable {
         fileprivate var wake: UInt64
         fileprivate var nextBeforeWake: Int64
         /// All that came before this moment was read, by facts before those of now; `.min` where nothing can be said.
-        fileprivate var readUntil = Int64.min
+        fileprivate(set) var readUntil = Int64.min
         /// Records came before anything was known of the log: the first facts count, whatever was presumed.
         fileprivate var isPresumed: Bool
 
@@ -34,19 +36,22 @@ struct PartitionTable {
     }
 
     private(set) var facts: [LogFacts] = []
-    private var progress: [Progress] = []
+    private(set) var progress: [Progress] = []
     private var slots: [PartitionName: Int] = [:]
     /// Records come in runs from one partition.
     private var lastSlot = 0
     /// Counts wakes.
     private var wake: UInt64 = 0
     private var identityIfCurrent: LogIdentity?
-    private var readUntilIfCurrent: Int64?
+    var readUntilIfCurrent: Int64?
+    var namedIfCurrent: [Int]?
     /// Whether some partition was not read to its end when that was computed: reading moves it.
-    private var isBehind = false
+    var isBehind = false
     /// Partitions that are not open yet: what they hold is not known, and from when.
-    private var unopened: Set<PartitionName> = []
-    private var unopenedSince = Int64.max
+    var unopened: Set<PartitionName> = []
+    var unopenedSince = Int64.max
+    /// Ids of topics that were recreated.
+    private var topicIDs: [UInt16: UInt32] = [:]
     /// When each topic was found to be recreated, the last time.
     private var recreations: [UInt16: Int64] = [:]
     /// No slot has a later one.
@@ -55,7 +60,7 @@ struct PartitionTable {
     /// By slot: whoever had not read until this moment all that had come to the partition, and does not name it, may lack a
     /// record that is not read here.
     private(set) var unreadUntil: [Int64] = []
-    private let maximumTimestampDelay: Int64
+    let maximumTimestampDelay: Int64
     private let topics: Int
 
     init(topics: Int, maximumTimestampDelay: Int64) {
@@ -88,7 +93,7 @@ struct PartitionTable {
         progress[slot].readUntil = readUntil(slot)
         facts[slot] = new
         moveNext(slot, to: new.next)
-        readUntilIfCurrent = nil
+        forgetClaims()
         setUnread(of: slot)
         if !LogIdentity.isSame(old, new) { identityIfCurrent = nil }
     }
@@ -103,49 +108,14 @@ struct PartitionTable {
         forgetUnopened(partition)
     }
 
-    /// The partition exists, and nothing else is known of it yet; or it does not, after all.
-    mutating func find(_ partition: PartitionName, exists: Bool) {
-        guard exists, slot(of: partition) == nil else { return forgetUnopened(partition) }
-        unopenedSince = min(unopenedSince, readUntil())
-        unopened.insert(partition)
-        readUntilIfCurrent = nil
-    }
-
-    private mutating func forgetUnopened(_ partition: PartitionName) {
-        unopened.remove(partition)
-        if unopened.isEmpty { unopenedSince = .max }
-        readUntilIfCurrent = nil
-    }
-
-    /// All that came to any partition before this moment was read here, or is what a log lacks that is not read from its
-    /// offset 0; `.min` where nothing can be said. Goes over all partitions after something of it changed.
-    mutating func readUntil() -> Int64 {
-        if let readUntilIfCurrent { return readUntilIfCurrent }
-        var least = progress.isEmpty ? Int64.min : unopenedSince
-        isBehind = false
-        for slot in progress.indices {
-            if progress[slot].next < facts[slot].end ?? 0 { isBehind = true }
-            least = min(least, readUntil(slot))
-        }
-        readUntilIfCurrent = least
-        return least
-    }
-
-    private func readUntil(_ slot: Int) -> Int64 {
-        guard let moment = facts[slot].endMoment, progress[slot].next >= facts[slot].end ?? 0 else {
-            return progress[slot].readUntil
-        }
-        return moment
-    }
-
     /// Whatever is not read arrived before it was found, and before its time stamp and the delay have passed.
     private mutating func setUnread(of slot: Int) {
         let before = unreadUntil[slot]
         unreadUntil[slot] =
             facts[slot].unread.map { unread in
-                guard let stamp = unread.stampedBefore else { return unread.arrivedBefore }
-                let (later, overflow) = stamp.addingReportingOverflow(maximumTimestampDelay)
-                return min(overflow ? .max : later, unread.arrivedBefore)
+                // Compared with what another node's clock says.
+                let arrival = Self.sum(unread.arrivedBefore, History.maximumClockDifferenceMilliseconds)
+                return min(unread.stampedBefore.map { Self.sum($0, maximumTimestampDelay) } ?? .max, arrival)
             } ?? .min
         if unreadUntil[slot] >= latestUnread {
             latestUnread = unreadUntil[slot]
@@ -154,31 +124,23 @@ struct PartitionTable {
         }
     }
 
+    private static func sum(_ moment: Int64, _ more: Int64) -> Int64 {
+        let (later, overflow) = moment.addingReportingOverflow(more)
+        return overflow ? .max : later
+    }
+
     /// What tells the logs from others of the same names. Goes over all partitions after something of it changed.
     mutating func identity() -> LogIdentity {
         if let identityIfCurrent { return identityIfCurrent }
-        let identity = LogIdentity(zip(progress.lazy.map(\.name.topic), facts), topics: topics, recreations)
+        let identity = LogIdentity(
+            zip(progress.lazy.map(\.name.topic), facts), topics: topics, announced: topicIDs, recreations)
         identityIfCurrent = identity
         return identity
     }
 
-    /// A topic that is as empty as a new one, as far as is known, although a cursor says that it had records.
-    mutating func emptyTopic(contradicting cursor: Cursor) -> UInt16? {
-        identity().inference.emptyTopics.first { topic in
-            guard progress.allSatisfy({ $0.name.topic != topic || $0.next == 0 }) else { return false }
-            if cursor.topicsKnown != nil { return true }
-            return cursor.positions.contains { $0.partition.topic == topic && $0.offset > 0 }
-        }
-    }
-
-    /// The partitions of a topic, each with the end that shows a record in it.
-    func firstRecords(of topic: UInt16) -> [PartitionFloor] {
-        progress.lazy.filter { $0.name.topic == topic }.map { PartitionFloor(partition: $0.name, offset: 1) }
-    }
-
-    /// Whether the end of each partition of a topic was asked for at a moment or later; monotonic, in ms.
-    func areEndsAsked(of topic: UInt16, since moment: UInt64) -> Bool {
-        progress.indices.allSatisfy { progress[$0].name.topic != topic || facts[$0].endAsked >= moment }
+    mutating func identify(_ topic: UInt16, _ id: UInt32) {
+        topicIDs[topic] = id
+        identityIfCurrent = nil
     }
 
     mutating func noticeRecreation(of topic: UInt16, now: Int64) {
@@ -216,7 +178,9 @@ struct PartitionTable {
         moveNext(slot, to: offset == .max ? offset : offset + 1)
         if timestamp > progress[slot].newestStamp { progress[slot].newestStamp = min(timestamp, now) }
         let newest = progress[slot].newestStamp
-        return offset >= progress[slot].liveFrom || newest < 0 ? now : min(newest, now)
+        let arrival = offset >= progress[slot].liveFrom || newest < 0 ? now : min(newest, now)
+        progress[slot].lastArrival = arrival
+        return arrival
     }
 
     private mutating func moveNext(_ slot: Int, to next: Int64) {
@@ -250,6 +214,7 @@ struct PartitionTable {
         }
         kept.wake = wake
         kept.recreations = recreations
+        kept.topicIDs = topicIDs
         kept.unopened = unopened.filter { !isGone($0) }
         kept.unopenedSince = kept.unopened.isEmpty ? .max : unopenedSince
         kept.latestUnread = kept.unreadUntil.max() ?? .min

@@ -28,7 +28,7 @@ final class Reading {
         changes.filter {
             switch $0 {
             case .recreated, .recordsLost: true
-            case .facts, .found, .vanished: false
+            case .facts, .found, .vanished, .identified: false
             }
         }
     }

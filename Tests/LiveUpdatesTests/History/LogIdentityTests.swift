@@ -67,13 +67,46 @@ struct LogIdentityTests {
     }
 
     @Test func `a log that was cut back keeps its id, and whoever noticed refuses what is older`() {
-        let node = node(1) { $0.notBefore = $0.known.map { $0 + 10 } }
+        let node = node(1) {
+            $0.notBefore = $0.known.map { $0 + 10 }
+            $0.wholeAfter = $0.notBefore
+        }
         let other = self.node(1)
         let old = cursor(of: other)
         #expect(node.refusal(old) == .epoch)
         other.now += 20
         other.change { $0.known = other.now }
         #expect(node.refusal(other.fresh()) == nil)
+    }
+
+    @Test func `the id says nothing of what was cut off: another record in place of the last event does`() {
+        let cursor = cursor(of: node(1))
+        let node = node(1)
+        node.take(7, at: 5)
+        #expect(node.refusal(cursor) == .epoch)
+        // Where nothing of the account is held, nothing more is asked for.
+        let other = self.node(1)
+        other.take(8, account: Account("A2"))
+        #expect(other.offsets(cursor) == [])
+    }
+
+    @Test func `the moment of a recreation says nothing against the id of the new topic, whatever the clocks`() {
+        let node = node(2) { $0.notBefore = $0.known }
+        let other = self.node(2)
+        other.now -= 20_000
+        #expect(node.refusal(other.fresh()) == nil)
+    }
+
+    @Test func `the cursors of a reset have the id of the new topic`() {
+        let (node, other) = (node(1), node(1))
+        node.history.reset(topic: 0, now: node.now)
+        node.history.identify(topic: 0, 2)
+        let fresh = node.history.freshCursor(account: TestHistory.account, now: node.now).bytes
+        #expect(Cursor(fresh)?.topicIDs != nil)
+        other.now += 1_900
+        other.history.reset(topic: 0, now: other.now)
+        other.open(LogFacts(notBefore: other.now - 2_000, topicID: 2, endAsked: 2))
+        #expect(other.refusal(fresh) == nil)
     }
 
     // MARK: - Compaction
@@ -218,32 +251,6 @@ struct LogIdentityTests {
     }
 
     // MARK: - What is not read
-
-    @Test(arguments: [
-        // A log that starts above 0; issue of a cursor that does not name it, from now; served.
-        (stamp: Int64?.none, issue: Int64(0), isServed: true), (nil, -1, false),
-        (-2 * TestHistory.hour, -TestHistory.hour, true), (-2 * TestHistory.hour, -TestHistory.hour - 1, false),
-        (0, 0, true),
-    ]) func `a log that starts above 0 refuses only who may have missed what is gone`(
-        stamp: Int64?, issue: Int64, isServed: Bool
-    ) {
-        let node = TestHistory()
-        let unread = LogFacts.Unread(stampedBefore: stamp.map { node.now + $0 }, arrivedBefore: node.now)
-        node.open(LogFacts(start: 50, unread: unread, known: node.now, end: 50, endAsked: 1))
-        node.now += issue
-        let cursor = node.fresh()
-        node.now -= issue
-        #expect(node.refusal(cursor) == (isServed ? nil : .expired))
-    }
-
-    @Test func `what is learned later of records that are not read counts at once`() {
-        let node = TestHistory()
-        node.open(LogFacts(start: 50, unread: .init(arrivedBefore: node.now + 1), known: node.now, end: 50))
-        let cursor = node.fresh()
-        #expect(node.refusal(cursor) == .expired)
-        node.change { $0.unread = .init(stampedBefore: node.now - TestHistory.hour, arrivedBefore: node.now + 1) }
-        #expect(node.refusal(cursor) == nil)
-    }
 
     @Test func `after another topic was recreated a topic's logs are as complete as before`() {
         let other = PartitionName(topic: 1, number: 0)

@@ -37,12 +37,89 @@ struct ReadUntilTests {
         #expect(Cursor(cursor(at: start + 150))?.readUntil == start + 150)
     }
 
+    @Test(
+        arguments: [
+            // A log that starts above 0; until when the issuing node had read, from now; served.
+            (stamp: Int64?.none, until: 60_000, isServed: true), (nil, 59_999, false),
+            (-2 * TestHistory.hour, -TestHistory.hour, true), (-2 * TestHistory.hour, -TestHistory.hour - 1, false),
+            (0, 60_000, true),
+        ] as [(Int64?, Int64, Bool)]) func `a log that starts above 0 refuses only who may have missed what is gone`(
+            stamp: Int64?, until: Int64, isServed: Bool
+        )
+    {
+        let node = TestHistory()
+        let unread = LogFacts.Unread(stampedBefore: stamp.map { node.now + $0 }, arrivedBefore: node.now)
+        node.open(LogFacts(start: 50, unread: unread, known: node.now, end: 50, endAsked: 1))
+        #expect(node.refusal(Self.cursor([], at: node.now + until)) == (isServed ? nil : .expired))
+        // Its own cursor names the log.
+        #expect(node.refusal(node.fresh()) == nil)
+        // What is learned later of records that are not read counts at once.
+        node.change { $0.unread = .init(stampedBefore: node.now - 2 * TestHistory.hour, arrivedBefore: node.now) }
+        #expect(node.refusal(Self.cursor([], at: node.now - TestHistory.hour)) == nil)
+    }
+
+    /// Of a node that had read all until it issued it.
+    private static func cursor(_ positions: [Cursor.Position], at moment: Int64) -> [UInt8] {
+        Cursor(
+            epoch: Epoch(number: 7), accountCheck: Cursor.check(of: TestHistory.account), issue: moment,
+            readUntil: moment, positions: positions
+        ).text.bytes
+    }
+
+    @Test func `a partition that has long been quiet is named, and so found again when retention has emptied it`() {
+        // A record of another account, long ago.
+        issuer.history.skip(TestHistory.second, offset: 2, timestamp: -1, now: start)
+        let early = cursor(at: start + TestHistory.hour)
+        let late = cursor(at: start + TestHistory.hour + 1)
+        #expect(Cursor(early)?.positions == [])
+        #expect(Cursor(late)?.positions.map(\.offset) == [3])
+        // Another node finds it empty, a day later.
+        judge.now = start + TestHistory.day
+        judge.open(
+            TestHistory.second, LogFacts(start: 3, unread: .init(arrivedBefore: judge.now), known: judge.now, end: 3))
+        #expect([early, late].map { judge.refusal($0) } == [.expired, nil])
+        // One more record, which is gone too: nobody is served without it.
+        judge.history.lose(TestHistory.second)
+        judge.open(
+            TestHistory.second, LogFacts(start: 4, unread: .init(arrivedBefore: judge.now), known: judge.now, end: 4))
+        #expect(judge.refusal(late) == .expired)
+    }
+
+    @Test func `few quiet partitions are named, those that have been so for longest, and none with an event to come`() {
+        let node = TestHistory()
+        for number in 0..<6 {
+            let partition = PartitionName(topic: 0, number: Int32(number))
+            node.openWhole(partition, born: 1_000)
+            node.now += 1
+            node.take(0, in: partition, account: Account(number == 1 ? "A1" : "A2"))
+        }
+        #expect(Cursor(node.fresh(Account("A3")))?.positions == [])
+        node.now += TestHistory.hour - 2
+        func numbers(_ cursor: [UInt8]) -> [Int32]? { Cursor(cursor)?.positions.map(\.partition.number) }
+        // The last ones are not quiet yet; the account's own partition is named anyway.
+        #expect(numbers(node.fresh(Account("A3"))) == [0, 1, 2])
+        #expect(numbers(node.fresh()) == [0, 1, 2])
+        node.now += TestHistory.hour
+        #expect(numbers(node.fresh(Account("A3"))) == [0, 1, 2, 3])
+        // A replay stands before an event in a partition that it did not name when it began.
+        guard case .accepted(let position, _) = node.resume(Self.cursor([], at: node.now)) else {
+            Issue.record("nothing speaks against it")
+            return
+        }
+        let before = node.history.cursor(at: position, account: TestHistory.account, now: node.now)
+        node.take(1, in: PartitionName(topic: 0, number: 0))
+        let after = node.history.cursor(at: position, account: TestHistory.account, now: node.now)
+        #expect(numbers(before.bytes)?.contains(0) == true)
+        #expect(numbers(after.bytes)?.contains(0) == false)
+        #expect(node.offsets(after.bytes) == [0, 1])
+    }
+
     @Test func `a record that was deleted before the issuing node read it is not passed over`() {
-        // It was in the log at 200 and is gone; the judge finds it gone at 300.
+        // It was in the log at 200 and is gone; the judge finds it gone at 300, by a clock that is a minute behind.
         judge.now = start + 300
         judge.open(
             TestHistory.second,
-            LogFacts(start: 3, unread: .init(arrivedBefore: start + 300), known: judge.now, end: 3))
+            LogFacts(start: 3, unread: .init(arrivedBefore: start - 59_700), known: judge.now, end: 3))
         let lagging = cursor(at: start + 400)
         issuer.change(TestHistory.second) { ($0.end, $0.endMoment) = (3, start + 250) }
         let behind = cursor(at: start + 450)
@@ -56,6 +133,8 @@ struct ReadUntilTests {
     }
 
     @Test func `what was let go is compared with what the issuing node had read, however late it issues`() {
+        // A partition that is not quiet, and so is not named.
+        issuer.history.skip(TestHistory.second, offset: 2, timestamp: -1, now: start + TestHistory.hour)
         judge.openWhole(TestHistory.second, born: 1_000)
         for offset in 0..<3 { judge.take(Int64(offset), in: TestHistory.second) }
         let lagging = cursor(at: start + 2 * TestHistory.hour)

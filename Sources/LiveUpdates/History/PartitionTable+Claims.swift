@@ -1,0 +1,83 @@
+// What a node's cursors may claim of partitions in which an account has nothing, and what contradicts a cursor.
+extension PartitionTable {
+    /// Partitions that a cursor names although its account has nothing there, at most: they lengthen it.
+    static let maximumNamed = 4
+
+    /// What follows from facts, and from how far is read, is to be found out again.
+    mutating func forgetClaims() {
+        readUntilIfCurrent = nil
+        namedIfCurrent = nil
+    }
+
+    /// The partition exists, and nothing else is known of it yet; or it does not, after all.
+    mutating func find(_ partition: PartitionName, exists: Bool) {
+        guard exists, slot(of: partition) == nil else { return forgetUnopened(partition) }
+        unopenedSince = min(unopenedSince, readUntil())
+        unopened.insert(partition)
+        forgetClaims()
+    }
+
+    mutating func forgetUnopened(_ partition: PartitionName) {
+        unopened.remove(partition)
+        if unopened.isEmpty { unopenedSince = .max }
+        forgetClaims()
+    }
+
+    /// All that came to any partition before this moment was read here, or is what a log lacks that is not read from its
+    /// offset 0; `.min` where nothing can be said. Goes over all partitions after something of it changed.
+    mutating func readUntil() -> Int64 {
+        if let readUntilIfCurrent { return readUntilIfCurrent }
+        var least = progress.isEmpty ? Int64.min : unopenedSince
+        isBehind = false
+        for slot in progress.indices {
+            if progress[slot].next < facts[slot].end ?? 0 { isBehind = true }
+            least = min(least, readUntil(slot))
+        }
+        readUntilIfCurrent = least
+        return least
+    }
+
+    func readUntil(_ slot: Int) -> Int64 {
+        guard let moment = facts[slot].endMoment, progress[slot].next >= facts[slot].end ?? 0 else {
+            return progress[slot].readUntil
+        }
+        return moment
+    }
+
+    /// Slots of partitions that a cursor names even where its account has nothing: it has read up to here.
+    ///
+    /// First those of which a cursor could not claim by its time that all was read. Then those to which nothing has come for
+    /// longer than the delay: by the time when a log is emptied by retention it has long been quiet, and a node that finds it
+    /// empty has nothing else to compare with. Of the quiet ones those that have been so for longest.
+    mutating func named(issue: Int64) -> [Int] {
+        if let namedIfCurrent { return namedIfCurrent }
+        let readUntil = readUntil()
+        let quietSince = issue - maximumTimestampDelay
+        let open = progress.indices.filter { progress[$0].next > 0 && facts[$0].known != nil }
+        let doubtful = open.filter { unreadUntil[$0] > readUntil }
+        let quiet = open.filter { unreadUntil[$0] <= readUntil && progress[$0].lastArrival < quietSince }
+            .sorted { (progress[$0].lastArrival, $0) < (progress[$1].lastArrival, $1) }
+        let named = Array((doubtful + quiet).prefix(Self.maximumNamed))
+        namedIfCurrent = named
+        return named
+    }
+
+    /// A topic that is as empty as a new one, as far as is known, although a cursor says that it had records.
+    mutating func emptyTopic(contradicting cursor: Cursor) -> UInt16? {
+        identity().inference.emptyTopics.first { topic in
+            guard progress.allSatisfy({ $0.name.topic != topic || $0.next == 0 }) else { return false }
+            if cursor.topicsKnown != nil { return true }
+            return cursor.positions.contains { $0.partition.topic == topic && $0.offset > 0 }
+        }
+    }
+
+    /// The partitions of a topic, each with the end that shows a record in it.
+    func firstRecords(of topic: UInt16) -> [PartitionFloor] {
+        progress.lazy.filter { $0.name.topic == topic }.map { PartitionFloor(partition: $0.name, offset: 1) }
+    }
+
+    /// Whether the end of each partition of a topic was asked for at a moment or later; monotonic, in ms.
+    func areEndsAsked(of topic: UInt16, since moment: UInt64) -> Bool {
+        progress.indices.allSatisfy { progress[$0].name.topic != topic || facts[$0].endAsked >= moment }
+    }
+}
