@@ -1,3 +1,5 @@
+// Tests: PartitionTable+Claims.swift
+
 import Testing
 
 @testable import LiveUpdates
