@@ -28,7 +28,10 @@ final class KafkaSource {
     private var watch: DescriptorWatch?
     private var isScheduled = false
     /// Nil while a refresh is under way.
-    private var nextRefresh: Timer?
+    private var nextRefresh: (timer: Timer, time: UInt64)?
+    private var pace = RefreshPace()
+    /// Refreshes that were begun.
+    private(set) var refreshes: UInt64 = 0
     private var isReadingRecords = false
 
     init(
@@ -95,15 +98,21 @@ final class KafkaSource {
 
     // MARK: - The cluster
 
-    /// Refreshes at once, if no refresh is under way: somebody waits for what it will tell.
+    /// Refreshes as soon as the pace allows it, if no refresh is under way: somebody waits for what it will tell.
     func refreshSoon() {
-        guard let timer = nextRefresh.take() else { return }
-        loop.cancel(timer)
-        refresh()
+        let time = max(loop.now, pace.earliest)
+        guard let next = nextRefresh, time < next.time else { return }
+        loop.cancel(next.timer)
+        if time == loop.now { refresh() } else { refresh(at: time) }
+    }
+
+    private func refresh(at time: UInt64) {
+        nextRefresh = (loop.schedule(at: time) { [weak self] in self?.refresh() }, time)
     }
 
     private func refresh() {
         nextRefresh = nil
+        refreshes += 1
         ask(consumer.beginRefresh())
     }
 
@@ -125,9 +134,8 @@ final class KafkaSource {
         ingest.decide(now: loop.now, wallClock: WallClock.milliseconds)
         readRecordsAgain()
         status.refreshEnded(now: loop.now)
-        nextRefresh = loop.schedule(afterMilliseconds: Self.refreshIntervalMilliseconds) { [weak self] in
-            self?.refresh()
-        }
+        pace.refreshEnded(now: loop.now, isStillAwaited: ingest.undecided.waitsForEnds)
+        refresh(at: loop.now + Self.refreshIntervalMilliseconds)
     }
 
     private func check() {
@@ -167,6 +175,25 @@ final class KafkaSource {
 
 @available(*, unavailable)
 extension KafkaSource: Sendable {}
+
+/// How soon a refresh may follow another one because somebody waits. A refresh asks every leader; without a pause, one cursor
+/// that nothing can decide would begin the next one as soon as the last has ended.
+struct RefreshPace {
+    static let shortestMilliseconds: UInt64 = 250
+
+    private var pause = Self.shortestMilliseconds
+    /// When the next refresh may begin that somebody waits for.
+    private(set) var earliest: UInt64 = 0
+
+    /// `isStillAwaited`: the refresh did not tell what somebody waits for. The pause doubles then, up to the interval at
+    /// which refreshes come in any case. `now` is monotonic, in ms.
+    mutating func refreshEnded(now: UInt64, isStillAwaited: Bool) {
+        earliest = now + pause
+        pause =
+            isStillAwaited
+            ? min(2 * pause, KafkaSource.refreshIntervalMilliseconds) : Self.shortestMilliseconds
+    }
+}
 
 /// Records that are read once more, to see whether they stand where a cursor says.
 private struct RecordProbes: Sendable {
