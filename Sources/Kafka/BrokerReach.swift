@@ -60,6 +60,13 @@ struct BrokerReach {
     }
 }
 
+enum BrokerAddress {
+    /// `host:port` as librdkafka reads it: in brackets where the host is an IPv6 address.
+    static func text(host: String, port: Int32) -> String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}
+
 extension KafkaNotice {
     /// What is certain of it.
     fileprivate var withoutGuess: KafkaNotice { cause.isGuess ? KafkaNotice(.connectionLost, facts) : self }

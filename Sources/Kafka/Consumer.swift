@@ -198,6 +198,13 @@ package final class Consumer {
         tracker.sourceState(.now, isReading: isReading)
     }
 
+    /// The partition that has been stalled for longest, and how many are; nil if none is.
+    package var stalledPartitions: (topic: String, partition: Int32, count: Int)? {
+        tracker.stalledPartitions(.now).map {
+            (tracker.topicName(Int($0.first.topic)), $0.first.number, $0.count)
+        }
+    }
+
     /// Sorted by their bytes, each once: a topic's index in them is its number in names of partitions.
     package var topics: [String] { handle.topics.map(\.name) }
 

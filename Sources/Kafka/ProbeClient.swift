@@ -143,7 +143,7 @@ package final class ProbeClient: Sendable {
         var brokers: [Int32: String] = [:]
         for index in 0..<Int(unsafe metadata.pointee.broker_cnt) {
             let broker = unsafe metadata.pointee.brokers[index]
-            unsafe brokers[broker.id] = "\(String(cString: broker.host)):\(broker.port)"
+            unsafe brokers[broker.id] = BrokerAddress.text(host: String(cString: broker.host), port: broker.port)
         }
         var topics = [TopicMetadata](repeating: .unclear("no answer for the topic"), count: handle.topics.count)
         for number in 0..<Int(unsafe metadata.pointee.topic_cnt) {

@@ -64,7 +64,7 @@ extension LogTracker {
 
     /// Whether something that is read would be gone: one answer is no proof of that.
     private func takesAway(_ metadata: TopicMetadata, _ topic: Int) -> Bool {
-        let opened = topics[topic].partitions.lastIndex { $0.opening != nil }
+        let opened = topics[topic].partitions.lastIndex { $0.lastOpening != nil }
         guard let opened else { return false }
         return switch metadata {
         case .present(let leaders): leaders.count <= opened
@@ -105,7 +105,7 @@ extension LogTracker {
 
     /// Who led a partition of it last; another broker if that one has left the cluster.
     private func leaderToAsk(_ topic: Int) -> Int32? {
-        let leader = topics[topic].partitions.last { $0.opening != nil }?.leader
+        let leader = topics[topic].partitions.last { $0.lastOpening != nil }?.leader
         if let leader, brokers[leader] != nil { return leader }
         return brokers.keys.min()
     }
@@ -191,7 +191,7 @@ extension LogTracker {
         // What was there when the topic was first found is read from the start of the window, all else from its own.
         let origin: Origin = topics[topic].isSeen ? .logStart : .window
         topics[topic].isSeen = true
-        if leaders.count < before, topics[topic].partitions[leaders.count...].allSatisfy({ $0.opening == nil }) {
+        if leaders.count < before, topics[topic].partitions[leaders.count...].allSatisfy({ $0.lastOpening == nil }) {
             for number in leaders.count..<before { note(.vanished(name(topic, number))) }
             topics[topic].partitions.removeLast(before - leaders.count)
         }
@@ -227,7 +227,7 @@ extension LogTracker {
     /// Drops the topic's logs; what comes next under its name is another one, read from its start. `isCutBack`: its id is not
     /// known to have changed, and so says nothing of what was lost.
     mutating func forget(_ topic: Int, isCutBack: Bool = false) {
-        let openings = topics[topic].partitions.compactMap(\.opening)
+        let openings = topics[topic].partitions.compactMap(\.lastOpening)
         if let opened = openings.map(\.opened).max() {
             topics[topic].owesRecreated = true
             // What was read since the id was told, or since the first of the logs was proved last, may be of those that

@@ -1,6 +1,6 @@
 // Where reading begins, of the partitions of which that is not known yet.
 extension LogTracker {
-    /// The first record of a log is asked for in so many refreshes; then nothing is known of it.
+    /// The first record of each log is asked for in so many refreshes; then nothing is known of it.
     static let maximumFirstRecordAttempts = 3
     /// A leader that refuses so often to say where the window begins has a batch there that it cannot read itself: then
     /// reading begins at the log start.
@@ -53,15 +53,19 @@ extension LogTracker {
     /// Reads the first record of each log of which the consumer will not: it tells how old the log is, and whether anything
     /// stands between the log start and the window's.
     private mutating func askFirstRecords(_ now: Moment) -> Probe? {
-        guard let openings = refresh?.openings, let began = refresh?.openingsBegan, window != nil, !isEmbedded,
-            failedFirstRecords < Self.maximumFirstRecordAttempts
+        guard let openings = refresh?.openings, let began = refresh?.openingsBegan, window != nil, !isEmbedded
         else { return open(now) }
-        let names = openings.filter { $0.value.start != $0.value.logStart }.map(\.key).sorted()
+        let names = openings.filter { $0.value.start != $0.value.logStart && isFirstRecordWanted($0.key) }
+            .map(\.key).sorted()
         guard !names.isEmpty else { return open(now) }
         let questions = names.map {
             RecordQuestion(partition: $0, offset: openings[$0]?.logStart ?? 0, stampedUntil: began)
         }
         return ask(.firstRecords(names), .records(questions), timeout: timeLeft(now))
+    }
+
+    private func isFirstRecordWanted(_ name: PartitionName) -> Bool {
+        self[name].map { $0.failedFirstRecords < Self.maximumFirstRecordAttempts } ?? false
     }
 
     /// Begins to read what has been answered in full.
@@ -70,7 +74,7 @@ extension LogTracker {
         for (name, answers) in refresh.openings.sorted(by: { $0.key < $1.key }) {
             // Retention moved the start meanwhile, or its record did not come: in the next refresh.
             if answers.first == .outOfRange { continue }
-            if answers.first == .silent, failedFirstRecords < Self.maximumFirstRecordAttempts { continue }
+            if answers.first == .silent, isFirstRecordWanted(name) { continue }
             open(name, answers, asked: refresh.openingsBegan, now)
         }
         return finish(now)

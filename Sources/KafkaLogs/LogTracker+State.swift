@@ -56,6 +56,14 @@ extension LogTracker {
         return state
     }
 
+    /// The partition that has been stalled for longest, and how many are; nil if none is.
+    package func stalledPartitions(_ now: Moment) -> (first: PartitionName, count: Int)? {
+        let stalled = allPartitions.compactMap { name in
+            self[name]?.watch.stalledSince(now.monotonic).map { (name: name, since: $0) }
+        }
+        return stalled.min { $0.since < $1.since }.map { ($0.name, stalled.count) }
+    }
+
     /// The offset of the next record of each partition, nil until a fetch was answered. Offsets have holes, so it is no
     /// count of anything.
     package var positions: [(partition: PartitionName, next: Int64?)] {

@@ -10,7 +10,7 @@ extension LogTracker {
     static let rightsPatience: Int64 = 30_000
     /// Questions about what stands behind are begun within this time of a refresh.
     static let searchTime: Int64 = 500
-    /// How long the answer to one of them may take. What has not come by then counts as unreadable.
+    /// How long the answer to one of them may take. What has not come by then is asked for once more.
     static let searchTimeout: Int64 = 1_000
     /// Partitions that are asked about at once.
     static let maximumSearches = 8
@@ -120,7 +120,7 @@ extension LogTracker {
         if case .stopped = self[name]?.failure {
             offset = search.readable ?? max(end, search.position)
             self[name]?.failure = nil
-        } else if offset == search.position {
+        } else if offset == search.position || !search.isDecided {
             return
         }
         if offset > search.position { lose(name, .unreadable, readingAt: offset, now) }

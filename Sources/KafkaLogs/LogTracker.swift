@@ -20,8 +20,6 @@ package struct LogTracker {
     var refresh: Refresh?
     /// Records that were read again without a suspicion, of all refreshes.
     var reread = 0
-    /// Refreshes in a row in which some first records of logs did not come.
-    var failedFirstRecords = 0
 
     // MARK: What is yet to be taken
 

@@ -4,9 +4,13 @@
 /// at distances that double until one can be read, and then by halves on the way back. The offset that is found is the first
 /// of a readable batch. Where several batches are unreadable, readable ones between them may be passed over: they count as
 /// lost with the others.
+///
+/// An answer that is late says nothing of the batch: the same offset has to be silent twice, and what was not found unreadable
+/// by an error is asked for once more at the end.
 struct OffsetSearch: Equatable, Sendable {
-    /// So many offsets are asked for at most: enough for 2^24 records, there and back.
-    static let maximumSteps = 48
+    /// So many offsets are asked for at most: enough for 2^24 records, there and back, and some late answers.
+    static let maximumSteps = 64
+    static let maximumDistance: Int64 = 1 << 32
 
     /// Where reading stands still. Once it goes on by itself, nothing is to be found.
     let position: Int64
@@ -14,12 +18,17 @@ struct OffsetSearch: Equatable, Sendable {
     private(set) var unreadable: Int64
     /// An offset behind it from which something could, or at which the log ends.
     private(set) var readable: Int64?
+    /// The offset that was silent when it was asked for last.
+    private var silent: Int64?
+    /// Whether it is known that nothing can be read at the position itself.
+    private var isConfirmed: Bool
     private var distance: Int64 = 1
     private var steps = 0
 
     /// `isUnreadable`: nothing can be read at the position itself, and so it is not asked for.
     init(position: Int64, isUnreadable: Bool) {
         self.position = position
+        isConfirmed = isUnreadable
         unreadable = isUnreadable ? position : position - 1
     }
 
@@ -27,20 +36,31 @@ struct OffsetSearch: Equatable, Sendable {
     func question(end: Int64) -> Int64? {
         guard steps < Self.maximumSteps else { return nil }
         if let readable {
-            return readable - unreadable > 1 ? unreadable + (readable - unreadable) / 2 : nil
+            if readable - unreadable > 1 { return unreadable + (readable - unreadable) / 2 }
+            return isConfirmed || readable == position ? nil : position
         }
-        let next = min(unreadable + distance, end - 1)
+        let next = unreadable + min(distance, end - 1 - unreadable)
         return next > unreadable ? next : nil
     }
 
+    /// Whether everything between the position and `readable` is known to be unreadable.
+    var isDecided: Bool { isConfirmed || readable == position }
+
     /// Takes in what stands at an offset, or behind it.
     mutating func add(_ answer: RecordAnswer, at offset: Int64) {
-        guard offset > unreadable, readable.map({ offset < $0 }) ?? true else { return }
+        let isLast = offset == position && readable != nil
+        guard isLast || offset > unreadable, readable.map({ offset < $0 }) ?? true else { return }
         steps += 1
-        distance *= 2
+        if answer == .silent, silent != offset {
+            silent = offset
+            return
+        }
+        silent = nil
+        distance = min(distance * 2, Self.maximumDistance)
         switch answer {
         case .record, .firstRecord, .end: readable = offset
-        case .outOfRange, .unreadable, .silent: unreadable = offset
+        case .outOfRange, .unreadable, .silent:
+            if isLast { isConfirmed = true } else { unreadable = offset }
         }
     }
 }

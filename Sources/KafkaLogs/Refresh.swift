@@ -132,7 +132,7 @@ extension LogTracker {
         case (.windowStarts(let names), .offsets(let answers)): return receiveWindowStarts(names, answers, now)
         case (.firstRecords(let names), .records(let answers)):
             for (name, answer) in zip(names, answers) { refresh?.openings[name]?.first = answer }
-            failedFirstRecords = answers.contains(.silent) ? failedFirstRecords + 1 : 0
+            for (name, answer) in zip(names, answers) where answer == .silent { self[name]?.failedFirstRecords += 1 }
             return open(now)
         case (.recordsBehind(let questions), .records(let answers)): return receiveBehind(questions, answers, now)
         default: preconditionFailure("an answer to something that was not asked: \(step)")

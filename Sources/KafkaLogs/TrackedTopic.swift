@@ -77,6 +77,8 @@ struct TrackedPartition {
     var lostOpening: Opening?
     /// How often its leader refused to say where the window begins.
     var windowRefusals = 0
+    /// How often its first record was asked for in vain.
+    var failedFirstRecords = 0
     /// When the refresh began that opened it.
     var openedRefresh: Moment?
     /// Whether the consumer reads it.
@@ -129,6 +131,8 @@ struct TrackedPartition {
         known = nil
     }
 
+    /// Where reading began, also while it is not known yet where it goes on.
+    var lastOpening: Opening? { opening ?? lostOpening }
     /// Whether something of the window is still to be read.
     var isLoading: Bool { opening.map { next < $0.loadUntil } ?? true }
     /// Whether it has answered a fetch, and its window is read.

@@ -157,8 +157,9 @@ def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, live)
     running = gateway(kafka.bootstrap["faults"], kafka__topics=["stopped-away"])
     client = live(running, "PACC1")
     hurt("fault", "all", "stall")
-    # From then on a look at the cluster waits for its answer most of the time.
-    running.wait_for_log("does not answer, or stands still", within=30)
+    # From then on a refresh waits for its answer most of the time.
+    stalled = running.wait_for_log("does not answer, or stands still", within=30)
+    assert stalled["topic"] == "stopped-away" and 0 <= stalled["partition"] < PARTITIONS >= stalled["partitions"] > 0
     if running.log("starting")[0]["library"] == "librdkafka 2.0.2":
         # Newer ones say only that none can be reached.
         running.wait_for_log("does not answer", within=30)

@@ -232,4 +232,63 @@ import Testing
         #expect(node.resyncs == [.recordsLost(node.name(), .retention)] && node.records == [1, 4])
         #expect(node.facts()?.start == 3 && node.facts()?.unread?.arrivedBefore == node.now.wall)
     }
+
+    @Test(arguments: [false, true])
+    func `one answer that lacks a topic is no proof while it is not known where a log begins now`(_ ids: Bool) {
+        var node = TestNode(brokers: 2, ids: ids)
+        node.write(1)
+        node.refresh()
+        node.drain()
+        node.write(2, 3, 4)
+        node.broker.deleteRecords(0, 0, before: 3)
+        node.drain()
+        node.wait(2_000)
+        // The leader is silent when it is asked for the log start, and another broker forgets the topic.
+        var probe = Optional(node.reader.tracker.wantsRefresh)
+        while probe == true {
+            _ = node.reader.refreshStep(&node.broker, node.now)
+            if node.reader.tracker[node.name()]?.lostOpening != nil { node.broker.silent = [1] }
+            probe = node.reader.isRefreshing
+        }
+        #expect(node.facts() == nil && node.resyncs == [])
+        node.broker.silent = []
+        node.broker.forgetTopics(2)
+        node.broker.anyBroker = 2
+        node.refresh()
+        node.broker.thaw(2)
+        node.refresh()
+        node.drain()
+        #expect(node.resyncs == [.recordsLost(node.name(), .retention)] && node.records == [1, 4])
+    }
+
+    @Test func `first records that do not come are given up for each log by itself`() {
+        var node = TestNode(partitions: 2)
+        for partition in 0..<2 {
+            node.write(1, to: partition, stamp: 1)
+            node.write(2, to: partition)
+            node.broker.damage(0, partition, 0)
+        }
+        node.broker.damage = .silent
+        node.broker.setLeader(0, 1, nil)
+        for _ in 0..<LogTracker.maximumFirstRecordAttempts { node.refresh() }
+        #expect(node.facts(0)?.start == 1 && node.facts(1) == nil)
+        node.broker.setLeader(0, 1, 1)
+        node.broker.damage(0, 1, 0, false)
+        node.refresh()
+        #expect(node.facts(1)?.start == 1 && node.facts(1)?.born == 1)
+    }
+
+    @Test func `the partition that is stalled for longest has a name`() {
+        var node = TestNode(partitions: 2)
+        node.refresh()
+        node.drain()
+        #expect(node.reader.tracker.stalledPartitions(node.now) == nil)
+        node.write(1, to: 1)
+        node.refresh()
+        node.write(2, to: 0)
+        node.refresh()
+        node.refresh()
+        let stalled = node.reader.tracker.stalledPartitions(node.now)
+        #expect(stalled?.first == node.name(1) && stalled?.count == 2)
+    }
 }

@@ -42,9 +42,31 @@ import Testing
         #expect(found == 20 || found == 60)
     }
 
-    @Test func `asks for the position itself where nothing is known of it`() {
+    @Test func `asks for the position itself where nothing is known of it, first and last`() {
         #expect(search(10, isUnreadable: false, end: 100) { _ in false } == ([10], 10))
         #expect(search(0, isUnreadable: false, end: 1) { _ in true } == ([0], nil))
+        #expect(search(10, isUnreadable: false, end: 100) { $0 < 12 } == ([10, 12, 11, 10], 12))
+    }
+
+    @Test func `an answer that is late once makes nothing unreadable`() {
+        var search = OffsetSearch(position: 10, isUnreadable: false)
+        search.add(.silent, at: 10)
+        #expect(search.question(end: 100) == 10)
+        search.add(.record(mark), at: 10)
+        #expect(search.question(end: 100) == nil && search.readable == 10)
+    }
+
+    @Test func `nothing is lost where the position can be read in the end`() {
+        var search = OffsetSearch(position: 10, isUnreadable: false)
+        for _ in 0..<2 { search.add(.silent, at: 10) }
+        search.add(.record(mark), at: 12)
+        search.add(.record(mark), at: 11)
+        #expect(search.question(end: 100) == 10 && !search.isDecided)
+        var other = search
+        search.add(.record(mark), at: 10)
+        #expect(search.question(end: 100) == nil && search.readable == search.position)
+        for _ in 0..<2 { other.add(.silent, at: 10) }
+        #expect(other.question(end: 100) == nil && other.readable == 11 && other.isDecided)
     }
 
     @Test func `ends after so many steps whatever is answered`() {
@@ -54,7 +76,7 @@ import Testing
 
     @Test func `an answer about another offset changes nothing`() {
         var search = OffsetSearch(position: 10, isUnreadable: true)
-        search.add(.silent, at: 10)
+        search.add(.unreadable, at: 10)
         search.add(.record(mark), at: 20)
         let before = search
         search.add(.unreadable, at: 20)

@@ -153,6 +153,13 @@ import Testing
 }
 
 @Suite struct `Whether Kafka can be reached` {
+    @Test(arguments: [
+        ("kafka-1", "kafka-1:9092"), ("10.0.0.1", "10.0.0.1:9092"), ("fd00::1", "[fd00::1]:9092"),
+    ])
+    func `an address is written as librdkafka reads it`(_ host: String, _ expected: String) {
+        #expect(BrokerAddress.text(host: host, port: 9092) == expected)
+    }
+
     private let start = ContinuousClock.now
     private func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
 

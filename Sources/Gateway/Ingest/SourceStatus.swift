@@ -40,7 +40,10 @@ final class SourceStatus {
 
     /// To be called every half a second or so. `now` is monotonic, in milliseconds.
     func check(now: UInt64) {
-        if readiness.hasBeenReady { reportState() } else { update(now: now) }
+        if readiness.hasBeenReady { return reportState() }
+        // A partition whose records wait because of us does not stand still.
+        if !isReading { _ = consumer.sourceState(isReading: false) }
+        update(now: now)
     }
 
     /// Records may be what the node waited for.
@@ -102,8 +105,13 @@ final class SourceStatus {
         guard state != reportedState, reportedState != nil || state.isStalled else { return }
         reportedState = state
         if state.isStalled {
+            let stalled = consumer.stalledPartitions
             logger.warning(
-                "a partition does not answer, or stands still: clients are told that the source is stalled")
+                "a partition does not answer, or stands still: clients are told that the source is stalled",
+                [
+                    .topic: .text(stalled?.topic ?? ""), .partition: .number(Int(stalled?.partition ?? -1)),
+                    .partitions: .number(stalled?.count ?? 0),
+                ])
         } else {
             logger.notice("answers flow again: clients are told that the source is live")
         }
