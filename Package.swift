@@ -173,3 +173,16 @@ let package = Package(
     ] + fuzzTargets + plantedRace,
     cxxLanguageStandard: .cxx17
 )
+
+// A fuzz build is of the fuzz targets and of what they need: any other program would have two mains.
+if !fuzzTargets.isEmpty {
+    var needed: Set<String> = []
+    var open = fuzzTargets.map(\.name)
+    while let name = open.popLast() {
+        let target = package.targets.first { $0.name == name }
+        guard needed.insert(name).inserted, let target else { continue }
+        for case .byNameItem(let dependency, _) in target.dependencies { open.append(dependency) }
+    }
+    package.targets.removeAll { !needed.contains($0.name) }
+    package.products = []
+}
