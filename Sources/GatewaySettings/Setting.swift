@@ -2,7 +2,8 @@ import YAML
 
 /// A setting: its key, its kind, what holds where nobody says it, and its explanation.
 ///
-/// Declared once, as a property of a ``SettingTable``; its value is read by the same name, `settings.limits.maximumLag`.
+/// Declared once, as a property of a ``SettingTable``; its value is read by the same name,
+/// `settings.limits.maximumLag`.
 package struct Setting<Value: Sendable>: SettingDeclaration {
     package let row: SettingRow
     let kind: SettingKind<Value>

@@ -17,7 +17,8 @@ package struct KafkaProperty: Equatable, Sendable {
 }
 
 extension SettingKind where Value == String {
-    /// Brokers by comma. What stands between the commas is checked here, since librdkafka would take anything for a name.
+    /// Brokers by comma. What stands between the commas is checked here, since librdkafka would take anything for a
+    /// name.
     static var brokers: Self {
         .text("one text with brokers, HOST:PORT, several by comma") { text in
             for broker in text.split(separator: ",", omittingEmptySubsequences: false) {

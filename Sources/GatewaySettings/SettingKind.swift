@@ -15,8 +15,8 @@ struct SettingKind<Value: Sendable>: Sendable {
     /// With its article, as in `a size (4096, 16KiB, 4MiB or 1GiB)`.
     let expected: String
     let shape: SettingShape
-    /// Nil after a problem that leaves no value. With other problems, what could be read: nobody starts with it, but more
-    /// problems are found.
+    /// Nil after a problem that leaves no value. With other problems, what could be read: nobody starts with it, but
+    /// more problems are found.
     let read: @Sendable (YAMLElement, inout SettingReading) -> Value?
 
     init(

@@ -54,7 +54,8 @@ struct SettingReading {
         return nil
     }
 
-    /// A text. A bare number or truth value is none: whoever writes `no` or `1.10` may mean something else than they get.
+    /// A text. A bare number or truth value is none: whoever writes `no` or `1.10` may mean something else than they
+    /// get.
     mutating func text(_ element: YAMLElement, expected: String) -> String? {
         guard let text = scalar(element, expected: expected) else { return nil }
         guard case .text(_, .plain) = element.content else { return text }

@@ -14,8 +14,8 @@ package struct SettingsMaterial {
 }
 
 extension SettingsOutcome {
-    /// Opens what the settings name: files, keys, properties of librdkafka. Opens no connection. A start uses what comes
-    /// of it, so that what was checked is what runs.
+    /// Opens what the settings name: files, keys, properties of librdkafka. Opens no connection. A start uses what
+    /// comes of it, so that what was checked is what runs.
     ///
     /// - Parameter now: seconds since 1970, for certificates.
     /// - Returns: all problems, those of the values too; and all that a start needs, unless one of them is no warning.

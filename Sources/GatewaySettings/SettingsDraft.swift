@@ -2,8 +2,8 @@ import LiveUpdates
 
 /// Settings on their way to be used: what could be read of them, and all that is wrong so far.
 ///
-/// A value that cannot be read is replaced by its default, so that the others are checked all the same; whoever looks at
-/// a value asks first whether it ``isSound(_:)``.
+/// A value that cannot be read is replaced by its default, so that the others are checked all the same; whoever looks
+/// at a value asks first whether it ``isSound(_:)``.
 struct SettingsDraft: Sendable {
     var settings = Settings()
     /// What the section `events` says, compiled; nil when it says something wrong.

@@ -1,11 +1,13 @@
-/// The bytes of server-sent events (HTML, section 9.2): the head, comments, and what stands around the data of a message.
+/// The bytes of server-sent events (HTML, section 9.2): the head, comments, and what stands around the data of a
+/// message.
 ///
 /// Lines end with LF, fields stand in the order `event`, `id`, `data`. Whoever writes data between
 /// ``begin(event:id:to:)`` and ``end(to:)`` owes one line: neither CR nor LF, which JSON escapes.
 package enum EventStream {
     package static let contentType = "text/event-stream"
 
-    /// Whether a request asks for an event stream: `Accept` names the type itself, since `*/*` is what everything sends.
+    /// Whether a request asks for an event stream: `Accept` names the type itself, since `*/*` is what everything
+    /// sends.
     package static func isAsked(by head: RequestHead) -> Bool {
         head.headers.list("accept").contains { range in
             let parts = range.split(separator: ASCII.semicolon, omittingEmptySubsequences: false)
@@ -15,8 +17,8 @@ package enum EventStream {
 
     /// The head of the answer and the time after which a client comes back by itself.
     ///
-    /// The stream ends with the connection (RFC 9112 §6.3, clause 8): neither a length nor chunks, which would cost every
-    /// message some bytes and every proxy a reason to wait.
+    /// The stream ends with the connection (RFC 9112 §6.3, clause 8): neither a length nor chunks, which would cost
+    /// every message some bytes and every proxy a reason to wait.
     package static func head(date: String?, retryMilliseconds: Int) -> [UInt8] {
         var text = "HTTP/1.1 200 OK\r\n"
         if let date { text += "Date: " + date + "\r\n" }

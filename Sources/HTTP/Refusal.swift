@@ -1,8 +1,8 @@
 /// A refusal before the stream: `application/problem+json` (RFC 9457) with a stable `code`.
 ///
-/// ``serialized(date:withoutBody:isStorable:keepsAlive:)`` gives head and body as one array below ``maximumBytes``, to be
-/// written at once: of a refused handshake some clients show only what came in the same read as the head, others 1,024
-/// bytes. Only a 410 may be longer, by a cursor that names many partitions.
+/// ``serialized(date:withoutBody:isStorable:keepsAlive:)`` gives head and body as one array below ``maximumBytes``, to
+/// be written at once: of a refused handshake some clients show only what came in the same read as the head, others
+/// 1,024 bytes. Only a 410 may be longer, by a cursor that names many partitions.
 package struct Refusal: Error, Sendable, Equatable {
     /// Head and body together.
     package static let maximumBytes = 1023

@@ -26,7 +26,8 @@ package struct RequestParser: Sendable {
 
     package init(limits: RequestLimits = RequestLimits()) { self.limits = limits }
 
-    /// Whether a request has begun: the difference between an idle connection and one that times out in the middle of a request.
+    /// Whether a request has begun: the difference between an idle connection and one that times out in the middle of a
+    /// request.
     package var isInsideHead: Bool {
         if case .leading = state { return scanner.examinedBytes > 0 }
         return true

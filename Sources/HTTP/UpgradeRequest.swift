@@ -7,8 +7,8 @@ package struct UpgradeRequest: Sendable, Equatable {
     /// The values of `Sec-WebSocket-Extensions`, unparsed, in their order.
     package let extensions: [[UInt8]]
 
-    /// Whether a request asks for a WebSocket at all, well or badly. One that does not is no broken upgrade but somebody
-    /// else: a browser, `curl`, an event stream.
+    /// Whether a request asks for a WebSocket at all, well or badly. One that does not is no broken upgrade but
+    /// somebody else: a browser, `curl`, an event stream.
     package static func isAsked(by head: RequestHead) -> Bool {
         head.headers.containsToken("websocket", in: "upgrade") || head.headers.contains("sec-websocket-key")
             || head.headers.contains("sec-websocket-version")

@@ -1,7 +1,7 @@
 import Reactor
 
-/// A stream of what changes in an account, kept alive: it connects, comes back after every loss as the server asks, goes
-/// on where it was, and fetches a new token when the old one has expired.
+/// A stream of what changes in an account, kept alive: it connects, comes back after every loss as the server asks,
+/// goes on where it was, and fetches a new token when the old one has expired.
 ///
 ///     let client = try LiveClient(LiveClientConfiguration(url: "wss://live.example/live/v1")) {
 ///         try await session.accessToken()
@@ -20,7 +20,8 @@ import Reactor
 /// Connecting begins when ``updates`` is first read. It ends with ``close()``, when the task that reads is cancelled,
 /// or when client and updates are let go.
 public actor LiveClient {
-    /// What happens, in its order. For one reader; it throws a ``LiveClientError`` when coming back would change nothing.
+    /// What happens, in its order. For one reader; it throws a ``LiveClientError`` when coming back would change
+    /// nothing.
     public nonisolated let updates: LiveUpdates
 
     private let handle: LiveHandle

@@ -3,8 +3,8 @@ import Glibc
 
 /// A connected stream socket on a loop: bytes in by callback, bytes out by one send a tick.
 ///
-/// The stream holds its owner from ``start(_:)`` until it has reported the end, so an owner needs nobody else to keep it
-/// alive; the loop holds the stream as long. Reads go into the loop's buffer, one a tick, so that a stream which has
+/// The stream holds its owner from ``start(_:)`` until it has reported the end, so an owner needs nobody else to keep
+/// it alive; the loop holds the stream as long. Reads go into the loop's buffer, one a tick, so that a stream which has
 /// much to read has its turn like any other; the level-triggered poller reports the rest again. Writes queue slices of
 /// shared arrays and leave at the end of the tick. An idle stream owns no buffer.
 package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget {

@@ -1,7 +1,8 @@
 import CLinux
 import Glibc
 
-/// One attempt of a client to reach an endpoint: looks the name up and tries its addresses in order. Confined to a loop.
+/// One attempt of a client to reach an endpoint: looks the name up and tries its addresses in order. Confined to a
+/// loop.
 ///
 /// The limit is absolute, from the call on. Of what is left of it each address gets an equal share, so that one that
 /// swallows packets does not use up the time of those behind it.
@@ -40,7 +41,8 @@ package final class Connector: PollTarget {
         super.init(loop: loop)
     }
 
-    /// Gives up; the completion gets ``ReactorError/cancelled`` in the next tick. Nothing happens if it is over already.
+    /// Gives up; the completion gets ``ReactorError/cancelled`` in the next tick. Nothing happens if it is over
+    /// already.
     package func cancel() {
         guard let completion = completion.take() else { return }
         letGo()

@@ -3,9 +3,9 @@ import CLinux
 /// The end of a tick: every stream that was written to makes one send.
 ///
 /// An event of an account with ten thousand clients is ten thousand sends, 5 µs and more each, and nobody else should
-/// wait for all of them. So a tick flushes for a time that is bounded. What was written to in this tick comes first, what
-/// is left goes on in the next ticks, each time for half as long at least; and what a stream is given meanwhile leaves
-/// with the rest in one call.
+/// wait for all of them. So a tick flushes for a time that is bounded. What was written to in this tick comes first,
+/// what is left goes on in the next ticks, each time for half as long at least; and what a stream is given meanwhile
+/// leaves with the rest in one call.
 extension EventLoop {
     /// How often a flush may make new work for itself (a stream that drained writes more) before the tick ends and
     /// others get their turn; what is left goes on in the next tick.

@@ -8,8 +8,9 @@ import Dispatch
 ///
 ///     what came (events, messages, work) → flush: every stream written to makes one send → timers that are due → flush
 ///
-/// in which each step has its time, and what is left goes on in the next tick; so that whatever gathers for a stream within a tick leaves in one system call, and nothing waits when there is
-/// little to do. A loop lives until ``stop()``: the poller's source holds it.
+/// in which each step has its time, and what is left goes on in the next tick; so that whatever gathers for a stream
+/// within a tick leaves in one system call, and nothing waits when there is little to do. A loop lives until
+/// ``stop()``: the poller's source holds it.
 // SAFETY: everything but the lets is read and written on `queue` alone, and the queue is serial. `execute`, `stop` and
 // what Mailbox calls from other threads touch only lets; every other entry point asserts that it runs on the queue.
 @safe package final class EventLoop: @unchecked Sendable {
@@ -17,9 +18,9 @@ import Dispatch
     /// cache. One per loop, so that an idle stream owns no buffer.
     package static let receiveBufferBytes = 64 * 1024
 
-    /// How long one turn serves events, timers or what was put off, before others get theirs. A token's signature costs 0.1 ms to check,
-    /// so the number of events alone does not bound a turn. Twice as long is what a turn may take at most, with what it
-    /// wrote to be sent.
+    /// How long one turn serves events, timers or what was put off, before others get theirs. A token's signature costs
+    /// 0.1 ms to check, so the number of events alone does not bound a turn. Twice as long is what a turn may take at
+    /// most, with what it wrote to be sent.
     static let turnMicroseconds: UInt64 = 2_000
     /// Events, timers or what was put off between two readings of the clock, which cost 25 ns each.
     static let eventsPerClockReading = 4

@@ -45,8 +45,8 @@ package final class FaultPlan: Sendable {
     /// How many calls of a kind were made, the failed ones included.
     package func count(of call: SystemCall) -> Int { state.withLock { $0.made[call] ?? 0 } }
 
-    /// The descriptors that calls under this plan have opened and that are still open. Recognised by the file behind the
-    /// number, since others in the process open and close too.
+    /// The descriptors that calls under this plan have opened and that are still open. Recognised by the file behind
+    /// the number, since others in the process open and close too.
     package var leakedDescriptors: [Int32] {
         state.withLock { $0.opened.filter { OpenedFile($0.descriptor) == $0 }.map(\.descriptor) }
     }

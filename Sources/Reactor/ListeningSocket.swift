@@ -40,8 +40,8 @@ package final class ListeningSocket: Sendable {
         self.seat = seat
     }
 
-    /// Gives the descriptor to the listener, which closes it. Nil for the further seats of a Unix socket, and the second
-    /// time.
+    /// Gives the descriptor to the listener, which closes it. Nil for the further seats of a Unix socket, and the
+    /// second time.
     func takeDescriptor() -> FileDescriptor? { held.withLock { $0.take() } }
 
     /// Listens on an address with `count` sockets, one for each loop. Port 0 is the same port for all of them.

@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// Measured 12 times cheaper than `queue.async` for each item. Messages of one poster arrive in the order they were
 /// posted. What has gathered is handed over at once, as one tick. Nothing posted is ever dropped while the mailbox is
-/// open, because a message lost is an event lost; so the limit is one that posters obey: ``post(_:)`` answers false from
+/// open, because a message lost is an event lost; so the limit is one that posters obey: ``post(_:)`` answers false
+/// from
 /// ``backlogLimit`` messages on, and whoever can hold back (a consumer that stops draining its broker) then does.
 package final class Mailbox<Message: Sendable>: Sendable {
     /// The backlog from which a poster should hold back: about a second of a busy loop's work.
@@ -54,8 +55,9 @@ package final class Mailbox<Message: Sendable>: Sendable {
         source.activate()
     }
 
-    /// Makes a mailbox whose messages go to `handle` one by one, in their order, as many in a tick as a turn has time for:
-    /// for messages that may cost as much as an event of ten thousand clients. What is left goes on in the next tick.
+    /// Makes a mailbox whose messages go to `handle` one by one, in their order, as many in a tick as a turn has time
+    /// for: for messages that may cost as much as an event of ten thousand clients. What is left goes on in the next
+    /// tick.
     package init(
         inTurnsOn loop: EventLoop, backlogLimit: Int = Mailbox.defaultBacklogLimit,
         handle: @escaping (Message) -> Void
@@ -94,7 +96,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     deinit { bell.source.cancel() }
 
-    /// Adds a message. From any thread. Answers false when the poster should hold back; the message counts all the same.
+    /// Adds a message. From any thread. Answers false when the poster should hold back; the message counts all the
+    /// same.
     @discardableResult
     package func post(_ message: Message) -> Bool {
         let (first, belowLimit) = box.box.withLock { box in

@@ -24,8 +24,8 @@ package enum PollerForm: Sendable, CaseIterable {
 
 /// Finds out which descriptors are ready and delivers events to the loop by token. All calls are made on the loop.
 ///
-/// Level-triggered: what was not read is reported again with the next tick, so that a stream may stop after a bounded read
-/// and needs no list of those that have more.
+/// Level-triggered: what was not read is reported again with the next tick, so that a stream may stop after a bounded
+/// read and needs no list of those that have more.
 class Poller {
     /// Begins to call `loop.tick` with what is ready. Called once, before anything else.
     func start(_ loop: EventLoop) throws(ReactorError) { fatalError("abstract") }
@@ -50,6 +50,7 @@ class Poller {
         fatalError("abstract")
     }
 
-    /// Ends everything. Nothing is delivered afterwards; `done` is called on the loop's queue when the mechanism has let go.
+    /// Ends everything. Nothing is delivered afterwards; `done` is called on the loop's queue when the mechanism has
+    /// let go.
     func stop(_ done: @escaping () -> Void) { fatalError("abstract") }
 }

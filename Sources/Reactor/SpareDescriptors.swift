@@ -56,8 +56,8 @@ final class SpareDescriptors: Sendable {
         }
     }
 
-    /// A connection was accepted. If spare descriptors are missing, `close` is called to end it, and what is free then is
-    /// taken back; true says so.
+    /// A connection was accepted. If spare descriptors are missing, `close` is called to end it, and what is free then
+    /// is taken back; true says so.
     func reclaim(_ syscalls: Syscalls, _ close: () -> Void) -> Bool {
         guard isScarce.load(ordering: .sequentiallyConsistent) else { return false }
         return state.withLock { state in

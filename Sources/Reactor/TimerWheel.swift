@@ -6,11 +6,12 @@ package struct Timer: Hashable, Sendable {
 
 /// Timers by virtual time: a hierarchical wheel that knows no clock, driven by the `now` it is given.
 ///
-/// Five levels of 64 slots, each slot a list: of 1 ms, 64 ms, 4.1 s, 4.4 min and 4.7 h. A timer lies in the level of the
-/// highest digit (to the base 64) in which its deadline differs from the wheel's time, and moves down when time reaches
-/// its slot. So slots of one level come after all of the level below, and equal deadlines always lie in one list:
-/// timers fire in the order of their deadlines, and equal ones in the order they were scheduled. What lies beyond the
-/// fifth level (12 days) waits in a list of its own. Scheduling and cancelling are O(1); a timer moves at most five times.
+/// Five levels of 64 slots, each slot a list: of 1 ms, 64 ms, 4.1 s, 4.4 min and 4.7 h. A timer lies in the level of
+/// the highest digit (to the base 64) in which its deadline differs from the wheel's time, and moves down when time
+/// reaches its slot. So slots of one level come after all of the level below, and equal deadlines always lie in one
+/// list: timers fire in the order of their deadlines, and equal ones in the order they were scheduled. What lies beyond
+/// the fifth level (12 days) waits in a list of its own. Scheduling and cancelling are O(1); a timer moves at most five
+/// times.
 package struct TimerWheel<Payload> {
     private struct Node {
         var deadline: UInt64 = 0

@@ -29,7 +29,8 @@ final class UnixSocketFile: Sendable {
     }
 
     /// Makes room for a socket: removes the file that a dead process left. A socket that somebody listens on, and a
-    /// file that is no socket, stay, and are errors. That nobody listens is found by connecting: the file alone does not show it.
+    /// file that is no socket, stay, and are errors. That nobody listens is found by connecting: the file alone does
+    /// not show it.
     static func removeStale(_ path: [UInt8], _ syscalls: Syscalls) throws(ReactorError) {
         let address = SocketAddress.unix(path)
         let text = terminated(path)

@@ -193,8 +193,8 @@ package enum TLSState: Equatable, Sendable {
         }
     }
 
-    /// TLS 1.3: takes new keys and asks the peer to do so too (RFC 8446 §4.6.3). No connection of ours lives long enough
-    /// to need it (2^24 full records); peers may ask at any time, which is what tests do with this.
+    /// TLS 1.3: takes new keys and asks the peer to do so too (RFC 8446 §4.6.3). No connection of ours lives long
+    /// enough to need it (2^24 full records); peers may ask at any time, which is what tests do with this.
     func updateKeys() {
         guard state == .open else { return }
         exchange.begin(self)

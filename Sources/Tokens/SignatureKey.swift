@@ -4,7 +4,8 @@ import CJOSE
 ///
 /// The only place that calls cjose and OpenSSL for tokens. What cjose 0.6 leaves unchecked is checked here before it
 /// is called: that the algorithm fits the key's kind and curve, that the signature has the algorithm's length (cjose
-/// reads a short HMAC beyond its end, and takes an ECDSA signature of any even length), and that `r` and `s` are in range.
+/// reads a short HMAC beyond its end, and takes an ECDSA signature of any even length), and that `r` and `s` are in
+/// range.
 ///
 // SAFETY: nothing changes after `init`, and the pointer never leaves. `cjose_jws_verify` and `cjose_jws_sign` take the
 // key as const and only read its fields; cjose's own reference count is not used (this object's is). What OpenSSL makes
@@ -80,7 +81,8 @@ package final class SignatureKey: @unchecked Sendable {
         case .rsa: return signature.count == (sizeBits + 7) / 8
         case .secret: return signature.count == algorithm.hashBytes
         case .ellipticCurve(let curve):
-            // RFC 7518 §3.4: r and s side by side, each as long as a coordinate. DER is of another length or fails here.
+            // RFC 7518 §3.4: r and s side by side, each as long as a coordinate. DER is of another length or fails
+            // here.
             guard signature.count == 2 * curve.coordinateBytes else { return false }
             let order = curve.order
             return [signature.prefix(curve.coordinateBytes), signature.suffix(curve.coordinateBytes)].allSatisfy {

@@ -30,8 +30,8 @@ package struct StaticTokens: Sendable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The entry of a token. It is looked for by its SHA-256: the time shows at most whether eight bytes of the digest are
-    /// those of an entry, which nobody can aim at. The others are compared in constant time.
+    /// The entry of a token. It is looked for by its SHA-256: the time shows at most whether eight bytes of the digest
+    /// are those of an entry, which nobody can aim at. The others are compared in constant time.
     func entry(_ token: [UInt8]) -> Entry? {
         guard !entries.isEmpty else { return nil }
         let digest = Digest.sha256(token)

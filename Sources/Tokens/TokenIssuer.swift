@@ -26,7 +26,8 @@ package struct TokenIssuer: Sendable {
             self.lifetimeSeconds = lifetimeSeconds
         }
 
-        /// What a verifier would refuse whatever the key, as the end of a sentence about the option; `nil` when all is well.
+        /// What a verifier would refuse whatever the key, as the end of a sentence about the option; `nil` when all is
+        /// well.
         package var problem: (option: String, text: String)? {
             if !TokenClaims.isPlain(Array(account.utf8), maximumBytes: Account.maximumBytes) {
                 return ("account", "is not 1 to \(Account.maximumBytes) bytes without control characters")

@@ -2,9 +2,9 @@ import HTTP
 
 /// Why a caller's token is not accepted.
 ///
-/// The text goes to the caller, as `error_description` and as `detail`: it says what an honest developer has to mend, and
-/// not what another token would have to be. Nothing of the token stands in it but, once its signature
-/// has verified, its times.
+/// The text goes to the caller, as `error_description` and as `detail`: it says what an honest developer has to mend,
+/// and not what another token would have to be. Nothing of the token stands in it but, once its signature has verified,
+/// its times.
 package enum TokenRefusal: Error, Hashable, Sendable {
     /// There is no `Authorization` header, and the settings let nobody in without one.
     case missing
@@ -14,9 +14,11 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case tooLarge
     /// The token is not the compact form of a signed JWT; the part that is wrong.
     case malformed(TokenPart)
-    /// The header asks for something that is not understood here (`crit`, or `b64`), which RFC 7515 §4.1.11 forbids to pass over.
+    /// The header asks for something that is not understood here (`crit`, or `b64`), which RFC 7515 §4.1.11 forbids to
+    /// pass over.
     case criticalHeader
-    /// The key's name is missing though the issuer's keys have names, is too long, or has characters that no key's name needs.
+    /// The key's name is missing though the issuer's keys have names, is too long, or has characters that no key's name
+    /// needs.
     case keyName
     /// No key of the issuer has the name that the token gives, or none fits its algorithm.
     case unknownKey

@@ -4,7 +4,8 @@
 package struct TrustedIssuer: Sendable {
     /// The claim `iss`, byte by byte.
     package let issuer: String
-    /// One of these must stand in `aud`. Without any, a token that has `aud` is meant for somebody else and refused (RFC 7519 §4.1.3).
+    /// One of these must stand in `aud`. Without any, a token that has `aud` is meant for somebody else and refused
+    /// (RFC 7519 §4.1.3).
     package let audiences: [String]
     /// What the issuer may sign with. HS only if the settings say so.
     package let algorithms: [SignatureAlgorithm]

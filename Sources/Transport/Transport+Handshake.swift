@@ -1,7 +1,8 @@
 import Reactor
 import TLS
 
-// From the start of TLS until it is agreed upon. What the peer sends waits for its turn among all handshakes of the loop.
+// From the start of TLS until it is agreed upon. What the peer sends waits for its turn among all handshakes of the
+// loop.
 extension Transport: HandshakeWaiting {
     func beginHandshake(_ encryption: Encryption) {
         phase = .handshaking

@@ -1,7 +1,8 @@
 import Reactor
 import TLS
 
-/// A connected stream of bytes on a loop, plain or with TLS over it, with one face for both: the face of ``ByteStream``.
+/// A connected stream of bytes on a loop, plain or with TLS over it, with one face for both: the face of
+/// ``ByteStream``.
 ///
 /// With TLS, what is written gathers until the end of the tick, is encrypted there in as few records as it fills, and
 /// leaves in one send; nothing is encrypted that the socket has no room for. What comes is decrypted in the loop's
@@ -83,7 +84,8 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
     /// What was written and the kernel has not taken yet: plaintext that waits, and ciphertext.
     package var pendingBytes: Int { (encryption?.plaintext.count ?? 0) + stream.pendingBytes }
 
-    /// Whether the kernel did not take all that was written in an earlier tick: the peer reads too slowly, or not at all.
+    /// Whether the kernel did not take all that was written in an earlier tick: the peer reads too slowly, or not at
+    /// all.
     package var isBlocked: Bool { stream.isBlocked }
 
     /// True while writing has an effect: from the start to a close by us, a failure or the end.

@@ -10,8 +10,8 @@ package struct WebSocketReceiver: ~Copyable {
         case finished
     }
 
-    /// What has come of a frame, a message or a control frame that is not whole yet, and the inflater where one is kept:
-    /// gone while the connection is idle.
+    /// What has come of a frame, a message or a control frame that is not whole yet, and the inflater where one is
+    /// kept: gone while the connection is idle.
     private final class Work {
         /// Nil between frames.
         var state: State?
@@ -217,7 +217,8 @@ package struct WebSocketReceiver: ~Copyable {
 
 /// How many frames came within the running second.
 private struct FrameRate {
-    /// The lowest bits of the time in ms: whoever says nothing for 50 days and then goes on within the same second counts on.
+    /// The lowest bits of the time in ms: whoever says nothing for 50 days and then goes on within the same second
+    /// counts on.
     private var since: UInt32 = 0
     private var control: UInt32 = 0
     private var data: UInt32 = 0

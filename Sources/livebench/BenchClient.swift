@@ -15,7 +15,8 @@ final class BenchClient {
     /// What it does with what comes.
     enum Attention {
         case counts
-        /// Reads and looks at nothing. What it counts afterwards begins with a whole frame only if nothing was under way.
+        /// Reads and looks at nothing. What it counts afterwards begins with a whole frame only if nothing was under
+        /// way.
         case discards
         /// Reads nothing: the kernel's buffers fill, and then the gateway's socket does.
         case stops

@@ -142,8 +142,8 @@ final class Crowd {
 
     var tallies: [BenchClient.Tally] { clients.map(\.tally) }
 
-    /// Tells whether each client that is still connected has the event of that time, as soon as they have or the time is
-    /// up.
+    /// Tells whether each client that is still connected has the event of that time, as soon as they have or the time
+    /// is up.
     func await(lastEvent time: Int64, withinMilliseconds limit: UInt64, _ done: @escaping (Bool) -> Void) {
         let isOver = clients.allSatisfy { $0.hasEnded || $0.tally.last >= time }
         guard !isOver, limit > 0 else { return done(isOver) }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The gateway under test: `livegate serve` in a process of its own, so that what it uses can be distinguished from what the
-/// load uses.
+/// The gateway under test: `livegate serve` in a process of its own, so that what it uses can be distinguished from
+/// what the load uses.
 final class GatewayProcess {
     struct Usage {
         /// User and system time, kernel work for its sockets included, in µs.
@@ -66,9 +66,9 @@ final class GatewayProcess {
         try waitUntilReady(admin)
     }
 
-    /// However this process ends, the gateway ends too: a shell reads from a pipe that only this process has, and ends the
-    /// gateway where no line comes. The kernel's own way (PR_SET_PDEATHSIG) goes by the thread that made the child, and
-    /// threads of a pool come and go.
+    /// However this process ends, the gateway ends too: a shell reads from a pipe that only this process has, and ends
+    /// the gateway where no line comes. The kernel's own way (PR_SET_PDEATHSIG) goes by the thread that made the child,
+    /// and threads of a pool come and go.
     private func endWithThisProcess() throws {
         guardian.executableURL = URL(fileURLWithPath: "/bin/sh")
         // Not by Control-C, which everybody in the terminal gets.
@@ -81,8 +81,8 @@ final class GatewayProcess {
     }
 
     func stop() {
-        // First, so that it never ends whoever has the gateway's number after it. By a line and not by a signal: a child
-        // of a thread of a pool begins with that thread's mask, which lets no SIGTERM through.
+        // First, so that it never ends whoever has the gateway's number after it. By a line and not by a signal: a
+        // child of a thread of a pool begins with that thread's mask, which lets no SIGTERM through.
         try? lifeline.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
         guardian.waitUntilExit()
         if process.isRunning {

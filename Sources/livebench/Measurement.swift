@@ -56,8 +56,8 @@ struct Measurement: Sendable {
         latencies = Self.percentiles(outcome.latencies, [0.5, 0.99, 0.999])
     }
 
-    /// Of those who read on everything counts, but for latencies, which ``stopping`` or ``returning`` has; of the others
-    /// that they came and were not lost.
+    /// Of those who read on everything counts, but for latencies, which ``stopping`` or ``returning`` has; of the
+    /// others that they came and were not lost.
     mutating func take(_ readers: Crowd.Outcome, and others: Crowd.Outcome) {
         take(readers)
         latencies = []

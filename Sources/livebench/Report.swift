@@ -1,7 +1,7 @@
 /// The measurements as a table for people and as JSON for programs.
 struct Report {
-    /// What a send and a receive over loopback cost on this machine, in µs, before and after the runs: the unit in which
-    /// figures of different machines can be compared.
+    /// What a send and a receive over loopback cost on this machine, in µs, before and after the runs: the unit in
+    /// which figures of different machines can be compared.
     let calibration: (before: Double, after: Double)
     let measurements: [Measurement]
 

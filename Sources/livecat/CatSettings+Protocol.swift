@@ -32,8 +32,8 @@ extension CatSettings {
         return (list.contains("at") ? list : ["at"] + list).joined(separator: ",")
     }
 
-    /// Whether the address, options included, makes a Livegate send cursors and control messages (its protocol's table of
-    /// parameters). Anything else may come from a server that means something else by the same words.
+    /// Whether the address, options included, makes a Livegate send cursors and control messages (its protocol's table
+    /// of parameters). Anything else may come from a server that means something else by the same words.
     private var asksForCursors: Bool {
         let url = connection.url
         if ["since", "beat"].contains(where: { url.parameter($0) != .absent }) { return true }

@@ -5,8 +5,8 @@ import Transport
 import WebSocket
 
 /// One connection of a client, from the first packet to the last: connects, says TLS, asks a proxy, shakes hands, and
-/// then carries messages, as a WebSocket, or as server-sent events one way; or it brings one document and ends. Lives on
-/// a loop and reports to its owner, which it holds until the end.
+/// then carries messages, as a WebSocket, or as server-sent events one way; or it brings one document and ends. Lives
+/// on a loop and reports to its owner, which it holds until the end.
 ///
 /// It opens once and never comes back; who wants that makes another one.
 package final class ClientConnection<Owner: ConnectionOwner> {

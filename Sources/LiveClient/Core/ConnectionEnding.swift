@@ -45,7 +45,8 @@ package enum ConnectionEnding: Equatable, Sendable {
     case refused(ServerAnswer)
     /// What ``StreamForm/document`` asks for: the whole answer, whatever its status.
     case answered(ServerAnswer)
-    /// Close frames went both ways, or an event stream said `bye`; the server's code, `.noStatus` where its frame was empty.
+    /// Close frames went both ways, or an event stream said `bye`; the server's code, `.noStatus` where its frame was
+    /// empty.
     case closed(CloseCode, reason: String)
     /// The server broke a rule of WebSocket; the close frame said so.
     case broken(WebSocketError)

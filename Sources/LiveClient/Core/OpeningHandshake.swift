@@ -149,8 +149,8 @@ package struct RedirectPath: Sendable {
         current = url
     }
 
-    /// Whether what was meant for ``first`` may be shown to ``current``: credentials, and a `Host` that was set by hand.
-    /// A redirect is the word of a server, and tokens are not given away on it.
+    /// Whether what was meant for ``first`` may be shown to ``current``: credentials, and a `Host` that was set by
+    /// hand. A redirect is the word of a server, and tokens are not given away on it.
     package var isSameOrigin: Bool { current.hasSameOrigin(as: first) }
 
     /// Goes on to `location`.
