@@ -26,7 +26,8 @@ extension Ingest {
     private func answer(_ joiner: Joiner, _ resumption: Resumption) -> Int {
         switch resumption {
         case .accepted(let position, let floors):
-            return resume(joiner.subscriber, at: position, floors, joiner.page)
+            guard let page = joiner.page else { preconditionFailure("a join asks for a page") }
+            return resume(joiner.subscriber, at: position, floors, page)
         case .refused(let why): answer(joiner.subscriber, .refused(why))
         // Too many wait, and nothing is known of the cluster.
         case .undecided: answer(joiner.subscriber, .refused(.epoch))
@@ -69,9 +70,7 @@ extension Ingest {
     }
 
     func unsubscribe(_ subscriber: Subscriber, withCursors: Bool) {
-        undecided.remove {
-            $0.subscriber.loop == subscriber.loop && $0.subscriber.connection == subscriber.connection
-        }
+        undecided.remove(Joiner(subscriber: subscriber))
         let number = history.release(subscriber.account)
         subscriptions.remove(number, loop: subscriber.loop, withCursors: withCursors)
     }
@@ -112,11 +111,15 @@ extension Ingest {
             case .partition(let partition): history.lose(partition)
             }
         }
-        for (loop, outlet) in outlets.enumerated() {
-            var cursors: [Account: CursorText] = [:]
-            for entry in subscriptions.all where entry.hasSubscribers(onLoop: loop) {
-                cursors[entry.account] = freshCursor(entry.account)
+        var cursors = Array(repeating: [Account: CursorText](), count: outlets.count)
+        for entry in subscriptions.all {
+            // Made once, for all loops.
+            let fresh = freshCursor(entry.account)
+            for loop in outlets.indices where entry.hasSubscribers(onLoop: loop) {
+                cursors[loop][entry.account] = fresh
             }
+        }
+        for (outlet, cursors) in zip(outlets, cursors) {
             outlet.mailbox.post(.reset(why, sequence: history.lastSequence, cursors: cursors))
         }
     }

@@ -16,9 +16,20 @@ final class Ingest {
     }
 
     /// A subscription whose cursor cannot be decided on yet.
-    struct Joiner {
+    struct Joiner: Hashable {
         let subscriber: Subscriber
-        let page: PageRequest
+        /// Nil where it only says who is meant.
+        var page: PageRequest? = nil
+
+        /// A request of a connection has one join.
+        static func == (left: Joiner, right: Joiner) -> Bool {
+            left.subscriber.loop == right.subscriber.loop && left.subscriber.connection == right.subscriber.connection
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(subscriber.loop)
+            hasher.combine(subscriber.connection)
+        }
     }
 
     /// What is kept of the past. Of no epoch until ``begin(_:)``.

@@ -2,7 +2,7 @@
 ///
 /// Each is decided on again when that has moved, not with every wake: the log was read or asked for as far as the cursor
 /// reaches, its record was read once more, or the wait is over. No clock, no I/O; `now` is monotonic, in ms.
-package struct UndecidedJoins<Joiner> {
+package struct UndecidedJoins<Joiner: Hashable> {
     /// In all: what one wake looks at takes some 100 µs.
     package static var maximumJoins: Int { 4_096 }
     /// A client has one join; so many of one account may wait that nobody needs to be clever.
@@ -26,6 +26,8 @@ package struct UndecidedJoins<Joiner> {
 
     private struct Join {
         let joiner: Joiner
+        /// Joins are decided on in the order in which they came.
+        let number: UInt64
         let account: Account
         let cursor: Cursor
         var doubt: Doubt
@@ -39,7 +41,10 @@ package struct UndecidedJoins<Joiner> {
         var deadline: UInt64 { moment + UndecidedJoins.patienceMilliseconds }
     }
 
-    private var joins: [Join] = []
+    private var joins: [Joiner: Join] = [:]
+    private var lastNumber: UInt64 = 0
+    /// Joins that have left since what is awaited was found out: some of it may be theirs.
+    private var left = 0
     private var perAccount: [Account: Int] = [:]
     /// By partition the least that a join waits for; looked at before the joins are.
     private var awaited: [PartitionName: (offset: Int64, moment: UInt64)] = [:]
@@ -68,17 +73,20 @@ package struct UndecidedJoins<Joiner> {
             return history.resume(cursor, account: account, now: wallClock, ends: .unknown)
         }
         perAccount[account] = waiting + 1
-        joins.append(Join(joiner: joiner, account: account, cursor: cursor, doubt: doubt, moment: now))
-        expect(joins[joins.count - 1])
+        lastNumber += 1
+        let join = Join(
+            joiner: joiner, number: lastNumber, account: account, cursor: cursor, doubt: doubt, moment: now)
+        joins[joiner] = join
+        expect(join)
         return nil
     }
 
-    /// Whoever goes gets no answer.
-    package mutating func remove(where isGone: (Joiner) -> Bool) {
-        guard joins.contains(where: { isGone($0.joiner) }) else { return }
-        for join in joins where isGone(join.joiner) { leave(join) }
-        joins.removeAll { isGone($0.joiner) }
-        expectAll()
+    /// Whoever goes gets no answer. Constant time on average: what it awaited is forgotten later.
+    package mutating func remove(_ joiner: Joiner) {
+        guard let join = joins.removeValue(forKey: joiner) else { return }
+        leave(join)
+        left += 1
+        if left > joins.count { expectAll() }
     }
 
     // MARK: - Records
@@ -93,8 +101,8 @@ package struct UndecidedJoins<Joiner> {
     /// What was found at an offset. Whoever waits for it is decided on with the next ``decide(_:now:wallClock:)``.
     package mutating func probed(_ probe: Probe, found: ProbedRecord) {
         guard probes.removeValue(forKey: probe) != nil else { return }
-        for index in joins.indices where joins[index].doubt == .record(probe.partition, probe.offset) {
-            joins[index].record = found
+        for (joiner, join) in joins where join.doubt == .record(probe.partition, probe.offset) {
+            joins[joiner]?.record = found
         }
         nextDeadline = 0
     }
@@ -105,19 +113,13 @@ package struct UndecidedJoins<Joiner> {
     package mutating func decide(_ history: History, now: UInt64, wallClock: Int64) -> [(Joiner, Resumption)] {
         guard !joins.isEmpty, hasMoved(history, now) else { return [] }
         var decided: [(Joiner, Resumption)] = []
-        var waiting: [Join] = []
-        for join in joins {
-            guard isOver(join, history, now) else {
-                waiting.append(join)
-                continue
-            }
-            if let (resumption, rest) = decide(join, history, now: now, wallClock: wallClock) {
-                if let rest { waiting.append(rest) } else { decided.append((join.joiner, resumption)) }
-            }
+        for join in joins.values.filter({ isOver($0, history, now) }).sorted(by: { $0.number < $1.number }) {
+            let (resumption, rest) = decide(join, history, now: now, wallClock: wallClock)
+            joins[join.joiner] = rest
+            guard rest == nil else { continue }
+            leave(join)
+            decided.append((join.joiner, resumption))
         }
-        joins = waiting
-        perAccount = [:]
-        for join in joins { perAccount[join.account, default: 0] += 1 }
         expectAll()
         return decided
     }
@@ -141,7 +143,7 @@ package struct UndecidedJoins<Joiner> {
     /// The join that goes on waiting, or none where it is decided.
     private mutating func decide(
         _ join: Join, _ history: History, now: UInt64, wallClock: Int64
-    ) -> (Resumption, Join?)? {
+    ) -> (Resumption, Join?) {
         decisions += 1
         let ends: EndsSeen = now >= join.deadline ? .unknown : .since(join.moment)
         let resumption = history.resume(
@@ -176,7 +178,8 @@ package struct UndecidedJoins<Joiner> {
         waitsForEpoch = false
         let asked = probes
         probes = [:]
-        for join in joins {
+        left = 0
+        for join in joins.values {
             expect(join)
             if case .record(let partition, let offset) = join.doubt {
                 let probe = Probe(partition: partition, offset: offset)

@@ -132,9 +132,19 @@ struct UndecidedJoinsTests {
     @Test mutating func `whoever goes is forgotten`() throws {
         #expect(try add(1, 9) == nil)
         #expect(try add(2, 9) == nil)
-        joins.remove { $0 == 1 }
+        joins.remove(1)
         #expect(decide(now: 100 + Self.patience) == ["2+"])
         #expect(!joins.waitsForEnds)
+    }
+
+    @Test mutating func `whoever goes costs no more when many wait, and leaves nothing behind`() throws {
+        let count = UndecidedJoins<Int>.maximumJoins
+        for joiner in 0..<count { #expect(try add(joiner, 9, account: Account("B\(joiner)")) == nil) }
+        let milliseconds = HistoryCostTests.processorTime { for joiner in 0..<count { joins.remove(joiner) } }
+        // 500 ms when each went over all of them.
+        #expect(milliseconds < 100)
+        #expect(joins.isEmpty && !joins.waitsForEnds)
+        print("\(count) joins leave: \(milliseconds) ms")
     }
 
     @Test mutating func `few of an account wait, and a bounded number in all; the others are served at once`() throws {
