@@ -219,6 +219,12 @@ extension LogTracker {
             // The log is the one that refused the position: it was not the log's fault, so once more.
             if check.verdict == .holds, partition.refused != nil { tryAgain(check.name, now) }
         }
+        for (topic, id) in refresh.firstIDs {
+            let checks = refresh.checks.filter { Int($0.name.topic) == topic }
+            guard !checks.isEmpty, checks.allSatisfy({ $0.verdict == .holds }) else { continue }
+            topics[topic].id = id
+            topics[topic].identifiedAt = refresh.began.wall
+        }
         for topic in broken.sorted() {
             recreate(topic, keepsID: refresh.identified.contains(topic), isBroken: true, now)
         }

@@ -154,6 +154,11 @@ extension LogTracker {
             case .id(let id):
                 // A leader may not have heard yet of what is known here already.
                 guard !topics[topic].formerIDs.contains(id) else { continue }
+                // Of logs that were opened without it, the id says nothing yet.
+                if topics[topic].id == nil, topics[topic].partitions.contains(where: { $0.lastOpening != nil }) {
+                    refresh?.firstIDs[topic] = id
+                    continue
+                }
                 let isAnother = topics[topic].id.map { $0 != id } == true
                 if isAnother { recreate(topic, now) }
                 topics[topic].id = id
@@ -241,7 +246,7 @@ extension LogTracker {
         topics[topic].partitions = []
         topics[topic].isUnreadable = false
         topics[topic].incarnation += 1
-        if let id = topics[topic].id { topics[topic].formerIDs = topics[topic].formerIDs.suffix(7) + [id] }
+        if let id = topics[topic].id, !isCutBack { topics[topic].formerIDs = topics[topic].formerIDs.suffix(7) + [id] }
         topics[topic].id = nil
         topics[topic].identifiedAt = nil
     }

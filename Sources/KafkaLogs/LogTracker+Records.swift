@@ -9,6 +9,9 @@ extension LogTracker {
         case drop
     }
 
+    /// No log gets that far: larger ones are none, and sums of two of these still have room in 64 bits.
+    static let maximumOffset: Int64 = 1 << 61
+
     /// A record has come. What it changes is to be taken (`takeChanges`) before it is handed over.
     ///
     /// `isLast`: the next message is of another partition or another broker, or no record.
@@ -16,8 +19,9 @@ extension LogTracker {
         _ topic: Int, _ number: Int32, offset: Int64, timestamp: Int64, broker: Int32, isLast: Bool, _ now: Moment
     ) -> Reception {
         let index = Int(number)
-        guard index < topics[topic].partitions.count, topics[topic].partitions[index].opening != nil,
-            topics[topic].partitions[index].isAssigned, !topics[topic].partitions[index].isOutdated
+        guard offset <= Self.maximumOffset, index < topics[topic].partitions.count,
+            topics[topic].partitions[index].opening != nil, topics[topic].partitions[index].isAssigned,
+            !topics[topic].partitions[index].isOutdated
         else { return .drop }
         let name = PartitionName(topic: UInt16(topic), number: number)
         if topics[topic].partitions[index].failure != nil {

@@ -51,6 +51,8 @@ struct Refresh {
     var doubtful: Set<Int> = []
     /// Topics whose id was told by a leader now: their logs are known, and nothing is to be inferred.
     var identified: Set<Int> = []
+    /// Ids that were told for the first time while logs were read already. They are the topics' once these have held.
+    var firstIDs: [Int: TopicID] = [:]
     var ends: [PartitionName: Int64] = [:]
     var checks: [Check] = []
     var openings: [PartitionName: OpeningAnswers] = [:]
@@ -167,12 +169,13 @@ extension LogTracker {
             let (topic, number) = (Int(name.topic), Int(name.number))
             guard number < topics[topic].partitions.count else { continue }
             switch answer {
-            case .offset(let end):
+            case .offset(let end) where end <= Self.maximumOffset:
                 refresh?.ends[name] = end
                 noteEnd(end, topic, number, asked: began.monotonic, now)
                 topics[topic].partitions[number].endMoment = began.wall
             case .unknownPartition where topics[topic].partitions[number].opening != nil: gone.insert(topic)
-            case .unknownPartition, .refused, .silent, .end: topics[topic].partitions[number].watch.isSilent = true
+            case .unknownPartition, .offset, .refused, .silent, .end:
+                topics[topic].partitions[number].watch.isSilent = true
             }
         }
         for topic in gone { leaderLacks(topic, now) }

@@ -88,4 +88,52 @@ import Testing
         tracker.reachEnd(0, 0, offset: 10, node.now)
         #expect(tracker.readiness.isReady)
     }
+
+    @Test func `an id that is told for the first time is that of the log only once that has held`() {
+        var node = TestNode(ids: true)
+        node.broker.hasTopicIDs = false
+        node.refresh()
+        node.write(0, 1, 2)
+        node.drain()
+        node.refresh()
+        node.broker.create(0, partitions: 1)
+        node.wait(1_000)
+        node.write(10, 11, 12, 13, 14)
+        node.broker.hasTopicIDs = true
+        node.forget()
+        node.refresh()
+        node.drain()
+        #expect(node.resyncs == [.recreated(topic: 0)] && node.records == [10, 11, 12, 13, 14])
+        for _ in 0..<2 { node.refresh() }
+        #expect(node.facts()?.topicID != nil && node.resyncs.count == 1)
+    }
+
+    @Test func `a log that was cut back while no id was told keeps its id`() {
+        var node = TestNode(ids: true)
+        node.refresh()
+        node.write(0, 1, 2, 3)
+        node.drain()
+        node.refresh()
+        let id = node.facts()?.topicID
+        node.broker.cutBack(0, 0, to: 2)
+        node.broker.hasTopicIDs = false
+        for _ in 0..<2 { node.refresh() }
+        #expect(node.resyncs == [.recreated(topic: 0)])
+        node.broker.hasTopicIDs = true
+        node.drain()
+        for _ in 0..<3 { node.refresh() }
+        #expect(node.facts()?.topicID == id && id != nil)
+    }
+
+    @Test func `no offset ends the process`() {
+        var node = TestNode(partitions: 2)
+        node.refresh()
+        var tracker = node.reader.tracker
+        for offset in [.max, .max - 1, 1 << 62] as [Int64] {
+            let reception = tracker.read(
+                0, 0, offset: offset, timestamp: 1, broker: 1, isLast: true, node.now)
+            #expect(reception == .drop)
+        }
+        #expect(tracker.loading(wall: 0).offsetsLeft == 0)
+    }
 }
