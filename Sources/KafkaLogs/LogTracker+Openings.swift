@@ -92,6 +92,8 @@ extension LogTracker {
             self[name]?.isAssigned = true
             self[name]?.isOutdated = true
             assignments.append(.read(name, at: opening.start))
+            // It was made while we were watching, and what was deleted before it was found nobody was given.
+            if opening.start > 0, self[name]?.origin == .logStart { note(.recordsLost(name, .retention)) }
             change(name)
             // Cursors say until when all was read: before the end is asked for once more, less than what was found unread, and
             // of a log that was found to be another one in this refresh, nothing.

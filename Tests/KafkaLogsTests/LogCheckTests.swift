@@ -243,3 +243,24 @@ import Testing
         #expect(watch.answeredAt == 5_000)
     }
 }
+
+@Suite struct `What was deleted before a partition was found` {
+    @Test(arguments: [false, true]) func `was given to nobody, and everybody is told`(ids: Bool) {
+        var node = TestNode(ids: ids)
+        node.refresh()
+        node.broker.addPartitions(0, to: 2)
+        node.write(1, 2, 3, to: 1)
+        node.broker.deleteRecords(0, 1, before: 2)
+        node.refresh()
+        node.drain()
+        #expect(node.resyncs == [.recordsLost(node.name(1), .retention)])
+        #expect(node.records == [3] && node.facts(1)?.start == 2)
+        // At the start nobody was there yet.
+        var late = TestNode(partitions: 2, ids: ids)
+        late.write(1, 2, to: 1)
+        late.broker.deleteRecords(0, 1, before: 1)
+        late.refresh()
+        late.drain()
+        #expect(late.resyncs == [])
+    }
+}

@@ -35,7 +35,7 @@ struct KeptEvents {
         logs[partition] = Log(next: start, liveFrom: liveFrom)
     }
 
-    mutating func remove(_ partition: Int) { logs[partition] = Log() }
+    mutating func remove(_ partition: Int) { if partition < logs.count { logs[partition] = Log() } }
     mutating func removeAll() { logs = [] }
 
     // MARK: - Reading

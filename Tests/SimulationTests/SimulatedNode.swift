@@ -201,7 +201,7 @@ struct SimulatedNode {
         case .recordsLost(let name, _):
             let partition = Int(name.number)
             let next = partition < openings.count ? kept.next(partition) : 0
-            openings[partition] = nil
+            if partition < openings.count { openings[partition] = nil }
             lost.insert(partition)
             kept.remove(partition)
             if mutant != .ignoresLoss { history.give(.lose(name)) }
