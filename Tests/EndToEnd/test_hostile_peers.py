@@ -69,7 +69,8 @@ class Stage:
         self.names.append(f"event {len(self.names)}")
         produce(self.broker.bootstrap, "incidents", [event("PACC2", self.names[-1])])
         for other in self.others:
-            eventually(lambda: other.ids == self.names, 20, lambda: f"{self.names[-1]} behind {other.ids[-3:]}")
+            eventually(lambda: other.ids == self.names, 20, lambda: f"{self.names[-1]} for the {type(other).__name__} "
+                       f"behind {other.ids[-3:]}; closed {self.others[0].closed}, ended {self.others[1].has_ended}")
 
     def write_many(self, count=EVENTS):
         for _ in range(0, count, EVENTS_AT_ONCE):
