@@ -22,8 +22,10 @@ extension AgainstApacheKafka {
 
         @Test func `everybody is told to resync once, and no other batch is lost`() throws {
             let kafka = try ApacheKafka.cluster(.current)
-            let cases = [LogFile.Damage.checksum, .magic, .compression].flatMap { damage in
-                [(0, 5), (1, 5), (1, 1), (3, 5)].map { Case(damage: damage, batch: $0, size: $1) }
+            let cases = [LogFile.Damage.checksum, .magic, .compression].flatMap { damage -> [Case] in
+                // Inside of a batch with an unknown magic byte each question waits for its whole time, twice.
+                let size = damage == .magic ? 2 : 5
+                return [(0, size), (1, size), (1, 1), (3, size)].map { Case(damage: damage, batch: $0, size: $1) }
             }
             let administrator = try kafka.administrator()
             for one in cases { try administrator.createTopic(one.topic) }
