@@ -35,7 +35,11 @@ struct KeptEvents {
         logs[partition] = Log(next: start, liveFrom: liveFrom)
     }
 
-    mutating func remove(_ partition: Int) { if partition < logs.count { logs[partition] = Log() } }
+    mutating func remove(_ partition: Int) {
+        guard partition < logs.count else { return }
+        logs[partition] = Log()
+        for account in logs[partition].held.indices { noteForgotten(account) }
+    }
     mutating func removeAll() { logs = [] }
 
     // MARK: - Reading

@@ -4,18 +4,6 @@ import ScriptedBroker
 
 /// A node: the real tracker and the real history, and beside them what they must have come to by the design's own words.
 struct SimulatedNode {
-    /// A log as it was when the node began to read it.
-    struct Opening {
-        let incarnation: Int
-        /// The incarnation when reading began; the other one moves on where nobody could tell the difference.
-        let incarnationAtStart: Int
-        let start: Int64
-        /// Cursors issued at this moment or later have seen whatever stood before the start; nil where nothing did.
-        let seenFrom: Int64?
-        /// What the leader told as the end.
-        let liveFrom: Int64
-    }
-
     private(set) var broker: ScriptedBroker
     private var reader: ScriptedReader
     var history: SimulatedHistory
@@ -103,7 +91,16 @@ struct SimulatedNode {
 
     /// Whether it has read nothing yet of a log that has records: it takes that for empty, and the topic for younger.
     func hasUnreadLog(_ topic: SimulatedTopic) -> Bool {
-        topic.logs.indices.contains { isUnread($0) && topic.first($0, from: 0) < topic.end(of: $0) }
+        topic.logs.indices.contains { partition in
+            guard isUnread(partition) else { return false }
+            // Or it takes a new log for the one before.
+            if partition < openings.count, let opening = openings[partition],
+                opening.incarnationAtStart != topic.incarnation
+            {
+                return true
+            }
+            return topic.first(partition, from: 0) < topic.end(of: partition)
+        }
     }
 
     // MARK: - What happens to the topic
@@ -188,6 +185,13 @@ struct SimulatedNode {
             return nil
         case .facts(let name, let facts):
             let problem = open(name, facts, &topic, now)
+            // What was lost or deleted seems as old as the first good stamp behind it: one that is too late misleads.
+            let partition = Int(name.number)
+            if let stamp = facts.unread?.stampedBefore, partition < topic.logs.count,
+                topic.hasLateRecord(partition, stamped: stamp, margin: setting.margin)
+            {
+                topic.excuse(partition, from: 0, before: min(facts.start, topic.end(of: partition)))
+            }
             let handed = mutant.map { $0.change(facts, now) } ?? facts
             history.give(.facts(name, handed))
             return problem

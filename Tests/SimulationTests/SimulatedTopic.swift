@@ -99,6 +99,10 @@ struct SimulatedTopic {
         return record.stamp >= 0 && record.stamp < record.arrival - margin
     }
 
+    func hasLateRecord(_ partition: Int, stamped stamp: Int64, margin: Int64) -> Bool {
+        logs[partition].contains { records[$0].stamp == stamp && stamp < records[$0].arrival - margin }
+    }
+
     /// When the first record of the topic came, as it is now.
     var birth: Int64? { logs.compactMap { $0.first.map { records[$0].arrival } }.min() }
 
@@ -118,5 +122,19 @@ struct SimulatedTopic {
         let first = first(partition, from: 0)
         let start = self.first(partition, from: 0) { $0.stamp >= time }
         return first >= start ? starts[partition] : start
+    }
+}
+
+extension SimulatedNode {
+    /// A log as it was when the node began to read it.
+    struct Opening {
+        let incarnation: Int
+        /// The incarnation when reading began; the other one moves on where nobody could tell the difference.
+        let incarnationAtStart: Int
+        let start: Int64
+        /// Cursors issued at this moment or later have seen whatever stood before the start; nil where nothing did.
+        let seenFrom: Int64?
+        /// What the leader told as the end.
+        let liveFrom: Int64
     }
 }
