@@ -8,7 +8,7 @@ struct StartAgreement {
 
     private(set) var isReached = false
     /// What each broker told last, without its leaders; −1 is one that is not known.
-    private var told: [Int32: [TopicShape]] = [:]
+    private var shapes: [Int32: [TopicShape]] = [:]
     private var since: Int64?
     private var attempts = 0
 
@@ -16,13 +16,13 @@ struct StartAgreement {
     mutating func add(_ answer: MetadataAnswer, asked: Int32?, now: Int64) -> Int32? {
         since = since ?? now
         let broker = asked ?? answer.broker ?? -1
-        let shapes = answer.topics.map(TopicShape.init)
+        let shape = answer.topics.map(TopicShape.init)
         let isSingle = answer.brokers.count <= 1
-        let isRepeated = told[broker] == shapes || isSingle && told[-1] == shapes
-        told[broker] = shapes
+        let isRepeated = shapes[broker] == shape || isSingle && shapes[-1] == shape
+        shapes[broker] = shape
         // Where there is one broker, or none that answers besides, twice the same is all that can be had.
         let isAlone = isSingle || now - (since ?? now) >= Self.patience
-        let isConfirmed = told.contains { $0.key >= 0 && broker >= 0 && $0.key != broker && $0.value == shapes }
+        let isConfirmed = shapes.contains { $0.key >= 0 && broker >= 0 && $0.key != broker && $0.value == shape }
         isReached = isConfirmed || isAlone && isRepeated
         attempts += 1
         let candidates = isSingle ? [] : answer.brokers.keys.sorted().filter { $0 != broker }
@@ -222,8 +222,8 @@ extension LogTracker {
                 topics[topic].partitions[number].watch.isSilent = true
                 notices.append(.partitionWithoutLeader(topic: label, partition: Int32(number)))
             }
-            if !topics[topic].partitions[number].isFoundTold, topics[topic].partitions[number].opening == nil {
-                topics[topic].partitions[number].isFoundTold = true
+            if !topics[topic].partitions[number].isFoundReported, topics[topic].partitions[number].opening == nil {
+                topics[topic].partitions[number].isFoundReported = true
                 note(.found(name(topic, number)))
             }
         }
@@ -258,7 +258,7 @@ extension LogTracker {
         let isCutBack = isBroken && id != nil
         if keepsID { topics[topic].id = nil }
         var leaders = topics[topic].partitions.map(\.leader)
-        if case .present(let told)? = refresh?.metadata[topic] { leaders = told }
+        if case .present(let latest)? = refresh?.metadata[topic] { leaders = latest }
         forget(topic, isCutBack: isCutBack)
         if keepsID { topics[topic].id = id }
         adopt(leaders, topic, now)
@@ -267,11 +267,11 @@ extension LogTracker {
 
     /// Tells a situation when it begins, and again now and then while it lasts.
     private mutating func enter(_ situation: TopicSituation, _ notice: LogNotice, _ topic: Int) {
-        topics[topic].refreshesSinceTold += 1
+        topics[topic].refreshesSinceNotice += 1
         let lasts = topics[topic].situation == situation
-        if lasts, topics[topic].refreshesSinceTold < Self.refreshesBetweenReminders { return }
+        if lasts, topics[topic].refreshesSinceNotice < Self.refreshesBetweenReminders { return }
         topics[topic].situation = situation
-        topics[topic].refreshesSinceTold = 0
+        topics[topic].refreshesSinceNotice = 0
         notices.append(notice)
     }
 }

@@ -30,7 +30,7 @@ struct TrackedTopic {
     /// The last moment at which a log that was cut back, and kept its id, was still known to be whole; wall clock.
     var lastWhole: Int64?
     /// Refreshes since the situation was told; it is told again now and then while it lasts.
-    var refreshesSinceTold = 0
+    var refreshesSinceNotice = 0
     /// Whether fetches are refused for want of the Read right.
     var isUnreadable = false
     /// By partition number.
@@ -112,7 +112,7 @@ struct TrackedPartition {
     var watch: AnswerWatch
     /// Whether `LogChange.facts` are due.
     var isChanged = false
-    var isFoundTold = false
+    var isFoundReported = false
 
     init(origin: Origin, now: Int64) {
         self.origin = origin

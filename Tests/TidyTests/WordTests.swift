@@ -36,7 +36,7 @@ struct WordTests {
     /// Targets whose names are free of them.
     static let plainTargets: Set<String> = [
         "HTTP", "TLS", "Options", "Tokens", "YAML", "GatewaySettings", "LiveClient", "livegate", "livecat",
-        "WebSocket", "Transport", "Logging", "Reactor", "LiveUpdates", "Gateway", "livebench", "Kafka",
+        "WebSocket", "Transport", "Logging", "Reactor", "LiveUpdates", "Gateway", "livebench", "Kafka", "KafkaLogs",
     ]
 
     @Test func `no name has a word of the dialect`() {
