@@ -31,8 +31,10 @@ def eventually(condition, within=10.0, what="the condition"):
 
 def own_ports():
     """Ports below those that the kernel hands out by itself, each once, apart from those of test processes beside this one."""
-    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    yield from itertools.cycle(range(10_000 + number % 4 * 2_000, 12_000 + number % 4 * 2_000))
+    # Up to eight workers each of two runs, of which one goes beside the other (see Tests/run).
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
+    first = 10_000 + 1_400 * (worker + (8 if "LIVEGATE_BESIDE" in os.environ else 0))
+    yield from itertools.cycle(range(first, first + 1_400))
 
 
 PORTS = own_ports()
