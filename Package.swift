@@ -4,8 +4,8 @@ import PackageDescription
 let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .strictMemorySafety(), .treatAllWarnings(as: .error)]
 
 /// For targets on the way of each record and each message: no checks of exclusive access while the program runs. They took
-/// 11 % of the instructions of mapping a record and keeping its event, and a third of those of delivering a message, with
-/// twelve checks in the reactor, the transport and the gateway. Debug builds, and so the tests, keep them.
+/// 11 % of the instructions of mapping a record and keeping its event, and a delivery made twelve of them in the reactor,
+/// the transport and the gateway. Debug builds, and so the tests, keep them.
 let hot: [SwiftSetting] =
     strict + [
         .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
