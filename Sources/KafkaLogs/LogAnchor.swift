@@ -30,8 +30,11 @@ struct LogAnchor: Sendable, Equatable {
 
     /// Everything below was read, or left out by the broker (aborted, compacted).
     var next: Int64
-    /// The newest time stamp of all that was read, in the future or not.
+    /// The newest time stamp of all that was read, in the future or not; nil while that is not known.
     var newest: Witness?
+    /// The time stamp of the newest record, which was removed from the log: what was read and is left has no later one, and
+    /// which of them is the newest nobody has kept. Nil where none was removed, or a newer record was read since.
+    private(set) var removedNewest: Int64?
     /// The record that was read first since reading began.
     var first: RecordMark?
     /// The record that was read last: compaction keeps it longer than any other.
@@ -66,14 +69,16 @@ struct LogAnchor: Sendable, Equatable {
     /// Notes the time stamp of a record.
     mutating func note(timestamp: Int64, at offset: Int64) {
         guard timestamp >= 0 else { return }
-        if let newest, newest.timestamp >= timestamp { return }
+        if let newest = newest?.timestamp ?? removedNewest, newest >= timestamp { return }
         newest = Witness(timestamp: timestamp, offset: offset)
+        removedNewest = nil
     }
 
-    /// The record with the newest time stamp is gone: the one that was read last replaces it.
-    mutating func replaceWitness(_ offset: Int64) {
-        guard newest?.offset == offset else { return }
-        newest = nil
-        if let last { note(timestamp: last.timestamp, at: last.offset) }
+    /// The record with the newest time stamp is gone. No other that was read takes its place: an older one may have a later
+    /// stamp than the last.
+    mutating func removeWitness(_ offset: Int64) {
+        guard let newest, newest.offset == offset else { return }
+        removedNewest = newest.timestamp
+        self.newest = nil
     }
 }

@@ -91,10 +91,14 @@ struct LogCheck: Sendable {
     }
 
     /// The check held: what was read until it was made is of the same log. Returns the offset of the record with the
-    /// newest time stamp if that is gone.
-    mutating func hold(_ anchor: LogAnchor, _ answers: Answers) -> Int64? {
+    /// newest time stamp if that is gone. `now` is the time that was given to `questions`.
+    mutating func hold(_ anchor: LogAnchor, _ answers: Answers, now: Int64) -> Int64? {
         let gone = inference.witnessGone(held, answers)
         held = anchor
+        if let gone {
+            held.removeWitness(gone)
+            if held.newest == nil { inference.loseWitness(now: now) }
+        }
         return gone
     }
 }

@@ -208,8 +208,8 @@ extension LogTracker {
             }
             switch check.verdict {
             case .holds where !broken.contains(Int(check.name.topic)) && !isHandoverOpen(check, partition):
-                if let gone = partition.check?.hold(check.anchor, check.answers) {
-                    partition.anchor.replaceWitness(gone)
+                if let gone = partition.check?.hold(check.anchor, check.answers, now: refresh.checksBegan) {
+                    partition.anchor.removeWitness(gone)
                 }
                 partition.prove(at: refresh.checksBegan)
             case .holds, .broken, .open, .suspicious: break

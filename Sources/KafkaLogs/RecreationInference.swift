@@ -6,10 +6,10 @@
 /// were not read (aborted, before the window) or that are gone (retention, compaction): so a failure is a suspicion, which
 /// reading the last record once more settles.
 struct RecreationInference: Sendable {
-    /// No record below the position has this time or a later one: the leader said so.
+    /// No record below the position has this time or a later one: the leader said so. Nil while it is yet to say where.
     private struct Floor: Sendable, Equatable {
         var time: Int64
-        var position: Int64
+        var position: Int64?
     }
 
     private var floor: Floor?
@@ -47,14 +47,20 @@ struct RecreationInference: Sendable {
     ) -> LogCheck.Verdict {
         if held.next == 0 { return .holds }
         guard let answer = answers.floor, answer.isAnswer else { return .open }
-        if let floor {
-            if Self.isKept(answer, floor.position) { return .holds }
+        if let position = floor?.position {
+            if Self.isKept(answer, position) { return .holds }
             return held.last == nil ? .broken : .suspicious
         }
-        guard Self.isKept(answer, held.next) else { return .open }
-        floor = Floor(time: now, position: held.next)
+        // Below what it names nothing has that time either. Another log has, as a rule, from its beginning on.
+        let position = min(answer.offset ?? .max, held.next)
+        guard position > 0 else { return held.last == nil ? .open : .suspicious }
+        floor = Floor(time: floor?.time ?? now, position: position)
         return .holds
     }
+
+    /// The record with the newest time stamp is gone, from a log that was ours at this moment: another one has later records
+    /// only. So the moment is asked for from now on. Of ours, records from the future alone may have it.
+    mutating func loseWitness(now: Int64) { floor = Floor(time: now, position: nil) }
 
     static func isKept(_ answer: OffsetAnswer, _ position: Int64) -> Bool {
         answer == .end || answer.offset.map { $0 >= position } == true
@@ -62,8 +68,13 @@ struct RecreationInference: Sendable {
 
     /// Whether there are records below our position that would have been read in our log.
     func hasRecordsBefore(_ held: LogAnchor, _ answers: LogCheck.Answers) -> Bool {
-        let position = held.newest == nil ? floor?.position ?? 0 : held.next
-        return answers.floor.map { !Self.isKept($0, position) } ?? false
+        guard let answer = answers.floor else { return false }
+        guard held.newest == nil else { return !Self.isKept(answer, held.next) }
+        guard let floor else { return false }
+        if let position = floor.position { return !Self.isKept(answer, position) }
+        // Unless it is from the future, and was read here.
+        if let first = held.first, first.offset == 0, first.timestamp >= floor.time { return false }
+        return !Self.isKept(answer, 1)
     }
 
     /// Remembers answers of our log, if those of another one would be others: that one begins at 0, with records that

@@ -12,7 +12,7 @@ import Testing
 
     private func check(_ anchor: LogAnchor? = nil, windowStart: Int64? = nil, start: Int64 = 0) -> LogCheck {
         var check = LogCheck(start: start, windowStart: windowStart)
-        if let anchor { _ = check.hold(anchor, answers(20)) }
+        if let anchor { _ = check.hold(anchor, answers(20), now: now) }
         return check
     }
 
@@ -116,7 +116,7 @@ import Testing
         #expect(check.settle(.end(at: 20), answers, logStart: 0, now: now) == .holds, "compaction and aborts")
         #expect(check.settle(.outOfRange, answers, logStart: 14, now: now) == .holds, "retention")
         #expect(check.settle(.outOfRange, answers, logStart: nil, now: now) == .open, "not to be told yet")
-        #expect(check.hold(anchor, answers) == 9)
+        #expect(check.hold(anchor, answers, now: now) == 9)
     }
 
     @Test func `answers that were settled raise no suspicion again, and others do`() {
@@ -135,18 +135,22 @@ import Testing
         #expect(check.settle(.record(last), first, logStart: 0, now: now) == .holds)
         #expect(check.verdict(first, now: now) == .suspicious, "any new log begins at 0 with newer records")
         let future = LogAnchor(next: 10, newest: .init(timestamp: 9_999, offset: 3), last: last)
-        _ = check.hold(future, answers(20))
+        _ = check.hold(future, answers(20), now: now)
         let gone = answers(20, floor: .end, witness: .end)
         #expect(check.settle(.record(last), gone, logStart: 0, now: now) == .holds)
         #expect(check.verdict(gone, now: now) == .suspicious, "nothing is as new as the future")
     }
 
-    @Test func `an anchor from the future whose record is gone gives way to the last record`() {
+    @Test func `an anchor whose record is gone waits for a newer one`() {
         var anchor = LogAnchor(next: 10, newest: .init(timestamp: 9_999, offset: 3), last: last)
-        anchor.replaceWitness(2)
+        anchor.removeWitness(2)
         #expect(anchor.newest?.offset == 3)
-        anchor.replaceWitness(3)
-        #expect(anchor.newest == .init(timestamp: 1_009, offset: 9))
+        anchor.removeWitness(3)
+        // Which of the others has the latest stamp was not kept; another with the same may stand before this one.
+        for timestamp in [1_009, 9_998, 9_999] as [Int64] { anchor.note(timestamp: timestamp, at: 10) }
+        #expect(anchor.newest == nil)
+        anchor.note(timestamp: 10_000, at: 11)
+        #expect(anchor.newest == .init(timestamp: 10_000, offset: 11))
     }
 
     @Test func `what was read since the last check proves nothing about itself`() {
@@ -178,7 +182,7 @@ import Testing
                 logStart: nil, now: now) == .broken)
         #expect(check.verdict(answers(11, floor: .offset(1), witness: .offset(0)), now: now) == .holds)
         // What is held already is not given up for a record that was read later.
-        _ = check.hold(anchor, answers(20))
+        _ = check.hold(anchor, answers(20), now: now)
         check.begin(with: first)
         #expect(check.held == anchor)
     }
@@ -194,7 +198,7 @@ import Testing
 
     @Test func `where only aborted records were passed over, the present is the floor`() {
         var check = check()
-        _ = check.hold(LogAnchor(next: 3), answers(20))
+        _ = check.hold(LogAnchor(next: 3), answers(20), now: now)
         #expect(check.verdict(answers(3, floor: .end), now: 2_000) == .holds)
         #expect(check.questions(now: 5_000).floor == 2_000)
         #expect(check.verdict(answers(9, floor: .offset(3)), now: 5_000) == .holds)
