@@ -70,8 +70,9 @@ final class AccountLog {
     }
 
     /// Of a full log the event with the oldest time stamp among the firsts of its partitions goes, so that a node that
-    /// loads partition by partition keeps the same events as one that saw them come.
-    func letOldestGo(now: Int64) {
+    /// loads partition by partition keeps the same events as one that saw them come. Returns when the next event of that
+    /// partition arrived, which may have been before the one that went; nil where none is left.
+    func letOldestGo(now: Int64) -> Int64? {
         var oldest: Int?
         for index in parts.indices where parts[index].count > 0 {
             guard let other = oldest else {
@@ -83,6 +84,7 @@ final class AccountLog {
         }
         guard let oldest else { preconditionFailure("an empty log has nothing to let go") }
         letFirstGo(of: oldest, now: now)
+        return parts[oldest].count > 0 ? parts[oldest].firstArrival : nil
     }
 
     /// Lets go what arrived before `horizon`, up to `limit` events; returns how many.

@@ -70,19 +70,20 @@ package final class History {
         let log = log(of: event)
         let before = log.bytes
         let index = log.index(ofSlot: slot, orBegin: part(of: log, slot: slot, now: now))
-        let isFirst = log.parts[index].count == 0
+        // Of the events that have become the first of their partition.
+        var earliest = log.parts[index].count == 0 ? arrival : nil
         log.append(
             event, to: index,
             at: PartitionLog.Mark(offset: offset, arrival: arrival, sequence: lastSequence), timestamp: timestamp,
             word: vocabulary.number(of: event.kind))
         size.events += 1
         if log.count > limits.maximumEventsPerAccount {
-            log.letOldestGo(now: now)
+            if let next = log.letOldestGo(now: now) { earliest = min(earliest ?? .max, next) }
             size.events -= 1
         }
         size.bytes += log.bytes - before
         if log.subscribers > 0 { attended.use(log.slot) } else { unattended.use(log.slot) }
-        if isFirst, arrival < expiry.moment(of: log.slot) ?? .max { expiry.set(log.slot, arrival) }
+        if let earliest, earliest < expiry.moment(of: log.slot) ?? .max { expiry.set(log.slot, earliest) }
         letExpiredGo(now: now, limit: Self.maximumExpiredPerRecord)
         if size.bytes > limits.maximumLogBytes { makeRoom(now: now) }
         return Appended(sequence: lastSequence, followed: log.subscribers > 0 ? log.slot : nil)

@@ -108,6 +108,26 @@ struct ArrivalTests {
         #expect(node.history.size == HistorySize())
     }
 
+    @Test func `what is too old goes in time, when something younger stood before it`() {
+        let node = TestHistory {
+            $0.retentionMilliseconds = 60_000
+            $0.maximumTimestampDelayMilliseconds = 30_000
+            $0.maximumEventsPerAccount = 2
+        }
+        node.open(LogFacts(liveFrom: 2))
+        node.openWhole(TestHistory.second)
+        // Loaded: the first has no stamp and counts from now, the second is 10 s short of the window's end.
+        node.take(0, at: -1)
+        node.take(1, at: node.now - 50_000)
+        // The first goes: the log is full.
+        node.take(0, in: TestHistory.second, at: node.now + 1)
+        node.now += 10_001
+        node.history.sweep(now: node.now)
+        #expect(node.history.size.events == 1)
+        let held = node.history.logs[TestHistory.account]?.parts.filter { $0.count > 0 }.map(\.partition)
+        #expect(held == [TestHistory.second])
+    }
+
     @Test func `one record lets go a bounded number of events, however many are due`() {
         let node = TestHistory { $0.maximumEventsPerAccount = 10_000 }
         node.openWhole()
