@@ -1,10 +1,14 @@
 #include "walk.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace livegate;
 
 namespace {
+
+/// The tape's room at once, 64 KiB: more than a record of 20 KB has.
+constexpr uint32_t reserved_elements = 4096;
 
 /// Room for `length` bytes, their padding and their index. Grows by doubling up to 1 MiB (the size to which Kafka
 /// limits records unless told otherwise), beyond that to what is asked for.
@@ -59,7 +63,8 @@ int lg_json_parse(
     default: return LG_JSON_SYNTAX;
     }
     // A value, or a name, has an entry in the index, and all but those that open a container have a second one beside it.
-    parser->tape.reserve(parser->indexer->n_structural_indexes / 2 + 1);
+    // Most of a large document stands too deep to be taped: beyond the first elements the tape grows with what is.
+    parser->tape.reserve(std::min(parser->indexer->n_structural_indexes / 2 + 1, reserved_elements));
     outcome outcome = walk(*parser, maximum_depth, taped_depth).run();
     *offset = outcome.at;
     return outcome.fault;

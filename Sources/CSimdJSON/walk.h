@@ -130,8 +130,9 @@ public:
             // The index leaves out blanks and the insides of tokens; anything else between two tokens is a fault.
             if (end != next && !only_blanks(end, next)) return {LG_JSON_SYNTAX, at};
         }
+        if (state != expecting::nothing) return {LG_JSON_UNCLOSED, length};
         parser.tape.fill(count);
-        return {state == expecting::nothing ? LG_JSON_FINE : LG_JSON_UNCLOSED, length};
+        return {LG_JSON_FINE, length};
     }
 
 private:
