@@ -7,8 +7,7 @@ import Synchronization
 /// Measured 12 times cheaper than `queue.async` for each item. Messages of one poster arrive in the order they were
 /// posted. What has gathered is handed over at once, as one tick. Nothing posted is ever dropped while the mailbox is
 /// open, because a message lost is an event lost; so the limit is one that posters obey: ``post(_:)`` answers false
-/// from
-/// ``backlogLimit`` messages on, and whoever can hold back (a consumer that stops draining its broker) then does.
+/// from ``backlogLimit`` messages on, and whoever can hold back (a consumer that stops draining its broker) then does.
 package final class Mailbox<Message: Sendable>: Sendable {
     /// The backlog from which a poster should hold back: about a second of a busy loop's work.
     package static var defaultBacklogLimit: Int { 65_536 }

@@ -1,8 +1,7 @@
 /// Reads the body of a response and keeps its beginning, or what was not taken yet.
 ///
 /// It is done when the body is whole or more than `maximumBytes` of it are there; what is over is dropped and reported
-/// by
-/// ``isTruncated``. Nothing is sized by a length that the peer names.
+/// by ``isTruncated``. Nothing is sized by a length that the peer names.
 package struct BodyReader: Sendable {
     private enum State {
         case length(remaining: Int)
