@@ -8,27 +8,11 @@ package final class EventKind: Sendable {
     init(entity: String, type: String) {
         self.entity = entity
         self.type = type
-        hash = Self.mixed(type, Self.mixed(entity, 0x9E37_79B9_7F4A_7C15))
+        hash = type.utf8Span.span.hash(seed: entity.utf8Span.span.hash(seed: TableSeed.value))
     }
 
     func isSame(as other: EventKind) -> Bool {
         self === other || entity.isBytewiseEqual(to: other.entity) && type.isBytewiseEqual(to: other.type)
-    }
-
-    private static func mixed(_ text: String, _ seed: UInt64) -> UInt64 {
-        let bytes = text.utf8Span.span
-        var hash = seed ^ UInt64(bytes.count)
-        var word: UInt64 = 0
-        for index in bytes.indices {
-            word = word << 8 | UInt64(bytes[index])
-            if index & 7 == 7 {
-                hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
-                hash ^= hash >> 32
-                word = 0
-            }
-        }
-        hash = (hash ^ word) &* 0xFF51_AFD7_ED55_8CCD
-        return hash ^ hash >> 32
     }
 }
 

@@ -18,15 +18,7 @@ struct AccountTable {
     /// By the low bits of the hash: the first slot of a chain. A power of two of them, at least as many as logs.
     private var heads = [Int32](repeating: Self.none, count: 64)
     private(set) var count = 0
-    /// Whoever writes records chooses names: they must not choose chains with them.
-    private let seed = Self.makeSeed()
-
-    /// Differs from process to process, as that of the standard library's tables does.
-    private static func makeSeed() -> UInt64 {
-        var hasher = Hasher()
-        hasher.combine(0)
-        return UInt64(bitPattern: Int64(hasher.finalize()))
-    }
+    private let seed = TableSeed.value
 
     /// Every log, in the order of the slots.
     var all: [AccountLog] { logs.compactMap(\.self) }
@@ -35,11 +27,11 @@ struct AccountTable {
 
     subscript(account: Account) -> AccountLog? { self[account.text.utf8Span.span] }
 
-    subscript(name: Span<UInt8>) -> AccountLog? { log(name, hash(name)) }
+    subscript(name: Span<UInt8>) -> AccountLog? { log(name, name.hash(seed: seed)) }
 
     /// The log of an account, which `make` makes for its slot where there is none.
     mutating func log(_ name: Span<UInt8>, orMake make: (_ slot: Int) -> AccountLog) -> AccountLog {
-        let hash = hash(name)
+        let hash = name.hash(seed: seed)
         if let log = log(name, hash) { return log }
         if count == heads.count { grow() }
         let slot = free.popLast().map(Int.init) ?? logs.count
@@ -96,23 +88,4 @@ struct AccountTable {
     }
 
     private func head(of hash: UInt64) -> Int { Int(truncatingIfNeeded: hash) & (heads.count - 1) }
-
-    /// Eight bytes at a time, each mixed by both halves of a product.
-    private func hash(_ name: Span<UInt8>) -> UInt64 {
-        var hash = seed ^ UInt64(name.count)
-        var word: UInt64 = 0
-        for index in name.indices {
-            word = word << 8 | UInt64(name[index])
-            if index & 7 == 7 {
-                hash = Self.mixed(hash ^ word)
-                word = 0
-            }
-        }
-        return Self.mixed(hash ^ word)
-    }
-
-    private static func mixed(_ number: UInt64) -> UInt64 {
-        let product = number.multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
-        return product.high ^ product.low
-    }
 }
