@@ -1,5 +1,6 @@
-import LiveUpdates
 import Testing
+
+@testable import LiveUpdates
 
 /// Mappings of one's own: sources, lists of them, names and types.
 struct SourceTests {

@@ -1,34 +1,16 @@
-import LiveUpdates
+@testable import LiveUpdates
 
-/// A record in memory.
-struct TestRecord: RecordReading {
-    var topic = "events"
-    var value: [UInt8]?
-    var key: [UInt8]?
-    var headers: [(name: String, value: [UInt8]?)] = []
+/// A record in memory, as `livegate map` reads it from a line.
+typealias TestRecord = RecordLine
 
+extension RecordLine {
     init(_ value: String?, topic: String = "events", key: String? = nil, headers: [(String, String)] = []) {
-        self.topic = topic
-        self.value = value.map { Array($0.utf8) }
-        self.key = key.map { Array($0.utf8) }
-        self.headers = headers.map { ($0.0, Array($0.1.utf8)) }
+        self.init(
+            topic: topic, value: value.map { Array($0.utf8) }, key: key.map { Array($0.utf8) },
+            headers: headers.map { ($0.0, Array($0.1.utf8)) })
     }
 
-    init(bytes: [UInt8]) { value = bytes }
-
-    func readValue(_ body: (Span<UInt8>) -> Void) -> Bool { Self.read(value, body) }
-
-    func readKey(_ body: (Span<UInt8>) -> Void) -> Bool { Self.read(key, body) }
-
-    func readHeader(_ name: String, _ body: (Span<UInt8>) -> Void) -> Bool {
-        Self.read(headers.first { $0.name.isBytewiseEqual(to: name) }?.value, body)
-    }
-
-    private static func read(_ bytes: [UInt8]?, _ body: (Span<UInt8>) -> Void) -> Bool {
-        guard let bytes else { return false }
-        body(bytes.span)
-        return true
-    }
+    init(bytes: [UInt8]) { self.init(topic: "events", value: bytes, key: nil, headers: []) }
 }
 
 extension EventMapper {

@@ -1,5 +1,6 @@
-import LiveUpdates
 import Testing
+
+@testable import LiveUpdates
 
 /// What the recorded webhooks and CloudEvents do not show.
 struct WebhookAndCloudEventTests {

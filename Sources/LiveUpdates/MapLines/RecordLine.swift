@@ -6,10 +6,10 @@ struct RecordLine {
     /// How deep a record's own parts stand in it: the name and the value of a pair in the list of headers.
     static let depth = 3
 
-    let topic: String
-    let value: [UInt8]?
-    let key: [UInt8]?
-    let headers: [(name: String, value: [UInt8]?)]
+    var topic: String
+    var value: [UInt8]?
+    var key: [UInt8]?
+    var headers: [(name: String, value: [UInt8]?)]
 }
 
 extension RecordLine: RecordReading {
