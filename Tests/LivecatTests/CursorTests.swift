@@ -2,6 +2,7 @@
 
 import Glibc
 import LiveClient
+import TestHarness
 import Testing
 
 @testable import livecat
@@ -56,22 +57,9 @@ import Testing
     }
 }
 
-@Suite final class `A cursor's file` {
-    /// In a folder of its own, which goes with the test.
-    private let path: String
-    private let folder: String
-
-    init() throws {
-        var template = Array("/tmp/livecat-cursor-XXXXXX".utf8CString)
-        let made = unsafe mkdtemp(&template)
-        folder = unsafe String(cString: try #require(made))
-        path = folder + "/place"
-    }
-
-    deinit {
-        for name in ["/place", "/place.new"] { unsafe unlink(folder + name) }
-        unsafe rmdir(folder)
-    }
+@Suite struct `A cursor's file` {
+    private let folder = TemporaryFolder()
+    private var path: String { folder.path("place") }
 
     @Test func `is read again, and is nothing before`() throws {
         let file = CursorFile(path)

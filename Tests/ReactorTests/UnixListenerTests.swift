@@ -9,24 +9,13 @@ import Testing
 @testable import Reactor
 
 @Suite struct UnixListenerTests {
-    /// A directory of its own for each test, removed at the end.
-    final class Directory {
-        let path: String
+    struct Directory {
+        private let folder = TemporaryFolder()
+        var path: String { folder.path }
 
-        init() {
-            var template = Array("/tmp/livegate-test-XXXXXX".utf8CString)
-            let made = unsafe template.withUnsafeMutableBufferPointer { unsafe mkdtemp($0.baseAddress!) }
-            path = unsafe String(cString: made!)
-        }
+        func address(_ name: String = "socket") -> SocketAddress { .unix(Array(folder.path(name).utf8)) }
 
-        func address(_ name: String = "socket") -> SocketAddress { .unix(Array((path + "/" + name).utf8)) }
-
-        func exists(_ name: String = "socket") -> Bool { unsafe access(path + "/" + name, F_OK) == 0 }
-
-        deinit {
-            for name in ["socket", "file", "link"] { unsafe unlink(path + "/" + name) }
-            unsafe rmdir(path)
-        }
+        func exists(_ name: String = "socket") -> Bool { unsafe access(folder.path(name), F_OK) == 0 }
     }
 
     @Test func `a connection is accepted, and the file goes when the listener closes`() throws {

@@ -8,7 +8,8 @@ struct Authority: Sendable {
     /// Shared, because a key for each test would take longer than the tests.
     static let shared = Authority()
 
-    let directory: String
+    private let folder = TemporaryFolder()
+    var directory: String { folder.path }
     /// Self-signed, with `localhost`, `gate.example`, `*.wild.example`, 127.0.0.1 and ::1 below it.
     var root: String { path("root.pem") }
     /// ECDSA, through an intermediate authority: leaf and intermediate.
@@ -26,7 +27,7 @@ struct Authority: Sendable {
     var encryptedKey: String { path("encrypted.key") }
     var encryptedTraditionalKey: String { path("traditional.key") }
 
-    func path(_ name: String) -> String { "\(directory)/\(name)" }
+    func path(_ name: String) -> String { folder.path(name) }
 
     /// A path that nothing stands at and no other test uses.
     func freshPath() -> String { path("scratch-\(Authority.scratches.add(1, ordering: .relaxed).newValue)") }
@@ -37,13 +38,7 @@ struct Authority: Sendable {
         "subjectAltName=DNS:localhost,DNS:gate.example,DNS:*.wild.example,IP:127.0.0.1,IP:::1"
 
     private init() {
-        var template = Array("/tmp/livegate-tls-XXXXXX".utf8CString)
-        directory = unsafe template.withUnsafeMutableBufferPointer { unsafe String(cString: mkdtemp($0.baseAddress!)) }
-        atexit {
-            let rm = ["rm", "-rf", Authority.shared.directory]
-            let child = Command.start(rm, in: "/", input: "/dev/null", output: "/dev/null")
-            waitpid(child, nil, 0)
-        }
+        atexit { Authority.shared.folder.remove() }
         let ca = "basicConstraints=critical,CA:TRUE"
         let ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
         openssl(
