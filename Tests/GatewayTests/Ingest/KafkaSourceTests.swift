@@ -13,64 +13,88 @@ import Testing
 
 /// Against the embedded broker: what becomes of the node when librdkafka says something about itself.
 struct KafkaSourceTests {
-    private final class Told: Sendable {
-        let failures = Mutex<[String]>([])
-        let isReady = Atomic<Bool>(false)
-    }
+    /// A source that has read its topic, with its loops and what it reported.
+    private final class Node {
+        final class Reports: Sendable {
+            let failures = Mutex<[String]>([])
+            let isReady = Atomic<Bool>(false)
+        }
 
-    private static func source(
-        _ consumer: Consumer, _ loop: EventLoop, _ probeLoop: EventLoop, _ told: Told
-    ) throws -> KafkaSource {
-        let logger = Logger("test", to: SilentLog())
-        let ingest = Ingest(
-            mapper: EventMapper(try EventMapping(.init(preset: "rails"))), limits: HistoryLimits(Settings().history),
-            outlets: [],
-            skipped: SkipLog(logger: logger))
-        return try KafkaSource(
-            consumer: consumer, ingest: ingest, mapping: try EventMapping(.init(preset: "rails")), epochNumber: 1,
-            readiness: NodeReadiness(graceMilliseconds: nil), logger: logger, loop: loop, probeLoop: probeLoop,
-            ready: { told.isReady.store(true, ordering: .releasing) },
-            failed: { reason in told.failures.withLock { $0.append(reason) } })
-    }
+        let reports = Reports()
+        let loop: EventLoop
+        let probeLoop: EventLoop
+        let source: LoopBound<KafkaSource>
+        private let cluster: MockCluster
 
-    /// Asks again and again until so many refreshes were begun.
-    private static func refresh(_ source: LoopBound<KafkaSource>, _ loop: EventLoop, times: UInt64) async throws {
-        let deadline = ContinuousClock.now + .seconds(20)
-        let before = await loop.perform { source.value.refreshes }
-        while await loop.perform({ source.value.refreshes }) < before + times {
-            try #require(ContinuousClock.now < deadline)
-            await loop.perform { source.value.refreshSoon() }
+        init() async throws {
+            cluster = try MockCluster()
+            try cluster.createTopic("incidents")
+            (loop, probeLoop) = (try EventLoop(label: "ingest"), try EventLoop(label: "probe"))
+            let settings = ConsumerSettings(
+                brokers: cluster.bootstrap, topics: ["incidents"], properties: [("fetch.wait.max.ms", "10")])
+            source = try await loop.perform { [loop, probeLoop, reports] in
+                Result<_, any Error> {
+                    let source = try Self.source(try Consumer(settings), loop, probeLoop, reports)
+                    try source.start()
+                    return LoopBound(source, loop: loop)
+                }
+            }.get()
+            let becameReady = try await eventually { [reports] in reports.isReady.load(ordering: .acquiring) }
+            #expect(becameReady)
+        }
+
+        private static func source(
+            _ consumer: Consumer, _ loop: EventLoop, _ probeLoop: EventLoop, _ reports: Reports
+        ) throws -> KafkaSource {
+            let logger = Logger("test", to: SilentLog())
+            let mapping = try EventMapping(.init(preset: "rails"))
+            let ingest = Ingest(
+                mapper: EventMapper(mapping), limits: HistoryLimits(Settings().history), outlets: [],
+                skipped: SkipLog(logger: logger))
+            return try KafkaSource(
+                consumer: consumer, ingest: ingest, mapping: mapping, epochNumber: 1,
+                readiness: NodeReadiness(graceMilliseconds: nil), logger: logger, loop: loop, probeLoop: probeLoop,
+                ready: { reports.isReady.store(true, ordering: .releasing) },
+                failed: { reason in reports.failures.withLock { $0.append(reason) } })
+        }
+
+        /// Asks again and again until so many refreshes were begun.
+        func refresh(times: UInt64) async throws {
+            let deadline = ContinuousClock.now + .seconds(20)
+            let before = await loop.perform { [source] in source.value.refreshes }
+            while await loop.perform({ [source] in source.value.refreshes }) < before + times {
+                try #require(ContinuousClock.now < deadline)
+                await loop.perform { [source] in source.value.refreshSoon() }
+            }
+        }
+
+        func fail(_ reason: String) async {
+            await loop.perform { [source] in source.value.consumer.injectFatalError(reason) }
+        }
+
+        func stop() async {
+            await loop.perform { [source] in source.value.stop() }
+            for loop in [loop, probeLoop] { loop.stop() }
         }
     }
 
     @Test func `what librdkafka calls fatal ends the node once, with its reason`() async throws {
-        let cluster = try MockCluster()
-        try cluster.createTopic("incidents")
-        let (loop, probeLoop) = (try EventLoop(label: "ingest"), try EventLoop(label: "probe"))
-        let told = Told()
-        let settings = ConsumerSettings(
-            brokers: cluster.bootstrap, topics: ["incidents"], properties: [("fetch.wait.max.ms", "10")])
-        let source = try await loop.perform { () -> Result<LoopBound<KafkaSource>, any Error> in
-            Result {
-                let source = try Self.source(try Consumer(settings), loop, probeLoop, told)
-                try source.start()
-                return LoopBound(source, loop: loop)
-            }
-        }.get()
-        #expect(try await eventually { told.isReady.load(ordering: .acquiring) })
-        #expect(told.failures.withLock { $0 }.isEmpty)
+        let node = try await Node()
+        #expect(node.reports.failures.withLock { $0 }.isEmpty)
 
-        await loop.perform { source.value.consumer.injectFatalError("the broker has fenced us") }
-        #expect(try await eventually { told.failures.withLock { !$0.isEmpty } })
+        await node.fail("the broker has fenced us")
+        let hasFailed = try await eventually { [reports = node.reports] in
+            reports.failures.withLock { !$0.isEmpty }
+        }
+        #expect(hasFailed)
         // Another refresh would tell it again.
-        try await Self.refresh(source, loop, times: 1)
-        await probeLoop.perform {}
-        await loop.perform {}
-        let failures = told.failures.withLock { $0 }
+        try await node.refresh(times: 1)
+        await node.probeLoop.perform {}
+        await node.loop.perform {}
+        let failures = node.reports.failures.withLock { $0 }
         #expect(failures.count == 1)
         #expect(failures.first?.contains("the broker has fenced us") == true)
-        await loop.perform { source.value.stop() }
-        for loop in [loop, probeLoop] { loop.stop() }
+        await node.stop()
     }
 
     @Test func `what nobody can tell is asked for less and less often`() {
@@ -90,26 +114,12 @@ struct KafkaSourceTests {
     }
 
     @Test func `however often somebody asks, one refresh follows another after a pause`() async throws {
-        let cluster = try MockCluster()
-        try cluster.createTopic("incidents")
-        let (loop, probeLoop) = (try EventLoop(label: "ingest"), try EventLoop(label: "probe"))
-        let told = Told()
-        let settings = ConsumerSettings(
-            brokers: cluster.bootstrap, topics: ["incidents"], properties: [("fetch.wait.max.ms", "10")])
-        let source = try await loop.perform { () -> Result<LoopBound<KafkaSource>, any Error> in
-            Result {
-                let source = try Self.source(try Consumer(settings), loop, probeLoop, told)
-                try source.start()
-                return LoopBound(source, loop: loop)
-            }
-        }.get()
-        #expect(try await eventually { told.isReady.load(ordering: .acquiring) })
+        let node = try await Node()
         let start = ContinuousClock.now
-        try await Self.refresh(source, loop, times: 3)
+        try await node.refresh(times: 3)
         // Before the second and the third.
         let pauses = 2 * Int(RefreshPace.shortestMilliseconds)
         #expect(ContinuousClock.now - start >= .milliseconds(pauses))
-        await loop.perform { source.value.stop() }
-        for loop in [loop, probeLoop] { loop.stop() }
+        await node.stop()
     }
 }
