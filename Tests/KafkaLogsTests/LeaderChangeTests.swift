@@ -136,4 +136,35 @@ import Testing
         }
         #expect(tracker.loading(wall: 0).offsetsLeft == 0)
     }
+
+    @Test func `the highest offset that a log may have is handed over, and the one behind it is not`() {
+        var node = TestNode()
+        node.refresh()
+        var tracker = node.reader.tracker
+        let highest: Int64 = 1 << 61
+        #expect(tracker.read(0, 0, offset: highest + 1, timestamp: 1, broker: 1, isLast: true, node.now) == .drop)
+        #expect(tracker.facts(of: node.name())?.next == 0)
+        let reception = tracker.read(0, 0, offset: highest, timestamp: 1, broker: 1, isLast: true, node.now)
+        tracker.endBatch()
+        #expect(reception == .handOverMarked && tracker.facts(of: node.name())?.next == highest + 1)
+        _ = tracker.loading(wall: 0)
+    }
+
+    @Test(arguments: [256, 257])
+    func `of new leaders, 256 are asked in one refresh for the last record, and the others in the next`(_ count: Int) {
+        var node = TestNode(brokers: 2, partitions: count, ids: true)
+        node.refresh()
+        for partition in 0..<count { node.write(partition, to: partition) }
+        node.drain()
+        node.refresh()
+        let proved = node.now.wall
+        let provedSince = { (node: TestNode) in (0..<count).count { node.facts($0)?.known ?? 0 > proved } }
+        for partition in 0..<count {
+            node.broker.setLeader(0, partition, node.broker.log(0, partition).leader == 1 ? 2 : 1)
+        }
+        node.refresh()
+        #expect(provedSince(node) == min(count, 256))
+        node.refresh()
+        #expect(provedSince(node) == count && node.resyncs == [])
+    }
 }

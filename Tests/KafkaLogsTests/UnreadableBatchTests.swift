@@ -66,6 +66,33 @@ import Testing
         #expect(node.facts()?.start == Int64(4 + count) && node.facts()?.next == 204 && !node.isStalled)
     }
 
+    @Test(arguments: [8, 9])
+    func `is searched for its end in 8 partitions at once, and in the others later`(_ count: Int) {
+        var node = TestNode(partitions: count)
+        node.broker.damage = .repeated
+        node.refresh()
+        for partition in 0..<count {
+            node.write(0, 1, 2, to: partition)
+            node.broker.damage(0, partition, 1)
+        }
+        node.drain()
+        #expect(node.records == Array(repeating: 0, count: count))
+        node.wait(2_000)
+        var tracker = node.reader.tracker
+        var largest = 0
+        var probe = Optional(tracker.beginRefresh(node.now))
+        while let asked = probe {
+            if case .recordsBehind? = tracker.refresh?.step, case .records(let questions) = asked.question {
+                largest = max(largest, questions.count)
+            }
+            probe = tracker.receive(node.broker.answer(asked), node.now)
+        }
+        #expect(largest == 8)
+        node.refresh()
+        node.drain()
+        #expect(node.records.count == 2 * count && node.resyncs.count == count)
+    }
+
     @Test(arguments: [false, true])
     func `in which the library gets lost is searched for its end, once it was read twice`(_ isReadTwice: Bool) {
         var node = node
