@@ -130,6 +130,7 @@ def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_lin
     # Eight records are lost: nobody is left in the belief that nothing was.
     control = [name for message in client.messages for name in message if name in ("live", "resync")]
     assert control == ["live", "resync", "live"]
+    assert client.controls("resync")[0]["why"] == "expired"
     assert plain.wait_until_closed() == 4409
     running.wait_for_log("the log no longer holds our position")
     lost = running.log("the log no longer holds our position")

@@ -69,7 +69,7 @@ final class HistoryFacts {
     private func reset(_ lost: [LostLogs], now: UInt64) {
         let wallClock = WallClock.milliseconds
         ingest.endWake(now: now)
-        ingest.reset(.epoch, lost, wallClock: wallClock)
+        ingest.reset(lost, wallClock: wallClock)
         ingest.beginWake(wallClock: wallClock)
     }
 }

@@ -102,8 +102,8 @@ extension Ingest {
             answer: page, sequence: history.lastSequence, fresh: needsFresh ? freshCursor(account) : .none)
     }
 
-    /// Positions have lost their meaning: what is held of these logs goes, and everybody is told to resync.
-    func reset(_ why: ResyncReason, _ lost: [LostLogs], wallClock: Int64) {
+    /// What is held of these logs goes, and everybody is told to resync.
+    func reset(_ lost: [LostLogs], wallClock: Int64) {
         self.wallClock = wallClock
         for logs in lost {
             switch logs {
@@ -119,6 +119,7 @@ extension Ingest {
                 cursors[loop][entry.account] = fresh
             }
         }
+        guard let why = lost.lazy.map(\.why).min() else { return }
         for (outlet, cursors) in zip(outlets, cursors) {
             outlet.mailbox.post(.reset(why, sequence: history.lastSequence, cursors: cursors))
         }
@@ -132,10 +133,18 @@ extension Ingest {
     }
 }
 
-/// Logs whose positions have lost their meaning.
+/// Logs of which records cannot be given any more.
 enum LostLogs {
-    /// The topic was recreated.
+    /// The topic was recreated: positions have lost their meaning.
     case topic(UInt16)
-    /// Records of the partition were lost before they were read.
+    /// Records of the partition were lost before they were read. Positions in it mean what they meant; what follows some of
+    /// them is no longer in the log.
     case partition(PartitionName)
+
+    var why: ResyncReason {
+        switch self {
+        case .topic: .epoch
+        case .partition: .expired
+        }
+    }
 }

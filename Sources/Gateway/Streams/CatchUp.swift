@@ -134,13 +134,16 @@ extension LiveStream {
             catchUp.ignoresPage = catchUp.isReading
             // Not where the fan-out stands by now: what came after the reset has not been given.
             catchUp.position = StreamPosition(sequence: fanOut.resetSequence)
-            catchUp.resync = (why, at)
+            catchUp.resync = (min(why, catchUp.resync?.why ?? why), at)
             proceed(catchUp, now)
         }
     }
 
     private func resetLive(_ why: ResyncReason, _ at: CursorText, _ now: UInt64) {
-        guard hasControls else { return close("positions have lost their meaning") }
+        guard hasControls else {
+            return close(
+                why == .epoch ? "positions have lost their meaning" : "what it missed is no longer in the log")
+        }
         sendResync(why, at: at, now)
         sendLive(at: at, now)
         guard !floors.isEmpty, case .live(let group) = state else { return }

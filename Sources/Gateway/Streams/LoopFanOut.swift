@@ -197,7 +197,8 @@ final class LoopFanOut<Port: SubscriberPort> {
         advance(to: sequence)
         resets &+= 1
         resetSequence = sequence
-        resetReason = why
+        // Some may not have handled the one before.
+        resetReason = resetCursors.isEmpty ? why : min(resetReason, why)
         resetCursors = cursors
     }
 

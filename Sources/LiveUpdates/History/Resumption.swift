@@ -10,6 +10,20 @@ package enum ResyncReason: String, Sendable, CaseIterable {
     case ahead
 }
 
+extension ResyncReason: Comparable {
+    /// Of several the first is given.
+    package static func < (left: ResyncReason, right: ResyncReason) -> Bool { left.rank < right.rank }
+
+    private var rank: Int {
+        switch self {
+        case .invalid: 0
+        case .epoch: 1
+        case .expired: 2
+        case .ahead: 3
+        }
+    }
+}
+
 /// How far the broker's ends that a cursor is compared with can be relied on.
 package enum EndsSeen: Sendable {
     /// From some earlier metadata refresh: a position beyond them leaves it undecided.

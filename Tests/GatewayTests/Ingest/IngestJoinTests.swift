@@ -152,12 +152,25 @@ struct IngestJoinTests {
         bench.subscribe("A", loop: 0, 1)
         bench.subscribe("B", loop: 1, 2)
         bench.take(.event("A", "1"))
-        bench.ingest.reset(.epoch, [.topic(0)], wallClock: 1_000)
+        bench.ingest.reset([.topic(0)], wallClock: 1_000)
         bench.take(
             .read(
                 IngestBench.subscriber("A", 1),
                 ReadRequest(position: StreamPosition(sequence: 0), page: IngestBench.page)))
         #expect(await bench.lines(ofLoop: 0) == ["joined 1", "A:1", "reset epoch [\"A\"]", "page 1 lost"])
         #expect(await bench.lines(ofLoop: 1) == ["joined 2", "reset epoch [\"B\"]"])
+    }
+
+    /// Of several reasons the first is given. Records that were removed, or could not be read, give positions no other meaning.
+    @Test(arguments: [
+        ([LostLogs.topic(0)], "epoch"), ([.partition(.init(topic: 0, number: 0))], "expired"),
+        ([.partition(.init(topic: 0, number: 0)), .topic(1)], "epoch"),
+        ([.topic(1), .partition(.init(topic: 0, number: 0))], "epoch"),
+    ])
+    func `why everybody is told to resync`(_ lost: [LostLogs], _ why: String) async throws {
+        let bench = try IngestBench(loops: 1)
+        bench.subscribe("A", loop: 0, 1)
+        bench.ingest.reset(lost, wallClock: 1_000)
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1", "reset \(why) [\"A\"]"])
     }
 }

@@ -141,6 +141,22 @@ extension LiveStreamTests {
                 ([.page([], fresh: "r2")], [#"{"live":{"at":"r2"}}"#]),
             ]),
         Row(
+            name: "of two resets that wait the first reason is given, from where the last began",
+            target: "/live/v1?with=at",
+            steps: [
+                (
+                    [.now("c0"), .blocked, .events([1]), .time(3_000), .events([2]), .drained],
+                    [
+                        "subscribe with cursors limit=256", "head", #"{"live":{"at":"c0"}}"#, "read after 0 limit=256",
+                    ]
+                ),
+                (
+                    [.reset("r1"), .reset("r2", .expired), .lost("c9")],
+                    [#"{"resync":{"why":"epoch","at":"r2"}}"#]
+                ),
+                ([.drained], ["read after 4 limit=256"]),
+            ]),
+        Row(
             name: "nothing that did not pass the filter makes a stream read the log",
             target: "/live/v1?with=at&ent=note",
             steps: [

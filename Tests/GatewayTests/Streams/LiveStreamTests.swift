@@ -117,6 +117,17 @@ struct LiveStreamTests {
                 )
             ]),
         Row(
+            name: "without cursors records that were lost are the end",
+            steps: [
+                (
+                    [.now("c0"), .drained, .reset("r1", .expired)],
+                    [
+                        "subscribe limit=256", "head", "unsubscribe",
+                        "close 4409: what it missed is no longer in the log",
+                    ]
+                )
+            ]),
+        Row(
             name: "an event stream ends with a message",
             carrier: .eventStream,
             steps: [

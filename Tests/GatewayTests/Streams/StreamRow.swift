@@ -16,7 +16,7 @@ enum StreamInput {
     case fresh(String)
     /// Events of the account as they come: by number, odd ones of the entity `note`, even ones of `incident`.
     case events([UInt64])
-    case reset(String)
+    case reset(String, ResyncReason = .epoch)
     case source(SourceState)
     /// The socket.
     case drained
@@ -95,9 +95,9 @@ final class StreamRig {
             sequence = numbers[numbers.count - 1]
             let events = AccountEvents(account: Self.account, events: numbers.map(Self.event))
             _ = fanOut.deliver([events], sequence: sequence, now: now)
-        case .reset(let fresh):
+        case .reset(let fresh, let why):
             sequence += 1
-            fanOut.reset(.epoch, sequence: sequence, cursors: [Self.account: cursor(fresh)])
+            fanOut.reset(why, sequence: sequence, cursors: [Self.account: cursor(fresh)])
             subscription.settle(now: now)
         case .source(let state):
             fanOut.sourceState = state
