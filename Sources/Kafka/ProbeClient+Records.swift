@@ -2,56 +2,39 @@ import CRdKafka
 import KafkaLogs
 
 extension ProbeClient {
-    /// Behind the first record, so many at most are read for a good time stamp.
-    private static let maximumStamps = 1_000
-
     /// The first record at each offset or behind it. Blocks.
+    ///
+    /// `body` is given the records that stand exactly at the offsets, with the index of their question.
     func records(
         _ questions: [RecordQuestion], until deadline: ContinuousClock.Instant,
         _ body: (Int, borrowing Record) -> Void = { _, _ in }
     ) -> [RecordAnswer] {
-        var answers = [RecordAnswer](repeating: .silent, count: questions.count)
-        var isOpen = [Bool](repeating: true, count: questions.count)
-        var stamps = [Int](repeating: 0, count: questions.count)
-        var isRepeated = [Bool](repeating: false, count: questions.count)
-        var open: [PartitionName: Int] = [:]
-        for (index, question) in questions.enumerated() { open[question.partition] = index }
-        var left = questions.count
-        assign(questions)
-        while left > 0 {
+        var walk = RecordWalk(questions)
+        assign(walk.starts)
+        while !walk.isOver {
             let wait = (deadline - .now).milliseconds
             guard wait > 0, let message = unsafe rd_kafka_consumer_poll(client.pointer, Int32(wait)) else { break }
             // Destroys the message.
             let number = unsafe topic(of: message)
             let record = unsafe Record(
                 message, topic: number.map { topicName($0) } ?? "", index: UInt16(number ?? 0))
-            guard let number,
-                let index = open[
-                    PartitionName(topic: UInt16(number), number: unsafe message.pointee.partition)],
-                isOpen[index], let answer = unsafe Self.answer(message)
-            else { continue }
-            if answer == .outOfRange, !isRepeated[index],
-                unsafe message.pointee.offset != questions[index].offset
-            {
-                // Of an unreadable batch that was asked for before: librdkafka looked for the next one inside of it, took what
-                // stands there for an offset, and now reads nothing more.
-                isRepeated[index] = true
-                release(questions[index].partition)
-                assignAgain(questions[index])
-                continue
+            guard let number, let answer = unsafe Self.answer(message) else { continue }
+            let name = PartitionName(topic: UInt16(number), number: unsafe message.pointee.partition)
+            let offset = unsafe message.pointee.offset
+            if case .record = answer {
+                for index in walk.indices(of: name, at: offset) { body(index, record) }
             }
-            if case .record(let mark) = answer, mark.offset == questions[index].offset { body(index, record) }
-            stamps[index] += 1
-            guard answers[index].take(answer, questions[index], isLast: stamps[index] >= Self.maximumStamps) else {
-                continue
+            switch walk.take(answer, of: name, at: offset) {
+            case .readOn: break
+            case .read(let next):
+                release(name)
+                assignAgain(RecordQuestion(partition: name, offset: next))
+            case .release: release(name)
             }
-            isOpen[index] = false
-            left -= 1
-            release(questions[index].partition)
         }
         unsafe rd_kafka_assign(client.pointer, nil)
         discardMessages()
-        return answers
+        return walk.answers
     }
 
     private func topic(of message: UnsafeMutablePointer<rd_kafka_message_t>) -> Int? {
@@ -103,28 +86,6 @@ extension ProbeClient {
         case let code where code.isUnreadableBatch: .unreadable
         default: nil
         }
-    }
-}
-
-extension RecordAnswer {
-    /// Takes what came next of the partition; true when the question is answered.
-    fileprivate mutating func take(_ next: RecordAnswer, _ question: RecordQuestion, isLast: Bool) -> Bool {
-        guard let limit = question.stampedUntil else {
-            self = next
-            return true
-        }
-        switch (self, next) {
-        case (.firstRecord(let first, _), .record(let mark)):
-            guard (0...max(0, limit)).contains(mark.timestamp) else { return isLast }
-            self = .firstRecord(first, goodStamp: mark.timestamp)
-        case (.firstRecord, _): break
-        case (_, .record(let mark)):
-            let isGood = (0...max(0, limit)).contains(mark.timestamp)
-            self = .firstRecord(mark, goodStamp: isGood ? mark.timestamp : nil)
-            return isGood || isLast
-        default: self = next
-        }
-        return true
     }
 }
 

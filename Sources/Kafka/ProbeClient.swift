@@ -65,8 +65,9 @@ package final class ProbeClient: Sendable {
         }
     }
 
-    /// Reads single records, each partition once: `body` is given those that stand exactly at the offsets, with the index of
-    /// their question. Blocks, and callers wait for each other.
+    /// Reads single records, any number of one partition: `body` is given those that stand exactly at the offsets, with the
+    /// index of their question. What has not come within the time, in milliseconds, is silent. Blocks, and callers wait for
+    /// each other.
     package func records(
         _ questions: [RecordQuestion], timeout: Int64, _ body: (Int, borrowing Record) -> Void
     ) -> [RecordAnswer] {

@@ -63,9 +63,15 @@ extension Ingest {
         }
     }
 
-    /// What stands at an offset that was read once more.
-    func probed(_ partition: PartitionName, _ offset: Int64, found: ProbedRecord, now: UInt64, wallClock: Int64) {
-        undecided.probed(.init(partition: partition, offset: offset), found: found)
+    /// What stands at offsets that were read once more.
+    func probed(_ records: [RecordProbes.Found], now: UInt64, wallClock: Int64) {
+        for found in records {
+            if let record = found.record {
+                undecided.probed(found.probe, found: record)
+            } else {
+                undecided.askAgain(found.probe)
+            }
+        }
         decide(now: now, wallClock: wallClock)
     }
 

@@ -31,7 +31,7 @@ final class IngestDesk {
         let (now, wallClock) = (loop.now, WallClock.milliseconds)
         requests.serveSlice { ingest.handle($0, now: now, wallClock: wallClock) }
         if ingest.undecided.waitsForEnds { source?.refreshSoon() }
-        if !ingest.undecided.isEmpty { source?.readRecordsAgain() }
+        if ingest.undecided.wantsRecords { source?.askNext() }
         isServedLater = !requests.isEmpty
         guard isServedLater else { return }
         loop.executeNextTick { [self] in serve() }

@@ -32,7 +32,7 @@ final class KafkaSource {
     private var pace = RefreshPace()
     /// Refreshes that were begun.
     private(set) var refreshes: UInt64 = 0
-    private var isReadingRecords = false
+    private var turns = ProbeTurns()
 
     init(
         consumer: Consumer, ingest: Ingest, mapping: EventMapping, epochNumber: UInt32, readiness: NodeReadiness,
@@ -113,26 +113,22 @@ final class KafkaSource {
     private func refresh() {
         nextRefresh = nil
         refreshes += 1
-        ask(consumer.beginRefresh())
-    }
-
-    private func ask(_ probe: Probe) {
-        let (probes, loop) = (consumer.probes, loop)
-        let source = LoopBound(self, loop: loop)
-        probeLoop.execute {
-            let answer = probes.answer(probe)
-            loop.execute { source.value.receive(answer) }
-        }
+        turns.ask(consumer.beginRefresh())
+        askNext()
     }
 
     private func receive(_ answer: ProbeAnswer) {
+        turns.answered()
         guard watch != nil else { return }
         let next = consumer.receive(answer)
         facts.apply(now: loop.now)
         report.log(consumer.takeNotices(), now: loop.now)
-        if let next { return ask(next) }
+        if let next { turns.ask(next) } else { endRefresh() }
+        askNext()
+    }
+
+    private func endRefresh() {
         ingest.decide(now: loop.now, wallClock: WallClock.milliseconds)
-        readRecordsAgain()
         status.refreshEnded(now: loop.now)
         pace.refreshEnded(now: loop.now, isStillAwaited: ingest.undecided.waitsForEnds)
         refresh(at: loop.now + Self.refreshIntervalMilliseconds)
@@ -145,31 +141,41 @@ final class KafkaSource {
         loop.schedule(afterMilliseconds: Self.checkIntervalMilliseconds) { [weak self] in self?.check() }
     }
 
-    // MARK: - Records that joins wait for
+    // MARK: - Questions to brokers
 
-    /// Has the records read that undecided joins wait for, one request at a time.
-    func readRecordsAgain() {
-        guard !isReadingRecords else { return }
-        let wanted = ingest.undecided.takeProbes()
-        guard !wanted.isEmpty else { return }
-        isReadingRecords = true
-        let (probes, loop, mapping) = (consumer.probes, loop, mapping)
-        let source = LoopBound(self, loop: loop)
-        probeLoop.execute {
-            let found = RecordProbes(wanted).found(probes, EventMapper(mapping))
-            loop.execute { source.value.take(found) }
+    /// Asks what is wanted next, unless an answer is outstanding. To be called whenever somebody wants something.
+    func askNext() {
+        switch turns.next(wantsRecords: ingest.undecided.wantsRecords) {
+        case .refresh(let probe): ask(probe)
+        case .records: read(ingest.undecided.takeProbes())
+        case nil: break
         }
     }
 
-    private func take(_ records: [RecordProbes.Found]) {
-        isReadingRecords = false
-        guard watch != nil else { return }
-        for record in records {
-            ingest.probed(
-                record.partition, record.offset, found: record.found, now: loop.now,
-                wallClock: WallClock.milliseconds)
+    private func ask(_ probe: Probe) {
+        let (probes, loop) = (consumer.probes, loop)
+        let source = LoopBound(self, loop: loop)
+        probeLoop.execute {
+            let answer = probes.answer(probe)
+            loop.execute { source.value.receive(answer) }
         }
-        readRecordsAgain()
+    }
+
+    /// Has records read that undecided joins wait for.
+    private func read(_ records: [RecordProbes.Probe]) {
+        let (probes, loop, mapping) = (consumer.probes, loop, mapping)
+        let source = LoopBound(self, loop: loop)
+        probeLoop.execute {
+            let found = RecordProbes(records).found(probes, EventMapper(mapping))
+            loop.execute { source.value.receive(found) }
+        }
+    }
+
+    private func receive(_ records: [RecordProbes.Found]) {
+        turns.answered()
+        guard watch != nil else { return }
+        ingest.probed(records, now: loop.now, wallClock: WallClock.milliseconds)
+        askNext()
     }
 }
 
@@ -196,44 +202,31 @@ struct RefreshPace {
 }
 
 /// Records that are read once more, to see whether they stand where a cursor says.
-private struct RecordProbes: Sendable {
-    /// How long one request may take.
-    static let timeoutMilliseconds: Int64 = 2_000
+struct RecordProbes: Sendable {
+    typealias Probe = UndecidedJoins<Ingest.Joiner>.Probe
 
     struct Found: Sendable {
-        let partition: PartitionName
-        let offset: Int64
-        var found = ProbedRecord.unanswered
+        let probe: Probe
+        /// Nil where the leader did not answer within the time.
+        var record: ProbedRecord?
     }
 
-    private var records: [Found]
+    let probes: [Probe]
 
-    init(_ wanted: [UndecidedJoins<Ingest.Joiner>.Probe]) {
-        records = wanted.map { Found(partition: $0.partition, offset: $0.offset) }
-    }
+    init(_ probes: [Probe]) { self.probes = probes }
 
-    /// What stands there. Blocks; each partition is asked once a request.
-    consuming func found(_ probes: ProbeClient, _ mapper: EventMapper) -> [Found] {
-        var rest = Array(records.indices)
-        while !rest.isEmpty {
-            var names: Set<PartitionName> = []
-            let chosen = rest.filter { names.insert(records[$0].partition).inserted }
-            rest.removeAll { chosen.contains($0) }
-            ask(chosen, probes, mapper)
-        }
-        return records
-    }
-
-    private mutating func ask(_ chosen: [Int], _ probes: ProbeClient, _ mapper: EventMapper) {
-        let questions = chosen.map { RecordQuestion(partition: records[$0].partition, offset: records[$0].offset) }
-        var found: [Int: ProbedRecord] = [:]
-        let answers = probes.records(questions, timeout: Self.timeoutMilliseconds) { index, record in
+    /// What stands there. Blocks for ``ProbeTurns/recordTimeoutMilliseconds`` at most.
+    func found(_ client: ProbeClient, _ mapper: EventMapper) -> [Found] {
+        let questions = probes.map { RecordQuestion(partition: $0.partition, offset: $0.offset) }
+        var found = probes.map { Found(probe: $0) }
+        let answers = client.records(questions, timeout: ProbeTurns.recordTimeoutMilliseconds) { index, record in
             var account: Account?
             if case .event(let owner, _) = mapper.map(record) { account = owner }
-            found[chosen[index]] = .record(timestamp: record.timestamp ?? -1, account: account)
+            found[index].record = .record(timestamp: record.timestamp ?? -1, account: account)
         }
-        for (index, answer) in zip(chosen, answers) where answer != .silent {
-            records[index].found = found[index] ?? .none
+        for (index, answer) in answers.enumerated() where answer != .silent && found[index].record == nil {
+            found[index].record = ProbedRecord.none
         }
+        return found
     }
 }

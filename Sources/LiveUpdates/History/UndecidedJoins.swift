@@ -91,6 +91,9 @@ package struct UndecidedJoins<Joiner: Hashable> {
 
     // MARK: - Records
 
+    /// Whether there are records to be read once more that were not given yet.
+    package var wantsRecords: Bool { probes.values.contains(false) }
+
     /// Records to be read once more, each given once.
     package mutating func takeProbes() -> [Probe] {
         let new = probes.filter { !$0.value }.keys.prefix(Self.maximumProbes)
@@ -105,6 +108,11 @@ package struct UndecidedJoins<Joiner: Hashable> {
             joins[joiner]?.record = found
         }
         nextDeadline = 0
+    }
+
+    /// Has a record given once more that was asked for in vain, as long as somebody waits for it.
+    package mutating func askAgain(_ probe: Probe) {
+        if probes[probe] != nil { probes[probe] = false }
     }
 
     // MARK: - Deciding

@@ -104,9 +104,15 @@ struct UndecidedJoinsTests {
         #expect(try join(1) == nil)
         #expect(try join(2) == nil)
         let probe = UndecidedJoins<Int>.Probe(partition: TestHistory.first, offset: 0)
+        #expect(joins.wantsRecords)
         #expect(joins.takeProbes() == [probe])
+        #expect(!joins.wantsRecords)
         #expect(joins.takeProbes() == [])
         #expect(decide() == [])
+        // Its leader did not answer: nobody is served unchecked for that before the wait is over.
+        joins.askAgain(probe)
+        #expect(decide() == [])
+        #expect(joins.takeProbes() == [probe])
         joins.probed(probe, found: .record(timestamp: 6, account: nil))
         #expect(decide() == ["1-epoch", "2-epoch"])
         #expect(try join(3) == nil)
@@ -115,7 +121,9 @@ struct UndecidedJoinsTests {
         #expect(decide() == ["3+"])
         // What nobody waits for any more changes nothing.
         joins.probed(probe, found: .none)
+        joins.askAgain(probe)
         #expect(decide() == [])
+        #expect(!joins.wantsRecords)
     }
 
     @Test mutating func `before the cluster is known everybody waits, for as long as that takes`() throws {
