@@ -4,6 +4,8 @@ struct PartialMessage: InflatedByteSink {
     let isCompressed: Bool
     let policy: PayloadPolicy
     let maximumBytes: Int
+    /// When its first frame came; monotonic, in ms.
+    let began: UInt64
     var fragments = 0
     /// Payload bytes as the frames announced them.
     var wireBytes = 0
@@ -12,11 +14,12 @@ struct PartialMessage: InflatedByteSink {
     private(set) var payload: [UInt8] = []
     private var text = UTF8Validator()
 
-    init(kind: MessageKind, isCompressed: Bool, policy: PayloadPolicy, maximumBytes: Int) {
+    init(kind: MessageKind, isCompressed: Bool, policy: PayloadPolicy, maximumBytes: Int, began: UInt64) {
         self.kind = kind
         self.isCompressed = isCompressed
         self.policy = policy
         self.maximumBytes = maximumBytes
+        self.began = began
     }
 
     /// Appends bytes that were not compressed, `mask` laid over them; their frame's header was checked already.

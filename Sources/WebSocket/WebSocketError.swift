@@ -15,6 +15,7 @@ package enum WebSocketError: Error, Equatable, Sendable {
     case tooManyFragments(limit: Int)
     case tooManyControlFrames(limit: Int)
     case tooManyDataFrames(limit: Int)
+    case messageTooSlow(limitMilliseconds: UInt64)
     case invalidText
     case shortCloseFrame
     case invalidCloseCode(UInt16)
@@ -28,7 +29,7 @@ extension WebSocketError {
     package var closeCode: CloseCode {
         switch self {
         case .messageTooLarge, .compressedMessageTooLarge: .messageTooLarge
-        case .tooManyFragments, .tooManyControlFrames, .tooManyDataFrames: .policyViolation
+        case .tooManyFragments, .tooManyControlFrames, .tooManyDataFrames, .messageTooSlow: .policyViolation
         case .invalidText, .invalidCloseReason, .invalidDeflate: .invalidPayload
         case .zlib: .serverFailure
         default: .protocolError
@@ -52,6 +53,7 @@ extension WebSocketError {
         case .tooManyFragments: "too many fragments"
         case .tooManyControlFrames: "too many control frames"
         case .tooManyDataFrames: "too many data frames"
+        case .messageTooSlow: "message too slow"
         case .invalidText: "text is not UTF-8"
         case .shortCloseFrame: "close frame of one byte"
         case .invalidCloseCode: "close code not allowed"
@@ -79,6 +81,7 @@ extension WebSocketError: CustomStringConvertible {
         case .tooManyControlFrames(let limit):
             "too many pings and pongs within a second: over max_control_frames_per_second \(limit)"
         case .tooManyDataFrames(let limit): "too many frames of messages within a second: over \(limit)"
+        case .messageTooSlow(let limit): "message too slow: not whole \(limit) ms after it was begun"
         case .invalidCloseCode(let code): "close code not allowed: \(code)"
         case .zlib(let status): "zlib failed with status \(status)"
         default: reason

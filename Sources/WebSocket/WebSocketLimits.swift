@@ -8,6 +8,9 @@ package struct WebSocketLimits: Sendable, Hashable {
     package var maximumControlFramesPerSecond: Int
     /// Frames of messages within a second. A peer to which nobody listens has no use for many.
     package var maximumDataFramesPerSecond: Int
+    /// From the first frame of a message to its last byte, in milliseconds; checked when something comes. One that is not
+    /// whole holds memory, compressed up to 44 KiB for the inflater; a peer that says nothing at all is found by its pongs.
+    package var maximumMessageMilliseconds: UInt64
     /// What one call of a session reads before others have their turn; what is left waits for the next call.
     package var turn: Turn
 
@@ -31,7 +34,7 @@ package struct WebSocketLimits: Sendable, Hashable {
 
     package init(
         maximumMessageBytes: Int = 4096, maximumFragments: Int = 512, maximumControlFramesPerSecond: Int = 100,
-        maximumDataFramesPerSecond: Int = .max, turn: Turn = .unlimited
+        maximumDataFramesPerSecond: Int = .max, maximumMessageMilliseconds: UInt64 = .max, turn: Turn = .unlimited
     ) {
         precondition(maximumMessageBytes >= 0 && maximumFragments >= 1)
         precondition(maximumControlFramesPerSecond >= 1 && maximumDataFramesPerSecond >= 1)
@@ -39,6 +42,7 @@ package struct WebSocketLimits: Sendable, Hashable {
         self.maximumFragments = maximumFragments
         self.maximumControlFramesPerSecond = maximumControlFramesPerSecond
         self.maximumDataFramesPerSecond = maximumDataFramesPerSecond
+        self.maximumMessageMilliseconds = maximumMessageMilliseconds
         self.turn = turn
     }
 

@@ -46,7 +46,7 @@ package struct WebSocketReceiver: ~Copyable {
 
     /// Reads what came, up to the work of one turn, and appends what it meant.
     ///
-    /// - Parameter now: monotonic, in ms; the limits of frames within a second rest on it.
+    /// - Parameter now: monotonic, in ms; the limits of frames within a second and of a message's time rest on it.
     /// - Returns: how many bytes were read; the others have to come again, before any that came later. All of them
     ///   without a limit on turns, or when it is finished.
     @discardableResult
@@ -56,6 +56,7 @@ package struct WebSocketReceiver: ~Copyable {
         defer { keep(state) }
         var position = 0
         do throws(WebSocketError) {
+            if let began = work?.message?.began { try checkTime(since: began, now: now) }
             while position < bytes.count {
                 switch state {
                 case .header(var parser):
@@ -108,6 +109,12 @@ package struct WebSocketReceiver: ~Copyable {
         return work
     }
 
+    /// A message that was begun would otherwise keep what it holds as long as its peer answers pings.
+    private func checkTime(since began: UInt64, now: UInt64) throws(WebSocketError) {
+        let limit = shared.limits.maximumMessageMilliseconds
+        guard now - began <= limit else { throw .messageTooSlow(limitMilliseconds: limit) }
+    }
+
     // MARK: - A frame begins
 
     private mutating func begin(
@@ -118,14 +125,14 @@ package struct WebSocketReceiver: ~Copyable {
             if header.opcode != .close { try rate.countControl(now: now, shared.limits) }
         } else {
             try rate.countData(now: now, shared.limits)
-            try beginFragment(header, openWork())
+            try beginFragment(header, openWork(), now: now)
         }
         state = .payload(header, received: 0)
         if header.length == 0 { try finish(header, &state, into: &events) }
     }
 
     /// RFC 6455 §5.4, and the limits, from what the header announces: nothing has been sized by it yet.
-    private func beginFragment(_ header: FrameHeader, _ work: Work) throws(WebSocketError) {
+    private func beginFragment(_ header: FrameHeader, _ work: Work, now: UInt64) throws(WebSocketError) {
         let limits = shared.limits
         switch (header.opcode, work.message != nil) {
         case (.continuation, false): throw .continuationWithoutMessage
@@ -134,7 +141,7 @@ package struct WebSocketReceiver: ~Copyable {
         default:
             work.message = PartialMessage(
                 kind: header.opcode == .text ? .text : .binary, isCompressed: header.isCompressed,
-                policy: shared.payloads, maximumBytes: limits.maximumMessageBytes)
+                policy: shared.payloads, maximumBytes: limits.maximumMessageBytes, began: now)
         }
         guard work.message!.fragments < limits.maximumFragments else {
             throw .tooManyFragments(limit: limits.maximumFragments)

@@ -4,6 +4,7 @@
 import socket
 import struct
 import time
+import zlib
 
 import pytest
 
@@ -14,6 +15,8 @@ from wire import connect, frame, upgrade
 CLOSE, PING, PONG, TEXT, BINARY, MORE = 0x8, 0x9, 0xA, 0x1, 0x2, 0x0
 # The limits' defaults, as the settings name them.
 MESSAGE, FRAGMENTS, CONTROLS = 4096, 512, 100
+# In seconds: how long a message may take.
+MESSAGE_TIME = 10
 
 
 @pytest.fixture
@@ -111,6 +114,30 @@ def test_a_close_is_answered_with_its_own_code(door):
 def test_what_comes_behind_a_breach_or_a_close_is_not_looked_at(door):
     assert closed_with(door, frame(0x3) + frame(PING) + close(1000)) == 1002
     assert talk(door, close(1000) + frame(PING) + frame(0x3)) == [(CLOSE, struct.pack("!H", 1000))]
+
+
+@pytest.mark.slow
+def test_a_message_that_never_ends_is_closed_though_its_client_answers_pings(gateway, mock_broker, tmp_path):
+    """A compressed one would keep an inflater for as long as the connection lives."""
+    door = gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ["PACC1"]))},
+                   websocket={"deflate": True}, limits={"ping_interval": "500ms"})
+    deflater = zlib.compressobj(wbits=-15)
+    begin = frame(TEXT, deflater.compress(b"x" * 1000) + deflater.flush(zlib.Z_SYNC_FLUSH), final=False)
+    with connect(door.host, 10 * PATIENCE) as peer:
+        peer.sendall(upgrade("token-PACC1", headers=["Sec-WebSocket-Extensions: permessage-deflate"]))
+        stream = peer.makefile("rb")
+        head = b"".join(iter(stream.readline, b"\r\n"))
+        assert b"permessage-deflate" in head
+        begun = time.monotonic()
+        # Reserved bit 1: the message is compressed.
+        peer.sendall(bytes([begin[0] | 0x40]) + begin[1:])
+        pongs = 0
+        while (said := stream.read(2))[0] & 0x0F == PING:
+            assert time.monotonic() < begun + MESSAGE_TIME + 10 * PATIENCE, f"{pongs} pongs, and no close"
+            peer.sendall(frame(PONG, stream.read(said[1])))
+            pongs += 1
+        assert said[0] & 0x0F == CLOSE and struct.unpack("!H", stream.read(said[1])[:2])[0] == 1008
+        assert pongs > 0 and time.monotonic() >= begun + MESSAGE_TIME
 
 
 def test_the_end_of_a_token_is_told_with_4401_and_not_before(gateway, mock_broker, tokens):

@@ -75,8 +75,8 @@ import Testing
             .reservedBits(1), .reservedOpcode(3), .fragmentedControlFrame(.ping), .controlFrameTooLong(.ping),
             .unmaskedFrame, .maskedFrame, .lengthNotShortest(1), .lengthTopBit, .continuationWithoutMessage,
             .messageInsideMessage, .messageTooLarge(bytes: 2, limit: 1), .compressedMessageTooLarge(limit: 1),
-            .tooManyFragments(limit: 1), .tooManyControlFrames(limit: 1), .tooManyDataFrames(limit: 1), .invalidText,
-            .shortCloseFrame,
+            .tooManyFragments(limit: 1), .tooManyControlFrames(limit: 1), .tooManyDataFrames(limit: 1),
+            .messageTooSlow(limitMilliseconds: 1), .invalidText, .shortCloseFrame,
             .invalidCloseCode(1), .invalidCloseReason, .invalidDeflate, .zlib(-4),
         ]
         for error in errors {

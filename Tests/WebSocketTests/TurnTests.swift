@@ -94,6 +94,64 @@ import Testing
         #expect(WebSocketError.tooManyDataFrames(limit: 2).closeCode == .policyViolation)
     }
 
+    /// What comes at a moment, in ms: the first, the middle or the last part of a message, or a pong.
+    private enum Piece: Sendable { case first, middle, last, pong, pongAndFirst }
+
+    /// Of a limit of 10 s, with whether it holds.
+    private static let slowMessages: [(pieces: [(Piece, UInt64)], isInTime: Bool)] = [
+        ([(.first, 5_000), (.middle, 9_000), (.last, 15_000)], true),
+        ([(.first, 5_000), (.middle, 15_000), (.last, 15_001)], false),
+        // Never whole, of one who answers pings.
+        ([(.first, 5_000), (.pong, 15_000)], true),
+        ([(.first, 5_000), (.pong, 15_000), (.pong, 15_001)], false),
+        // The next one has a time of its own, and between messages there is no limit.
+        ([(.first, 0), (.middle, 0), (.last, 9_000), (.first, 9_500), (.middle, 9_500), (.last, 19_500)], true),
+        ([(.first, 0), (.middle, 0), (.last, 0), (.pong, 90_000), (.pongAndFirst, 99_000), (.pong, 109_000)], true),
+        ([(.first, 0), (.middle, 0), (.last, 0), (.pongAndFirst, 99_000), (.pong, 109_001)], false),
+    ]
+
+    @Test(arguments: slowMessages.indices, [false, true])
+    func `a message that was begun is whole within the limit, plain or compressed`(row: Int, isCompressed: Bool) throws
+    {
+        let (pieces, isInTime) = Self.slowMessages[row]
+        var payload = [UInt8](repeating: 0x61, count: 90)
+        if isCompressed {
+            var deflater = try Deflater(windowBits: 15, contextTakeover: false)
+            payload = deflater.message(payload.span)
+        }
+        let third = payload.count / 3
+        let first = masked(1, Array(payload[..<third]), final: false, reserved: isCompressed ? 4 : 0)
+        func bytes(_ piece: Piece) -> [UInt8] {
+            switch piece {
+            case .first: first
+            case .middle: masked(0, Array(payload[third..<2 * third]), final: false)
+            case .last: masked(0, Array(payload[(2 * third)...]))
+            case .pong: masked(10)
+            case .pongAndFirst: masked(10) + first
+            }
+        }
+        let limits = WebSocketLimits(maximumMessageMilliseconds: 10_000)
+        var receiver = WebSocketReceiver(role: .server, limits: limits, deflate: deflate, payloads: .discard)
+        var got: [WebSocketEvent] = []
+        for (piece, now) in pieces { receiver.receive(bytes(piece).span, now: now, into: &got) }
+        #expect(receiver.isFinished == !isInTime)
+        #expect((got.last == .failed(.messageTooSlow(limitMilliseconds: 10_000))) == !isInTime)
+    }
+
+    @Test func `an unfinished compressed message gives its inflater back when its time is over`() throws {
+        let loop = WebSocketLoop(limits: WebSocketLimits(maximumMessageMilliseconds: 10_000))
+        let session = WebSocketSession(server: loop, deflate: deflate)
+        var deflater = try Deflater(windowBits: 15, contextTakeover: false)
+        let message = deflater.message([UInt8](repeating: 0x61, count: 500).span)
+        var events: [WebSocketEvent] = []
+        session.receive(masked(1, message, final: false, reserved: 4).span, now: 0, into: &events)
+        session.receive(masked(10).span, now: 10_000, into: &events)
+        #expect(session.canSend)
+        session.receive(masked(10).span, now: 10_001, into: &events)
+        #expect(events.last == .failed(.messageTooSlow(limitMilliseconds: 10_000)))
+        #expect(session.ending.code == .policyViolation && session.transportAction == .closeAfterFlush)
+    }
+
     @Test func `sessions of a loop share an inflater, and none keeps one between messages`() throws {
         let loop = WebSocketLoop(limits: limits)
         let narrow = DeflateParameters(serverContextTakeover: false, clientContextTakeover: false, clientWindowBits: 9)

@@ -44,6 +44,9 @@ extension ConnectionPolicy {
     /// messages are never too many. What clients send is ignored, so an honest one has no use for more, and a frame costs
     /// a loop 0.1 µs: one client takes at most a ten-thousandth of it.
     static let dataFramesPerSecond = 1_000
+    /// From the first frame of a client's message to its last byte: as long as a request's head has. A client has nothing to
+    /// say that takes longer, and one that never comes to its end would keep an inflater.
+    static let messageMilliseconds: UInt64 = 10_000
 
     init(_ parts: GatewayServer.Parts) {
         let limits = parts.settings.limits
@@ -54,7 +57,8 @@ extension ConnectionPolicy {
         webSocketLimits = WebSocketLimits(
             maximumMessageBytes: limits.maximumMessageBytes, maximumFragments: limits.maximumFragments,
             maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond,
-            maximumDataFramesPerSecond: max(Self.dataFramesPerSecond, 2 * limits.maximumFragments), turn: .shared)
+            maximumDataFramesPerSecond: max(Self.dataFramesPerSecond, 2 * limits.maximumFragments),
+            maximumMessageMilliseconds: Self.messageMilliseconds, turn: .shared)
         handshakeTimeoutMilliseconds = limits.handshakeTimeout.milliseconds
         pingIntervalMilliseconds = limits.pingInterval.milliseconds
         pongTimeoutMilliseconds = limits.pongTimeout.milliseconds

@@ -32,6 +32,7 @@ struct PartsTests {
             GatewayServer.Parts(
                 settings: settings, mapping: try EventMapping(.init(preset: "rails")),
                 verifier: TokenVerifier(issuers: [])))
+        #expect(policy.webSocketLimits.maximumMessageMilliseconds == 10_000)
         #expect(policy.streams.maximumLagMilliseconds == 4000 && policy.pingIntervalMilliseconds == 300)
         #expect(policy.pongTimeoutMilliseconds == 5000 && policy.streams.changedIntervalMilliseconds == 80)
         #expect(policy.streams.quietMilliseconds == 604_800_000 / 8 && policy.streams.maximumPassedOver == 10)
