@@ -22,8 +22,11 @@ import Dispatch
     /// 0.1 ms to check, so the number of events alone does not bound a turn. Twice as long is what a turn may take at
     /// most, with what it wrote to be sent.
     static let turnMicroseconds: UInt64 = 2_000
-    /// Events, timers or what was put off between two readings of the clock, which cost 25 ns each.
+    /// Events or timers between two readings of the clock, which cost 25 ns each. Messages and what was put off may be long:
+    /// the clock is read after each of them.
     static let eventsPerClockReading = 4
+    /// How long one piece of work that goes on in slices keeps a tick, so that two of them find time in a turn.
+    static let sliceMicroseconds: UInt64 = 1_000
 
     package let label: String
     package let syscalls: Syscalls
@@ -123,6 +126,18 @@ import Dispatch
         wakeAgain()
     }
 
+    /// Does one slice of work that may be long: calls `step` until it answers that nothing is left, or the slice is over.
+    /// Returns whether something is left, for which the caller asks for a later tick.
+    package func runSlice(_ step: () -> Bool) -> Bool {
+        assertOnLoop()
+        let end = linux_monotonic_microseconds() + Self.sliceMicroseconds
+        while step() {
+            // A loop that ends owes all of it before it is gone.
+            if !isStopped, linux_monotonic_microseconds() >= end { return true }
+        }
+        return false
+    }
+
     /// Stops the program, in every build, unless it runs on this loop.
     package func preconditionOnLoop() { dispatchPrecondition(condition: .onQueue(queue)) }
 
@@ -173,8 +188,7 @@ import Dispatch
             nextDeferred += 1
             work()
             // A loop that ends owes all of it before it is gone.
-            guard !isStopped, nextDeferred % Self.eventsPerClockReading == 0 else { continue }
-            if linux_monotonic_microseconds() >= end { break }
+            if !isStopped, linux_monotonic_microseconds() >= end { break }
         }
         if nextDeferred < last { wakeAgain() }
         if nextDeferred == deferred.count {

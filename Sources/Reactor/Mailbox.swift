@@ -81,7 +81,6 @@ package final class Mailbox<Message: Sendable>: Sendable {
                 while handled < messages.count {
                     handle(messages[handled])
                     handled += 1
-                    guard handled % EventLoop.eventsPerClockReading == 0 else { continue }
                     if linux_monotonic_microseconds() >= end { break }
                 }
             }

@@ -69,9 +69,32 @@ import Testing
                 }
             }
         }
-        // Half a turn each: the first reading of the clock finds it over.
-        #expect(others.wait() == EventLoop.eventsPerClockReading)
+        // Half a turn each.
+        #expect(others.wait() == 2)
         #expect(done.wait() == Array(0..<64))
+        loop.stop()
+    }
+
+    @Test func `work in slices does not keep the loop for longer than a slice, and others come in between`() throws {
+        let loop = try EventLoop(label: "test")
+        let steps = Shared<Int>(0)
+        let others = Promise<Int>()
+        let done = Promise<Int>()
+        loop.run {
+            func goOn() {
+                let isMore = loop.runSlice {
+                    let end = linux_monotonic_microseconds() + EventLoop.sliceMicroseconds / 2
+                    while linux_monotonic_microseconds() < end {}
+                    steps.update { $0 += 1 }
+                    return steps.value < 64
+                }
+                if isMore { loop.executeNextTick { goOn() } } else { done.fulfil(steps.value) }
+            }
+            loop.execute { others.fulfil(steps.value) }
+            goOn()
+        }
+        #expect(others.wait() == 2)
+        #expect(done.wait() == 64)
         loop.stop()
     }
 

@@ -51,6 +51,8 @@ final class ConnectionLoop {
     private var connections = ConnectionTable()
     private var clock = SecondClock()
     private var walk = Walk()
+    /// Polls that are owed events go on being answered in the next tick.
+    private var isAnswering = false
     private var emptied: (() -> Void)?
 
     /// The way through all connections, a slice a tick.
@@ -153,6 +155,7 @@ final class ConnectionLoop {
         case .fresh(let id, let cursor): connections[id]?.subscription?.fresh(cursor, now: now)
         case .events(let batch, let sequence):
             counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: now))
+            if fanOut.owesAnswers, !isAnswering { answerPolls() }
             if backlog.remove(batch.reduce(0) { $0 + $1.events.count }) { ingest.post(.caughtUp) }
         case .reset(let why, let sequence, let cursors):
             fanOut.reset(why, sequence: sequence, cursors: cursors)
@@ -161,6 +164,13 @@ final class ConnectionLoop {
             fanOut.sourceState = state
             walkAll()
         }
+    }
+
+    /// Answers polls that are owed events for as long as a slice lasts. The others have their turns in the next ticks, and
+    /// what the sockets and ingest have comes in between.
+    private func answerPolls() {
+        isAnswering = eventLoop.runSlice { fanOut.answerNext() }
+        if isAnswering { eventLoop.executeNextTick { self.answerPolls() } }
     }
 
     // MARK: - What concerns all

@@ -7,8 +7,10 @@ final class AudienceGroup<Port: SubscriberPort> {
     let form: StreamForm
     /// Members that have been given everything so far.
     fileprivate(set) var streams: [LiveStream<Port>] = []
-    /// Polls that wait for their first event; only where the form is individual.
-    fileprivate(set) var polls: [Poll<Port>] = []
+    /// Polls that wait for their first event; only where the form is individual. Nil before the first one.
+    private var line: PollLine<Port>?
+    /// Lines whose polls are owed events.
+    var closedLines = 0
     /// Streams that are behind: each will join again, or end.
     var behind = 0
     var recent = RecentSlices()
@@ -38,7 +40,9 @@ final class AudienceGroup<Port: SubscriberPort> {
         self.form = form
     }
 
-    var isEmpty: Bool { streams.isEmpty && polls.isEmpty && behind == 0 }
+    var isEmpty: Bool { streams.isEmpty && waitingPolls == 0 && closedLines == 0 && behind == 0 }
+    /// Polls that are not owed anything yet.
+    var waitingPolls: Int { line?.polls.count ?? 0 }
     /// Whether a slice has a taker: a member, or one that is behind and will read it later.
     var needsSlices: Bool { !streams.isEmpty || recent.isKept }
 
@@ -49,9 +53,12 @@ final class AudienceGroup<Port: SubscriberPort> {
         streams.append(stream)
     }
 
-    func add(_ poll: Poll<Port>) {
-        poll.slot = polls.count
-        polls.append(poll)
+    /// Returns the line that the poll stands in.
+    func add(_ poll: Poll<Port>) -> PollLine<Port> {
+        let line = line ?? PollLine()
+        self.line = line
+        line.add(poll)
+        return line
     }
 
     /// The last member takes the slot of the one that leaves.
@@ -63,12 +70,11 @@ final class AudienceGroup<Port: SubscriberPort> {
         last.slot = stream.slot
     }
 
-    func remove(_ poll: Poll<Port>) {
-        precondition(polls[poll.slot] === poll, "a poll's slot in its group is not its own")
-        let last = polls.removeLast()
-        guard last !== poll else { return }
-        polls[poll.slot] = last
-        last.slot = poll.slot
+    /// From now on all polls that wait are owed these events. Returns their line, nil where nobody waits.
+    func closeLine(_ owed: PollLine<Port>.Owed) -> PollLine<Port>? {
+        guard let closed = line, !closed.polls.isEmpty else { return nil }
+        line = closed.close(with: owed)
+        return closed
     }
 
     // MARK: Delivering
@@ -82,17 +88,12 @@ final class AudienceGroup<Port: SubscriberPort> {
         }
     }
 
-    /// For members that make messages of their own of the events.
+    /// For streams that make messages of their own of the events.
     func deliver(_ events: [LoggedEvent], now: UInt64) {
         var index = streams.count
         while index > 0 {
             index -= 1
             streams[index].events(events, now: now)
-        }
-        index = polls.count
-        while index > 0 {
-            index -= 1
-            polls[index].events(events, now: now)
         }
     }
 

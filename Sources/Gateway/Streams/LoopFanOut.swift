@@ -30,6 +30,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     var resyncs: [ResyncReason: UInt64] = [:]
     private var audiences: [Account: Audience<Port>] = [:]
     private var recentBytes = 0
+    private var closedLines = ClosedLines<Port>()
     /// The last answer that was made of events at hand: all polls that wait for the same are given the same.
     private var lastBody: (group: ObjectIdentifier, sequence: UInt64, limit: Int, body: [UInt8])?
 
@@ -51,10 +52,9 @@ final class LoopFanOut<Port: SubscriberPort> {
         return group
     }
 
-    func join(_ poll: Poll<Port>, _ account: Account, _ form: StreamForm) -> Group {
+    func join(_ poll: Poll<Port>, _ account: Account, _ form: StreamForm) -> (Group, PollLine<Port>) {
         let group = audience(account).group(account, form)
-        group.add(poll)
-        return group
+        return (group, group.add(poll))
     }
 
     func leave(_ stream: LiveStream<Port>, _ group: Group) {
@@ -62,9 +62,18 @@ final class LoopFanOut<Port: SubscriberPort> {
         tidy(group)
     }
 
-    func leave(_ poll: Poll<Port>, _ group: Group) {
-        group.remove(poll)
+    func leave(_ poll: Poll<Port>, _ group: Group, _ line: PollLine<Port>) {
+        line.remove(poll)
         tidy(group)
+    }
+
+    /// The poll is owed nothing of what its line is owed: it waits in the next one, which may be closed already.
+    func moveOn(_ poll: Poll<Port>, _ group: Group, _ line: PollLine<Port>) -> PollLine<Port> {
+        guard let next = line.next else { preconditionFailure("a line that is closed is followed by another one") }
+        line.remove(poll)
+        next.add(poll)
+        if next.owed != nil { closedLines.add(next, group) }
+        return next
     }
 
     /// The stream has been given all events up to ``sequence``, and takes no more for now. Its group exists until
@@ -105,7 +114,8 @@ final class LoopFanOut<Port: SubscriberPort> {
 
     // MARK: - Delivering
 
-    /// Delivers `batch` to every subscriber of its accounts; returns the number of messages delivered.
+    /// Delivers `batch` to every stream of its accounts; polls are owed it from now on, and answered by ``answerNext()``.
+    /// Returns the number of messages delivered and owed.
     ///
     /// `sequence` is the last one in the batch; `now` is monotonic, in milliseconds.
     func deliver(_ batch: [AccountEvents], sequence: UInt64, now: UInt64) -> Int {
@@ -155,9 +165,25 @@ final class LoopFanOut<Port: SubscriberPort> {
 
     private func hand(_ events: [LoggedEvent], _ group: Group, _ now: UInt64) -> Int {
         group.lastSequence = events[events.count - 1].sequence
-        let count = group.streams.count + group.polls.count
+        let count = group.streams.count + group.waitingPolls
         group.deliver(events, now: now)
+        if let line = group.closeLine(.init(events: events, resets: resets)) { closedLines.add(line, group) }
         return count * events.count
+    }
+
+    /// Whether polls are owed events that have come.
+    var owesAnswers: Bool { !closedLines.isEmpty }
+
+    /// Answers one poll of those that are owed events. Returns whether more are left.
+    func answerNext() -> Bool {
+        guard owesAnswers else { return false }
+        let (line, group) = closedLines.next()
+        line.polls.last?.settle()
+        if line.polls.isEmpty {
+            closedLines.removeCurrent()
+            tidy(group)
+        }
+        return owesAnswers
     }
 
     /// Gives groups whose filter left out many events the cursor of the last one, so that what does not concern a client

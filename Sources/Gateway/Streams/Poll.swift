@@ -2,7 +2,7 @@ import LiveUpdates
 
 /// One request to `/sync/v1`, from its admission to its answer: a page at once, or the first event that comes.
 ///
-/// While it waits it costs a slot in its group, and nothing that does not concern it can end the wait: it is answered from
+/// While it waits it costs a slot in a line, and nothing that does not concern it can end the wait: it is answered from
 /// the events that the loop was given, and the log is not read again. It does no I/O; see ``LiveStream``.
 final class Poll<Port: SubscriberPort> {
     /// Events that are asked of ingest at once, however many the answer may hold: as many as `max_sync_events` is by
@@ -14,8 +14,8 @@ final class Poll<Port: SubscriberPort> {
         case joining
         /// A page has not filled the answer, and another one was asked for.
         case reading
-        /// Nothing yet; the first event that passes the filter is the answer.
-        case waiting(AudienceGroup<Port>)
+        /// Nothing yet; the first event that passes the filter is the answer. It is owed when the line is closed.
+        case waiting(AudienceGroup<Port>, PollLine<Port>)
         /// Answered, or gone.
         case ended
     }
@@ -28,7 +28,7 @@ final class Poll<Port: SubscriberPort> {
     private let fanOut: LoopFanOut<Port>
 
     private(set) var state = State.joining
-    /// The poll's index in its group. Set by the group.
+    /// The poll's index in its line. Set by the line.
     var slot = 0
     private var resetsSeen: UInt32 = 0
     /// The answer as far as it was read; text, because events take several times its memory.
@@ -55,7 +55,7 @@ final class Poll<Port: SubscriberPort> {
         switch state {
         case .ended: return
         case .joining, .reading: break
-        case .waiting(let group): fanOut.leave(self, group)
+        case .waiting(let group, let line): fanOut.leave(self, group, line)
         }
         state = .ended
         port.unsubscribe(account, withCursors: waits)
@@ -106,25 +106,10 @@ final class Poll<Port: SubscriberPort> {
     }
 
     private func wait(_ now: UInt64) {
-        state = .waiting(fanOut.join(self, account, StreamForm(individual: parameters.entities)))
+        let (group, line) = fanOut.join(self, account, StreamForm(individual: parameters.entities))
+        state = .waiting(group, line)
         let (time, overflow) = now.addingReportingOverflow(patience)
         port.wake(at: overflow ? .max : time)
-    }
-
-    /// Events that pass the filter: the answer.
-    func events(_ came: [LoggedEvent], now: UInt64) {
-        settle()
-        guard case .waiting(let group) = state else { return }
-        let limit = parameters.limit
-        if floors.isEmpty {
-            let body = fanOut.syncBody(came, limit: limit, of: group)
-            end()
-            return port.pollEnds(answer: body)
-        }
-        let fresh = came.filter { event in !floors.contains { $0.isAbove(event) } }
-        guard !fresh.isEmpty else { return }
-        end()
-        port.pollEnds(answer: SyncPage.body(fresh, limit: limit))
     }
 
     /// The client has waited as long as it wanted to. It still gets an event that comes before the cursor.
@@ -139,14 +124,36 @@ final class Poll<Port: SubscriberPort> {
         if case .waiting = state { reply(at: cursor.bytes, more: false) }
     }
 
-    /// Follows a reset of the logs; see ``LiveStream/settle(now:)``.
+    /// Follows what came before this input: the events that it is owed, and a reset of the logs; see
+    /// ``LiveStream/settle(now:)``. Whichever of the two came first is the answer.
     func settle() {
+        answerOwed()
         guard resetsSeen != fanOut.resets else { return }
         switch state {
         case .joining, .ended: return
         case .reading, .waiting:
             resetsSeen = fanOut.resets
-            if let (why, at) = fanOut.resetCursor(account) { refuse(why, at) }
+            if let (why, at) = fanOut.resetCursor(account) { return refuse(why, at) }
+        }
+        answerOwed()
+    }
+
+    /// Answers with the events that are owed, if no reset came before them. If the client has had all of them from another
+    /// node, it waits on, behind them.
+    private func answerOwed() {
+        while case .waiting(let group, let line) = state, let owed = line.owed, resetsSeen >= owed.resets {
+            let limit = parameters.limit
+            if floors.isEmpty {
+                let body = fanOut.syncBody(owed.events, limit: limit, of: group)
+                end()
+                return port.pollEnds(answer: body)
+            }
+            let fresh = owed.events.filter { event in !floors.contains { $0.isAbove(event) } }
+            guard fresh.isEmpty else {
+                end()
+                return port.pollEnds(answer: SyncPage.body(fresh, limit: limit))
+            }
+            state = .waiting(group, fanOut.moveOn(self, group, line))
         }
     }
 

@@ -10,7 +10,8 @@ import WebSocket
 /// a client that judges what it reads. A cursor `e.n` says: read up to event n of epoch e.
 final class ModelNode: SubscriberPort {
     enum Step: CaseIterable {
-        case event, otherEvent, burst, reset, stall, serve, deliver, deliverAll, walk, send, block, wait, longWait
+        case event, otherEvent, burst, reset, stall, serve, deliver, deliverAll, answer, walk, send, block, wait
+        case longWait
     }
 
     static let account = Account("PACC1")
@@ -89,6 +90,8 @@ final class ModelNode: SubscriberPort {
         case .serve: serve()
         case .deliver: deliver()
         case .deliverAll: while !mailbox.isEmpty { deliver() }
+        // The turn of a poll that is owed events.
+        case .answer: _ = fanOut.answerNext()
         // The loop goes over all its connections, some time after what concerns them all.
         case .walk: subscription?.settle(now: now)
         case .send:
@@ -108,6 +111,7 @@ final class ModelNode: SubscriberPort {
         for _ in 0..<20 {
             while !requests.isEmpty { serve() }
             happen(.deliverAll)
+            happen(.answer)
             happen(.walk)
             pass(700)
             endTick()

@@ -188,6 +188,78 @@ struct PollTests {
                     ]
                 )
             ]),
+        LiveStreamTests.Row(
+            name: "what comes before its turn adds nothing to the answer",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .owed([4]), .owed([5, 6])],
+                    ["subscribe since=c3 with cursors limit=500"]
+                ),
+                (
+                    [.turn],
+                    [
+                        "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004}],"at":"c4","more":false}"#,
+                    ]
+                ),
+                ([.turn, .turn, .end], []),
+            ]),
+        LiveStreamTests.Row(
+            name: "events that are owed come before the end of the time",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .owed([4]), .time(5_000)],
+                    [
+                        "subscribe since=c3 with cursors limit=500", "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004}],"at":"c4","more":false}"#,
+                    ]
+                ),
+                ([.turn], []),
+            ]),
+        LiveStreamTests.Row(
+            name: "a reset behind events that are owed is not the answer",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .owed([4]), .reset("r1")],
+                    [
+                        "subscribe since=c3 with cursors limit=500", "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004}],"at":"c4","more":false}"#,
+                    ]
+                ),
+                ([.turn], []),
+            ]),
+        LiveStreamTests.Row(
+            name: "who goes before its turn gets nothing",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .owed([4]), .end, .turn],
+                    ["subscribe since=c3 with cursors limit=500", "unsubscribe with cursors"]
+                )
+            ]),
+        LiveStreamTests.Row(
+            name: "whoever had it from another node waits on, for what came meanwhile too",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [
+                        .resumed([], fresh: "c3", floor: 6), .owed([4]), .owed([5]), .turn, .turn, .owed([6]),
+                        .owed([7]),
+                    ],
+                    ["subscribe since=c3 with cursors limit=500"]
+                ),
+                (
+                    [.turn],
+                    [
+                        "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"incident","id":"6","type":"t","at":"c6","ts":1006}],"at":"c6","more":false}"#,
+                    ]
+                ),
+                ([.turn], []),
+            ]),
     ]
 
     @Test(arguments: rows) func `each input has its answer`(_ row: LiveStreamTests.Row) throws {

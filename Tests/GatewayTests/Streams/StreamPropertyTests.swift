@@ -46,6 +46,7 @@ struct StreamPropertyTests {
             [.event, .block, .send, .serve, .deliverAll], [.event, .otherEvent, .reset, .deliverAll, .send],
             [.burst, .burst, .block, .send, .deliverAll], [.event, .event, .wait, .wait, .serve],
             [.event, .reset, .block, .serve, .walk], [.event, .stall, .wait, .deliver, .send],
+            [.event, .deliver, .reset, .answer, .deliverAll], [.event, .event, .deliverAll, .answer, .wait],
         ]
         for script in scripts {
             try forEachOrder(script) { order in

@@ -16,6 +16,9 @@ enum StreamInput {
     case fresh(String)
     /// Events of the account as they come: by number, odd ones of the entity `note`, even ones of `incident`.
     case events([UInt64])
+    /// The same, and the turn of polls that are owed them comes later: with `turn`, one poll at a time.
+    case owed([UInt64])
+    case turn
     case reset(String, ResyncReason = .epoch)
     case source(SourceState)
     /// The socket.
@@ -77,6 +80,12 @@ final class StreamRig {
         subscription.joined(JoinAnswer(outcome: outcome, sequence: sequence, fresh: cursor(fresh)), now: now)
     }
 
+    private func deliver(_ numbers: [UInt64]) {
+        sequence = numbers[numbers.count - 1]
+        let events = AccountEvents(account: Self.account, events: numbers.map(Self.event))
+        _ = fanOut.deliver([events], sequence: sequence, now: now)
+    }
+
     func happen(_ input: StreamInput) {
         switch input {
         case .now(let fresh): join(.now, fresh)
@@ -92,9 +101,10 @@ final class StreamRig {
             subscription.page(PageAnswer(answer: .lost, sequence: sequence, fresh: cursor(fresh)), now: now)
         case .fresh(let text): subscription.fresh(cursor(text), now: now)
         case .events(let numbers):
-            sequence = numbers[numbers.count - 1]
-            let events = AccountEvents(account: Self.account, events: numbers.map(Self.event))
-            _ = fanOut.deliver([events], sequence: sequence, now: now)
+            deliver(numbers)
+            while fanOut.answerNext() {}
+        case .owed(let numbers): deliver(numbers)
+        case .turn: _ = fanOut.answerNext()
         case .reset(let fresh, let why):
             sequence += 1
             fanOut.reset(why, sequence: sequence, cursors: [Self.account: cursor(fresh)])

@@ -1,0 +1,85 @@
+import LiveUpdates
+
+/// Polls of one group that wait for the same event.
+///
+/// An event that comes closes the line and is owed to everybody in it: that costs the same for one poll and for thousands.
+/// Answering goes in slices, ``LoopFanOut/answerNext()``. Whoever begins to wait meanwhile stands in the next line, so each
+/// poll is answered with the first event that came after it, whenever its turn is. Confined to the loop.
+final class PollLine<Port: SubscriberPort> {
+    struct Owed {
+        let events: [LoggedEvent]
+        /// The resets of the logs that came before the events, as the fan-out counts them.
+        let resets: UInt32
+    }
+
+    private(set) var polls: [Poll<Port>] = []
+    /// What its polls are owed; nil while the line is open.
+    private(set) var owed: Owed?
+    /// The line that was opened when this one was closed.
+    private(set) var next: PollLine?
+    /// It stands among the lines that have turns.
+    fileprivate var hasTurns = false
+
+    // MARK: Members, each O(1)
+
+    func add(_ poll: Poll<Port>) {
+        poll.slot = polls.count
+        polls.append(poll)
+    }
+
+    /// The last member takes the slot of the one that leaves.
+    func remove(_ poll: Poll<Port>) {
+        precondition(polls[poll.slot] === poll, "a poll's slot in its line is not its own")
+        let last = polls.removeLast()
+        guard last !== poll else { return }
+        polls[poll.slot] = last
+        last.slot = poll.slot
+    }
+
+    /// Returns the line for those who begin to wait from now on.
+    func close(with owed: Owed) -> PollLine {
+        precondition(self.owed == nil, "a line is closed once")
+        let next = PollLine()
+        self.owed = owed
+        self.next = next
+        return next
+    }
+}
+
+/// The closed lines of a loop. Each line has one answer in turn, so that a poll of one account does not wait for thousands of
+/// another.
+struct ClosedLines<Port: SubscriberPort> {
+    typealias Member = (line: PollLine<Port>, group: AudienceGroup<Port>)
+
+    private var members: [Member] = []
+    private var turn = 0
+
+    var isEmpty: Bool { members.isEmpty }
+
+    mutating func add(_ line: PollLine<Port>, _ group: AudienceGroup<Port>) {
+        guard !line.hasTurns else { return }
+        line.hasTurns = true
+        // The group stays as long as its events are owed to somebody.
+        group.closedLines += 1
+        members.append((line, group))
+    }
+
+    /// The line whose turn it is. There is one.
+    mutating func next() -> Member {
+        if turn >= members.count { turn = 0 }
+        defer { turn += 1 }
+        return members[turn]
+    }
+
+    /// Removes the line that had its turn last. The last one takes its place, and waits for the next round.
+    mutating func removeCurrent() {
+        let (line, group) = members[turn - 1]
+        line.hasTurns = false
+        group.closedLines -= 1
+        members[turn - 1] = members[members.count - 1]
+        members.removeLast()
+    }
+}
+
+@available(*, unavailable)
+extension PollLine: Sendable {}
