@@ -4,6 +4,8 @@ final class AccountLog {
     /// Of the account's name, as cursors have it.
     let check: UInt32
     private let slot32: Int32
+    /// The drops that this log has followed, of those that the history counts.
+    private(set) var drops: UInt32
     private(set) var parts: [PartitionLog] = []
     /// Events held, in all partitions.
     private(set) var count = 0
@@ -16,7 +18,8 @@ final class AccountLog {
     /// Bytes allocated for events, in all partitions.
     private(set) var eventBytes = 0
 
-    init(account: Account, slot: Int, letGoSequence: UInt64, newestLetGo: Int64) {
+    init(account: Account, slot: Int, letGoSequence: UInt64, newestLetGo: Int64, drops: UInt32) {
+        self.drops = drops
         self.account = account
         slot32 = Int32(slot)
         self.letGoSequence = letGoSequence
@@ -119,7 +122,8 @@ final class AccountLog {
 
     /// Drops the partitions whose slots have gone and gives the others their new ones. Whoever stands before `sequence` has
     /// lost its place. Returns how many events went.
-    func keep(slots: [Int: Int], letGoSequence sequence: UInt64) -> Int {
+    func keep(slots: [Int: Int], letGoSequence sequence: UInt64, drops: UInt32) -> Int {
+        self.drops = drops
         let before = count
         parts = parts.compactMap { part in slots[part.slot].map { part.moved(toSlot: $0) } }
         count = parts.reduce(0) { $0 + $1.count }

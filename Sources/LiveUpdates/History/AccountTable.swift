@@ -20,8 +20,8 @@ struct AccountTable {
     private(set) var count = 0
     private let seed = TableSeed.value
 
-    /// Every log, in the order of the slots.
-    var all: [AccountLog] { logs.compactMap(\.self) }
+    /// Slots that were ever used.
+    var slots: Int { logs.count }
 
     subscript(slot slot: Int) -> AccountLog? { logs[slot] }
 

@@ -9,7 +9,7 @@ extension History {
         account: Account, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
     ) -> CursorText {
         var positions: [Cursor.Position] = []
-        let log = logs[account]
+        let log = log(of: account)
         for part in parts(of: log, areRead: true) {
             let isOwn = part.partition == partition
             positions.append(
@@ -36,7 +36,7 @@ extension History {
 
     /// The cursor of a position in a stream, for the end of a page.
     package func cursor(at position: StreamPosition, account: Account, now: Int64) -> CursorText {
-        let log = logs[account]
+        let log = log(of: account)
         var state = position.resume ?? placement(after: position.sequence, log, now: now)
         if position.resume == nil {
             for floor in position.floors {

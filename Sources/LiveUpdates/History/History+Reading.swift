@@ -9,7 +9,7 @@ extension History {
     ) -> ReadAnswer {
         precondition(limit > 0, "a page has room for an event")
         lastReadEvents = 0
-        let log = logs[account]
+        let log = log(of: account)
         if let resume = position.resume {
             guard isComplete(after: resume, log) else { return .lost }
         } else {

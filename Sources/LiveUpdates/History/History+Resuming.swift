@@ -17,7 +17,7 @@ extension History {
     package func resume(
         _ cursor: Cursor, account: Account, now: Int64, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
     ) -> Resumption {
-        let log = logs[account]
+        let log = log(of: account)
         guard cursor.accountCheck == log?.check ?? Cursor.check(of: account) else { return .refused(.invalid) }
         guard let epoch else { return .undecided(.epoch) }
         guard cursor.epoch == epoch else { return .refused(.epoch) }

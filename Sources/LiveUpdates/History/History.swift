@@ -9,26 +9,30 @@ package final class History {
 
     // MARK: What it holds
 
-    private(set) var logs = AccountTable()
+    /// Asked by ``log(of:)`` alone, since a log may hold what was dropped.
+    var logs = AccountTable()
+    /// What was dropped and some logs still hold.
+    var drops = PendingDrops()
     /// Accounts that nobody follows, and those that are followed and hold events: the former give way first.
     private var unattended = IdleOrder()
-    private var attended = IdleOrder()
+    var attended = IdleOrder()
     /// Accounts that hold events, by a moment that is no later than the arrival of the first of them.
-    private var expiry = ExpiryQueue()
+    var expiry = ExpiryQueue()
     var vocabulary = Vocabulary()
 
     // MARK: What it knows
 
     var partitions: PartitionTable
     /// The last event that was read, of any account: whatever comes later has a higher sequence.
-    package private(set) var lastSequence: UInt64 = 0
+    package internal(set) var lastSequence: UInt64 = 0
 
     // MARK: What it let go of accounts that it has forgotten
 
-    private(set) var forgottenSequence: UInt64 = 0
+    var forgottenSequence: UInt64 = 0
     private var forgottenNewest = Int64.min
 
-    package private(set) var size = HistorySize()
+    /// What was dropped counts until its memory is freed.
+    package internal(set) var size = HistorySize()
     /// Events that the last ``read(account:from:limit:entities:now:withCursors:)`` passed, those that the filter left out
     /// included: what it cost.
     package internal(set) var lastReadEvents = 0
@@ -110,16 +114,19 @@ package final class History {
     package func beginWake() { partitions.beginWake() }
 
     private func log(of event: RecordedEvent) -> AccountLog {
-        logs.log(event.bytes.span.extracting(event.accountRange)) { begin(event.account, $0) }
+        let name = event.bytes.span.extracting(event.accountRange)
+        let log = logs.log(name) { begin(event.account, $0) }
+        return holdsNothingDropped(log) ? log : logs.log(name) { begin(event.account, $0) }
     }
 
-    private func log(of account: Account) -> AccountLog {
-        logs.log(account.text.utf8Span.span) { begin(account, $0) }
+    private func log(orBegin account: Account) -> AccountLog {
+        log(of: account) ?? logs.log(account.text.utf8Span.span) { begin(account, $0) }
     }
 
     private func begin(_ account: Account, _ slot: Int) -> AccountLog {
         let log = AccountLog(
-            account: account, slot: slot, letGoSequence: forgottenSequence, newestLetGo: forgottenNewest)
+            account: account, slot: slot, letGoSequence: forgottenSequence, newestLetGo: forgottenNewest,
+            drops: drops.count)
         size.accounts += 1
         size.bytes += log.bytes
         return log
@@ -138,7 +145,7 @@ package final class History {
     /// small number, which is the account's as long as somebody follows it.
     @discardableResult
     package func retain(_ account: Account) -> Int {
-        let log = log(of: account)
+        let log = log(orBegin: account)
         log.subscribers += 1
         unattended.remove(log.slot)
         if log.count > 0 { attended.use(log.slot) }
@@ -148,7 +155,7 @@ package final class History {
     /// Ends what one ``retain(_:)`` began; returns what that returned.
     @discardableResult
     package func release(_ account: Account) -> Int {
-        guard let log = logs[account], log.subscribers > 0 else {
+        guard let log = log(of: account), log.subscribers > 0 else {
             preconditionFailure("an account is released that nobody retained")
         }
         log.subscribers -= 1
@@ -162,6 +169,8 @@ package final class History {
 
     /// Two for each event that comes, so that letting go keeps up with any rate.
     private static let maximumExpiredPerRecord = 2
+    /// Accounts whose dropped events are freed where the limit of bytes is reached.
+    private static let maximumFreedPerRecord = 16
     /// Events that one sweep lets go: some 100 µs.
     package static let maximumSwept = 1_024
 
@@ -173,6 +182,11 @@ package final class History {
         var work = limit
         while work > 0, expiry.earliest < horizon, let slot = expiry.first {
             guard let log = logs[slot: slot] else { preconditionFailure("an account is forgotten as a whole") }
+            if log.drops != drops.count {
+                work -= 1
+                _ = holdsNothingDropped(log)
+                continue
+            }
             let before = log.bytes
             let gone = log.letGo(arrivedBefore: horizon, limit: work, now: now)
             size.events -= gone
@@ -191,10 +205,13 @@ package final class History {
     /// The account that has been idle for longest gives way: one that nobody follows as a whole, and when there is
     /// none left, the events of one that somebody does.
     private func makeRoom(now: Int64) {
+        // What was dropped goes before anything that may still be asked for.
+        if drops.isPending { freeDropped(limit: Self.maximumFreedPerRecord) }
         while size.bytes > limits.maximumLogBytes {
             if let slot = unattended.longestIdle, let log = logs[slot: slot] {
-                forget(log, now: now)
+                if holdsNothingDropped(log) { forget(log, now: now) }
             } else if let slot = attended.longestIdle, let log = logs[slot: slot] {
+                _ = holdsNothingDropped(log)
                 let before = log.bytes
                 size.events -= log.count
                 log.letAllGo(now: now)
@@ -209,7 +226,7 @@ package final class History {
     }
 
     /// Whoever asks for it later inherits what it let go.
-    private func forget(_ log: AccountLog, now: Int64) {
+    func forget(_ log: AccountLog, now: Int64) {
         size.accounts -= 1
         size.events -= log.count
         size.bytes -= log.bytes
@@ -223,39 +240,6 @@ package final class History {
         attended.remove(log.slot)
         expiry.remove(log.slot)
         logs.remove(log)
-    }
-
-    // MARK: - Beginning anew
-
-    /// Forgets the topic's partitions and what is held of them: another topic has the name. Whoever follows an account
-    /// still does; every stream has lost its position, cursors of other topics have not.
-    ///
-    /// `now` is when that was noticed: from then on cursors of this node speak of the new one.
-    package func reset(topic: UInt16, now: Int64? = nil) {
-        drop { $0.topic == topic }
-        if let now { partitions.noticeRecreation(of: topic, now: now) }
-    }
-
-    /// Forgets one partition: records of it were lost before they were read.
-    package func lose(_ partition: PartitionName) { drop { $0 == partition } }
-
-    private func drop(_ isGone: (PartitionName) -> Bool) {
-        let kept = partitions.remove(where: isGone)
-        // One that no event has: a position at the last event is lost too, even when nothing follows it yet.
-        lastSequence += 1
-        forgottenSequence = lastSequence
-        for log in logs.all {
-            let before = log.bytes
-            size.events -= log.keep(slots: kept, letGoSequence: lastSequence)
-            size.bytes += log.bytes - before
-            if let oldest = log.oldestArrival {
-                expiry.set(log.slot, oldest)
-            } else {
-                attended.remove(log.slot)
-                expiry.remove(log.slot)
-                if log.subscribers == 0 { forget(log, now: .min) }
-            }
-        }
     }
 }
 
