@@ -1,6 +1,7 @@
 // Tests: ClientHandle.swift, ConsumerHandle.swift, MockCluster.swift, Record.swift
 
 import CRdKafka
+import Glibc
 import Testing
 
 @testable import Kafka
@@ -68,6 +69,30 @@ import Testing
         #expect(reading.values == [nil, "", "v", "w"])
         #expect(reading.entries.map(\.key) == ["k", nil, nil, nil])
         #expect(reading.headers == ["1"])
+    }
+
+    @Test(arguments: [
+        (Consumer.maximumBatch - 1, Consumer.maximumBatch - 1), (Consumer.maximumBatch, Consumer.maximumBatch),
+        (Consumer.maximumBatch + 1, Consumer.maximumBatch),
+    ])
+    func `a drain gives no more than is asked for, and never more than a batch`(_ asked: Int, _ given: Int) throws {
+        try cluster.createTopic("t")
+        let reading = try Reading(cluster, "t")
+        try #require(reading.run { $0.isReady })
+        #expect(reading.stopRefreshing())
+        let count = 2 * Consumer.maximumBatch
+        for number in 0..<count { _ = try producer.produce(topic: "t", partition: 0, value: bytes("\(number)")) }
+        #expect(producer.flush(within: 10_000))
+        // So many wait in the library.
+        let end = ContinuousClock.now + .seconds(10)
+        while unsafe rd_kafka_queue_length(reading.consumer.handle.queue) < count {
+            try #require(ContinuousClock.now < end)
+            usleep(10_000)
+        }
+        var records = 0
+        #expect(reading.consumer.drain(maximum: asked) { _ in records += 1 } == given)
+        // The end of the partition may have been one of them.
+        #expect((given - 1...given).contains(records))
     }
 
     @Test func `a topic that is missing is told, and read from its beginning once it is made`() throws {

@@ -15,6 +15,19 @@ import Testing
         #expect(producer.delivered == 4 && producer.failed == 0)
     }
 
+    @Test func `as many records as the limit wait for a broker, one more is not accepted`() throws {
+        let cluster = try MockCluster()
+        try cluster.setDown()
+        let producer = try Producer(brokers: cluster.bootstrap)
+        for number in 0..<Producer.maximumQueued {
+            guard try producer.produce(topic: "incidents", value: []) else {
+                Issue.record("record \(number) is one too many")
+                break
+            }
+        }
+        #expect(try !producer.produce(topic: "incidents", value: []))
+    }
+
     @Test func `it learns nothing where no broker answers, and says so`() throws {
         let cluster = try MockCluster()
         try cluster.setDown()
