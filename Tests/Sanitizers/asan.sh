@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # Sourced by Tests/run: unit tests and the built programs under the address sanitizer.
 
-asan=(--sanitize=address --scratch-path .build-asan)
 # Leaks are left out: the Swift runtime keeps what it has made for its types until the process ends.
 asan_options="detect_leaks=0 exitcode=67"
 

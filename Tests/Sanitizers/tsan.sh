@@ -4,7 +4,6 @@
 # In this toolchain a race on Dispatch queues inside a Swift Testing test goes unreported, so programs are driven, not
 # unit tests; and the sanitizer has first to report a race that is planted in one of them.
 
-tsan=(--sanitize=thread --scratch-path .build-tsan)
 # A client that librdkafka cannot destroy is let go of, with its thread: no race, and looked for elsewhere.
 tsan_options="halt_on_error=0 exitcode=66 report_thread_leaks=0 suppressions=$root/Tests/Sanitizers/tsan.suppressions"
 
