@@ -12,14 +12,14 @@ extension LogTracker {
             for index in topics[topic].partitions.indices {
                 let place = name(topic, index)
                 let partition = topics[topic].partitions[index]
-                guard let end = refresh.ends[place], partition.opening != nil,
+                guard let end = refresh.ends[place], partition.opening != nil, !isOfAnotherTopic(place),
                     let anchor = anchor(of: place, partition)
                 else { continue }
                 var check = Refresh.Check(
                     name: place, incarnation: topics[topic].incarnation, anchor: anchor, refused: partition.refused,
                     end: end, answers: .init(end: end))
                 topics[topic].partitions[index].check?.begin(with: anchor.first)
-                if !refresh.identified.contains(topic), !isEmbedded {
+                if !isIdentified(place), !isEmbedded {
                     check.questions = topics[topic].partitions[index].check?.questions(now: now.wall) ?? (nil, nil)
                 }
                 checks.append(check)
@@ -77,9 +77,7 @@ extension LogTracker {
                 // The embedded broker knows no times.
                 isEmbedded
                 ? check.end >= check.anchor.next ? LogCheck.Verdict.holds : .open
-                : log.verdict(
-                    check.answers, isIdentified: refresh.identified.contains(Int(check.name.topic)),
-                    now: refresh.checksBegan)
+                : log.verdict(check.answers, isIdentified: isIdentified(check.name), now: refresh.checksBegan)
             self[check.name]?.check = log
             self.refresh?.checks[index].verdict = verdict
         }
@@ -160,10 +158,9 @@ extension LogTracker {
 
     /// Those whose turn it is of the ones that are not in doubt.
     private mutating func routineRereads(_ checks: [Refresh.Check]) -> [Int] {
-        guard !isEmbedded, let identified = refresh?.identified else { return [] }
+        guard !isEmbedded else { return [] }
         let willing = checks.indices.filter {
-            checks[$0].verdict == .holds && !identified.contains(Int(checks[$0].name.topic))
-                && lastRecord(of: checks[$0]) != nil
+            checks[$0].verdict == .holds && !isIdentified(checks[$0].name) && lastRecord(of: checks[$0]) != nil
         }
         guard !willing.isEmpty else { return [] }
         let count = min(Self.rereadsPerRefresh, willing.count)

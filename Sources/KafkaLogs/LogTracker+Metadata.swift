@@ -133,44 +133,6 @@ extension LogTracker {
         enter(.gone, .topicGone(topic: topics[topic].name), topic)
     }
 
-    // MARK: - Ids
-
-    mutating func askTopicIDs(_ now: Moment) -> Probe? {
-        var questions: [TopicIDQuestion] = []
-        for topic in topics.indices {
-            let leaders = Set(topics[topic].partitions.compactMap(\.leader))
-            questions += leaders.sorted().map { TopicIDQuestion(topic: topic, broker: $0) }
-        }
-        guard canAskIDs, !questions.isEmpty else { return askLogEnds(now) }
-        return ask(.topicIDs(questions), .topicIDs(questions), timeout: Self.metadataTimeout)
-    }
-
-    /// A leader tells the id of the log that it has: if it is another one than ours, the topic was recreated.
-    mutating func identify(_ questions: [TopicIDQuestion], _ answers: [TopicIDAnswer], _ now: Moment) {
-        guard let asked = refresh?.began.wall else { return }
-        for (question, answer) in zip(questions, answers) {
-            let topic = question.topic
-            switch answer {
-            case .id(let id):
-                // A leader may not have heard yet of what is known here already.
-                guard !topics[topic].formerIDs.contains(id) else { continue }
-                // Of logs that were opened without it, the id says nothing yet.
-                if topics[topic].id == nil, topics[topic].partitions.contains(where: { $0.lastOpening != nil }) {
-                    refresh?.firstIDs[topic] = id
-                    continue
-                }
-                let isAnother = topics[topic].id.map { $0 != id } == true
-                if isAnother { recreate(topic, now) }
-                topics[topic].id = id
-                if isAnother { note(.identified(topic: UInt16(topic), id: id.hash)) }
-                topics[topic].identifiedAt = asked
-                refresh?.identified.insert(topic)
-            case .unknownTopic where refresh?.doubtful.contains(topic) == true: leaderLacks(topic, now)
-            case .unknownTopic, .none, .silent: break
-            }
-        }
-    }
-
     // MARK: - Taking over
 
     mutating func adopt(_ metadata: TopicMetadata, _ topic: Int, _ now: Moment) {

@@ -10,7 +10,7 @@ extension LogTracker {
     /// any case. A partition whose window is empty is read from its end.
     mutating func beginOpenings(_ now: Moment) -> Probe? {
         guard let ends = refresh?.ends else { return nil }
-        let names = allPartitions.filter { self[$0]?.opening == nil && ends[$0] != nil }
+        let names = allPartitions.filter { self[$0]?.opening == nil && ends[$0] != nil && !isOfAnotherTopic($0) }
         guard !names.isEmpty else { return finish(now) }
         refresh?.openingsBegan = now.wall
         refresh?.deadline = now.monotonic + Self.openingTimeout

@@ -49,8 +49,12 @@ struct Refresh {
     /// Brokers that are still to be asked for their metadata, and topics that wait for it.
     var leadersToAsk: [Int32] = []
     var doubtful: Set<Int> = []
-    /// Topics whose id was told by a leader now: their logs are known, and nothing is to be inferred.
+    /// What each broker told as the id of each topic of which it leads a partition, by topic and broker.
+    var topicIDs: [Int: [Int32: TopicID]] = [:]
+    /// Topics whose present id was told by a leader now. The logs of that leader are known, and nothing is to be inferred.
     var identified: Set<Int> = []
+    /// Topics without an id here, of which leaders tell different ones: nothing of them is opened.
+    var disputed: Set<Int> = []
     /// Ids that were told for the first time while logs were read already. They are the topics' once these have held.
     var firstIDs: [Int: TopicID] = [:]
     var ends: [PartitionName: Int64] = [:]

@@ -21,6 +21,8 @@ struct TrackedTopic {
     var identifiedAt: Int64?
     /// The last ones before it: a broker that is behind may still tell them.
     var formerIDs: [TopicID] = []
+    /// Since when nothing but one of those was told; monotonic.
+    var formerIDSince: Int64?
     /// Counts up when another log has each of its names; answers about the ones before are of no use then.
     var incarnation = 0
     /// Whether the logs that were read are gone, and that is yet to be told: it is once the new ones are there.

@@ -1,51 +1,10 @@
 import KafkaLogs
 
-/// A record as a scripted broker has it.
-package struct ScriptedRecord: Equatable, Sendable {
-    /// Milliseconds since 1970; −1: none.
-    package var timestamp: Int64
-    /// Whatever the test knows it by; two records with the same one and the same time stamp look alike.
-    package var payload: Int
-    /// Whether compaction removed it, or it was aborted: a hole.
-    package var isRemoved = false
-    package var isDamaged = false
-
-    package init(timestamp: Int64, payload: Int) {
-        self.timestamp = timestamp
-        self.payload = payload
-    }
-
-    package func mark(at offset: Int64) -> RecordMark {
-        RecordMark(offset: offset, timestamp: timestamp, check: UInt64(bitPattern: Int64(payload)))
-    }
-}
-
 /// A Kafka cluster as far as `LogTracker` can tell: what it answers to probes, and what its consumer brings.
 ///
 /// A value without time: copies go on apart. Whatever happens to a topic happens by a call; a broker that is frozen goes on
 /// telling what it knew then, as one that is behind its controller does.
 package struct ScriptedBroker: Sendable {
-    package struct Log: Equatable, Sendable {
-        /// Below it records were deleted.
-        package fileprivate(set) var start: Int64 = 0
-        /// By offset.
-        package fileprivate(set) var records: [ScriptedRecord] = []
-        package fileprivate(set) var leader: Int32?
-
-        package var end: Int64 { Int64(records.count) }
-
-        /// The first record at the offset or behind it.
-        package func first(from offset: Int64) -> (offset: Int64, record: ScriptedRecord)? {
-            var offset = max(offset, start)
-            while offset < end {
-                let record = records[Int(offset)]
-                if !record.isRemoved { return (offset, record) }
-                offset += 1
-            }
-            return nil
-        }
-    }
-
     /// What a broker knows of a topic without having its logs.
     private struct Known: Sendable {
         var exists = false
@@ -85,6 +44,8 @@ package struct ScriptedBroker: Sendable {
     package var hasTopicIDs: Bool
     /// Brokers that answer nothing.
     package var silent: Set<Int32> = []
+    /// Brokers that tell no ids of topics.
+    package var idless: Set<Int32> = []
     /// What the library makes of a damaged record.
     package var damage = Damage.skipped
     /// Whether offsets for times are refused at a damaged record.
@@ -93,6 +54,7 @@ package struct ScriptedBroker: Sendable {
     package var anyBroker: Int32
     private var topics: [Topic]
     private var frozen: [Int32: [Known]] = [:]
+    private var frozenTopics: [Int32: [Topic]] = [:]
     private var nextID: UInt64 = 1
     private var readers: [PartitionName: Reader] = [:]
     private var turn = 0
@@ -163,7 +125,16 @@ package struct ScriptedBroker: Sendable {
     package mutating func freeze(_ broker: Int32) { frozen[broker] = topics.map(\.known) }
     /// The same, and it has forgotten all of them: it reads what its controller decided from the beginning.
     package mutating func forgetTopics(_ broker: Int32) { frozen[broker] = topics.map { _ in Known() } }
-    package mutating func thaw(_ broker: Int32) { frozen[broker] = nil }
+    /// The same, and it has the logs that it has now: it answers for them, and what is written to others it does not see.
+    /// Or those that another script has.
+    package mutating func freezeWithLogs(_ broker: Int32, as other: ScriptedBroker? = nil) {
+        frozen[broker] = (other ?? self).topics.map(\.known)
+        frozenTopics[broker] = (other ?? self).topics
+    }
+    package mutating func thaw(_ broker: Int32) {
+        frozen[broker] = nil
+        frozenTopics[broker] = nil
+    }
 
     private func known(_ broker: Int32) -> [Known] { frozen[broker] ?? topics.map(\.known) }
 
@@ -190,7 +161,7 @@ package struct ScriptedBroker: Sendable {
         guard !silent.contains(question.broker) else { return .silent }
         let known = known(question.broker)[question.topic]
         guard known.exists else { return .unknownTopic }
-        return hasTopicIDs ? .id(known.id) : .none
+        return hasTopicIDs && !idless.contains(question.broker) ? .id(known.id) : .none
     }
 
     private func answering(_ name: PartitionName) -> Result<Log, OffsetFailure> {
@@ -203,7 +174,9 @@ package struct ScriptedBroker: Sendable {
         }
         let log = topic.logs[Int(name.number)]
         guard let leader = log.leader, !silent.contains(leader) else { return .failure(.silent) }
-        return .success(log)
+        guard let before = frozenTopics[leader]?[Int(name.topic)] else { return .success(log) }
+        guard before.exists, Int(name.number) < before.logs.count else { return .failure(.unknown) }
+        return .success(before.logs[Int(name.number)])
     }
 
     private enum OffsetFailure: Error { case unknown, silent }

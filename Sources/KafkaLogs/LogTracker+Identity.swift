@@ -1,0 +1,104 @@
+// Ids of topics (KIP-516): whether the log that each leader has is of the topic that is read.
+extension LogTracker {
+    /// All leaders that tell an id tell one of before for so long: then it is the topic's after all. No broker that leads
+    /// is behind its controller for longer, by orders; monotonic milliseconds.
+    static let formerIDPatience: Int64 = 10_000
+
+    mutating func askTopicIDs(_ now: Moment) -> Probe? {
+        var questions: [TopicIDQuestion] = []
+        for topic in topics.indices {
+            let leaders = Set(topics[topic].partitions.compactMap(\.leader))
+            questions += leaders.sorted().map { TopicIDQuestion(topic: topic, broker: $0) }
+        }
+        guard canAskIDs, !questions.isEmpty else { return askLogEnds(now) }
+        return ask(.topicIDs(questions), .topicIDs(questions), timeout: Self.metadataTimeout)
+    }
+
+    /// Each leader tells the id of the topic whose logs it has. All are heard before anything follows from one of them.
+    mutating func identify(_ questions: [TopicIDQuestion], _ answers: [TopicIDAnswer], _ now: Moment) {
+        for (question, answer) in zip(questions, answers) {
+            switch answer {
+            case .id(let id): refresh?.topicIDs[question.topic, default: [:]][question.broker] = id
+            case .unknownTopic where refresh?.doubtful.contains(question.topic) == true:
+                leaderLacks(question.topic, now)
+            case .unknownTopic, .none, .silent: break
+            }
+        }
+        for (topic, reported) in (refresh?.topicIDs ?? [:]).sorted(by: { $0.key < $1.key }) {
+            identify(topic, Set(reported.values), now)
+        }
+    }
+
+    private mutating func identify(_ topic: Int, _ reported: Set<TopicID>, _ now: Moment) {
+        guard let asked = refresh?.began.wall else { return }
+        noteReturn(topic, reported, now)
+        // A leader may not have heard yet of what is known here already.
+        let present = reported.subtracting(topics[topic].formerIDs)
+        guard let mine = topics[topic].id else {
+            let isOpen = topics[topic].partitions.contains { $0.lastOpening != nil }
+            switch (present.first, isOpen) {
+            case (nil, _): break
+            // Which of them is behind its controller, nobody can say yet.
+            case (_?, let isOpen) where present.count > 1:
+                if !isOpen {
+                    refresh?.disputed.insert(topic)
+                    notices.append(.brokersDisagree)
+                }
+            // Of logs that were opened without it, the id says nothing yet.
+            case (let id?, true): refresh?.firstIDs[topic] = id
+            case (let id?, false): confirm(id, of: topic, asked)
+            }
+            return
+        }
+        let others = present.subtracting([mine])
+        if let id = others.max(by: { ($0.high, $0.low) < ($1.high, $1.low) }) {
+            recreate(topic, now)
+            confirm(id, of: topic, asked)
+            note(.identified(topic: UInt16(topic), id: id.hash))
+        } else if present.contains(mine) {
+            confirm(mine, of: topic, asked)
+        }
+    }
+
+    private mutating func confirm(_ id: TopicID, of topic: Int, _ asked: Int64) {
+        topics[topic].id = id
+        topics[topic].identifiedAt = asked
+        refresh?.identified.insert(topic)
+    }
+
+    /// One leader that was behind may have had the present id retired, by an id that it told late, or by lacking the topic.
+    private mutating func noteReturn(_ topic: Int, _ reported: Set<TopicID>, _ now: Moment) {
+        guard reported.count == 1, let id = reported.first, topics[topic].formerIDs.contains(id) else {
+            topics[topic].formerIDSince = nil
+            return
+        }
+        let since = topics[topic].formerIDSince ?? now.monotonic
+        topics[topic].formerIDSince = since
+        guard now.monotonic - since >= Self.formerIDPatience else { return }
+        topics[topic].formerIDSince = nil
+        topics[topic].formerIDs.removeAll { $0 == id }
+    }
+
+    // MARK: - What follows for a partition
+
+    /// Whether the partition's own leader has told in this refresh that its log is of the topic that is read. Another
+    /// leader's word is no proof of it.
+    func isIdentified(_ name: PartitionName) -> Bool {
+        let topic = Int(name.topic)
+        guard refresh?.identified.contains(topic) == true, let reported = reportedID(name) else { return false }
+        return reported == topics[topic].id
+    }
+
+    /// Whether its leader is behind its controller, or ahead of all others: it has told another topic's id, and what it says of a
+    /// log is of that topic's. One that tells no id is believed as where there are none.
+    func isOfAnotherTopic(_ name: PartitionName) -> Bool {
+        let topic = Int(name.topic)
+        if refresh?.disputed.contains(topic) == true { return true }
+        guard let mine = topics[topic].id, let reported = reportedID(name) else { return false }
+        return reported != mine
+    }
+
+    private func reportedID(_ name: PartitionName) -> TopicID? {
+        self[name]?.leader.flatMap { refresh?.topicIDs[Int(name.topic)]?[$0] }
+    }
+}
