@@ -49,7 +49,7 @@ struct SimulatedHistory {
         case .identified(let topic, let id): history.identify(topic: topic, id)
         case .facts(let partition, let facts): history.apply(partition, facts)
         case .reset(let topic, let now): history.reset(topic: topic, now: now)
-        case .lose(let partition): history.lose(partition)
+        case .lose(let partition): history.lose([partition])
         case .event(let event, let account, let partition, let offset, let timestamp, let now):
             history.append(
                 event, account: account, partition: partition, offset: offset, timestamp: timestamp, now: now)

@@ -1,13 +1,14 @@
 import LiveUpdates
 import Reactor
 
-/// Joins, reads and resyncs: what the loops ask of the logs.
+/// Joins and reads: what the loops ask of the logs.
 extension Ingest {
     /// Returns the work of the answer's page, in events.
     func subscribe(_ subscriber: Subscriber, _ request: JoinRequest, now: UInt64) -> Int {
         // From here on the account's events come to the loop; the connection waits for its answer.
         let number = history.retain(subscriber.account)
-        subscriptions.add(subscriber.account, number, loop: subscriber.loop, withCursors: request.withCursors)
+        subscriptions.add(
+            subscriber.account, number, loop: subscriber.loop, withCursors: request.withCursors, resets: resets.count)
         guard let since = request.since else {
             answer(subscriber, .now)
             return 0
@@ -108,49 +109,10 @@ extension Ingest {
             answer: page, sequence: history.lastSequence, fresh: needsFresh ? freshCursor(account) : .none)
     }
 
-    /// What is held of these logs goes, and everybody is told to resync.
-    func reset(_ lost: [LostLogs], wallClock: Int64) {
-        self.wallClock = wallClock
-        for logs in lost {
-            switch logs {
-            case .topic(let topic): history.reset(topic: topic, now: wallClock)
-            case .partition(let partition): history.lose(partition)
-            }
-        }
-        var cursors = Array(repeating: [Account: CursorText](), count: outlets.count)
-        for entry in subscriptions.all {
-            // Made once, for all loops.
-            let fresh = freshCursor(entry.account)
-            for loop in outlets.indices where entry.hasSubscribers(onLoop: loop) {
-                cursors[loop][entry.account] = fresh
-            }
-        }
-        guard let why = lost.lazy.map(\.why).min() else { return }
-        for (outlet, cursors) in zip(outlets, cursors) {
-            outlet.mailbox.post(.reset(why, sequence: history.lastSequence, cursors: cursors))
-        }
-    }
-
     /// Lets go of some of what is older than the retention. Bounded work; now and then.
     func sweep(wallClock: Int64) { history.sweep(now: wallClock) }
 
     func notify(_ state: SourceState) {
         for outlet in outlets { outlet.mailbox.post(.source(state)) }
-    }
-}
-
-/// Logs of which records cannot be given any more.
-enum LostLogs {
-    /// The topic was recreated: positions have lost their meaning.
-    case topic(UInt16)
-    /// Records of the partition were lost before they were read. Positions in it mean what they meant; what follows some of
-    /// them is no longer in the log.
-    case partition(PartitionName)
-
-    var why: ResyncReason {
-        switch self {
-        case .topic: .epoch
-        case .partition: .expired
-        }
     }
 }

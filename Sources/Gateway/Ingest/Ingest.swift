@@ -39,6 +39,7 @@ final class Ingest {
     private let skipped: SkipLog
     var subscriptions: SubscriptionTable
     var undecided = UndecidedJoins<Joiner>()
+    var resets: ResetProgress
     /// Entries that the current wake has events for.
     private var touched: [SubscriptionTable.Entry] = []
     /// The wall clock at the last wake or message, in milliseconds since 1970.
@@ -53,6 +54,7 @@ final class Ingest {
         self.outlets = outlets
         self.skipped = skipped
         subscriptions = SubscriptionTable(loops: outlets.count)
+        resets = ResetProgress(loops: outlets.count)
     }
 
     var counters: IngestCounters { IngestCounters(records: records, events: events, skipped: skipped.counts) }
@@ -77,6 +79,8 @@ final class Ingest {
         records += 1
         switch mapper.read(record) {
         case .event(let event):
+            // Its reset comes before whatever is read from now on.
+            if resets.nextSlot != nil { gatherReset(of: event.account) }
             let appended = history.append(
                 event, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
             // Most records end here: nobody follows their account, and no String was made.
@@ -109,6 +113,7 @@ final class Ingest {
     }
 
     private func post() {
+        postResets()
         guard !touched.isEmpty else { return }
         let sequence = history.lastSequence
         for (loop, outlet) in outlets.enumerated() {
@@ -162,6 +167,7 @@ final class Ingest {
     private static let joinWork = 32
 
     func answer(_ subscriber: Subscriber, _ message: FanOutMessage) {
+        notifyFirst(subscriber.account)
         outlets[subscriber.loop].mailbox.post(message)
     }
 

@@ -27,6 +27,7 @@ final class KafkaSource {
     private let pipe: WakePipe
     private var watch: DescriptorWatch?
     private var isScheduled = false
+    private var isResetting = false
     /// Nil while a refresh is under way.
     private var nextRefresh: (timer: Timer, time: UInt64)?
     private var pace = RefreshPace()
@@ -86,6 +87,7 @@ final class KafkaSource {
         report.log(consumer.takeNotices(), now: now)
         if taken > 0 { status.recordsCame(now: now) }
         if consumer.tracker.wantsRefresh { refreshSoon() }
+        continueReset()
         // librdkafka rings only when its queue was empty.
         if taken == Consumer.maximumBatch { drainAgain() }
     }
@@ -94,6 +96,18 @@ final class KafkaSource {
         guard !isScheduled else { return }
         isScheduled = true
         loop.executeNextTick { [weak self] in self?.drain() }
+    }
+
+    /// Goes on notifying everybody of a reset, a slice a tick.
+    private func continueReset() {
+        guard !isResetting, ingest.owesReset else { return }
+        isResetting = true
+        loop.executeNextTick { [weak self] in
+            guard let self else { return }
+            isResetting = false
+            ingest.continueReset(wallClock: WallClock.milliseconds)
+            continueReset()
+        }
     }
 
     // MARK: - The cluster
@@ -122,6 +136,7 @@ final class KafkaSource {
         guard watch != nil else { return }
         let next = consumer.receive(answer)
         facts.apply(now: loop.now)
+        continueReset()
         report.log(consumer.takeNotices(), now: loop.now)
         if let next { turns.ask(next) } else { endRefresh() }
         askNext()

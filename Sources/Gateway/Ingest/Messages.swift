@@ -62,7 +62,8 @@ enum FanOutMessage: Sendable {
     case fresh(ConnectionID, CursorText)
     /// `sequence` is the last of the events.
     case events([AccountEvents], sequence: UInt64)
-    /// Positions have lost their meaning: everybody begins anew, from the fresh cursors on.
+    /// Positions of these accounts have lost their meaning: their subscribers begin anew, from the fresh cursors on.
+    /// Everything up to `sequence` came before. Other accounts follow in messages of their own.
     case reset(ResyncReason, sequence: UInt64, cursors: [Account: CursorText])
     case source(SourceState)
 }

@@ -12,11 +12,14 @@ struct SubscriptionTable {
         fileprivate(set) var connections = 0
         /// How many of them want each event with its cursor.
         fileprivate(set) var cursorConnections = 0
+        /// The resets that its subscribers were notified of, of those that ingest counts.
+        var resetsNotified: UInt32
         /// Events of the current wake; empty between wakes.
         var gathered: [LoggedEvent] = []
 
-        fileprivate init(account: Account, loops: Int) {
+        fileprivate init(account: Account, loops: Int, resets: UInt32) {
             self.account = account
+            resetsNotified = resets
             connectionsPerLoop = Array(repeating: 0, count: loops)
         }
 
@@ -38,12 +41,13 @@ struct SubscriptionTable {
     /// Nil where nobody follows the account that has this number.
     subscript(number: Int) -> Entry? { number < entries.count ? entries[number] : nil }
 
-    /// Every account that somebody follows.
-    var all: [Entry] { entries.compactMap(\.self) }
+    /// Numbers that were ever used.
+    var slots: Int { entries.count }
 
-    mutating func add(_ account: Account, _ number: Int, loop: Int, withCursors: Bool) {
+    /// `resets` is the number of resets so far: an account that somebody begins to follow is notified of none of them.
+    mutating func add(_ account: Account, _ number: Int, loop: Int, withCursors: Bool, resets: UInt32 = 0) {
         while entries.count <= number { entries.append(nil) }
-        let entry = entries[number] ?? Entry(account: account, loops: loops)
+        let entry = entries[number] ?? Entry(account: account, loops: loops, resets: resets)
         precondition(entry.account == account, "a number of the history stands for two accounts")
         if entries[number] == nil { accounts += 1 }
         entry.connectionsPerLoop[loop] += 1

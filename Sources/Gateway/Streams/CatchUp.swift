@@ -120,21 +120,21 @@ extension LiveStream {
 
     // MARK: - Resync
 
-    /// The node's logs were dropped and begin again; `at` is the account's fresh cursor.
-    func reset(_ why: ResyncReason, _ at: CursorText, _ now: UInt64) {
+    /// The node's logs were dropped and begin again, from the account's fresh cursor on.
+    func handle(_ reset: AccountReset, _ now: UInt64) {
         if case .live = state, port.pendingBytes > 0 { fallBehind(now) }
         switch state {
         case .joining, .ended: return
         case .live:
             changed?.drop()
-            resetLive(why, at, now)
+            resetLive(reset.why, reset.cursor, now)
         case .behind(let catchUp):
             changed?.drop()
             floors = []
             catchUp.ignoresPage = catchUp.isReading
             // Not where the fan-out stands by now: what came after the reset has not been given.
-            catchUp.position = StreamPosition(sequence: fanOut.resetSequence)
-            catchUp.resync = (min(why, catchUp.resync?.why ?? why), at)
+            catchUp.position = StreamPosition(sequence: reset.sequence)
+            catchUp.resync = (min(reset.why, catchUp.resync?.why ?? reset.why), reset.cursor)
             proceed(catchUp, now)
         }
     }

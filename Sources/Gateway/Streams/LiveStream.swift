@@ -207,8 +207,9 @@ final class LiveStream<Port: SubscriberPort> {
     /// reset reaches a client before the resync does.
     func settle(now: UInt64) {
         if resetsSeen != fanOut.resets {
+            let reset = fanOut.reset(of: account, since: resetsSeen)
             resetsSeen = fanOut.resets
-            if let (why, at) = fanOut.resetCursor(account) { reset(why, at, now) }
+            if let reset { handle(reset, now) }
         }
         sendSourceState(now)
     }

@@ -20,11 +20,11 @@ final class LoopFanOut<Port: SubscriberPort> {
     }
     private(set) var isStalled = false
 
-    /// Counts the resets of the logs. A subscriber that has seen fewer handles the last one before any other input.
+    /// Counts the messages of resets. A subscriber that has seen fewer handles the last one of its account before any other
+    /// input.
     private(set) var resets: UInt32 = 0
-    private(set) var resetSequence: UInt64 = 0
-    private var resetReason = ResyncReason.epoch
-    private var resetCursors: [Account: CursorText] = [:]
+    /// The last reset of each account, until all subscribers have handled it.
+    private var resetsByAccount: [Account: AccountReset] = [:]
 
     /// Resyncs that were sent, by reason.
     var resyncs: [ResyncReason: UInt64] = [:]
@@ -222,19 +222,36 @@ final class LoopFanOut<Port: SubscriberPort> {
     func reset(_ why: ResyncReason, sequence: UInt64, cursors: [Account: CursorText]) {
         advance(to: sequence)
         resets &+= 1
-        resetSequence = sequence
-        // Some may not have handled the one before.
-        resetReason = resetCursors.isEmpty ? why : min(resetReason, why)
-        resetCursors = cursors
+        for (account, cursor) in cursors {
+            // Some may not have handled the one before.
+            let earlier = resetsByAccount[account]
+            resetsByAccount[account] = AccountReset(
+                number: resets, first: earlier?.first ?? resets, why: min(why, earlier?.why ?? why),
+                sequence: sequence, cursor: cursor)
+        }
     }
 
-    /// What a subscriber needs to know of the last reset: why, and the account's cursor of that moment.
-    func resetCursor(_ account: Account) -> (ResyncReason, CursorText)? {
-        resetCursors[account].map { (resetReason, $0) }
+    /// The last reset of an account, if a subscriber that has seen `seen` of all resets has not handled it.
+    func reset(of account: Account, since seen: UInt32) -> AccountReset? {
+        guard seen != resets, let reset = resetsByAccount[account], reset.number > seen else { return nil }
+        return reset
     }
 
-    /// Every subscriber has handled the reset.
-    func forgetResetCursors() { resetCursors = [:] }
+    /// Every subscriber has handled the resets.
+    func forgetResets() { resetsByAccount = [:] }
+}
+
+/// What a subscriber needs to know of a reset.
+struct AccountReset {
+    /// As ``LoopFanOut/resets`` counts.
+    let number: UInt32
+    /// The number of the first one of the account that some subscriber may not have handled.
+    let first: UInt32
+    let why: ResyncReason
+    /// The position at which everything begins anew.
+    let sequence: UInt64
+    /// The account's cursor of that position.
+    let cursor: CursorText
 }
 
 @available(*, unavailable)

@@ -127,21 +127,19 @@ final class Poll<Port: SubscriberPort> {
     /// Follows what came before this input: the events that it is owed, and a reset of the logs; see
     /// ``LiveStream/settle(now:)``. Whichever of the two came first is the answer.
     func settle() {
-        answerOwed()
-        guard resetsSeen != fanOut.resets else { return }
+        let reset = fanOut.reset(of: account, since: resetsSeen)
+        answerOwed(before: reset)
         switch state {
         case .joining, .ended: return
         case .reading, .waiting:
             resetsSeen = fanOut.resets
-            if let (why, at) = fanOut.resetCursor(account) { return refuse(why, at) }
+            if let reset { refuse(reset.why, reset.cursor) }
         }
-        answerOwed()
     }
 
-    /// Answers with the events that are owed, if no reset came before them. If the client has had all of them from another
-    /// node, it waits on, behind them.
-    private func answerOwed() {
-        while case .waiting(let group, let line) = state, let owed = line.owed, resetsSeen >= owed.resets {
+    /// Answers with the events that are owed. If the client has had all of them from another node, it waits on, behind them.
+    private func answerOwed(before reset: AccountReset?) {
+        while case .waiting(let group, let line) = state, let owed = line.owed, owed.resets < reset?.first ?? .max {
             let limit = parameters.limit
             if floors.isEmpty {
                 let body = fanOut.syncBody(owed.events, limit: limit, of: group)

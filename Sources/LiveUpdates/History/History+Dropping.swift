@@ -14,8 +14,8 @@ extension History {
         if let now { partitions.noticeRecreation(of: topic, now: now) }
     }
 
-    /// Forgets one partition: records of it were lost before they were read.
-    package func lose(_ partition: PartitionName) { drop { $0 == partition } }
+    /// Forgets partitions: records of them were lost before they were read.
+    package func lose(_ partitions: Set<PartitionName>) { drop { partitions.contains($0) } }
 
     private func drop(_ isGone: (PartitionName) -> Bool) {
         if drops.isFull { freeDropped(limit: .max) }

@@ -152,6 +152,11 @@ package final class History {
         return log.slot
     }
 
+    /// What ``retain(_:)`` has given for the account; nil where nobody follows it.
+    package func number(of account: Account) -> Int? {
+        log(of: account).flatMap { $0.subscribers > 0 ? $0.slot : nil }
+    }
+
     /// Ends what one ``retain(_:)`` began; returns what that returned.
     @discardableResult
     package func release(_ account: Account) -> Int {

@@ -37,6 +37,8 @@ final class IngestBench {
 
     final class Heard: Sendable {
         let lines = Mutex<[String]>([])
+        /// Of the last reset of each account.
+        let cursors = Mutex<[Account: CursorText]>([:])
     }
 
     init(loops count: Int = 2) throws {
@@ -47,6 +49,9 @@ final class IngestBench {
         for (index, loop) in loops.enumerated() {
             let heard = heard[index]
             let mailbox = Mailbox<FanOutMessage>(loop: loop) { messages in
+                for case .reset(_, _, let cursors) in messages {
+                    heard.cursors.withLock { $0.merge(cursors) { $1 } }
+                }
                 let lines = messages.flatMap { message -> [String] in
                     switch message {
                     case .joined(let id, let answer): ["joined \(id.number)" + answer.outcome.word]
@@ -70,6 +75,12 @@ final class IngestBench {
             outlets: outlets,
             skipped: SkipLog(logger: Logger("test", to: SilentLog())))
         ingest.begin(Epoch(number: 1))
+        open()
+    }
+
+    /// Reads the partition from its beginning; again after a reset.
+    func open() {
+        offset = 0
         ingest.history.apply(Self.partition, LogFacts(start: 0, liveFrom: 0, born: 0, known: 0, next: 0))
     }
 
@@ -103,6 +114,19 @@ final class IngestBench {
         // The mailbox's bell and this both queue on the loop; a second round is behind whatever the first woke.
         for _ in 0..<2 { await loops[index].perform {} }
         return heard[index].lines.withLock { $0 }
+    }
+
+    /// The same, each line once.
+    func takeLines(ofLoop index: Int) async -> [String] {
+        let lines = await lines(ofLoop: index)
+        heard[index].lines.withLock { $0.removeFirst(lines.count) }
+        return lines
+    }
+
+    /// The cursor that the account's last reset brought to a loop, once everything posted has arrived.
+    func cursor(of account: String, onLoop index: Int) async -> CursorText? {
+        _ = await lines(ofLoop: index)
+        return heard[index].cursors.withLock { $0[Account(account)] }
     }
 
     deinit { for loop in loops { loop.stop() } }

@@ -10,8 +10,8 @@ import WebSocket
 /// a client that judges what it reads. A cursor `e.n` says: read up to event n of epoch e.
 final class ModelNode: SubscriberPort {
     enum Step: CaseIterable {
-        case event, otherEvent, burst, reset, stall, serve, deliver, deliverAll, answer, walk, send, block, wait
-        case longWait
+        case event, otherEvent, burst, reset, otherReset, stall, serve, deliver, deliverAll, answer, walk, send, block
+        case wait, longWait
     }
 
     static let account = Account("PACC1")
@@ -84,6 +84,9 @@ final class ModelNode: SubscriberPort {
             log = []
             first = last + 1
             if hasJoined { mailbox.append(.reset(.epoch, sequence: last, cursors: [Self.account: fresh])) }
+        // A slice of a reset that is of other accounts.
+        case .otherReset:
+            mailbox.append(.reset(.epoch, sequence: last, cursors: [Account("PACC2"): CursorText(bytes: [0x78])]))
         case .stall:
             let state = fanOut.isStalled ? SourceState.live(since: 1) : .stalled(since: 1)
             mailbox.append(.source(state))

@@ -118,6 +118,29 @@ struct PollLineTests {
         #expect(rig.answer == "5")
     }
 
+    @Test func `a reset that came before the event is the answer, also when another one follows`() throws {
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let rig = try Rig("A", fanOut)
+        fanOut.reset(.epoch, sequence: 4, cursors: [Account("A"): CursorText(bytes: Array("r1".utf8))])
+        _ = deliver(fanOut, [("A", 5)])
+        fanOut.reset(.epoch, sequence: 6, cursors: [Account("A"): CursorText(bytes: Array("r2".utf8))])
+        while fanOut.answerNext() {}
+        #expect(rig.answer == "410 epoch r2")
+    }
+
+    @Test func `resets of other accounts are nothing to a poll`() throws {
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let rig = try Rig("A", fanOut)
+        for number in UInt64(4)..<8 {
+            fanOut.reset(.epoch, sequence: number, cursors: [Account("B\(number)"): CursorText(bytes: [0x78])])
+            if number == 5 { rig.poll.settle() }
+        }
+        _ = deliver(fanOut, [("A", 9)])
+        fanOut.reset(.epoch, sequence: 10, cursors: [Account("B"): CursorText(bytes: [0x78])])
+        while fanOut.answerNext() {}
+        #expect(rig.answer == "9")
+    }
+
     @Test func `a reset that came before the event is the answer`() throws {
         let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
         let early = try Rig("A", fanOut)

@@ -71,7 +71,7 @@ struct DroppingTests {
                     if next[topic] == 0 {
                         node.history.reset(topic: UInt16(topic), now: node.now)
                     } else {
-                        node.history.lose(partition)
+                        node.history.lose([partition])
                     }
                     node.openWhole(partition)
                 }
@@ -135,7 +135,7 @@ struct DroppingTests {
             node.take(Int64(number), in: PartitionName(topic: 2, number: 1), account: account(number))
         }
         for round in 0..<200 {
-            node.history.lose(PartitionName(topic: UInt16(round % 2), number: 0))
+            node.history.lose([PartitionName(topic: UInt16(round % 2), number: 0)])
             node.openWhole(PartitionName(topic: UInt16(round % 2), number: 0))
         }
         let last = account(2 * History.accountsPerSlice - 1)

@@ -81,7 +81,7 @@ struct ReadUntilTests {
             TestHistory.second, LogFacts(start: 3, unread: .init(arrivedBefore: judge.now), known: judge.now, end: 3))
         #expect([early, late].map { judge.refusal($0) } == [.expired, nil])
         // One more record, which is gone too: nobody is served without it.
-        judge.history.lose(TestHistory.second)
+        judge.history.lose([TestHistory.second])
         judge.open(
             TestHistory.second, LogFacts(start: 4, unread: .init(arrivedBefore: judge.now), known: judge.now, end: 4))
         #expect(judge.refusal(late) == .expired)

@@ -1,0 +1,123 @@
+import LiveUpdates
+import Reactor
+
+/// Resets: logs have lost records or their meaning, and whoever follows an account is notified, with a fresh cursor.
+///
+/// A cursor costs some microseconds, and a node has tens of thousands of accounts. So they are notified in slices, between
+/// which records are read and requests are served. Whatever concerns an account that was not notified yet has it notified
+/// first: for each account its reset comes before everything that follows, as if all had been notified at once.
+extension Ingest {
+    /// Accounts that are notified in one slice: about 1 ms.
+    static let accountsPerSlice = 256
+    /// Slots of the table that one slice goes over at most, taken or not.
+    private static let slotsPerSlice = 8_192
+
+    /// What is held of these logs goes, and everybody has to resync. The first slice of accounts is notified at once;
+    /// ``continueReset(wallClock:)`` goes on as long as ``owesReset``.
+    func reset(_ lost: [LostLogs], wallClock: Int64) {
+        guard let why = lost.lazy.map(\.why).min() else { return }
+        self.wallClock = wallClock
+        var partitions: Set<PartitionName> = []
+        for logs in lost {
+            switch logs {
+            case .topic(let topic): history.reset(topic: topic, now: wallClock)
+            case .partition(let partition): partitions.insert(partition)
+            }
+        }
+        if !partitions.isEmpty { history.lose(partitions) }
+        resets.begin(why, sequence: history.lastSequence)
+        continueReset(wallClock: wallClock)
+    }
+
+    /// Whether accounts are still to be notified, or memory of what was lost to be freed.
+    var owesReset: Bool { resets.nextSlot != nil || history.owesFreeing }
+
+    /// Does one more slice of a reset.
+    func continueReset(wallClock: Int64) {
+        self.wallClock = wallClock
+        history.freeDropped()
+        guard let first = resets.nextSlot else { return }
+        let end = min(first + Self.slotsPerSlice, subscriptions.slots)
+        var (slot, notified) = (first, 0)
+        while slot < end, notified < Self.accountsPerSlice {
+            if let entry = subscriptions[slot], !wasNotified(entry) {
+                gatherReset(of: entry)
+                notified += 1
+            }
+            slot += 1
+        }
+        resets.nextSlot = slot < subscriptions.slots ? slot : nil
+        postResets()
+    }
+
+    /// To be called before anything of the account is posted: its reset comes first.
+    func notifyFirst(_ account: Account) {
+        guard resets.nextSlot != nil else { return }
+        gatherReset(of: account)
+        postResets()
+    }
+
+    /// The same for what a wake has brought; ``postResets()`` follows before the wake's events are posted.
+    func gatherReset(of account: Account) {
+        guard let number = history.number(of: account), let entry = subscriptions[number] else { return }
+        if !wasNotified(entry) { gatherReset(of: entry) }
+    }
+
+    private func wasNotified(_ entry: SubscriptionTable.Entry) -> Bool { entry.resetsNotified == resets.count }
+
+    /// Makes the account's cursor: of the position of the reset, behind which it has had nothing yet.
+    private func gatherReset(of entry: SubscriptionTable.Entry) {
+        entry.resetsNotified = resets.count
+        let fresh = history.cursor(
+            at: StreamPosition(sequence: resets.sequence), account: entry.account, now: wallClock)
+        for loop in outlets.indices where entry.hasSubscribers(onLoop: loop) {
+            resets.gathered[loop][entry.account] = fresh
+        }
+    }
+
+    func postResets() {
+        for (loop, outlet) in outlets.enumerated() where !resets.gathered[loop].isEmpty {
+            outlet.mailbox.post(.reset(resets.why, sequence: resets.sequence, cursors: resets.gathered[loop]))
+            resets.gathered[loop] = [:]
+        }
+    }
+}
+
+/// How far everybody was notified of the last reset.
+struct ResetProgress {
+    /// Resets since the start.
+    private(set) var count: UInt32 = 0
+    private(set) var why = ResyncReason.epoch
+    /// Everything up to it came before the reset.
+    private(set) var sequence: UInt64 = 0
+    /// The next slot of the subscriptions whose account may have to be notified; nil: all were.
+    var nextSlot: Int?
+    /// By loop: cursors that were made and not posted yet.
+    var gathered: [[Account: CursorText]]
+
+    init(loops: Int) { gathered = Array(repeating: [:], count: loops) }
+
+    mutating func begin(_ why: ResyncReason, sequence: UInt64) {
+        count &+= 1
+        // Some were not notified of the one before.
+        self.why = nextSlot == nil ? why : min(why, self.why)
+        self.sequence = sequence
+        nextSlot = 0
+    }
+}
+
+/// Logs of which records cannot be given any more.
+enum LostLogs {
+    /// The topic was recreated: positions have lost their meaning.
+    case topic(UInt16)
+    /// Records of the partition were lost before they were read. Positions in it mean what they meant; what follows some of
+    /// them is no longer in the log.
+    case partition(PartitionName)
+
+    var why: ResyncReason {
+        switch self {
+        case .topic: .epoch
+        case .partition: .expired
+        }
+    }
+}
