@@ -51,7 +51,7 @@ extension EventLoop {
     func fireTimers() {
         guard let wake = wheel.nextWake, wake <= now else { return }
         isFiring = true
-        let end = linux_monotonic_microseconds() + Self.turnMicroseconds
+        let end = linux_monotonic_microseconds() + Self.sliceMicroseconds
         for index in 1...Self.maximumTimersPerTick {
             guard let call = wheel.popDue(now: now) else { break }
             call.target.timerFired(call.kind)

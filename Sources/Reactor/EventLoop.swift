@@ -19,14 +19,14 @@ import Dispatch
     package static let receiveBufferBytes = 64 * 1024
 
     /// How long one turn serves events, timers or what was put off, before others get theirs. A token's signature costs
-    /// 0.1 ms to check, so the number of events alone does not bound a turn. Twice as long is what a turn may take at
-    /// most, with what it wrote to be sent.
-    static let turnMicroseconds: UInt64 = 2_000
+    /// 0.1 ms to check, so the number of events alone does not bound a turn. With what is sent, the timers that are due and
+    /// what earlier ticks have left, a tick takes 5 ms at most: 1.5 + 1.5 + 1 + 0.75.
+    static let turnMicroseconds: UInt64 = 1_500
     /// Events or timers between two readings of the clock, which cost 25 ns each. Messages and what was put off may be long:
     /// the clock is read after each of them.
     static let eventsPerClockReading = 4
-    /// How long one piece of work that goes on in slices keeps a tick, so that two of them find time in a turn.
-    static let sliceMicroseconds: UInt64 = 1_000
+    /// How long one piece of work that goes on in slices keeps a tick, timers among them.
+    package static let sliceMicroseconds: UInt64 = 1_000
 
     package let label: String
     package let syscalls: Syscalls

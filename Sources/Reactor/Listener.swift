@@ -13,8 +13,9 @@ package struct AcceptTrouble: Equatable, Sendable {
 
 /// Accepts connections on a loop. Confined to it.
 package final class Listener: PollTarget {
-    /// The accepts of one tick: at 5 to 10 µs each, and as much again for what is made of a connection, well below a
-    /// millisecond, after which those who are connected have their turn.
+    /// The accepts of one tick, which end with a slice of the loop's time too: at 5 to 10 µs each, and as much again for what
+    /// is made of a connection, well below a millisecond, after which those who are connected have their turn. A session of
+    /// TLS takes longer to make.
     package static let maximumAcceptsPerTick = 32
     /// How long accepting rests when not even the spare descriptor helps. Meanwhile the kernel keeps connections.
     static let pauseMilliseconds: UInt64 = 100
@@ -88,19 +89,24 @@ package final class Listener: PollTarget {
     }
 
     override func ready(_ events: PollEvents) {
-        for _ in 0..<Self.maximumAcceptsPerTick {
-            var peer = linux_address()
-            let accepted = loop.syscalls.accept(raw, peer: &peer)
-            if accepted >= 0 {
-                if !isReclaimed(accepted, peer) { pass(FileDescriptor(owning: accepted), SocketAddress(peer)) }
-            } else if accepted == -EAGAIN {
-                return
-            } else if !carryOn(after: SystemFailure(.accept, -accepted)) {
-                return
-            }
-            // The callback may have closed the listener.
-            guard isRegistered else { return }
+        var accepts = 0
+        _ = loop.runSlice {
+            accepts += 1
+            return acceptOne() && accepts < Self.maximumAcceptsPerTick
         }
+    }
+
+    /// Returns whether there may be another one.
+    private func acceptOne() -> Bool {
+        var peer = linux_address()
+        let accepted = loop.syscalls.accept(raw, peer: &peer)
+        if accepted >= 0 {
+            if !isReclaimed(accepted, peer) { pass(FileDescriptor(owning: accepted), SocketAddress(peer)) }
+        } else if accepted == -EAGAIN || !carryOn(after: SystemFailure(.accept, -accepted)) {
+            return false
+        }
+        // The callback may have closed the listener.
+        return isRegistered
     }
 
     private func pass(_ descriptor: consuming FileDescriptor, _ peer: SocketAddress) {

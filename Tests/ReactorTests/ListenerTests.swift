@@ -171,6 +171,25 @@ import Testing
     }
 
     @Test(arguments: PollerForm.allCases)
+    func `accepts that take long end with a slice, and the next ticks accept the rest`(form: PollerForm) throws {
+        let loop = try EventLoop(label: "test", poller: form)
+        let ticks = Shared<[UInt64]>([])
+        let sockets = try ListeningSocket.open(.loopback(port: 0))
+        let peers = (0..<12).map { _ in PlainPeer(sockets[0].address) }
+        loop.run {
+            _ = try! Listener(sockets[0], loop: loop) { descriptor, _ in
+                _ = consume descriptor
+                let end = linux_monotonic_microseconds() + EventLoop.sliceMicroseconds / 2
+                while linux_monotonic_microseconds() < end {}
+                ticks.update { $0.append(loop.tickNumber) }
+            }
+        }
+        #expect(waitUntil { ticks.value.count == peers.count })
+        #expect(Dictionary(grouping: ticks.value) { $0 }.values.allSatisfy { $0.count <= 2 })
+        loop.stop()
+    }
+
+    @Test(arguments: PollerForm.allCases)
     func `a listener that closes from inside accept accepts no more`(form: PollerForm) throws {
         let loop = try EventLoop(label: "test", poller: form)
         let accepted = Shared(0)

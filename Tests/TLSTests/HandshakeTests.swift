@@ -4,8 +4,10 @@ import Dispatch
 import Glibc
 import Reactor
 import TLS
+import TestHarness
 import Testing
-import Transport
+
+@testable import Transport
 
 @Suite struct `A handshake` {
     @Test func `that plain HTTP begins is answered with 400 in plain text`() throws {
@@ -107,6 +109,37 @@ import Transport
         }
         #expect(openings.values.max()! <= 2)
         #expect(rig.counters.handshakes == 20)
+    }
+
+    /// A peer whose turn takes its time.
+    private final class SlowPeer: HandshakeWaiting {
+        let hadTurn: () -> Void
+
+        init(_ hadTurn: @escaping () -> Void) { self.hadTurn = hadTurn }
+
+        func continueHandshake() {
+            let end = DispatchTime.now() + .microseconds(Int(EventLoop.sliceMicroseconds / 2))
+            while DispatchTime.now() < end {}
+            hadTurn()
+        }
+    }
+
+    @Test func `that takes long leaves others their turns: a tick ends with its time, too`() throws {
+        let rig = try LoopRig()
+        let all = Promise<[UInt64]>()
+        rig.perform { shared in
+            let loop = shared.loop
+            var ticks: [UInt64] = []
+            for _ in 0..<12 {
+                _ = shared.enqueue(
+                    SlowPeer {
+                        ticks.append(loop.tickNumber)
+                        if ticks.count == 12 { all.fulfil(ticks) }
+                    })
+            }
+        }
+        let ticks = try #require(all.wait())
+        #expect(Dictionary(grouping: ticks) { $0 }.values.allSatisfy { $0.count <= 2 })
     }
 
     @Test(arguments: [false, true]) func `is refused when too many wait`(byBytes: Bool) throws {

@@ -26,9 +26,6 @@ final class ConnectionLoop {
     /// From an answer to the first byte of the next request on the same connection: longer than proxies keep idle
     /// connections (60 s mostly), so that they are the ones to close. A poll's wait is no part of it.
     static let idleRequestMilliseconds: UInt64 = 75_000
-    /// What concerns all connections is done for so many in a tick: with a send of some microseconds for each, those who
-    /// have something to say wait a millisecond or two.
-    static let connectionsPerSlice = 256
 
     let eventLoop: EventLoop
     let index: Int
@@ -183,22 +180,27 @@ final class ConnectionLoop {
     }
 
     private func walkOn() {
-        guard let first = walk.next else { return }
-        let end = min(first + Self.connectionsPerSlice, connections.slots)
-        for slot in first..<end {
-            guard let connection = connections[slot: slot] else { continue }
-            if let code = walk.closes {
-                connection.close(code)
-            } else {
-                connection.subscription?.settle(now: eventLoop.now)
-            }
+        guard var slot = walk.next else { return }
+        let isMore = eventLoop.runSlice {
+            guard slot < connections.slots else { return false }
+            if let connection = connections[slot: slot] { settle(connection) }
+            slot += 1
+            return slot < connections.slots
         }
-        guard end < connections.slots else {
+        guard isMore else {
             walk.next = nil
-            return fanOut.forgetResetCursors()
+            return fanOut.forgetResets()
         }
-        walk.next = end
+        walk.next = slot
         eventLoop.executeNextTick { self.walkOn() }
+    }
+
+    private func settle(_ connection: Connection) {
+        if let code = walk.closes {
+            connection.close(code)
+        } else {
+            connection.subscription?.settle(now: eventLoop.now)
+        }
     }
 
     /// Closes every connection, and those that come; their ends follow within the close timeout.
