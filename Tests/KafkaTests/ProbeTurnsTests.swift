@@ -59,6 +59,7 @@ struct ProbeTurnsTests {
     }
 
     @Test func `a request for records makes no partition silent that answers`() {
+        // Between two refreshes lie 2 s, and the next one waits for such a request.
         let longest = 2_000 + LogTracker.metadataPatience + ProbeTurns.recordTimeoutMilliseconds
         #expect(longest < AnswerWatch.longestSilence)
     }
