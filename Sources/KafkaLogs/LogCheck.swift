@@ -19,6 +19,8 @@ struct LogCheck: Sendable {
     /// What the leader answered.
     struct Answers: Sendable, Equatable {
         var end: Int64
+        /// How far the log was read when it was asked.
+        var reached: Int64 = 0
         var floor: OffsetAnswer?
         var witness: OffsetAnswer?
     }
@@ -49,6 +51,9 @@ struct LogCheck: Sendable {
         held.note(timestamp: first.timestamp, at: first.offset)
     }
 
+    /// Whether the log ends below what was read, proved or not: what was read once does not get less.
+    private func isShort(_ answers: Answers) -> Bool { answers.end < max(held.next, answers.reached) }
+
     /// The times to ask for where the topic has no id.
     func questions(now: Int64) -> (floor: Int64?, witness: Int64?) { inference.questions(of: held, now: now) }
 
@@ -56,7 +61,7 @@ struct LogCheck: Sendable {
     mutating func verdict(_ answers: Answers, isIdentified: Bool = false, now: Int64) -> Verdict {
         let isEmptied = hadRecords && answers.end == 0
         hadRecords = hadRecords || answers.end > 0
-        guard answers.end >= held.next, !isEmptied else {
+        guard !isShort(answers), !isEmptied else {
             shortRefreshes += 1
             // A leader of before may tell an end of before, once.
             return shortRefreshes > 1 ? .broken : held.last == nil ? .open : .suspicious
@@ -69,7 +74,7 @@ struct LogCheck: Sendable {
     /// `logStart` is asked for afterwards: retention may have moved it a moment ago.
     mutating func settle(_ found: RecordAnswer, _ answers: Answers, logStart: Int64?, now: Int64) -> Verdict {
         guard let last = held.last else { return .open }
-        let isShort = answers.end < held.next
+        let isShort = isShort(answers)
         switch found {
         case .record(let mark) where mark.offset == last.offset:
             if mark != last { return .broken }

@@ -44,8 +44,8 @@ package struct LogFacts: Equatable, Sendable {
     package var born: Int64?
     /// The moment after the last one at which another log was known to have the name; nil where none is remembered.
     package var notBefore: Int64?
-    /// The moment after the last one at which the log was known to be whole, where it was cut back since (an unclean
-    /// election) and kept its topic's id; nil where that is not remembered.
+    /// The moment after the one at which the log, or another of its topic, was found to be cut back (an unclean election),
+    /// while the topic kept its id: what a node said before that may be of what is lost. Nil where that is not remembered.
     package var wholeAfter: Int64?
     /// The last moment at which its leader proved the log to be the one that is read, and it was not new and empty.
     package var known: Int64?

@@ -17,7 +17,7 @@ extension LogTracker {
                 else { continue }
                 var check = Refresh.Check(
                     name: place, incarnation: topics[topic].incarnation, anchor: anchor, refused: partition.refused,
-                    end: end, answers: .init(end: end))
+                    end: end, answers: .init(end: end, reached: anchor.next))
                 topics[topic].partitions[index].check?.begin(with: anchor.first)
                 if !isIdentified(place), !isEmbedded {
                     check.questions = topics[topic].partitions[index].check?.questions(now: now.wall) ?? (nil, nil)

@@ -191,9 +191,10 @@ extension LogTracker {
         }
     }
 
-    /// Drops the topic's logs; what comes next under its name is another one, read from its start. `isCutBack`: its id is not
-    /// known to have changed, and so says nothing of what was lost.
-    mutating func forget(_ topic: Int, isCutBack: Bool = false) {
+    /// Drops the topic's logs; what comes next under its name is another one, read from its start. `cutBackNoticed`: when one
+    /// was found to be cut back (wall clock); the id is not known to have changed, and so says nothing of what was lost.
+    mutating func forget(_ topic: Int, cutBackNoticed: Int64? = nil) {
+        let isCutBack = cutBackNoticed != nil
         let openings = topics[topic].partitions.compactMap(\.lastOpening)
         if let opened = openings.map(\.opened).max() {
             topics[topic].owesRecreated = true
@@ -202,7 +203,8 @@ extension LogTracker {
             let proved = topics[topic].partitions.compactMap { $0.opening == nil ? nil : $0.known }
             let known = isCutBack ? proved.max() : topics[topic].identifiedAt ?? proved.min()
             topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known ?? opened)
-            topics[topic].lastWhole = isCutBack ? topics[topic].lastKnownBefore : nil
+            // Another node may have read, and proved, what is lost, until it was noticed here.
+            topics[topic].lastWhole = cutBackNoticed
         }
         for index in topics[topic].partitions.indices { stop(name(topic, index)) }
         topics[topic].partitions = []
@@ -221,7 +223,7 @@ extension LogTracker {
         if keepsID { topics[topic].id = nil }
         var leaders = topics[topic].partitions.map(\.leader)
         if case .present(let latest)? = refresh?.metadata[topic] { leaders = latest }
-        forget(topic, isCutBack: isCutBack)
+        forget(topic, cutBackNoticed: isCutBack ? now.wall : nil)
         if keepsID { topics[topic].id = id }
         adopt(leaders, topic, now)
         if keepsID, let id { note(.identified(topic: UInt16(topic), id: id.hash)) }

@@ -37,6 +37,11 @@ package struct Probe: Equatable, Sendable {
 package struct TopicIDQuestion: Hashable, Sendable {
     package var topic: Int
     package var broker: Int32
+
+    package init(topic: Int, broker: Int32) {
+        self.topic = topic
+        self.broker = broker
+    }
 }
 
 /// What an offset is asked by.

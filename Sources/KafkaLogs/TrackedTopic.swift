@@ -29,7 +29,7 @@ struct TrackedTopic {
     var owesRecreated = false
     /// The last moment at which a log that is gone was still known to be there; wall clock.
     var lastKnownBefore: Int64?
-    /// The last moment at which a log that was cut back, and kept its id, was still known to be whole; wall clock.
+    /// When a log was found to be cut back that kept its id; wall clock.
     var lastWhole: Int64?
     /// Refreshes since the situation was told; it is told again now and then while it lasts.
     var refreshesSinceNotice = 0

@@ -32,6 +32,34 @@ import Testing
         #expect(node.facts()?.notBefore ?? 0 > proved && node.facts()?.notBefore ?? 0 < node.now.wall)
     }
 
+    @Test(arguments: [false, true])
+    func `a log that ends below what was read since the last refresh is found out, though nothing more is written`(
+        _ ids: Bool
+    ) {
+        var node = TestNode(brokers: 2, ids: ids)
+        node.refresh()
+        node.write(0, 1, 2)
+        node.drain()
+        node.broker.setLeader(0, 0, 2)
+        node.broker.cutBack(0, 0, to: 1)
+        node.write(10)
+        for _ in 0..<3 {
+            node.drain()
+            node.refresh()
+        }
+        node.drain()
+        #expect(node.resyncs == [.recreated(topic: 0)] && node.records == [0, 1, 2, 0, 10] && !node.isStalled)
+    }
+
+    @Test func `a log that was cut back counts as whole from the moment on at which that was noticed`() {
+        var node = node
+        // Another node may read, and prove, what this one has not read when it is lost.
+        node.broker.setLeader(0, 0, 2)
+        node.broker.cutBack(0, 0, to: 8)
+        for _ in 0..<2 where node.resyncs.isEmpty { node.refresh() }
+        #expect(node.resyncs == [.recreated(topic: 0)] && node.facts()?.wholeAfter == node.now.wall + 1)
+    }
+
     @Test func `a leader that cannot be asked for the last record proves nothing`() {
         var node = node
         let proved = node.facts()?.known
@@ -147,7 +175,7 @@ import Testing
         let reception = tracker.read(0, 0, offset: highest, timestamp: 1, broker: 1, isLast: true, node.now)
         tracker.endBatch()
         #expect(reception == .handOverMarked && tracker.facts(of: node.name())?.next == highest + 1)
-        _ = tracker.loading(wall: 0)
+        #expect(tracker.loading(wall: 0).isLoaded)
     }
 
     @Test(arguments: [256, 257])

@@ -53,7 +53,7 @@ struct LogInference {
     private let latestRecreation: Int64?
     /// Topics of which all logs are empty, as far as leaders have told.
     let emptyTopics: [UInt16]
-    /// The last moment up to which a log was known to be whole that was cut back since, and kept its id.
+    /// The moment after the one at which a log was found last to be cut back, whose topic kept its id.
     let latestWholeAfter: Int64?
 
     private struct Topic {
