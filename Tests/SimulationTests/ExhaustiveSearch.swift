@@ -25,6 +25,7 @@ struct ExhaustiveSearch {
         few + [
             .append(0, account: 1), .append(0, account: 0, .future(30_000)), .append(0, account: 0, .none),
             .recreate(partitions: 1, records: 0), .addPartition, .compact(0, back: 0), .trim(0, keeping: 1),
+            .cutBack(0, losing: 1, records: 2), .refreshPart(0, answers: 3),
             .freeze(0), .thaw(0), .refresh(0), .pass(70_000), .poll(0, at: 1, pages: 1, pageSize: 1),
         ]
 
@@ -55,6 +56,7 @@ struct ExhaustiveSearch {
         setting.limits.maximumTimestampDelayMilliseconds = 20_000
         setting.limits.retentionMilliseconds = 60_000
         setting.limits.maximumEventsPerAccount = 2
+        setting.brokers = 6
         return setting
     }
 
@@ -101,7 +103,8 @@ struct ExhaustiveSearch {
 
     private static func node(of step: SimulationStep) -> Int? {
         switch step {
-        case .read(let node, _), .catchUp(let node), .restart(let node, _), .refresh(let node), .freeze(let node),
+        case .read(let node, _), .catchUp(let node), .restart(let node, _), .refresh(let node),
+            .refreshPart(let node, _), .freeze(let node),
             .thaw(let node), .poll(_, let node, _, _, _):
             node
         default: nil

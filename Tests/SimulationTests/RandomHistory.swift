@@ -11,9 +11,16 @@ struct RandomHistory {
     private let mayCompact: Bool
     private let mayStamp: Bool
     private let mayMap: Bool
+    /// What came to the histories later has numbers of its own: those without it stay as they were.
+    private var further: SeededGenerator
+    private let mayCutBack: Bool
+    private let mayInterrupt: Bool
 
     init(seed: UInt64) {
         numbers = SeededGenerator(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ 1)
+        further = SeededGenerator(seed: seed &* 0xD134_2543_DE82_EF95 &+ 7)
+        mayCutBack = further.isOne(in: 4)
+        mayInterrupt = further.isOne(in: 4)
         mayRecreate = numbers.isOne(in: 2)
         mayTrim = numbers.isOne(in: 3)
         mayCompact = numbers.isOne(in: 3)
@@ -27,12 +34,29 @@ struct RandomHistory {
         case 1: setting.ids = Set(0..<setting.nodes)
         default: setting.ids = [numbers.below(2)]
         }
-        let margin = Int64([20_000, 60_000][numbers.below(2)])
+        var margin = Int64([20_000, 60_000][numbers.below(2)])
+        if mayCutBack { setting.brokers = 6 }
+        // Where clocks differ, a log that was cut back is told from what it was by moments of two clocks: that goes wrong.
+        if !mayCutBack, further.isOne(in: 6) {
+            let most = History.maximumClockDifferenceMilliseconds
+            setting.clocks = (0..<setting.nodes).map { _ in [0, most / 2, most][further.below(3)] }
+            margin += setting.clockDifference
+        }
         setting.limits.maximumTimestampDelayMilliseconds = margin
         setting.limits.retentionMilliseconds = margin + [1_000, 40_000, 1 << 40][numbers.below(3)]
         setting.limits.maximumEventsPerAccount = [1, 2, 3, 5, 1_000][numbers.below(5)]
         if numbers.isOne(in: 8) { setting.limits.maximumLogBytes = 300 + numbers.below(1_600) }
-        for _ in 0..<(12 + numbers.below(28)) { steps.append(step()) }
+        for _ in 0..<(12 + numbers.below(28)) {
+            steps.append(step())
+            if mayCutBack || mayInterrupt, further.isOne(in: 8) { steps.append(furtherStep()) }
+        }
+    }
+
+    private mutating func furtherStep() -> SimulationStep {
+        if mayCutBack, !mayInterrupt || further.isOne(in: 2) {
+            return .cutBack(further.below(3), losing: 1 + further.below(3), records: further.below(6))
+        }
+        return .refreshPart(further.below(setting.nodes), answers: 1 + further.below(6))
     }
 
     private mutating func step() -> SimulationStep {
@@ -71,7 +95,7 @@ struct RandomHistory {
         var stamp = SimulationStep.Stamp.now
         if mayStamp {
             switch numbers.below(12) {
-            case 0..<3: stamp = .late(Int64(numbers.below(Int(setting.margin))))
+            case 0..<3: stamp = .late(Int64(numbers.below(Int(setting.allowedDelay))))
             case 3: stamp = .late(setting.margin * 2)
             case 4: stamp = .future(Int64(1 + numbers.below(100_000)))
             case 5: stamp = .none

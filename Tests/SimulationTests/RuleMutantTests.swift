@@ -5,9 +5,26 @@ import Testing
 enum RuleMutant: CaseIterable {
     // What is missing then.
     case ignoresUnread, ignoresBirth, ignoresRecreationMoment, ignoresID, ignoresRecreation, ignoresLoss
-    case believesEveryEnd
+    case believesEveryEnd, ignoresFingerprint, alwaysKnown, recordsUnanswered, recordsAbsent
     // Who is refused without need then.
     case absenceIsProof, staysUnread, forgetsEnds, believesStaleAnswer, bornNow
+
+    func change(_ cursor: Cursor) -> Cursor {
+        guard self == .ignoresFingerprint else { return cursor }
+        var cursor = cursor
+        cursor.fingerprint = nil
+        return cursor
+    }
+
+    /// What a node is told of a record that it reads once more.
+    func change(_ found: ProbedRecord) -> ProbedRecord {
+        switch self {
+        case .absenceIsProof: .record(timestamp: 7, account: nil)
+        case .recordsUnanswered: .unanswered
+        case .recordsAbsent: .none
+        default: found
+        }
+    }
 
     func change(_ facts: LogFacts, _ now: Int64) -> LogFacts {
         var facts = facts
@@ -15,6 +32,7 @@ enum RuleMutant: CaseIterable {
         case .ignoresUnread: facts.unread = nil
         case .ignoresBirth: facts.born = nil
         case .ignoresRecreationMoment: facts.notBefore = nil
+        case .alwaysKnown: facts.known = now
         case .ignoresID: facts.topicID = facts.topicID.map { _ in 1 }
         case .believesEveryEnd: facts.end = 1 << 40
         case .staysUnread: facts.unread = .init(stampedBefore: nil, arrivedBefore: now)

@@ -12,8 +12,8 @@ struct SimulatedClient {
     let account: Int
     /// Empty: it has none yet.
     private(set) var cursor: [UInt8] = []
-    /// The incarnation that the cursor speaks of; nil where its node read on in a log that was another one by then.
-    private(set) var incarnation: Int?
+    /// The topic's era that the cursor speaks of; nil where its node read on in a log that was another one by then.
+    private(set) var era: Int?
     var node: Int?
     var stream = Stream.away
     var floors: [PartitionFloor] = []
@@ -32,16 +32,16 @@ struct SimulatedClient {
         floors = []
     }
 
-    /// Takes a cursor of a node that is at `incarnation`.
-    mutating func keep(_ cursor: [UInt8], _ incarnation: Int?) {
+    /// Takes a cursor of a node that is at `era`.
+    mutating func keep(_ cursor: [UInt8], _ era: Int?) {
         self.cursor = cursor
-        if self.incarnation != incarnation { self.incarnation = nil }
+        if self.era != era { self.era = nil }
     }
 
     /// Is told that what it missed cannot be given: it fetches everything there is, and takes the cursor.
-    mutating func resync(_ cursor: [UInt8], _ incarnation: Int?, records: Int) {
+    mutating func resync(_ cursor: [UInt8], _ era: Int?, records: Int) {
         self.cursor = cursor
-        self.incarnation = incarnation
+        self.era = era
         owedFrom = records
         given = []
         last = [:]
@@ -82,6 +82,10 @@ struct SimulatedClient {
     mutating func excuse(_ topic: SimulatedTopic) { given.formUnion(topic.records.indices) }
 
     mutating func excuse(_ logs: [[Int]]) { for log in logs { given.formUnion(log) } }
+
+    mutating func excuse(_ topic: SimulatedTopic, _ partition: Int, from start: Int64, before end: Int64) {
+        given.formUnion(topic.logs[partition].prefix(Int(end)).dropFirst(Int(start)))
+    }
 
     func isBelowFloor(_ partition: Int, _ offset: Int64) -> Bool {
         floors.contains { Int($0.partition.number) == partition && offset < $0.offset }

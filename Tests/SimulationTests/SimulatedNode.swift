@@ -4,33 +4,45 @@ import ScriptedBroker
 
 /// A node: the real tracker and the real history, and beside them what they must have come to by the design's own words.
 struct SimulatedNode {
-    private(set) var broker: ScriptedBroker
+    var broker: ScriptedBroker
     private var reader: ScriptedReader
     var history: SimulatedHistory
-    private(set) var undecided = UndecidedJoins<Int>()
-    private(set) var mapping = 0
+    var undecided = UndecidedJoins<Int>()
+    var mapping = 0
     /// By partition.
-    private(set) var openings: [Opening?] = []
+    var openings: [Opening?] = []
     /// Partitions of which records were lost, until they are read again.
-    private var lost: Set<Int> = []
-    private(set) var kept: KeptEvents
+    var lost: Set<Int> = []
+    var kept: KeptEvents
     /// The last moment at which it had read everything, and known of everything.
     private(set) var caughtUp: Int64 = 0
     private(set) var refreshed: Int64 = 0
     /// When it noticed last that the topic was recreated.
-    private(set) var noticed: Int64?
+    var noticed: Int64?
     private(set) var isReady = false
     /// How many partitions the brokers that it asks tell of, while they are behind.
     var partitionsTold: Int?
     private(set) var mutant: RuleMutant?
-    private let setting: SimulationSetting
-    private let hasIDs: Bool
+    /// The topic when a refresh began between whose answers something else happens.
+    var asked: SimulatedTopic?
+    /// Partitions that were cut back below what it has read, or may know of: it may say that the topic was recreated.
+    var cutBack: Set<Int> = []
+    /// Partitions that have had another leader since the last refresh.
+    private(set) var elections: Set<Int> = []
+    /// Whether it has read records that an unclean election lost since, and does not know that yet.
+    var hasReadWhatIsLost = false
+    /// The eras of the topic that it saw begin.
+    var erasSeen: Set<Int> = []
+    let setting: SimulationSetting
+    let hasIDs: Bool
+    private let clock: Int64
 
     init(_ setting: SimulationSetting, node: Int, mutant: RuleMutant?) {
         self.setting = setting
         self.mutant = mutant
         hasIDs = setting.ids.contains(node)
-        broker = ScriptedBroker(brokers: 2, topics: 1, hasTopicIDs: hasIDs)
+        clock = setting.clock(node)
+        broker = ScriptedBroker(brokers: setting.brokers, topics: 1, hasTopicIDs: hasIDs)
         broker.create(0, partitions: setting.partitions)
         for partition in 0..<setting.partitions { broker.setLeader(0, partition, 2) }
         reader = ScriptedReader(windowMilliseconds: setting.limits.retentionMilliseconds, canAskIDs: hasIDs)
@@ -60,7 +72,7 @@ struct SimulatedNode {
         for partition in openings.indices {
             let name = PartitionName(topic: 0, number: Int32(partition))
             guard openings[partition] != nil, let next = reader.tracker.facts(of: name)?.next else { return false }
-            if next < topic.starts[partition] { return false }
+            if next < topic.starts[partition] || next > topic.end(of: partition) { return false }
             if topic.first(partition, from: next) < topic.end(of: partition) { return false }
         }
         return true
@@ -76,6 +88,12 @@ struct SimulatedNode {
     }
 
     func nextOffset(_ partition: Int) -> Int64 { kept.next(partition) }
+
+    /// Whether it holds all that the account has from an offset on, as far as it has read.
+    func remembers(_ account: Int, _ partition: Int, _ offset: Int64) -> Bool {
+        guard partition < openings.count, let opening = openings[partition] else { return false }
+        return offset >= opening.start && !kept.hasLetGo(account, partition, from: offset)
+    }
 
     /// Whether it has read nothing of a log.
     func isUnread(_ partition: Int) -> Bool {
@@ -120,12 +138,33 @@ struct SimulatedNode {
         openings = []
         isReady = false
         noticed = nil
+        asked = nil
+        cutBack = []
+        hasReadWhatIsLost = false
+        erasSeen = []
         kept = KeptEvents(setting.limits)
     }
 
+    var isRefreshing: Bool { reader.isRefreshing }
+
+    /// So many answers of a refresh, at most to its end.
+    mutating func refreshPart(_ answers: Int, _ topic: SimulatedTopic, _ now: Int64) -> [ScriptedReader.Output] {
+        var outputs: [ScriptedReader.Output] = []
+        if !reader.isRefreshing { asked = topic }
+        for _ in 0..<answers {
+            outputs += reader.refreshStep(&broker, Moment(monotonic: now, wall: now + clock))
+            if !reader.isRefreshing { break }
+        }
+        isReady = isReady || reader.tracker.readiness.isReady
+        return outputs
+    }
+
+    /// A whole refresh at one moment.
     mutating func refresh(_ now: Int64) -> [ScriptedReader.Output] {
         refreshed = now
-        var outputs = reader.refresh(&broker, Moment(monotonic: now, wall: now))
+        asked = nil
+        elections = []
+        var outputs = reader.refresh(&broker, Moment(monotonic: now, wall: now + clock))
         isReady = isReady || reader.tracker.readiness.isReady
         if mutant == .believesStaleAnswer, let partitionsTold, partitionsTold < openings.count {
             outputs.append(.change(.recreated(topic: 0)))
@@ -138,9 +177,9 @@ struct SimulatedNode {
     }
 
     mutating func read(atMost count: Int, _ now: Int64) -> [ScriptedReader.Output] {
-        sweep(now)
+        sweep(now + clock)
         history.give(.wake)
-        return reader.drain(&broker, atMost: count, Moment(monotonic: now, wall: now))
+        return reader.drain(&broker, atMost: count, Moment(monotonic: now, wall: now + clock))
     }
 
     mutating func sweep(_ now: Int64) {
@@ -167,106 +206,24 @@ struct SimulatedNode {
         }
     }
 
+    /// Whether it stands behind an offset and has read no record there: it knows none that could be missing.
+    func hasNothing(of partition: Int, behind offset: Int64) -> Bool {
+        guard partition < openings.count, openings[partition] != nil else { return false }
+        let next = reader.tracker.facts(of: PartitionName(topic: 0, number: Int32(partition)))?.next ?? 0
+        return next > offset && kept.next(partition) <= max(offset, openings[partition]?.start ?? 0)
+    }
+
+    /// A log is cut back to an offset.
+    mutating func noteCut(of partition: Int, to offset: Int64) {
+        let facts = reader.tracker.facts(of: PartitionName(topic: 0, number: Int32(partition)))
+        elections.insert(partition)
+        if reader.isRefreshing || max(facts?.next ?? 0, facts?.end ?? 0) > offset { cutBack.insert(partition) }
+        if partition < openings.count, openings[partition] != nil, kept.next(partition) > offset {
+            hasReadWhatIsLost = true
+        }
+    }
+
     mutating func noteCaughtUp(_ now: Int64) { caughtUp = now }
-
-    // MARK: - What the tracker says has changed
-
-    /// Returns what is wrong with it.
-    mutating func handle(_ change: LogChange, _ topic: inout SimulatedTopic, _ now: Int64) -> String? {
-        switch change {
-        case .found(let name):
-            history.give(.found(name, exists: true))
-            return nil
-        case .identified(let topic, let id):
-            if mutant != .ignoresID { history.give(.identified(topic: topic, id: id)) }
-            return nil
-        case .vanished(let name):
-            history.give(.found(name, exists: false))
-            return nil
-        case .facts(let name, let facts):
-            let problem = open(name, facts, &topic, now)
-            // What was lost or deleted seems as old as the first good stamp behind it: one that is too late misleads.
-            let partition = Int(name.number)
-            if let stamp = facts.unread?.stampedBefore, partition < topic.logs.count,
-                topic.hasLateRecord(partition, stamped: stamp, margin: setting.margin)
-            {
-                topic.excuse(partition, from: 0, before: min(facts.start, topic.end(of: partition)))
-            }
-            let handed = mutant.map { $0.change(facts, now) } ?? facts
-            history.give(.facts(name, handed))
-            return problem
-        case .recreated:
-            let isNeeded = openings.contains { $0 != nil && $0?.incarnationAtStart != topic.incarnation }
-            openings = []
-            noticed = now
-            kept.removeAll()
-            if mutant != .ignoresRecreation { history.give(.reset(topic: 0, now: now)) }
-            return isNeeded ? nil : "everybody is told that the topic was recreated, which it was not"
-        case .recordsLost(let name, _):
-            let partition = Int(name.number)
-            let next = partition < openings.count ? kept.next(partition) : 0
-            if partition < openings.count { openings[partition] = nil }
-            lost.insert(partition)
-            kept.remove(partition)
-            if mutant != .ignoresLoss { history.give(.lose(name)) }
-            return topic.starts[partition] > next ? nil : "everybody is told that records were lost, which were not"
-        }
-    }
-
-    /// Notes where reading of a log began, when that is new.
-    private mutating func open(
-        _ name: PartitionName, _ facts: LogFacts, _ topic: inout SimulatedTopic, _ now: Int64
-    ) -> String? {
-        let partition = Int(name.number)
-        while openings.count <= partition { openings.append(nil) }
-        guard openings[partition] == nil else { return nil }
-        let window = now - setting.limits.retentionMilliseconds
-        let logStart = topic.starts[partition]
-        let latest = max(logStart, topic.windowStart(partition, window))
-        let first = topic.first(partition, from: logStart)
-        let firstStamp = first < topic.end(of: partition) ? topic.records[topic.logs[partition][Int(first)]].stamp : -1
-        var seenFrom: Int64?
-        // By the issuing node's clock, which may be ahead.
-        let found = now + History.maximumClockDifferenceMilliseconds
-        if lost.remove(partition) != nil {
-            seenFrom = found + 1
-        } else if facts.start > 0 {
-            if facts.start > first {
-                let isBounded = logStart == 0 || firstStamp >= 0
-                seenFrom = isBounded ? min(found, window + setting.margin) : found
-            } else {
-                seenFrom = firstStamp >= 0 && firstStamp <= now ? min(found, firstStamp + setting.margin) : found
-            }
-        }
-        openings[partition] = Opening(
-            incarnation: topic.incarnation, incarnationAtStart: topic.incarnation, start: facts.start,
-            seenFrom: seenFrom, liveFrom: topic.end(of: partition))
-        kept.open(partition, start: facts.start, liveFrom: topic.end(of: partition))
-        topic.excuse(partition, before: facts.start, margin: setting.margin)
-        // What was deleted is as old as the first record that is left says.
-        if logStart > 0, first < topic.end(of: partition), topic.isLate(partition, first, margin: setting.margin) {
-            topic.excuse(partition, from: 0, before: logStart)
-        }
-        return facts.start <= latest ? nil : "partition \(partition) is read from \(facts.start), \(latest) is due"
-    }
-
-    /// Hands a record to the history. Returns whether it holds an event that was not read before.
-    mutating func handle(
-        _ record: SimulatedTopic.Record, _ index: Int, _ partition: PartitionName, offset: Int64, _ now: Int64
-    ) -> Bool {
-        let isEvent = isMapped(record)
-        let isNew = kept.read(record, index, Int(partition.number), offset: offset, isEvent: isEvent, now: now)
-        let name = partition
-        if isEvent {
-            history.give(
-                .event(
-                    SimulatedNames.event(index, entity: record.entity), SimulatedNames.accounts[record.account], name,
-                    offset: offset, timestamp: record.stamp, now: now))
-        } else {
-            history.give(.skip(name, offset: offset, timestamp: record.stamp, now: now))
-        }
-        return isNew && isEvent
-    }
 
     // MARK: - Joins
 
@@ -274,17 +231,18 @@ struct SimulatedNode {
     {
         let history = history.current()
         return undecided.add(
-            client, account: account, cursor: cursor, doubt: doubt, history: history, now: UInt64(now), wallClock: now)
+            client, account: account, cursor: cursor, doubt: doubt, history: history, now: UInt64(now),
+            wallClock: now + clock)
     }
 
     /// Reads once more what is asked for, and decides on the joins that wait.
     mutating func decide(_ topic: SimulatedTopic, _ now: Int64) -> Resumption? {
         for probe in undecided.takeProbes() {
-            let found = mutant == .absenceIsProof ? .record(timestamp: 7, account: nil) : self.probe(probe, topic)
-            undecided.probed(probe, found: found)
+            let found = self.probe(probe, topic)
+            undecided.probed(probe, found: mutant.map { $0.change(found) } ?? found)
         }
         let history = history.current()
-        return undecided.decide(history, now: UInt64(now), wallClock: now).first?.1
+        return undecided.decide(history, now: UInt64(now), wallClock: now + clock).first?.1
     }
 
     private func probe(_ probe: UndecidedJoins<Int>.Probe, _ topic: SimulatedTopic) -> ProbedRecord {

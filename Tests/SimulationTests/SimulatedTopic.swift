@@ -9,13 +9,28 @@ struct SimulatedTopic {
         let incarnation: Int
         let partition: Int
         let offset: Int64
-        /// By compaction: nobody is owed it.
+        /// By compaction, or in an unclean election: nobody is owed it.
         var isRemoved = false
         /// A node did not read it because its stamp lies further back than any is allowed to.
         var isExcused = false
     }
 
+    /// An unclean election.
+    struct Cut {
+        let partition: Int
+        /// The end of what was left of the log.
+        let offset: Int64
+        /// The era that began with it.
+        let era: Int
+        /// The stamps of what was lost, by offset from `offset` on.
+        let stamps: [Int64]
+    }
+
     private(set) var records: [Record] = []
+    /// Counts how often positions have lost their meaning: when the topic was recreated, or one of its logs was cut back.
+    private(set) var era = 0
+    /// Of the topic as it is now.
+    private(set) var cuts: [Cut] = []
     /// Counts how often the topic was recreated.
     private(set) var incarnation = 0
     /// The records' indices by partition and offset.
@@ -54,11 +69,22 @@ struct SimulatedTopic {
 
     mutating func recreate(partitions: Int) {
         incarnation += 1
+        era += 1
+        cuts = []
         logs = Array(repeating: [], count: partitions)
         starts = Array(repeating: 0, count: partitions)
     }
 
     mutating func trim(_ partition: Int, before offset: Int64) { starts[partition] = max(starts[partition], offset) }
+
+    mutating func cutBack(_ partition: Int, to offset: Int64) {
+        let lost = logs[partition][Int(offset)...]
+        for index in lost { records[index].isRemoved = true }
+        era += 1
+        cuts.append(
+            Cut(partition: partition, offset: offset, era: era, stamps: lost.map { records[$0].stamp }))
+        logs[partition].removeSubrange(Int(offset)...)
+    }
 
     mutating func remove(_ partition: Int, _ offset: Int64) { records[logs[partition][Int(offset)]].isRemoved = true }
 

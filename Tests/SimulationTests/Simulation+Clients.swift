@@ -24,8 +24,8 @@ extension Simulation {
             if case .reading = clients[client].stream { readPage(client, size, nil) }
         case .heartbeat(let client):
             guard let node = clients[client].node, case .live = clients[client].stream else { return }
-            let fresh = nodes[node].history.current().freshCursor(account: name(client), now: now)
-            clients[client].keep(fresh.bytes, incarnation(node))
+            let fresh = nodes[node].history.current().freshCursor(account: name(client), now: wall(node))
+            clients[client].keep(fresh.bytes, era(node))
         case .leave(let client): leave(client)
         default: break
         }
@@ -33,9 +33,9 @@ extension Simulation {
 
     private func name(_ client: Int) -> Account { SimulatedNames.accounts[clients[client].account] }
 
-    /// The incarnation of which a cursor of this node speaks; nil while it reads on in a log that is another one now.
-    func incarnation(_ node: Int) -> Int? {
-        nodes[node].incarnation == topic.incarnation ? topic.incarnation : nil
+    /// The era of which a cursor of this node speaks; nil while it reads on in a log that is another one now.
+    func era(_ node: Int) -> Int? {
+        nodes[node].incarnation == topic.incarnation && !nodes[node].hasReadWhatIsLost ? topic.era : nil
     }
 
     private mutating func leave(_ client: Int) {
@@ -56,17 +56,20 @@ extension Simulation {
         clients[client].begin(at: node)
         // A node that has no memory of the topic before, or noticed the new one when others had not, knows by its first records
         // alone that the cursor is of the one before.
-        if !setting.hasIDs, topic.hasLateBirth, clients[client].incarnation != topic.incarnation,
-            Cursor(clients[client].cursor)?.issue ?? 0 >= nodes[node].noticed ?? 0
+        if !setting.hasIDs, topic.incarnation > 0, topic.hasLateBirth, clients[client].era != topic.era,
+            (Cursor(clients[client].cursor)?.issue ?? 0) + setting.clockDifference >= nodes[node].noticed ?? 0
         {
             clients[client].excuse(topic)
         }
         nodes[node].history.give(.retain(name(client)))
-        guard let cursor = Cursor(clients[client].cursor) else {
+        guard let its = Cursor(clients[client].cursor) else {
             resync(client, node)
             return true
         }
-        var answer = nodes[node].history.current().resume(cursor, account: name(client), now: now)
+        let cursor = mutant.map { $0.change(its) } ?? its
+        readCuts(client, node, its)
+        excuseCuts(client, node, its)
+        var answer = nodes[node].history.current().resume(cursor, account: name(client), now: wall(node))
         if case .undecided(let doubt) = answer { answer = wait(client, node, cursor, doubt) }
         if isTold { note("client \(client) resumes: \(Self.text(answer)); \(Self.text(clients[client].cursor))") }
         switch answer {
@@ -86,6 +89,44 @@ extension Simulation {
         return true
     }
 
+    /// Of a log that was cut back, a node that has not read as far as the cursor leaves records out by their offsets alone: it
+    /// reads on before.
+    private mutating func readCuts(_ client: Int, _ node: Int, _ cursor: Cursor) {
+        let isBehind = topic.cuts.contains { cut in
+            guard clients[client].era ?? -1 < cut.era else { return false }
+            return cursor.positions.contains {
+                Int($0.partition.number) == cut.partition && $0.offset > nodes[node].nextOffset(cut.partition)
+            }
+        }
+        if isBehind { catchUp(node) }
+    }
+
+    /// To a node that did not see a log being cut back, the account's last event is all that tells that its offsets have other
+    /// records now. Where another account's records were lost, or it holds nothing to compare with, it cannot know.
+    private mutating func excuseCuts(_ client: Int, _ node: Int, _ cursor: Cursor) {
+        let hasIDs = cursor.topicIDs != nil && setting.ids.contains(node)
+        for cut in topic.cuts where clients[client].era ?? -1 < cut.era {
+            // Without ids a node refuses what was issued before it noticed, and others may notice later.
+            if nodes[node].erasSeen.contains(cut.era), hasIDs || cursor.issue < nodes[node].noticed ?? 0 { continue }
+            guard let position = cursor.positions.first(where: { Int($0.partition.number) == cut.partition }),
+                position.offset > cut.offset
+            else { continue }
+            if let mark = cursor.fingerprint, Int(mark.partition.number) == cut.partition,
+                mark.offset >= cut.offset, mark.offset < cut.offset + Int64(cut.stamps.count),
+                nodes[node].remembers(clients[client].account, cut.partition, mark.offset)
+            {
+                let log = topic.logs[cut.partition]
+                let now = mark.offset < log.count ? topic.records[log[Int(mark.offset)]] : nil
+                // With ids no record is read once more for that: only an event of the account contradicts it.
+                let isOther = now.map { $0.account != clients[client].account || !nodes[node].isMapped($0) } ?? false
+                let isAlike = now?.stamp == cut.stamps[Int(mark.offset - cut.offset)]
+                let isTold = isOther ? !hasIDs && mark.offset >= topic.starts[cut.partition] : !isAlike
+                guard !isTold || now?.isRemoved == true else { continue }
+            }
+            clients[client].excuse(topic, cut.partition, from: cut.offset, before: position.offset)
+        }
+    }
+
     /// Waits as long as nothing can be said: the node refreshes and reads on meanwhile.
     private mutating func wait(_ client: Int, _ node: Int, _ cursor: Cursor, _ doubt: Doubt) -> Resumption {
         count { $0.undecided += 1 }
@@ -99,8 +140,8 @@ extension Simulation {
     }
 
     mutating func resync(_ client: Int, _ node: Int) {
-        let fresh = nodes[node].history.current().freshCursor(account: name(client), now: now)
-        clients[client].resync(fresh.bytes, incarnation(node), records: topic.records.count)
+        let fresh = nodes[node].history.current().freshCursor(account: name(client), now: wall(node))
+        clients[client].resync(fresh.bytes, era(node), records: topic.records.count)
         if isTold {
             note("client \(client) resyncs: \(Self.text(fresh.bytes))")
         }
@@ -125,8 +166,8 @@ extension Simulation {
             else { continue }
             give(client, index)
             let cursor = nodes[node].history.current().liveCursor(
-                account: name(client), partition: partition, offset: offset, timestamp: record.stamp, now: now)
-            clients[client].keep(cursor.bytes, incarnation(node))
+                account: name(client), partition: partition, offset: offset, timestamp: record.stamp, now: wall(node))
+            clients[client].keep(cursor.bytes, era(node))
         }
     }
 
@@ -139,7 +180,7 @@ extension Simulation {
         guard let node = clients[client].node, case .reading(let position) = clients[client].stream else { return }
         let history = nodes[node].history.current()
         let answer = history.read(
-            account: name(client), from: position, limit: size, entities: filter, now: now, withCursors: true)
+            account: name(client), from: position, limit: size, entities: filter, now: wall(node), withCursors: true)
         guard case .page(let events, let rest, let isComplete) = answer else {
             count { $0.lost += 1 }
             judgeLoss(client, node)
@@ -148,11 +189,11 @@ extension Simulation {
         if !isComplete && events.count < size { report("client \(client): a page is short") }
         for event in events {
             give(client, Int(event.event.id) ?? -1)
-            clients[client].keep(event.at, incarnation(node))
+            clients[client].keep(event.at, era(node))
         }
         if filter != nil { clients[client].pass(topic) }
         if isComplete || filter != nil {
-            clients[client].keep(history.cursor(at: rest, account: name(client), now: now).bytes, incarnation(node))
+            clients[client].keep(history.cursor(at: rest, account: name(client), now: wall(node)).bytes, era(node))
         }
         clients[client].stream = isComplete ? .live : .reading(rest)
         if isTold {

@@ -5,11 +5,11 @@ extension Simulation {
     // MARK: - Nobody is refused without need
 
     mutating func judge(_ reason: ResyncReason, _ cursor: Cursor, _ client: Int, _ node: Int) {
-        let isOfThisTopic = clients[client].incarnation == topic.incarnation && incarnation(node) == topic.incarnation
+        let isOfThisTopic = clients[client].era == topic.era && era(node) == topic.era
         let isRight =
             switch reason {
             case .invalid: false
-            case .epoch: !isOfThisTopic || !setting.hasIDs && isAmbiguous(cursor, node)
+            case .epoch: !isOfThisTopic || isFromBeforeCut(cursor, node) || !setting.hasIDs && isAmbiguous(cursor, node)
             case .ahead: !isOfThisTopic
             case .expired: !isOfThisTopic || hasLost(cursor, client, node)
             }
@@ -17,6 +17,14 @@ extension Simulation {
             let name = SimulationStep.name(ofNode: node)
             report("client \(client) is refused with \(reason) by node \(name) without need")
         }
+    }
+
+    /// Whether the cursor is from before a node noticed that a log was cut back: others may not have noticed it yet.
+    private func isFromBeforeCut(_ cursor: Cursor, _ node: Int) -> Bool {
+        guard let noticed = nodes[node].noticed, topic.cuts.contains(where: { nodes[node].erasSeen.contains($0.era) })
+        else { return false }
+        let earliest = ([cursor.issue] + cursor.positions.map { $0.known ?? .min }).min() ?? cursor.issue
+        return earliest <= noticed + setting.clockDifference
     }
 
     /// Where there are no ids: what nobody can tell from a cursor of a topic that had the name before, by the design's words.
@@ -27,11 +35,11 @@ extension Simulation {
         // Of the time between the recreation and its being noticed, nobody knows when it was.
         if let noticed = nodes[node].noticed {
             let known = [cursor.issue, cursor.topicsKnown ?? .max] + cursor.positions.map { $0.known ?? .max }
-            if known.contains(where: { $0 <= noticed }) { return true }
+            if known.contains(where: { $0 <= noticed + setting.clockDifference }) { return true }
         }
         // Its node knew some topic of the name, before this one had a record.
         guard let known = cursor.topicsKnown, let birth = topic.birth else { return false }
-        return known < birth
+        return known < birth + setting.clockDifference
     }
 
     /// Whether something after the cursor was let go, or may have been, as far as the design lets a node doubt.
@@ -76,8 +84,10 @@ extension Simulation {
         for _ in 0..<4 {
             pass(2_100)
             catchUp(node)
-            if nodes[node].isCaughtUp(topic) { return }
+            if nodes[node].isCaughtUp(topic), !nodes[node].hasReadWhatIsLost { return }
         }
+        // Where what was written instead is gone too, nothing tells of it.
+        if nodes[node].isCaughtUp(topic) { return }
         // Where there are no ids, some recreations cannot be told: then nothing may be missing all the same.
         if nodes[node].isAtTheEnd(topic), !setting.ids.contains(node) { return }
         report("node \(SimulationStep.name(ofNode: node)) does not come to read the topic that there is")

@@ -6,14 +6,23 @@ import ScriptedBroker
 struct SimulationSetting: Sendable {
     var partitions = 2
     var nodes = 2
+    /// The first tells what it knows of topics, and leads none. Where leaders change, none comes back while a node may not
+    /// have seen the others: that a log was cut back then nobody could tell.
+    var brokers = 2
     /// The account of each client.
     var clients = [0]
     /// Nodes whose library can ask for topic ids.
     var ids: Set<Int> = []
+    /// How far the clock of each node is ahead, in milliseconds.
+    var clocks: [Int64] = []
     var limits = HistoryLimits()
     /// Whether a limit on bytes makes accounts give way: what is let go then is not modelled.
     var isByteLimited: Bool { limits.maximumLogBytes < 1 << 20 }
     var margin: Int64 { limits.maximumTimestampDelayMilliseconds }
+    /// Of any two nodes, and of producers, whose clocks are right: a part of what a time stamp may be late by goes for it.
+    var clockDifference: Int64 { clocks.max() ?? 0 }
+    var allowedDelay: Int64 { margin - clockDifference }
+    func clock(_ node: Int) -> Int64 { node < clocks.count ? clocks[node] : 0 }
     var hasIDs: Bool { !ids.isEmpty && ids.count == nodes }
 }
 
@@ -22,7 +31,7 @@ struct SimulationSetting: Sendable {
 /// Two judges: nothing is missing of which a client was not told, and nobody is told to resync without need.
 struct Simulation {
     let setting: SimulationSetting
-    private(set) var topic: SimulatedTopic
+    var topic: SimulatedTopic
     var nodes: [SimulatedNode] = []
     var clients: [SimulatedClient]
     private(set) var now = Self.beginning
@@ -70,8 +79,10 @@ struct Simulation {
         case .recreate(let partitions, let records): recreate(partitions, records)
         case .trim(let partition, let keeping): trim(partition % topic.logs.count, keeping)
         case .compact(let partition, let back): compact(partition % topic.logs.count, back)
+        case .cutBack(let partition, let losing, let records): cutBack(partition % topic.logs.count, losing, records)
         case .pass(let milliseconds): pass(milliseconds)
         case .refresh(let node): refresh(node)
+        case .refreshPart(let node, let answers): handle(nodes[node].refreshPart(answers, topic, now), node)
         case .read(let node, let count): read(node, atMost: count)
         case .catchUp(let node): catchUp(node)
         case .restart(let node, let mapping): restart(node, mapping)
@@ -79,92 +90,12 @@ struct Simulation {
             nodes[node].partitionsTold = topic.logs.count
             nodes[node].change { $0.freeze(1) }
         case .thaw(let node): thaw(node)
-        case .sweep(let node): nodes[node].sweep(now)
+        case .sweep(let node): nodes[node].sweep(wall(node))
         case .poll, .follow, .fallBehind, .readOn, .heartbeat, .leave: runClient(step)
         }
     }
 
-    // MARK: - The topic
-
-    private mutating func append(_ partition: Int, _ account: Int, _ entity: Int, _ stamp: Int64) {
-        let partition = partition % topic.logs.count
-        // Without ids the first record of a recreated log says how old it is: a wrong stamp cannot be told from a right one, if
-        // it does not lie before the last moment at which the log before was known.
-        let isFirst = topic.incarnation > 0 && topic.end(of: partition) == 0
-        var stamp = isFirst && !setting.hasIDs && !(0...now - setting.margin).contains(stamp) ? now : stamp
-        // The margin is for how late a stamp is and for how long a node does not know of the partition, together.
-        if nodes.contains(where: { $0.isUnaware(of: partition) }) { stamp = max(stamp, now) }
-        let index = topic.append(partition, account: account, entity: entity, stamp: stamp, now: now)
-        if isTold {
-            let offset = topic.end(of: partition) - 1
-            note("record \(index), \(partition):\(offset), stamped \(Self.text(stamp)), at \(Self.text(now))")
-        }
-        for node in nodes.indices {
-            nodes[node].change { $0.append(0, partition, ScriptedRecord(timestamp: stamp, payload: index)) }
-        }
-    }
-
-    private mutating func addPartition() {
-        guard topic.logs.count < 4 else { return }
-        topic.addPartition()
-        let count = topic.logs.count
-        for node in nodes.indices {
-            nodes[node].change {
-                $0.addPartitions(0, to: count)
-                $0.setLeader(0, count - 1, 2)
-            }
-        }
-    }
-
-    private mutating func recreate(_ partitions: Int, _ records: Int) {
-        pass(1)
-        for node in nodes.indices { nodes[node].noteRecreation(of: topic, partitions: partitions) }
-        if !setting.hasIDs {
-            // Nobody has read a record of these logs: without ids nobody can ever know that there were any.
-            for partition in topic.logs.indices where nodes.allSatisfy({ $0.isUnread(partition) }) {
-                topic.excuseAll(partition)
-            }
-            // A cursor from before the topic had a record fits any topic that has none.
-            for client in clients.indices where clients[client].claimsNothing { clients[client].excuse(topic.logs) }
-            // Nor does a node whose stream goes on know a log again of which it has read nothing.
-            for client in clients.indices {
-                guard let node = clients[client].node, !setting.ids.contains(node) else { continue }
-                clients[client].excuse(topic.logs.indices.filter(nodes[node].isUnread).map { topic.logs[$0] })
-            }
-        }
-        topic.recreate(partitions: partitions)
-        for node in nodes.indices {
-            nodes[node].change { broker in
-                broker.create(0, partitions: partitions)
-                for partition in 0..<partitions { broker.setLeader(0, partition, 2) }
-            }
-        }
-        pass(1)
-        for record in 0..<records { append(record % partitions, record / partitions % 2, 0, now) }
-        count { $0.recreated += 1 }
-    }
-
-    /// Without ids the first record of a recreated log is all that tells it from the one before: it stays. Compaction leaves
-    /// it in any log.
-    private var mayLoseFirst: Bool { setting.hasIDs || topic.incarnation == 0 }
-
-    private mutating func trim(_ partition: Int, _ keeping: Int) {
-        guard mayLoseFirst else { return }
-        let offset = max(0, topic.end(of: partition) - Int64(keeping))
-        // A node does not know that it lacks what was deleted before the brokers that it asks had heard of the partition.
-        if nodes.contains(where: { $0.isUnaware(of: partition) }) {
-            topic.excuse(partition, from: topic.starts[partition], before: offset)
-        }
-        topic.trim(partition, before: offset)
-        for node in nodes.indices { nodes[node].change { $0.deleteRecords(0, partition, before: offset) } }
-    }
-
-    private mutating func compact(_ partition: Int, _ back: Int) {
-        let offset = topic.end(of: partition) - 1 - Int64(back)
-        guard offset >= topic.starts[partition], offset > 0 || setting.hasIDs else { return }
-        topic.remove(partition, offset)
-        for node in nodes.indices { nodes[node].change { $0.remove(0, partition, offset) } }
-    }
+    // MARK: - Time
 
     /// No node lags behind by more than the margin allows: it catches up before that.
     mutating func pass(_ milliseconds: Int64) {
@@ -220,13 +151,21 @@ struct Simulation {
         nodes[node].noteCaughtUp(now)
         // Cursors say so: else they would be refused without need. The end of a log that was found to be another one is asked
         // for in the next refresh, and brokers that are behind may tell of partitions that are no more.
-        guard nodes[node].noticed != now, nodes[node].partitionsTold == nil else { return }
-        if nodes[node].history.current().readUntil() < now {
+        guard nodes[node].noticed != wall(node), nodes[node].partitionsTold == nil, !nodes[node].hasReadWhatIsLost
+        else { return }
+        if nodes[node].history.current().readUntil() < wall(node) {
             report("node \(SimulationStep.name(ofNode: node)) has read all, and its cursors do not say so")
         }
     }
 
-    mutating func refresh(_ node: Int) { handle(nodes[node].refresh(now), node) }
+    /// What the node's clock says.
+    func wall(_ node: Int) -> Int64 { now + setting.clock(node) }
+
+    /// A whole refresh, after what is left of one that is under way.
+    mutating func refresh(_ node: Int) {
+        if nodes[node].isRefreshing { handle(nodes[node].refreshPart(.max, topic, now), node) }
+        handle(nodes[node].refresh(now), node)
+    }
 
     mutating func read(_ node: Int, atMost count: Int) {
         handle(nodes[node].read(atMost: min(count, 1_000), now), node)
@@ -244,7 +183,7 @@ struct Simulation {
                     isReset = false
                 }
                 if isTold { note("node \(SimulationStep.name(ofNode: node)): \(Self.text(change))") }
-                if let wrong = nodes[node].handle(change, &topic, now) {
+                if let wrong = nodes[node].handle(change, &topic, wall(node)) {
                     report("node \(SimulationStep.name(ofNode: node)): \(wrong)")
                 }
                 switch change {
@@ -262,8 +201,8 @@ struct Simulation {
                     note("node \(name) reads record \(scripted.payload), \(partition):\(offset)")
                 }
                 let isLive = nodes[node].isLive(name, offset)
-                topic.excuse(scripted.payload, margin: setting.margin, unlessReadAsItCame: isLive)
-                if nodes[node].handle(record, scripted.payload, name, offset: offset, now) {
+                topic.excuse(scripted.payload, margin: setting.allowedDelay, unlessReadAsItCame: isLive)
+                if nodes[node].handle(record, scripted.payload, name, offset: offset, wall(node)) {
                     deliver(record, scripted.payload, node, name, offset)
                 }
             }

@@ -20,11 +20,15 @@ enum SimulationStep: Hashable, Sendable {
     case trim(Int, keeping: Int)
     /// Compaction removes a record: the last, the one before it, and so on.
     case compact(Int, back: Int)
+    /// An unclean election: the last records of a partition are lost, and its new leader is sent others at once.
+    case cutBack(Int, losing: Int, records: Int)
     case pass(Int64)
 
     // MARK: Nodes
 
     case refresh(Int)
+    /// Begins a refresh, or goes on with one, by so many answers.
+    case refreshPart(Int, answers: Int)
     case read(Int, atMost: Int)
     /// Refreshes and reads to the end.
     case catchUp(Int)
@@ -61,8 +65,12 @@ extension SimulationStep: CustomStringConvertible {
             "the topic is recreated with \(partitions) partitions and \(records) records"
         case .trim(let partition, let keeping): "partition \(partition) is trimmed to its last \(keeping) records"
         case .compact(let partition, let back): "compaction removes record -\(back + 1) of partition \(partition)"
+        case .cutBack(let partition, let losing, let records):
+            "an unclean election loses \(losing) records of partition \(partition), and \(records) are written"
         case .pass(let milliseconds): "\(milliseconds) ms pass"
         case .refresh(let node): "node \(Self.name(ofNode: node)) refreshes"
+        case .refreshPart(let node, let answers):
+            "node \(Self.name(ofNode: node)) goes on refreshing by \(answers) answers"
         case .read(let node, let count):
             "node \(Self.name(ofNode: node)) reads \(count == .max ? "to the end" : "\(count)")"
         case .catchUp(let node): "node \(Self.name(ofNode: node)) refreshes and reads to the end"
