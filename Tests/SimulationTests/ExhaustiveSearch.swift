@@ -3,8 +3,14 @@ import LiveUpdates
 /// All sequences of steps up to a length, each gone on with from the one before it, and after each the end: every node comes
 /// to know all there is, the client comes back to both.
 ///
-/// Left out is only what equals another sequence: steps of two nodes that follow one another are independent, so they come
-/// in one order; a restart forgets what its node did just before; what changes nothing is no step.
+/// Left out is what equals another sequence: a step that changes nothing (a node that has read all there is refreshes or reads
+/// once more at the same moment, a client that polls again keeps its cursor); steps that do not concern one another, in
+/// another order (those of two nodes, or of a node and of a client that polls the other one and has not to wait); what a node
+/// did before it restarted, if nobody has seen it and only records came in between; where both nodes are alike, what begins
+/// with the second.
+///
+/// Nearly equal, and left out as well: a sequence that ends with a node that refreshes or reads, which is what the end begins
+/// with, some seconds later.
 struct ExhaustiveSearch {
     struct Finding {
         let setting: SimulationSetting
@@ -35,6 +41,8 @@ struct ExhaustiveSearch {
     private(set) var sequences = 0
     private(set) var findings: [Finding] = []
     private var steps: [SimulationStep] = []
+    /// Of each step, whether time has passed in it.
+    private var hasPassed: [Bool] = []
 
     init(_ alphabet: [SimulationStep], depth: Int, mutant: RuleMutant? = nil) {
         self.alphabet = alphabet
@@ -64,33 +72,48 @@ struct ExhaustiveSearch {
     mutating func search(from beginning: Simulation, first: [SimulationStep]) {
         var simulation = beginning
         for step in first {
-            guard isWorthwhile(step, simulation) else { return }
-            run(step, &simulation)
-            steps.append(step)
+            guard let next = advance(simulation, by: step) else { break }
+            simulation = next
         }
-        go(simulation)
+        if steps.count == first.count { go(simulation) }
         steps = []
+        hasPassed = []
     }
 
     private mutating func go(_ simulation: Simulation) {
-        sequences += 1
-        guard simulation.problem == nil else { return note(simulation) }
-        var end = simulation.copy()
-        end.finish()
-        guard end.problem == nil else { return note(end) }
+        guard simulation.problem == nil else {
+            sequences += 1
+            return note(simulation)
+        }
+        if !(steps.last?.isBeginningOfEnd ?? false) {
+            sequences += 1
+            var end = simulation.copy()
+            end.finish()
+            guard end.problem == nil else { return note(end) }
+        }
         guard steps.count < depth else { return }
-        for step in alphabet where isWorthwhile(step, simulation) {
-            var next = simulation.copy()
-            run(step, &next)
-            steps.append(step)
+        for step in alphabet where steps.count + 1 < depth || !step.isBeginningOfEnd {
+            guard let next = advance(simulation, by: step) else { continue }
             go(next)
             steps.removeLast()
+            hasPassed.removeLast()
         }
     }
 
-    private func run(_ step: SimulationStep, _ simulation: inout Simulation) {
-        if case .append(1, _, _, _) = step, simulation.topic.logs.count < 2 { simulation.run(.addPartition) }
-        simulation.run(step)
+    /// Nil where the sequence equals another one.
+    private mutating func advance(_ simulation: Simulation, by step: SimulationStep) -> Simulation? {
+        guard isWorthwhile(step, simulation) else { return nil }
+        var next = simulation.copy()
+        if case .append(1, _, _, _) = step, next.topic.logs.count < 2 { next.run(.addPartition) }
+        next.run(step)
+        if step.isPoll, next.problem == nil, next.now == simulation.now,
+            next.clients[0].cursor == simulation.clients[0].cursor
+        {
+            return nil
+        }
+        steps.append(step)
+        hasPassed.append(next.now > simulation.now)
+        return next
     }
 
     private mutating func note(_ simulation: Simulation) {
@@ -101,41 +124,58 @@ struct ExhaustiveSearch {
 
     // MARK: - What equals another sequence
 
-    private static func node(of step: SimulationStep) -> Int? {
-        switch step {
-        case .read(let node, _), .catchUp(let node), .restart(let node, _), .refresh(let node),
-            .refreshPart(let node, _), .freeze(let node),
-            .thaw(let node), .poll(_, let node, _, _, _):
-            node
-        default: nil
-        }
-    }
-
     private func isWorthwhile(_ step: SimulationStep, _ simulation: Simulation) -> Bool {
         switch step {
         case .addPartition where simulation.topic.logs.count >= 2: return false
         case .trim(let partition, 0) where simulation.topic.isTrimmed(partition): return false
         case .compact(let partition, _) where simulation.topic.isLastRemoved(partition): return false
+        case .thaw(let node) where simulation.nodes[node].partitionsTold == nil: return false
+        case .read(let node, _) where simulation.nodes[node].hasNothingToRead: return false
+        case .refresh(let node), .catchUp(let node):
+            if simulation.nodes[node].isDone(simulation.topic, simulation.now) { return false }
+        case .restart(let node, _) where isForgotten(node): return false
         default: break
         }
-        let node = Self.node(of: step)
+        guard let node = step.node else { return true }
         // Until one is named, the nodes are the same if both have ids or none has.
-        let isNamed = steps.contains { Self.node(of: $0) != nil }
+        let isNamed = steps.contains { $0.node != nil }
         if node == 1, !isNamed, simulation.setting.ids.count != 1 { return false }
-        guard let node, !step.isPoll, let last = steps.last, let other = Self.node(of: last), !last.isPoll else {
-            return true
+        guard !step.isPoll, let last = steps.last, let other = last.node, other != node else { return true }
+        return last.isPoll ? hasPassed.last == true : node > other
+    }
+
+    /// Whether a node did something that nobody has seen: a restart forgets it.
+    private func isForgotten(_ node: Int) -> Bool {
+        for (step, hasPassed) in zip(steps, hasPassed).reversed() {
+            switch step {
+            case .append: continue
+            case .read(node, _), .catchUp(node), .refresh(node), .restart(node, _): return true
+            default: if step.node == nil || step.node == node || hasPassed { return false }
+            }
         }
-        if other != node { return node > other }
-        switch step {
-        // It forgets what its node did just before, or there is nothing new to read.
-        case .restart, .read: return false
-        default: return true
-        }
+        return false
     }
 }
 
 extension SimulationStep {
     fileprivate var isPoll: Bool {
         if case .poll = self { true } else { false }
+    }
+
+    /// The end is that every node refreshes and reads all there is, and that clients come back.
+    fileprivate var isBeginningOfEnd: Bool {
+        switch self {
+        case .read, .refresh, .catchUp, .thaw: true
+        default: false
+        }
+    }
+
+    fileprivate var node: Int? {
+        switch self {
+        case .read(let node, _), .catchUp(let node), .restart(let node, _), .refresh(let node),
+            .refreshPart(let node, _), .freeze(let node), .thaw(let node), .poll(_, let node, _, _, _):
+            node
+        default: nil
+        }
     }
 }

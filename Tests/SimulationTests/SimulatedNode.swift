@@ -16,6 +16,7 @@ struct SimulatedNode {
     var kept: KeptEvents
     /// The last moment at which it had read everything, and known of everything.
     private(set) var caughtUp: Int64 = 0
+    private var changesSeen = -1
     private(set) var refreshed: Int64 = 0
     /// When it noticed last that the topic was recreated.
     var noticed: Int64?
@@ -223,7 +224,21 @@ struct SimulatedNode {
         }
     }
 
-    mutating func noteCaughtUp(_ now: Int64) { caughtUp = now }
+    mutating func noteCaughtUp(_ topic: SimulatedTopic, _ now: Int64) {
+        caughtUp = now
+        changesSeen = topic.changes
+    }
+
+    /// Whether it has read, and knows, all there is at this moment: to refresh or to read once more changes nothing.
+    func isDone(_ topic: SimulatedTopic, _ now: Int64) -> Bool {
+        caughtUp == now && changesSeen == topic.changes && !isRefreshing && !hasReadWhatIsLost && isCaughtUp(topic)
+    }
+
+    /// Whether its consumer brings nothing.
+    var hasNothingToRead: Bool {
+        var broker = broker
+        return broker.fetch(1).isEmpty
+    }
 
     // MARK: - Joins
 

@@ -26,6 +26,8 @@ struct SimulatedTopic {
         let stamps: [Int64]
     }
 
+    /// Counts what has happened to it.
+    private(set) var changes = 0
     private(set) var records: [Record] = []
     /// Counts how often positions have lost their meaning: when the topic was recreated, or one of its logs was cut back.
     private(set) var era = 0
@@ -54,6 +56,7 @@ struct SimulatedTopic {
 
     /// Returns the record's index.
     mutating func append(_ partition: Int, account: Int, entity: Int, stamp: Int64, now: Int64) -> Int {
+        changes += 1
         records.append(
             Record(
                 account: account, entity: entity, stamp: stamp, arrival: now, incarnation: incarnation,
@@ -63,11 +66,13 @@ struct SimulatedTopic {
     }
 
     mutating func addPartition() {
+        changes += 1
         logs.append([])
         starts.append(0)
     }
 
     mutating func recreate(partitions: Int) {
+        changes += 1
         incarnation += 1
         era += 1
         cuts = []
@@ -75,9 +80,13 @@ struct SimulatedTopic {
         starts = Array(repeating: 0, count: partitions)
     }
 
-    mutating func trim(_ partition: Int, before offset: Int64) { starts[partition] = max(starts[partition], offset) }
+    mutating func trim(_ partition: Int, before offset: Int64) {
+        changes += 1
+        starts[partition] = max(starts[partition], offset)
+    }
 
     mutating func cutBack(_ partition: Int, to offset: Int64) {
+        changes += 1
         let lost = logs[partition][Int(offset)...]
         for index in lost { records[index].isRemoved = true }
         era += 1
@@ -86,7 +95,10 @@ struct SimulatedTopic {
         logs[partition].removeSubrange(Int(offset)...)
     }
 
-    mutating func remove(_ partition: Int, _ offset: Int64) { records[logs[partition][Int(offset)]].isRemoved = true }
+    mutating func remove(_ partition: Int, _ offset: Int64) {
+        changes += 1
+        records[logs[partition][Int(offset)]].isRemoved = true
+    }
 
     /// A node never read these, as it may where their stamps are later than any is allowed to be.
     mutating func excuse(_ partition: Int, before offset: Int64, margin: Int64) {

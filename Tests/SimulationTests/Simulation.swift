@@ -125,7 +125,7 @@ struct Simulation {
             read(node, atMost: 1_000)
             nodes[node].noteReady()
         }
-        if nodes[node].isReady && nodes[node].isCaughtUp(topic) { nodes[node].noteCaughtUp(now) }
+        if nodes[node].isReady && nodes[node].isCaughtUp(topic) { nodes[node].noteCaughtUp(topic, now) }
     }
 
     private mutating func restart(_ node: Int, _ mapping: Int) {
@@ -148,7 +148,7 @@ struct Simulation {
         read(node, atMost: 1_000)
         if !nodes[node].isReady { nodes[node].noteReady() }
         guard nodes[node].isCaughtUp(topic) else { return }
-        nodes[node].noteCaughtUp(now)
+        nodes[node].noteCaughtUp(topic, now)
         // Cursors say so: else they would be refused without need. The end of a log that was found to be another one is asked
         // for in the next refresh, and brokers that are behind may tell of partitions that are no more.
         guard nodes[node].noticed != wall(node), nodes[node].partitionsTold == nil, !nodes[node].hasReadWhatIsLost
