@@ -17,7 +17,7 @@ final class Bench {
         do {
             server = try GatewayProcess(
                 program: program, brokers: broker.bootstrap, topic: BenchBroker.topic, loops: loops, tokens: tokens,
-                isSecure: isSecure, pings: scenario.load.isPinged)
+                isSecure: isSecure, load: scenario.load)
         } catch {
             broker.stop()
             throw error
@@ -39,16 +39,32 @@ final class Bench {
         _ connections: Int, withCursors: Bool = false, account: Int? = nil,
         handshakesAtOnce: Int = CrowdPlan.handshakesAtOnce
     ) async throws -> LoopBound<Crowd> {
-        let loop = try EventLoop(label: "crowd")
-        loops.append(loop)
-        // The certificate was made for this run; what is measured is the server's side.
-        let security: TransportSecurity =
-            isSecure ? .client(try TLSContext.client(TLSClientSettings(verifies: false)), name: "localhost") : .plain
+        let loop = try crowdLoop()
         let plan = CrowdPlan(
-            connections: connections, port: server.port, security: security,
+            connections: connections, port: server.port, security: try security(),
             tokens: account.map { [tokens[$0].text] } ?? tokens.map(\.text), handshakesAtOnce: handshakesAtOnce,
             withCursors: withCursors)
         return await loop.run { LoopBound(Crowd(plan, loop: loop), loop: loop) }
+    }
+
+    /// Peers that mean no good, of one account, not connected yet.
+    func hostileCrowd(_ connections: Int, account: Int) async throws -> LoopBound<HostileCrowd> {
+        let loop = try crowdLoop()
+        let plan = CrowdPlan(
+            connections: connections, port: server.port, security: try security(), tokens: [tokens[account].text],
+            handshakesAtOnce: connections)
+        return await loop.run { LoopBound(HostileCrowd(plan, loop: loop), loop: loop) }
+    }
+
+    private func crowdLoop() throws -> EventLoop {
+        let loop = try EventLoop(label: "crowd")
+        loops.append(loop)
+        return loop
+    }
+
+    /// The certificate was made for this run; what is measured is the server's side.
+    private func security() throws -> TransportSecurity {
+        isSecure ? .client(try TLSContext.client(TLSClientSettings(verifies: false)), name: "localhost") : .plain
     }
 }
 

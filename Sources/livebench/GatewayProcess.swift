@@ -25,10 +25,11 @@ final class GatewayProcess {
     ///
     /// - Parameters:
     ///   - program: the path of `livegate`.
-    ///   - pings: whether clients are pinged as they are by default. Otherwise hardly any is within a run, and who does
-    ///     not read may leave it unanswered, and whoever comes with thousands of others has the time for it.
+    ///   - load: says whether clients are pinged and peers are cut as by default. Otherwise hardly any is within a run,
+    ///     and who does not read may leave it unanswered, and whoever comes with thousands of others has the time for it.
     init(
-        program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool, pings: Bool
+        program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool,
+        load: Scenario.Load
     ) throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("livebench-\(getpid())-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -40,9 +41,9 @@ final class GatewayProcess {
             listen: [':\(port)']
             admin: 127.0.0.1:\(admin)
             loops: \(loops)
-            kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '\(pings ? 500 : 10)'}}
+            kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '\(load.isPinged ? 500 : 10)'}}
             events: {preset: rails}
-            limits: {\(pings ? "" : "ping_interval: 1h, pong_timeout: 1h, handshake_timeout: 1m")}
+            limits: {\(load.hasDefaultTimes ? "" : "ping_interval: 1h, pong_timeout: 1h, handshake_timeout: 1m")}
             log: {level: warning}
 
             """

@@ -16,6 +16,10 @@ struct Measurement: Sendable {
     var stopping: StoppingOutcome?
     /// Of a run in which clients come back.
     var returning: ReturningOutcome?
+    /// Of a run with peers that mean no good.
+    var hostile: HostileOutcome?
+    /// Those who are connected all the time, where others come.
+    var readers: Int { scenario.load.readers }
     /// Events that were to arrive.
     var expected: Int
     private(set) var received = 0

@@ -53,6 +53,18 @@ struct Report {
                 }
             }
         }
+        if let outcome = measurement.hostile {
+            for (calm, hostile, what) in [
+                (outcome.calm.turns, outcome.hostile.turns, "a turn"),
+                (outcome.calm.events, outcome.hostile.events, "an event"),
+            ] {
+                text += "\(name): those who behave waited for \(what) \(number(calm.p99, 2)) ms (p99) without and "
+                text += "\(number(hostile.p99, 2)) ms with \(outcome.peers) hostile peers: "
+                text += "\(number(hostile.p99 / max(calm.p99, 0.001), 2)) times\n"
+            }
+            let growth = number(Double(outcome.growthBytes) / 1_048_576, 1)
+            text += "\(name): the gateway grew by \(growth) MiB at most, and ended one of them \(outcome.ends) times\n"
+        }
         return text
     }
 
@@ -101,6 +113,13 @@ struct Report {
                         "\"max_ms_\(name)\":\(number(waits.most, 3))",
                     ]
                 }
+            }
+            if let outcome = measurement.hostile {
+                for (waits, name) in [
+                    (outcome.calm.turns, "turn_calm"), (outcome.hostile.turns, "turn_hostile"),
+                    (outcome.calm.events, "event_calm"), (outcome.hostile.events, "event_hostile"),
+                ] { fields.append("\"p99_ms_\(name)\":\(number(waits.p99, 3))") }
+                fields += ["\"growth_bytes\":\(outcome.growthBytes)", "\"ends\":\(outcome.ends)"]
             }
             for (name, value) in zip(["p50", "p99", "p99_9"], measurement.latencies) {
                 fields.append("\"latency_ms_\(name)\":\(number(value, 3))")

@@ -15,8 +15,20 @@ struct Scenario: Sendable {
         case stopping(StoppingPlan)
         /// A paced stream to a few, while all the others come at once.
         case returning(ReturningPlan)
+        /// A paced stream to a few, beside peers that mean no good.
+        case hostile(HostilePlan)
 
         var isPinged: Bool { if case .pinged = self { true } else { false } }
+        /// Whether peers have as much time for everything as by default.
+        var hasDefaultTimes: Bool { if case .hostile = self { true } else { isPinged } }
+        /// Those who are connected all the time and are given what is written.
+        var readers: Int {
+            switch self {
+            case .returning: ReturningPlan.readers
+            case .hostile: HostilePlan.readers
+            default: 0
+            }
+        }
     }
 
     let name: String
@@ -28,6 +40,7 @@ struct Scenario: Sendable {
     /// The runs, scaled to `connections`.
     static func all(connections: Int) -> [Scenario] {
         let tenth = max(1, connections / 10)
+        let hundredth = max(12, connections / 100)
         return [
             Scenario(name: "idle", connections: connections, accounts: 1, isSecure: false, load: .idle),
             Scenario(name: "idle tls", connections: tenth * 5, accounts: 1, isSecure: true, load: .idle),
@@ -56,12 +69,18 @@ struct Scenario: Sendable {
             Scenario(
                 name: "returning", connections: connections, accounts: 2, isSecure: true,
                 load: .returning(ReturningPlan(clients: connections - ReturningPlan.readers))),
+            Scenario(
+                name: "hostile", connections: HostilePlan.readers, accounts: 2, isSecure: false,
+                load: .hostile(HostilePlan(peers: hundredth))),
+            Scenario(
+                name: "hostile tls", connections: HostilePlan.readers, accounts: 2, isSecure: true,
+                load: .hostile(HostilePlan(peers: hundredth))),
         ]
     }
 
     var deliveries: Int {
         switch load {
-        case .idle, .pinged, .returning: 0
+        case .idle, .pinged, .returning, .hostile: 0
         case .saturating(let events), .paced(let events, _): events * (connections / accounts)
         case .stopping(let plan): plan.events * StoppingPlan.readers
         }
@@ -72,12 +91,13 @@ struct Scenario: Sendable {
         defer { bench.stop() }
         if case .stopping(let plan) = load { return try await stop(plan, on: bench) }
         if case .returning(let plan) = load { return try await comeBack(plan, on: bench) }
+        if case .hostile(let plan) = load { return try await face(plan, on: bench) }
         var measurement = Measurement(self)
         let crowd = try await open(on: bench, into: &measurement)
         let full = try bench.server.usage()
         let startedAt = BenchEvent.now()
         switch load {
-        case .idle, .stopping, .returning: break
+        case .idle, .stopping, .returning, .hostile: break
         case .pinged(let seconds):
             try await Task.sleep(for: .seconds(seconds))
             measurement.idled(from: full, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
