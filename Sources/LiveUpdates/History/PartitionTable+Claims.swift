@@ -1,7 +1,12 @@
 // What a node's cursors may claim of partitions in which an account has nothing, and what contradicts a cursor.
 extension PartitionTable {
-    /// Partitions that a cursor names although its account has nothing there, at most: they lengthen it.
+    /// Partitions that a cursor names although its account has nothing there, at most: each lengthens it by a dozen characters.
     static let maximumNamed = 4
+    /// The same where there are few partitions: cursors that name all of them need no rule about those that they do not name.
+    static let maximumNamedOfFew = 16
+    /// Quiet is a partition to which nothing has come for so long, or for the delay if that is shorter: then little comes to
+    /// lengthen. Never less than clocks differ by, or a first record may seem younger elsewhere than what is known of it here.
+    static let quietMilliseconds = History.maximumClockDifferenceMilliseconds
 
     /// What follows from facts, and from how far is read, is to be found out again.
     mutating func forgetClaims() {
@@ -46,18 +51,22 @@ extension PartitionTable {
 
     /// Slots of partitions that a cursor names even where its account has nothing: it has read up to here.
     ///
-    /// First those of which a cursor could not claim by its time that all was read. Then those to which nothing has come for
-    /// longer than the delay: by the time when a log is emptied by retention it has long been quiet, and a node that finds it
-    /// empty has nothing else to compare with. Of the quiet ones those that have been so for longest.
+    /// First those of which a cursor could not claim by its time that all was read. Then those that are quiet: before a log is
+    /// emptied by retention it has been so for long, and a node that finds it empty has nothing else to compare with. Of the
+    /// quiet ones those that have been so for longest.
+    ///
+    /// To name a partition is safe at any time: what the account has had there was given, or is still held, and then it is not
+    /// named. It refuses nobody whom the time alone would have served: a record behind the position came after the cursor.
     mutating func named(issue: Int64) -> [Int] {
         if let namedIfCurrent { return namedIfCurrent }
         let readUntil = readUntil()
-        let quietSince = issue - maximumTimestampDelay
+        let quietSince = issue - min(maximumTimestampDelay, Self.quietMilliseconds)
         let open = progress.indices.filter { progress[$0].next > 0 && facts[$0].known != nil }
         let doubtful = open.filter { unreadUntil[$0] > readUntil }
         let quiet = open.filter { unreadUntil[$0] <= readUntil && progress[$0].lastArrival < quietSince }
             .sorted { (progress[$0].lastArrival, $0) < (progress[$1].lastArrival, $1) }
-        let named = Array((doubtful + quiet).prefix(Self.maximumNamed))
+        let limit = progress.count <= Self.maximumNamedOfFew + 1 ? Self.maximumNamedOfFew : Self.maximumNamed
+        let named = Array((doubtful + quiet).prefix(limit))
         namedIfCurrent = named
         return named
     }
