@@ -87,6 +87,8 @@ struct SimulatedClient {
         given.formUnion(topic.logs[partition].prefix(Int(end)).dropFirst(Int(start)))
     }
 
+    func has(_ record: Int) -> Bool { given.contains(record) }
+
     func isBelowFloor(_ partition: Int, _ offset: Int64) -> Bool {
         floors.contains { Int($0.partition.number) == partition && offset < $0.offset }
     }

@@ -92,7 +92,9 @@ struct SimulatedNode {
 
     /// Whether it holds all that the account has from an offset on, as far as it has read.
     func remembers(_ account: Int, _ partition: Int, _ offset: Int64) -> Bool {
-        guard partition < openings.count, let opening = openings[partition] else { return false }
+        // By a limit on bytes any account may have given way.
+        guard !setting.isByteLimited, partition < openings.count, let opening = openings[partition]
+        else { return false }
         return offset >= opening.start && !kept.hasLetGo(account, partition, from: offset)
     }
 
