@@ -17,13 +17,15 @@ extension Ingest {
     func reset(_ lost: [LostLogs], wallClock: Int64) {
         guard let why = lost.lazy.map(\.why).min() else { return }
         self.wallClock = wallClock
+        var topics: Set<UInt16> = []
         var partitions: Set<PartitionName> = []
         for logs in lost {
             switch logs {
-            case .topic(let topic): history.reset(topic: topic, now: wallClock)
+            case .topic(let topic): topics.insert(topic)
             case .partition(let partition): partitions.insert(partition)
             }
         }
+        if !topics.isEmpty { history.reset(topics: topics, now: wallClock) }
         if !partitions.isEmpty { history.lose(partitions) }
         resets.begin(why, sequence: history.lastSequence)
         continueReset(wallClock: wallClock)

@@ -20,6 +20,19 @@ final class PollLine<Port: SubscriberPort> {
     /// It stands among the lines that have turns.
     fileprivate var hasTurns = false
 
+    init() {}
+
+    /// Lines that nobody else holds go one after the other: while one line has its turns, thousands may be closed and done
+    /// behind it, and letting each go from within the one before would take as much of the stack.
+    deinit {
+        var rest = next
+        next = nil
+        while isKnownUniquelyReferenced(&rest), let line = rest {
+            rest = line.next
+            line.next = nil
+        }
+    }
+
     // MARK: Members, each O(1)
 
     func add(_ poll: Poll<Port>) {

@@ -4,8 +4,6 @@ final class AccountLog {
     /// Of the account's name, as cursors have it.
     let check: UInt32
     private let slot32: Int32
-    /// The drops that this log has followed, of those that the history counts.
-    private(set) var drops: UInt32
     private(set) var parts: [PartitionLog] = []
     /// Events held, in all partitions.
     private(set) var count = 0
@@ -15,8 +13,11 @@ final class AccountLog {
     private(set) var letGoSequence: UInt64
     /// No event of this account that was let go before it came (back) arrived later.
     let inheritedNewestLetGo: Int64
-    /// Bytes allocated for events, in all partitions.
-    private(set) var eventBytes = 0
+    /// Bytes allocated for events, in all partitions: below 4 GiB, since an event takes less than 1 KiB and the number of
+    /// those that are kept is limited.
+    private var eventBytes32: UInt32 = 0
+    /// The drops that this log has followed, of those that the history counts.
+    private(set) var drops: UInt32
 
     init(account: Account, slot: Int, letGoSequence: UInt64, newestLetGo: Int64, drops: UInt32) {
         self.drops = drops
@@ -29,6 +30,11 @@ final class AccountLog {
 
     /// Its slot in the orders of accounts.
     var slot: Int { Int(slot32) }
+
+    private var eventBytes: Int {
+        get { Int(eventBytes32) }
+        set { eventBytes32 = UInt32(newValue) }
+    }
 
     /// Bytes that its events and it itself take, the table's share included.
     var bytes: Int {

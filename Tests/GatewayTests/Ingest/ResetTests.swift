@@ -110,13 +110,16 @@ struct ResetTests {
         #expect(lines.joined().split(separator: "\"A").count - 1 == Self.count / 2)
     }
 
-    @Test func `many partitions that lose records are one drop`() async throws {
+    @Test func `many topics or partitions at once are one drop`() async throws {
         let bench = try IngestBench(loops: 1)
         bench.subscribe("A", loop: 0, 1)
         let sequence = bench.ingest.history.lastSequence
         bench.ingest.reset((0..<1_000).map { .partition(PartitionName(topic: 0, number: $0)) }, wallClock: 1_000)
         #expect(bench.ingest.history.lastSequence == sequence + 1)
-        #expect(await bench.takeLines(ofLoop: 0) == ["joined 1", "reset expired [\"A\"]"])
+        bench.ingest.reset((0..<200).map { .topic($0) }, wallClock: 1_000)
+        #expect(bench.ingest.history.lastSequence == sequence + 2)
+        #expect(
+            await bench.takeLines(ofLoop: 0) == ["joined 1", "reset expired [\"A\"]", "reset epoch [\"A\"]"])
     }
 }
 

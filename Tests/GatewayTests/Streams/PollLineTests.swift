@@ -94,6 +94,20 @@ struct PollLineTests {
         }
     }
 
+    @Test func `a line that waits long lets all those go that were closed behind it`() {
+        let owed = PollLine<RecordingPort>.Owed(events: [], resets: 0)
+        var first: PollLine<RecordingPort>? = PollLine()
+        var last = first!
+        for _ in 0..<200_000 { last = last.close(with: owed) }
+        let middle = first!.next!.next!
+        weak let end = last
+        last = PollLine()
+        first = nil
+        // Whoever holds a line holds those behind it.
+        #expect(end != nil && middle.next != nil)
+        withExtendedLifetime(middle) {}
+    }
+
     @Test func `everybody may leave before the turn comes`() throws {
         let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
         let crowd = try (0..<100).map { _ in try Rig("A", fanOut) }
