@@ -104,12 +104,6 @@ struct SimulatedNode {
         return opening.start == 0 && kept.next(partition) == 0
     }
 
-    /// Whether it cannot know of a partition: the brokers that it asks are behind.
-    func isUnaware(of partition: Int) -> Bool {
-        guard let partitionsTold, partition >= partitionsTold else { return false }
-        return partition >= openings.count || openings[partition] == nil
-    }
-
     /// Whether it has read nothing yet of a log that has records: it takes that for empty, and the topic for younger.
     func hasUnreadLog(_ topic: SimulatedTopic) -> Bool {
         topic.logs.indices.contains { partition in

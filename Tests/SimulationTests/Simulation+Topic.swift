@@ -9,9 +9,7 @@ extension Simulation {
         // Without ids the first record of a recreated log says how old it is: a wrong stamp cannot be told from a right one, if
         // it does not lie before the last moment at which the log before was known.
         let isFirst = topic.incarnation > 0 && topic.end(of: partition) == 0
-        var stamp = isFirst && !setting.hasIDs && !(0...now - setting.margin).contains(stamp) ? now : stamp
-        // The margin is for how late a stamp is and for how long a node does not know of the partition, together.
-        if nodes.contains(where: { $0.isUnaware(of: partition) }) { stamp = max(stamp, now) }
+        let stamp = isFirst && !setting.hasIDs && !(0...now - setting.margin).contains(stamp) ? now : stamp
         let index = topic.append(partition, account: account, entity: entity, stamp: stamp, now: now)
         if isTold {
             let offset = topic.end(of: partition) - 1
@@ -70,9 +68,8 @@ extension Simulation {
     mutating func trim(_ partition: Int, _ keeping: Int) {
         guard mayLoseFirst else { return }
         let offset = max(0, topic.end(of: partition) - Int64(keeping))
-        // A node does not know that it lacks what was deleted before the brokers that it asks had heard of the partition, or
-        // before it noticed that other records stand where it read some that are lost.
-        if nodes.contains(where: { $0.isUnaware(of: partition) || $0.hasReadWhatIsLost }) {
+        // What is deleted before a node noticed that other records stand where it read some that are lost, it cannot know of.
+        if nodes.contains(where: \.hasReadWhatIsLost) {
             topic.excuse(partition, from: topic.starts[partition], before: offset)
         }
         topic.trim(partition, before: offset)
