@@ -2,6 +2,9 @@
 #include "AllocationCounter.h"
 
 #include <stddef.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -41,4 +44,10 @@ uint64_t allocations_of_thread(void) { return allocations; }
 bool allocations_are_counted(void) { return false; }
 uint64_t allocations_of_thread(void) { return 0; }
 
+#endif
+
+#ifdef __GLIBC__
+size_t bytes_of_block(const void *block) { return malloc_usable_size((void *)block); }
+#else
+size_t bytes_of_block(const void *block) { return 0; }
 #endif

@@ -16,10 +16,12 @@ extension Ingest {
         let account = subscriber.account
         let joiner = Joiner(subscriber: subscriber, page: request.page)
         guard let cursor = Cursor(since) else { return answer(joiner, .refused(.invalid)) }
-        let resumption = history.resume(cursor, account: account, now: wallClock)
+        let entities = request.page.entities
+        let resumption = history.resume(cursor, account: account, entities: entities, now: wallClock)
         guard case .undecided(let doubt) = resumption else { return answer(joiner, resumption) }
         let atOnce = undecided.add(
-            joiner, account: account, cursor: cursor, doubt: doubt, history: history, now: now, wallClock: wallClock)
+            joiner, account: account, cursor: cursor, entities: entities, doubt: doubt, history: history, now: now,
+            wallClock: wallClock)
         return atOnce.map { answer(joiner, $0) } ?? 0
     }
 

@@ -4,20 +4,18 @@ final class AccountLog {
     /// Of the account's name, as cursors have it.
     let check: UInt32
     private let slot32: Int32
+    /// The drops that this log has followed, of those that the history counts.
+    private(set) var drops: UInt32
+    private var eventBytes32: UInt32 = 0
     private(set) var parts: [PartitionLog] = []
-    /// Events held, in all partitions.
-    private(set) var count = 0
-    /// Connections and waits that follow the account.
-    var subscribers = 0
+    /// What was let go of each of the ``parts``, by entity: from when the log is full for the first time until it is empty.
+    private var byEntity: [LetGoByEntity] = []
+    private var count32: Int32 = 0
+    private var subscribers32: Int32 = 0
     /// The highest sequence that was let go, taken over from those that went before the account came (back).
     private(set) var letGoSequence: UInt64
     /// No event of this account that was let go before it came (back) arrived later.
     let inheritedNewestLetGo: Int64
-    /// Bytes allocated for events, in all partitions: below 4 GiB, since an event takes less than 1 KiB and the number of
-    /// those that are kept is limited.
-    private var eventBytes32: UInt32 = 0
-    /// The drops that this log has followed, of those that the history counts.
-    private(set) var drops: UInt32
 
     init(account: Account, slot: Int, letGoSequence: UInt64, newestLetGo: Int64, drops: UInt32) {
         self.drops = drops
@@ -31,9 +29,23 @@ final class AccountLog {
     /// Its slot in the orders of accounts.
     var slot: Int { Int(slot32) }
 
-    private var eventBytes: Int {
+    /// Events held, in all partitions.
+    private(set) var count: Int {
+        get { Int(count32) }
+        set { count32 = Int32(newValue) }
+    }
+
+    /// Bytes allocated for events and for what was let go by entity, in all partitions: less than 1 GiB for the million
+    /// events that the settings allow at most.
+    private(set) var eventBytes: Int {
         get { Int(eventBytes32) }
         set { eventBytes32 = UInt32(newValue) }
+    }
+
+    /// Connections and waits that follow the account.
+    var subscribers: Int {
+        get { Int(subscribers32) }
+        set { subscribers32 = Int32(newValue) }
     }
 
     /// Bytes that its events and it itself take, the table's share included.
@@ -43,7 +55,10 @@ final class AccountLog {
         let table =
             parts.capacity == 0
             ? 0 : parts.capacity * MemoryLayout<PartitionLog>.stride + PartitionLog.arrayHeaderBytes
-        return Self.fixedBytes + text + table + eventBytes
+        let entities =
+            byEntity.capacity == 0
+            ? 0 : byEntity.capacity * MemoryLayout<LetGoByEntity>.stride + PartitionLog.arrayHeaderBytes
+        return Self.fixedBytes + text + table + entities + eventBytes
     }
 
     /// The object (96), its slot and its share of the table (24), links and entry in the queue (28), and the room that the
@@ -68,6 +83,7 @@ final class AccountLog {
         // Most accounts live in one partition; room for more is made when there are more.
         if parts.isEmpty { parts.reserveCapacity(1) }
         parts.append(part())
+        if keepsByEntity { byEntity.append(LetGoByEntity(ofAll: lastLetGo(of: parts.count - 1, sequence: 0))) }
         return parts.count - 1
     }
 
@@ -81,7 +97,9 @@ final class AccountLog {
     /// Of a full log the event with the oldest time stamp among the firsts of its partitions goes, so that a node that
     /// loads partition by partition keeps the same events as one that saw them come. Returns when the next event of that
     /// partition arrived, which may have been before the one that went; nil where none is left.
-    func letOldestGo(now: Int64) -> Int64? {
+    ///
+    /// From here on the log keeps by entity what goes. `entities` are the numbers of entities by word.
+    func letOldestGo(now: Int64, entities: [UInt16]) -> Int64? {
         var oldest: Int?
         for index in parts.indices where parts[index].count > 0 {
             guard let other = oldest else {
@@ -92,38 +110,76 @@ final class AccountLog {
             if mine < its || mine == its && parts[index].partition < parts[other].partition { oldest = index }
         }
         guard let oldest else { preconditionFailure("an empty log has nothing to let go") }
-        letFirstGo(of: oldest, now: now)
+        if !keepsByEntity {
+            byEntity = parts.indices.map { LetGoByEntity(ofAll: lastLetGo(of: $0, sequence: letGoSequence)) }
+        }
+        letFirstGo(of: oldest, now: now, entities: entities)
         return parts[oldest].count > 0 ? parts[oldest].firstArrival : nil
     }
 
     /// Lets go what arrived before `horizon`, up to `limit` events; returns how many.
-    func letGo(arrivedBefore horizon: Int64, limit: Int, now: Int64) -> Int {
+    func letGo(arrivedBefore horizon: Int64, limit: Int, now: Int64, entities: [UInt16]) -> Int {
         var gone = 0
         for index in parts.indices {
             let before = gone
             while gone < limit, parts[index].count > 0, parts[index].firstArrival < horizon {
-                letFirstGo(of: index, now: now)
+                letFirstGo(of: index, now: now, entities: entities)
                 gone += 1
             }
             if gone > before { change(index) { $0.shrink() } }
         }
+        if count == 0 { endByEntity() }
         return gone
     }
 
     func letAllGo(now: Int64) {
-        for index in parts.indices { while parts[index].count > 0 { letFirstGo(of: index, now: now) } }
+        endByEntity()
+        for index in parts.indices { while parts[index].count > 0 { letFirstGo(of: index, now: now, entities: []) } }
     }
 
-    private func letFirstGo(of index: Int, now: Int64) {
-        change(index) { $0.letFirstGo(now: now) }
-        letGoSequence = max(letGoSequence, parts[index].base.sequence)
+    private func letFirstGo(of index: Int, now: Int64, entities: [UInt16]) {
+        let word = change(index) { $0.letFirstGo(now: now) }
+        let base = parts[index].base
+        letGoSequence = max(letGoSequence, base.sequence)
         count -= 1
+        guard keepsByEntity else { return }
+        eventBytes -= byEntity[index].allocatedBytes
+        byEntity[index].note(
+            LetGoByEntity.Last(offset: base.offset, arrival: min(base.arrival, now), sequence: base.sequence),
+            of: entities[word])
+        eventBytes += byEntity[index].allocatedBytes
     }
 
-    private func change(_ index: Int, _ body: (inout PartitionLog) -> Void) {
+    private func change<Result>(_ index: Int, _ body: (inout PartitionLog) -> Result) -> Result {
         eventBytes -= parts[index].allocatedBytes
-        body(&parts[index])
-        eventBytes += parts[index].allocatedBytes
+        defer { eventBytes += parts[index].allocatedBytes }
+        return body(&parts[index])
+    }
+
+    // MARK: - What was let go
+
+    /// Whether what was let go is kept by entity; if not, it counts for all of them.
+    var keepsByEntity: Bool { !byEntity.isEmpty }
+
+    /// The last that was let go of a partition; of what may have been of `entities`, the numbers of some, unless nil.
+    func lastLetGo(of index: Int, entities: [UInt16]?) -> LetGoByEntity.Last {
+        guard let entities, keepsByEntity else { return lastLetGo(of: index, sequence: letGoSequence) }
+        return byEntity[index].last(of: entities)
+    }
+
+    private func lastLetGo(of index: Int, sequence: UInt64) -> LetGoByEntity.Last {
+        LetGoByEntity.Last(offset: parts[index].base.offset, arrival: parts[index].newestLetGo, sequence: sequence)
+    }
+
+    /// The highest sequence that was let go of what may have been of some entities. The log keeps what goes by entity.
+    func letGoSequence(of entities: [UInt16]) -> UInt64 {
+        byEntity.reduce(0) { max($0, $1.last(of: entities).sequence) }
+    }
+
+    /// From here on what was let go counts for all entities.
+    private func endByEntity() {
+        eventBytes -= byEntity.reduce(0) { $0 + $1.allocatedBytes }
+        byEntity = []
     }
 
     /// Drops the partitions whose slots have gone and gives the others their new ones. Whoever stands before `sequence` has
@@ -131,10 +187,13 @@ final class AccountLog {
     func keep(slots: [Int: Int], letGoSequence sequence: UInt64, drops: UInt32) -> Int {
         self.drops = drops
         let before = count
+        byEntity = zip(parts, byEntity).compactMap { part, letGo in slots[part.slot] == nil ? nil : letGo }
+        for index in byEntity.indices { byEntity[index].lose(before: sequence) }
         parts = parts.compactMap { part in slots[part.slot].map { part.moved(toSlot: $0) } }
         count = parts.reduce(0) { $0 + $1.count }
-        eventBytes = parts.reduce(0) { $0 + $1.allocatedBytes }
+        eventBytes = parts.reduce(0) { $0 + $1.allocatedBytes } + byEntity.reduce(0) { $0 + $1.allocatedBytes }
         letGoSequence = max(letGoSequence, sequence)
+        if count == 0 { endByEntity() }
         return before - count
     }
 }

@@ -1,6 +1,7 @@
 // Reading pages of an account's log: for replays after a cursor, and for streams that have fallen behind.
 extension History {
-    /// Up to `limit` events after a position that pass the filter, in the order in which they came.
+    /// Up to `limit` events after a position that pass the filter, in the order in which they came. Lost is a position
+    /// only where something that may have passed the filter was let go.
     ///
     /// Costs what it returns, what the filter leaves out in between, and at most some dozens of events a partition before.
     package func read(
@@ -11,9 +12,9 @@ extension History {
         lastReadEvents = 0
         let log = log(of: account)
         if let resume = position.resume {
-            guard isComplete(after: resume, log) else { return .lost }
+            guard isComplete(after: resume, log, entities) else { return .lost }
         } else {
-            guard position.sequence >= log?.letGoSequence ?? forgottenSequence else { return .lost }
+            guard isComplete(after: position.sequence, log, entities) else { return .lost }
         }
         guard let log, log.count > 0 else { return .page(events: [], position: end(of: position), isComplete: true) }
 
@@ -46,6 +47,12 @@ extension History {
                     at: withCursors ? state.map { text(of: $0, log, check: log.check).bytes } ?? [] : []))
         }
         return .page(events: events, position: end(of: position), isComplete: true)
+    }
+
+    private func isComplete(after sequence: UInt64, _ log: AccountLog?, _ entities: EntityFilter?) -> Bool {
+        if sequence >= log?.letGoSequence ?? forgottenSequence { return true }
+        guard let log, log.keepsByEntity, let entities else { return false }
+        return sequence >= log.letGoSequence(of: vocabulary.entities(passing: entities))
     }
 
     /// Behind everything that is held. Floors stay as long as something below them may still come.

@@ -3,19 +3,21 @@ extension History {
     /// How far the clocks of two nodes may differ before a cursor seems to come from the future.
     package static let maximumClockDifferenceMilliseconds: Int64 = 60_000
 
-    /// Whether everything after a cursor can be given to the account, and from where.
+    /// Whether everything after a cursor that passes the filter can be given to the account, and from where.
     package func resume(
-        _ text: [UInt8], account: Account, now: Int64, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+        _ text: [UInt8], account: Account, entities: EntityFilter? = nil, now: Int64, ends: EndsSeen = .earlier,
+        record: ProbedRecord? = nil
     ) -> Resumption {
         guard let cursor = Cursor(text) else { return .refused(.invalid) }
-        return resume(cursor, account: account, now: now, ends: ends, record: record)
+        return resume(cursor, account: account, entities: entities, now: now, ends: ends, record: record)
     }
 
     /// The same for a cursor that was read before. `record` is what stands at the offset that an earlier answer asked for.
     ///
     /// Costs what the cursor and the account have of partitions, as a rule nothing for others.
     package func resume(
-        _ cursor: Cursor, account: Account, now: Int64, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+        _ cursor: Cursor, account: Account, entities: EntityFilter? = nil, now: Int64, ends: EndsSeen = .earlier,
+        record: ProbedRecord? = nil
     ) -> Resumption {
         let log = log(of: account)
         guard cursor.accountCheck == log?.check ?? Cursor.check(of: account) else { return .refused(.invalid) }
@@ -54,7 +56,7 @@ extension History {
             }
         }
         let state = ResumeState(cursor)
-        guard isComplete(after: state, log) else { return .refused(.expired) }
+        guard isComplete(after: state, log, entities) else { return .refused(.expired) }
         guard cursor.issue <= now + Self.maximumClockDifferenceMilliseconds else { return .refused(.ahead) }
         if let doubt { return .undecided(doubt) }
         return accept(state, log, ends, now: now)
@@ -86,27 +88,38 @@ extension History {
             return nil
         }
         let part = log.flatMap { log in log.index(ofSlot: slot).map { log.parts[$0] } }
-        guard fingerprint.offset >= completeFrom(slot, part), fingerprint.offset < partitions[slot].next else {
+        guard fingerprint.offset >= completeFrom(slot, log, entities: nil), fingerprint.offset < partitions[slot].next
+        else {
             return nil
         }
         return LogInference.compare(fingerprint, part?.entry(at: fingerprint.offset))
     }
 
-    /// Whether nothing after the positions was let go.
+    /// Whether nothing after the positions was let go that passes the filter, as far as that is kept by entity.
+    func isComplete(after state: ResumeState, _ log: AccountLog?, _ entities: EntityFilter?) -> Bool {
+        if isComplete(after: state, log, entities: nil) { return true }
+        guard let log, log.keepsByEntity, let entities else { return false }
+        return isComplete(after: state, log, entities: vocabulary.entities(passing: entities))
+    }
+
+    /// The same for the numbers of some entities, or nil for all.
     ///
     /// Of a partition that is not named, nothing that may have come after all had been read by the issuing node: what was
     /// let go there is compared by its arrival, which may lag behind by the delay.
-    func isComplete(after state: ResumeState, _ log: AccountLog?) -> Bool {
+    private func isComplete(after state: ResumeState, _ log: AccountLog?, entities: [UInt16]?) -> Bool {
         for position in state.positions {
             guard let slot = partitions.slot(of: position.partition) else { continue }
-            let part = log.flatMap { log in log.index(ofSlot: slot).map { log.parts[$0] } }
-            guard position.offset >= completeFrom(slot, part) else { return false }
+            guard position.offset >= completeFrom(slot, log, entities: entities) else { return false }
         }
         let horizon =
             state.isPartial || state.readUntil == .min
             ? .min : state.readUntil - limits.maximumTimestampDelayMilliseconds
-        for part in log?.parts ?? [] where part.newestLetGo >= horizon && part.newestLetGo > .min {
-            guard state.offset(of: part.partition) != nil else { return false }
+        if let log {
+            for index in log.parts.indices {
+                let arrival = log.lastLetGo(of: index, entities: entities).arrival
+                guard arrival >= horizon, arrival > .min else { continue }
+                guard state.offset(of: log.parts[index].partition) != nil else { return false }
+            }
         }
         return areOthersComplete(state, log, horizon)
     }
@@ -129,8 +142,10 @@ extension History {
         return true
     }
 
-    private func completeFrom(_ slot: Int, _ part: PartitionLog?) -> Int64 {
-        let letGo = part?.base.offset ?? partitions[slot].letGo
+    /// From this offset on nothing was let go of some entities, or of all; nothing before the log's start is held.
+    private func completeFrom(_ slot: Int, _ log: AccountLog?, entities: [UInt16]?) -> Int64 {
+        var letGo = partitions[slot].letGo
+        if let log, let index = log.index(ofSlot: slot) { letGo = log.lastLetGo(of: index, entities: entities).offset }
         return max(partitions.facts[slot].start, letGo == .max ? letGo : letGo + 1)
     }
 

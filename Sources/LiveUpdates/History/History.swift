@@ -82,7 +82,8 @@ package final class History {
             word: vocabulary.number(of: event.kind))
         size.events += 1
         if log.count > limits.maximumEventsPerAccount {
-            if let next = log.letOldestGo(now: now) { earliest = min(earliest ?? .max, next) }
+            let next = log.letOldestGo(now: now, entities: vocabulary.entities)
+            if let next { earliest = min(earliest ?? .max, next) }
             size.events -= 1
         }
         size.bytes += log.bytes - before
@@ -193,7 +194,8 @@ package final class History {
                 continue
             }
             let before = log.bytes
-            let gone = log.letGo(arrivedBefore: horizon, limit: work, now: now)
+            let gone = log.letGo(
+                arrivedBefore: horizon, limit: work, now: now, entities: vocabulary.entities)
             size.events -= gone
             size.bytes += log.bytes - before
             work -= max(1, gone)

@@ -133,8 +133,8 @@ struct PartitionLog {
 
     // MARK: - Letting go
 
-    /// Lets the oldest event go; there is one.
-    mutating func letFirstGo(now: Int64) {
+    /// Lets the oldest event go; there is one. Returns its number in the vocabulary.
+    mutating func letFirstGo(now: Int64) -> Int {
         var walk = Walk(self)
         guard let first = walk.next() else { preconditionFailure("no event is left to let go") }
         base = first.mark
@@ -149,6 +149,7 @@ struct PartitionLog {
             sinceCheckpoint = 0
             head32 = 0
         }
+        return first.word
     }
 
     /// Gives back memory that a log which was longer once has no more use for.

@@ -30,6 +30,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
         let number: UInt64
         let account: Account
         let cursor: Cursor
+        let entities: EntityFilter?
         var doubt: Doubt
         /// Ends count that were asked for at this moment or later.
         var moment: UInt64
@@ -65,17 +66,18 @@ package struct UndecidedJoins<Joiner: Hashable> {
     /// Keeps a join. Returns what becomes of it at once where too many wait already: then nobody can be asked, and it
     /// is served if nothing but that speaks against it.
     package mutating func add(
-        _ joiner: Joiner, account: Account, cursor: Cursor, doubt: Doubt, history: History, now: UInt64,
-        wallClock: Int64
+        _ joiner: Joiner, account: Account, cursor: Cursor, entities: EntityFilter? = nil, doubt: Doubt,
+        history: History, now: UInt64, wallClock: Int64
     ) -> Resumption? {
         let waiting = perAccount[account, default: 0]
         guard joins.count < Self.maximumJoins, waiting < Self.maximumJoinsPerAccount else {
-            return history.resume(cursor, account: account, now: wallClock, ends: .unknown)
+            return history.resume(cursor, account: account, entities: entities, now: wallClock, ends: .unknown)
         }
         perAccount[account] = waiting + 1
         lastNumber += 1
         let join = Join(
-            joiner: joiner, number: lastNumber, account: account, cursor: cursor, doubt: doubt, moment: now)
+            joiner: joiner, number: lastNumber, account: account, cursor: cursor, entities: entities, doubt: doubt,
+            moment: now)
         joins[joiner] = join
         expect(join)
         return nil
@@ -155,7 +157,8 @@ package struct UndecidedJoins<Joiner: Hashable> {
         decisions += 1
         let ends: EndsSeen = now >= join.deadline ? .unknown : .since(join.moment)
         let resumption = history.resume(
-            join.cursor, account: join.account, now: wallClock, ends: ends, record: join.record)
+            join.cursor, account: join.account, entities: join.entities, now: wallClock, ends: ends,
+            record: join.record)
         switch resumption {
         case .refused(.ahead) where !join.wasAhead:
             guard case .ends(let floors) = join.doubt else { return (resumption, nil) }

@@ -1,4 +1,5 @@
 /// Entities and types of all events of a node, each pair once: events of one kind repeat them, and a number is shorter.
+/// Entities have numbers of their own too.
 ///
 /// Whoever writes records decides how many pairs there are, so their number is limited; what finds no place any more
 /// stands in the log in full.
@@ -7,9 +8,14 @@ struct Vocabulary {
     static let maximumWords = 4_096
     /// Where so many places in a row are taken although half are free, whoever chose the names meant them to be.
     private static let maximumProbes = 16
+    /// Places for all words at a quarter of them taken.
+    private static let maximumTable = 4 * maximumWords
 
     /// The first is nobody's: 0 says that the words stand in full.
     private(set) var words = [EventKind(entity: "", type: "")]
+    /// By word: the number of its entity, from 1; 0 where words stand in full.
+    private(set) var entities: [UInt16] = [0]
+    private var entityNumbers: [BytewiseKey: UInt16] = [:]
     /// Numbers of words by their hash, a power of two of them; 0 is free.
     private var table = [UInt16](repeating: 0, count: 64)
 
@@ -22,14 +28,24 @@ struct Vocabulary {
             if words[number].isSame(as: kind) { return number }
             slot = (slot + 1) & (table.count - 1)
         }
-        return 0
+        // A small table is crowded by chance, too.
+        guard words.count <= Self.maximumWords, table.count < Self.maximumTable else { return 0 }
+        grow()
+        return number(of: kind)
     }
+
+    /// The numbers of the entities that a filter passes. One without a number stands in no event but in full.
+    func entities(passing filter: EntityFilter) -> [UInt16] { filter.names.compactMap { entityNumbers[$0] } }
 
     private mutating func add(_ kind: EventKind, at slot: Int) -> Int {
         guard words.count <= Self.maximumWords else { return 0 }
         let number = words.count
         table[slot] = UInt16(number)
         words.append(kind)
+        let entity = BytewiseKey(text: kind.entity)
+        let entityNumber = entityNumbers[entity] ?? UInt16(entityNumbers.count + 1)
+        entityNumbers[entity] = entityNumber
+        entities.append(entityNumber)
         if 2 * words.count > table.count { grow() }
         return number
     }

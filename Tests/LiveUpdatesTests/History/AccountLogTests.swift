@@ -198,6 +198,14 @@ struct AccountLogTests {
         #expect(alone.history.size.bytes <= 400 + 48 + 1)
     }
 
+    @Test func `each of some hundred kinds of events has a number, whatever their names`() {
+        for seed in 0..<200 {
+            var vocabulary = Vocabulary()
+            let numbers = (0..<100).map { vocabulary.number(of: EventKind(entity: "e\($0)", type: "\(seed)")) }
+            #expect(numbers == Array(1...100))
+        }
+    }
+
     @Test func `a flood of words stays within its limit and loses no event`() throws {
         let node = TestHistory { $0.maximumEventsPerAccount = 10_000 }
         node.openWhole()

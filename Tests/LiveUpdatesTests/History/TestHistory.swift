@@ -79,15 +79,18 @@ final class TestHistory {
     }
 
     func resume(
-        _ cursor: [UInt8], account: Account = account, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+        _ cursor: [UInt8], account: Account = account, entities: EntityFilter? = nil,
+        ends: EndsSeen = .earlier, record: ProbedRecord? = nil
     ) -> Resumption {
-        history.resume(cursor, account: account, now: now, ends: ends, record: record)
+        history.resume(cursor, account: account, entities: entities, now: now, ends: ends, record: record)
     }
 
     func refusal(
-        _ cursor: [UInt8], account: Account = account, ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+        _ cursor: [UInt8], account: Account = account, entities: EntityFilter? = nil,
+        ends: EndsSeen = .earlier, record: ProbedRecord? = nil
     ) -> ResyncReason? {
-        if case .refused(let reason) = resume(cursor, account: account, ends: ends, record: record) {
+        if case .refused(let reason) = resume(cursor, account: account, entities: entities, ends: ends, record: record)
+        {
             reason
         } else {
             nil
@@ -108,7 +111,9 @@ final class TestHistory {
     func replay(
         _ cursor: [UInt8], account: Account = account, limit: Int = 500, entities: EntityFilter? = nil
     ) -> [LoggedEvent]? {
-        guard case .accepted(var position, _) = resume(cursor, account: account) else { return nil }
+        guard case .accepted(var position, _) = resume(cursor, account: account, entities: entities) else {
+            return nil
+        }
         var events: [LoggedEvent] = []
         while true {
             guard
