@@ -52,3 +52,26 @@ def test_a_filtered_stream_is_given_cursors_for_what_it_passes_over(gateway, moc
     tell(["wanted"], entity="note")
     assert [event["id"] for event in filtered.wait_for_events(1)] == ["wanted"]
     eventually(lambda: stream.ids == ["wanted"], 10, "the event")
+
+
+def test_a_filtered_client_that_was_away_is_not_expired_by_the_others(gateway, mock_broker, sync, live, tell):
+    door = gateway(mock_broker.bootstrap, history=HISTORY)
+    everything = live(door)
+    for partition in range(4):
+        tell([f"first{partition}"], partition=partition)
+    everything.wait_for_events(4)
+    begin = sync(door).page()["at"]
+    for turn in range(3):
+        tell(range(turn * KEPT, (turn + 1) * KEPT))
+        everything.wait_for_events(4 + (turn + 1) * KEPT)
+    tell(["wanted"], entity="note")
+    everything.wait_for_events(5 + 3 * KEPT)
+    page = sync(door).page(since=begin, ent="note")
+    assert [event["id"] for event in page["events"]] == ["wanted"]
+    resumed = live(door, since=begin, ent="note")
+    assert [event["id"] for event in resumed.wait_for_events(1)] == ["wanted"]
+    assert not resumed.controls("resync"), resumed.texts
+    # Who wants everything has missed something, and is told so.
+    all_of_it = live(door, since=begin)
+    all_of_it.wait_for_control("live")
+    assert [resync["why"] for resync in all_of_it.controls("resync")] == ["expired"]

@@ -5,6 +5,7 @@ struct KeptEvents {
     private struct Event {
         let index: Int
         let account: Int
+        let entity: Int
         let offset: Int64
         let stamp: Int64
         let arrival: Int64
@@ -56,7 +57,7 @@ struct KeptEvents {
         let arrival = offset >= logs[partition].liveFrom || newest < 0 ? now : newest
         logs[partition].held[record.account].append(
             Event(
-                index: index, account: record.account, offset: offset,
+                index: index, account: record.account, entity: record.entity, offset: offset,
                 stamp: record.stamp < 0 ? arrival : record.stamp, arrival: arrival))
         if logs.reduce(0, { $0 + $1.held[record.account].count }) > limits.maximumEventsPerAccount {
             letOldestGo(record.account)
@@ -108,18 +109,18 @@ struct KeptEvents {
 
     /// Whether a position may have lost something: an event of the account, or one of an account that is forgotten, or may be,
     /// for its age: of those a node knows the highest offset of a partition only.
-    func hasLetGo(_ account: Int, _ partition: Int, from offset: Int64) -> Bool {
+    func hasLetGo(_ account: Int, _ partition: Int, from offset: Int64, isFiltered: Bool) -> Bool {
         guard partition < logs.count else { return false }
-        return logs[partition].letGo.contains { isLost($0, account) && $0.offset >= offset }
+        return logs[partition].letGo.contains { isLost($0, account, isFiltered) && $0.offset >= offset }
     }
 
-    private func isLost(_ event: Event, _ account: Int) -> Bool {
-        event.account == account || event.isAged || event.isForgotten
+    private func isLost(_ event: Event, _ account: Int, _ isFiltered: Bool) -> Bool {
+        event.account == account && (!isFiltered || event.entity == 0) || event.isAged || event.isForgotten
     }
 
     /// The same of a partition without a position.
-    func hasLetGo(_ account: Int, _ partition: Int, arrivedSince moment: Int64) -> Bool {
+    func hasLetGo(_ account: Int, _ partition: Int, arrivedSince moment: Int64, isFiltered: Bool) -> Bool {
         guard partition < logs.count else { return false }
-        return logs[partition].letGo.contains { isLost($0, account) && $0.arrival >= moment }
+        return logs[partition].letGo.contains { isLost($0, account, isFiltered) && $0.arrival >= moment }
     }
 }

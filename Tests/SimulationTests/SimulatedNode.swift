@@ -95,7 +95,7 @@ struct SimulatedNode {
         // By a limit on bytes any account may have given way.
         guard !setting.isByteLimited, partition < openings.count, let opening = openings[partition]
         else { return false }
-        return offset >= opening.start && !kept.hasLetGo(account, partition, from: offset)
+        return offset >= opening.start && !kept.hasLetGo(account, partition, from: offset, isFiltered: false)
     }
 
     /// Whether it has read nothing of a log.
@@ -238,12 +238,13 @@ struct SimulatedNode {
 
     // MARK: - Joins
 
-    mutating func add(_ client: Int, _ account: Account, _ cursor: Cursor, _ doubt: Doubt, _ now: Int64) -> Resumption?
-    {
+    mutating func add(
+        _ client: Int, _ account: Account, _ cursor: Cursor, _ filter: EntityFilter?, _ doubt: Doubt, _ now: Int64
+    ) -> Resumption? {
         let history = history.current()
         return undecided.add(
-            client, account: account, cursor: cursor, doubt: doubt, history: history, now: UInt64(now),
-            wallClock: now + clock)
+            client, account: account, cursor: cursor, entities: filter, doubt: doubt, history: history,
+            now: UInt64(now), wallClock: now + clock)
     }
 
     /// Reads once more what is asked for, and decides on the joins that wait.

@@ -6,7 +6,7 @@ extension Simulation {
         switch step {
         case .poll(let client, let node, let isFiltered, let pages, let size):
             leave(client)
-            guard resume(client, at: node) else { return }
+            guard resume(client, at: node, isFiltered ? SimulatedNames.filter : nil) else { return }
             for page in 0... {
                 guard page < pages, case .reading = clients[client].stream else { break }
                 readPage(client, size, isFiltered ? SimulatedNames.filter : nil)
@@ -51,7 +51,7 @@ extension Simulation {
     func serves(_ node: Int) -> Bool { nodes[node].isReady && (setting.hasIDs || !nodes[node].hasUnreadLog(topic)) }
 
     /// Returns whether the client is at the node now: clients go to nodes that are ready.
-    private mutating func resume(_ client: Int, at node: Int) -> Bool {
+    private mutating func resume(_ client: Int, at node: Int, _ filter: EntityFilter? = nil) -> Bool {
         guard serves(node) else { return false }
         clients[client].begin(at: node)
         // A node that has no memory of the topic before, or noticed the new one when others had not, knows by its first records
@@ -69,8 +69,9 @@ extension Simulation {
         let cursor = mutant.map { $0.change(its) } ?? its
         readCuts(client, node, its)
         excuseCuts(client, node, its)
-        var answer = nodes[node].history.current().resume(cursor, account: name(client), now: wall(node))
-        if case .undecided(let doubt) = answer { answer = wait(client, node, cursor, doubt) }
+        var answer = nodes[node].history.current().resume(
+            cursor, account: name(client), entities: filter, now: wall(node))
+        if case .undecided(let doubt) = answer { answer = wait(client, node, cursor, filter, doubt) }
         if isTold { note("client \(client) resumes: \(Self.text(answer)); \(Self.text(clients[client].cursor))") }
         switch answer {
         case .accepted(let position, let floors):
@@ -82,7 +83,7 @@ extension Simulation {
             clients[client].stream = .reading(position)
         case .refused(let reason):
             count { $0.refused[reason, default: 0] += 1 }
-            judge(reason, cursor, client, node)
+            judge(reason, cursor, client, node, isFiltered: filter != nil)
             resync(client, node)
         case .undecided: report("client \(client): what becomes of its cursor stays undecided, \(answer)")
         }
@@ -130,9 +131,11 @@ extension Simulation {
     }
 
     /// Waits as long as nothing can be said: the node refreshes and reads on meanwhile.
-    private mutating func wait(_ client: Int, _ node: Int, _ cursor: Cursor, _ doubt: Doubt) -> Resumption {
+    private mutating func wait(_ client: Int, _ node: Int, _ cursor: Cursor, _ filter: EntityFilter?, _ doubt: Doubt)
+        -> Resumption
+    {
         count { $0.undecided += 1 }
-        if let atOnce = nodes[node].add(client, name(client), cursor, doubt, now) { return atOnce }
+        if let atOnce = nodes[node].add(client, name(client), cursor, filter, doubt, now) { return atOnce }
         for _ in 0..<5 {
             if let decided = nodes[node].decide(topic, now) { return decided }
             pass(2_000)

@@ -4,14 +4,14 @@ import LiveUpdates
 extension Simulation {
     // MARK: - Nobody is refused without need
 
-    mutating func judge(_ reason: ResyncReason, _ cursor: Cursor, _ client: Int, _ node: Int) {
+    mutating func judge(_ reason: ResyncReason, _ cursor: Cursor, _ client: Int, _ node: Int, isFiltered: Bool) {
         let isOfThisTopic = clients[client].era == topic.era && era(node) == topic.era
         let isRight =
             switch reason {
             case .invalid: false
             case .epoch: !isOfThisTopic || isFromBeforeCut(cursor, node) || !setting.hasIDs && isAmbiguous(cursor, node)
             case .ahead: !isOfThisTopic
-            case .expired: !isOfThisTopic || hasLost(cursor, client, node)
+            case .expired: !isOfThisTopic || hasLost(cursor, client, node, isFiltered)
             }
         if !isRight {
             let name = SimulationStep.name(ofNode: node)
@@ -43,7 +43,7 @@ extension Simulation {
     }
 
     /// Whether something after the cursor was let go, or may have been, as far as the design lets a node doubt.
-    private func hasLost(_ cursor: Cursor, _ client: Int, _ node: Int) -> Bool {
+    private func hasLost(_ cursor: Cursor, _ client: Int, _ node: Int, _ isFiltered: Bool) -> Bool {
         if setting.isByteLimited { return true }
         let account = clients[client].account
         let kept = nodes[node].kept
@@ -51,11 +51,11 @@ extension Simulation {
         for (partition, opening) in nodes[node].openings.enumerated() {
             guard let opening else { continue }
             if let position = cursor.positions.first(where: { Int($0.partition.number) == partition }) {
-                if kept.hasLetGo(account, partition, from: position.offset) { return true }
+                if kept.hasLetGo(account, partition, from: position.offset, isFiltered: isFiltered) { return true }
                 if position.offset < opening.start { return true }
             } else {
                 let horizon = readUntil == .min ? .min : readUntil - setting.margin
-                if kept.hasLetGo(account, partition, arrivedSince: horizon) { return true }
+                if kept.hasLetGo(account, partition, arrivedSince: horizon, isFiltered: isFiltered) { return true }
                 if let seenFrom = opening.seenFrom, readUntil < seenFrom { return true }
             }
         }
