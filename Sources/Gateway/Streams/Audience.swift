@@ -71,10 +71,13 @@ final class AudienceGroup<Port: SubscriberPort> {
     }
 
     /// From now on all polls that wait are owed these events. Returns their line, nil where nobody waits.
+    ///
+    /// While polls are owed earlier events the line is closed even if it is empty: one that has had those from another node
+    /// moves on into it, and is owed these.
     func closeLine(_ owed: PollLine<Port>.Owed) -> PollLine<Port>? {
-        guard let closed = line, !closed.polls.isEmpty else { return nil }
+        guard let closed = line, !closed.polls.isEmpty || closedLines > 0 else { return nil }
         line = closed.close(with: owed)
-        return closed
+        return closed.polls.isEmpty ? nil : closed
     }
 
     // MARK: Delivering

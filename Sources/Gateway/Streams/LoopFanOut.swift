@@ -31,8 +31,6 @@ final class LoopFanOut<Port: SubscriberPort> {
     private var audiences: [Account: Audience<Port>] = [:]
     private var recentBytes = 0
     private var closedLines = ClosedLines<Port>()
-    /// The last answer that was made of events at hand: all polls that wait for the same are given the same.
-    private var lastBody: (group: ObjectIdentifier, sequence: UInt64, limit: Int, body: [UInt8])?
 
     init(policy: StreamPolicy) {
         self.policy = policy
@@ -203,16 +201,6 @@ final class LoopFanOut<Port: SubscriberPort> {
     private func dropRecent(of group: Group) {
         recentBytes -= group.recent.bytes
         group.recent.drop()
-    }
-
-    /// The body that answers the polls of a group, encoded once for all with the same limit.
-    func syncBody(_ events: [LoggedEvent], limit: Int, of group: Group) -> [UInt8] {
-        let id = ObjectIdentifier(group)
-        let last = events[events.count - 1].sequence
-        if let known = lastBody, known.group == id, known.sequence == last, known.limit == limit { return known.body }
-        let body = SyncPage.body(events, limit: limit)
-        lastBody = (id, last, limit, body)
-        return body
     }
 
     // MARK: - Reset

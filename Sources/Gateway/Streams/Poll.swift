@@ -142,7 +142,7 @@ final class Poll<Port: SubscriberPort> {
         while case .waiting(let group, let line) = state, let owed = line.owed, owed.resets < reset?.first ?? .max {
             let limit = parameters.limit
             if floors.isEmpty {
-                let body = fanOut.syncBody(owed.events, limit: limit, of: group)
+                let body = line.body(owed, limit: limit)
                 end()
                 return port.pollEnds(answer: body)
             }

@@ -15,8 +15,10 @@ final class PollLine<Port: SubscriberPort> {
     private(set) var polls: [Poll<Port>] = []
     /// What its polls are owed; nil while the line is open.
     private(set) var owed: Owed?
-    /// The line that was opened when this one was closed.
+    /// The line that was opened when this one was closed: whatever came later is owed to it, or to one behind it.
     private(set) var next: PollLine?
+    /// The last answer that was made of the owed events.
+    private var body: (limit: Int, bytes: [UInt8])?
     /// It stands among the lines that have turns.
     fileprivate var hasTurns = false
 
@@ -56,6 +58,14 @@ final class PollLine<Port: SubscriberPort> {
         self.owed = owed
         self.next = next
         return next
+    }
+
+    /// The answer of its polls, encoded once for all with the same limit.
+    func body(_ owed: Owed, limit: Int) -> [UInt8] {
+        if let body, body.limit == limit { return body.bytes }
+        let bytes = SyncPage.body(owed.events, limit: limit)
+        body = (limit, bytes)
+        return bytes
     }
 }
 

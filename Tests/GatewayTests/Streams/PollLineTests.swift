@@ -132,6 +132,29 @@ struct PollLineTests {
         #expect(rig.answer == "5")
     }
 
+    @Test func `whoever had the event from another node is owed the next one, though that came before its turn`() throws
+    {
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let rig = try Rig("A", fanOut, floor: 6)
+        for number in UInt64(4)..<9 { _ = deliver(fanOut, [("A", number)]) }
+        while fanOut.answerNext() {}
+        #expect(rig.answer == "6")
+        // Nobody is left: nothing is kept for anybody.
+        #expect(!fanOut.owesAnswers && deliver(fanOut, [("A", 9)]) == 0)
+    }
+
+    @Test func `the answer of a line is encoded once, however many lines have their turns between`() throws {
+        let owed = PollLine<RecordingPort>.Owed(events: [StreamRig.event(4)], resets: 0)
+        let line = PollLine<RecordingPort>()
+        _ = line.close(with: owed)
+        let bodies = (0..<2).map { _ in line.body(owed, limit: 500) }
+        let addresses = bodies.map { body in
+            unsafe body.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
+        }
+        #expect(addresses[0] == addresses[1])
+        #expect(line.body(owed, limit: 1) == bodies[0])
+    }
+
     @Test func `a reset that came before the event is the answer, also when another one follows`() throws {
         let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
         let rig = try Rig("A", fanOut)
