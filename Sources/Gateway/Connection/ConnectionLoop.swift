@@ -56,6 +56,8 @@ final class ConnectionLoop {
     private struct Walk {
         /// The next slot; nil: nobody walks.
         var next: Int?
+        /// Whether another one follows, for what came up meanwhile.
+        var isOwed = false
         /// Whether those that are reached are closed, and those that come.
         var closes: CloseCode?
     }
@@ -172,11 +174,15 @@ final class ConnectionLoop {
 
     // MARK: - What concerns all
 
-    /// Begins to go over all connections, or begins again: what was done for a connection is not done twice.
+    /// Goes over all connections from the next tick on, once for all that one tick asks for: a reset comes in as many messages
+    /// as there are slices of accounts. What is asked for on the way is done on another way, behind it.
     private func walkAll() {
-        let isWalking = walk.next != nil
+        guard walk.next == nil else {
+            walk.isOwed = true
+            return
+        }
         walk.next = 0
-        if !isWalking { walkOn() }
+        eventLoop.executeNextTick { self.walkOn() }
     }
 
     private func walkOn() {
@@ -189,7 +195,8 @@ final class ConnectionLoop {
         }
         guard isMore else {
             walk.next = nil
-            return fanOut.forgetResets()
+            guard exchange(&walk.isOwed, with: false) else { return fanOut.forgetResets() }
+            return walkAll()
         }
         walk.next = slot
         eventLoop.executeNextTick { self.walkOn() }
