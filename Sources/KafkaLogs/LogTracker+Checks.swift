@@ -209,6 +209,8 @@ extension LogTracker {
                     partition.anchor.removeWitness(gone)
                 }
                 partition.prove(at: refresh.checksBegan)
+                // Of an id that is not the topic's yet, below.
+                if let id = reportedID(check.name), id == topics[Int(check.name.topic)].id { partition.provedID = id }
             case .holds, .broken, .open, .suspicious: break
             }
             self[check.name] = partition
@@ -218,9 +220,12 @@ extension LogTracker {
         }
         for (topic, id) in refresh.firstIDs {
             let checks = refresh.checks.filter { Int($0.name.topic) == topic }
-            guard !checks.isEmpty, checks.allSatisfy({ $0.verdict == .holds }) else { continue }
+            guard !checks.isEmpty,
+                checks.allSatisfy({ $0.verdict == .holds && reportedID($0.name) == id })
+            else { continue }
             topics[topic].id = id
             topics[topic].identifiedAt = refresh.began.wall
+            for check in checks { self[check.name]?.provedID = id }
         }
         for topic in broken.sorted() {
             recreate(topic, keepsID: refresh.identified.contains(topic), isBroken: true, now)

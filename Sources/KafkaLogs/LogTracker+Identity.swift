@@ -16,22 +16,27 @@ extension LogTracker {
 
     /// Each leader tells the id of the topic whose logs it has. All are heard before anything follows from one of them.
     mutating func identify(_ questions: [TopicIDQuestion], _ answers: [TopicIDAnswer], _ now: Moment) {
+        var lacking: Set<Int> = []
         for (question, answer) in zip(questions, answers) {
             switch answer {
             case .id(let id): refresh?.topicIDs[question.topic, default: [:]][question.broker] = id
             case .unknownTopic where refresh?.doubtful.contains(question.topic) == true:
-                leaderLacks(question.topic, now)
+                lacking.insert(question.topic)
             case .unknownTopic, .none, .silent: break
             }
         }
-        for (topic, reported) in (refresh?.topicIDs ?? [:]).sorted(by: { $0.key < $1.key }) {
-            identify(topic, Set(reported.values), now)
+        for topic in topics.indices {
+            let reported = Set((refresh?.topicIDs[topic] ?? [:]).values)
+            // Whoever lacks it is behind those who tell its id.
+            let isHeld = topics[topic].id.map(reported.contains) ?? false
+            if lacking.contains(topic), !isHeld { leaderLacks(topic, now) }
+            noteReturn(topic, reported, now)
+            if !reported.isEmpty { identify(topic, reported, now) }
         }
     }
 
     private mutating func identify(_ topic: Int, _ reported: Set<TopicID>, _ now: Moment) {
         guard let asked = refresh?.began.wall else { return }
-        noteReturn(topic, reported, now)
         // A leader may not have heard yet of what is known here already.
         let present = reported.subtracting(topics[topic].formerIDs)
         guard let mine = topics[topic].id else {
@@ -69,24 +74,26 @@ extension LogTracker {
     /// One leader that was behind may have had the present id retired, by an id that it told late, or by lacking the topic.
     private mutating func noteReturn(_ topic: Int, _ reported: Set<TopicID>, _ now: Moment) {
         guard reported.count == 1, let id = reported.first, topics[topic].formerIDs.contains(id) else {
-            topics[topic].formerIDSince = nil
+            topics[topic].returning = nil
             return
         }
-        let since = topics[topic].formerIDSince ?? now.monotonic
-        topics[topic].formerIDSince = since
+        let before = topics[topic].returning
+        let since = before?.id == id ? before?.since ?? now.monotonic : now.monotonic
+        topics[topic].returning = (id, since)
         guard now.monotonic - since >= Self.formerIDPatience else { return }
-        topics[topic].formerIDSince = nil
+        topics[topic].returning = nil
         topics[topic].formerIDs.removeAll { $0 == id }
     }
 
     // MARK: - What follows for a partition
 
-    /// Whether the partition's own leader has told in this refresh that its log is of the topic that is read. Another
-    /// leader's word is no proof of it.
+    /// Whether the partition's own leader has told in this refresh that its log is of the topic that is read, and told so of the
+    /// log that was opened. Another leader's word is no proof of it; nor is its own, where it told no id when the log was opened:
+    /// it may have had the log of before.
     func isIdentified(_ name: PartitionName) -> Bool {
         let topic = Int(name.topic)
         guard refresh?.identified.contains(topic) == true, let reported = reportedID(name) else { return false }
-        return reported == topics[topic].id
+        return reported == topics[topic].id && reported == self[name]?.provedID
     }
 
     /// Whether its leader is behind its controller, or ahead of all others: it has told another topic's id, and what it says of a
@@ -94,11 +101,11 @@ extension LogTracker {
     func isOfAnotherTopic(_ name: PartitionName) -> Bool {
         let topic = Int(name.topic)
         if refresh?.disputed.contains(topic) == true { return true }
-        guard let mine = topics[topic].id, let reported = reportedID(name) else { return false }
-        return reported != mine
+        guard let reported = reportedID(name) else { return false }
+        return topics[topic].id.map { reported != $0 } ?? topics[topic].formerIDs.contains(reported)
     }
 
-    private func reportedID(_ name: PartitionName) -> TopicID? {
+    func reportedID(_ name: PartitionName) -> TopicID? {
         self[name]?.leader.flatMap { refresh?.topicIDs[Int(name.topic)]?[$0] }
     }
 }

@@ -86,6 +86,8 @@ extension LogTracker {
             self[name]?.open(opening)
             let began = refresh?.began
             self[name]?.openedRefresh = began
+            let id = reportedID(name)
+            self[name]?.provedID = id
             // What its leader has told now is what is known of this log: should another take the name before the first
             // fetch, then that one is younger.
             self[name]?.prove(at: asked)

@@ -21,8 +21,8 @@ struct TrackedTopic {
     var identifiedAt: Int64?
     /// The last ones before it: a broker that is behind may still tell them.
     var formerIDs: [TopicID] = []
-    /// Since when nothing but one of those was told; monotonic.
-    var formerIDSince: Int64?
+    /// One of those that all leaders tell, and since when, in each refresh; monotonic.
+    var returning: (id: TopicID, since: Int64)?
     /// Counts up when another log has each of its names; answers about the ones before are of no use then.
     var incarnation = 0
     /// Whether the logs that were read are gone, and that is yet to be told: it is once the new ones are there.
@@ -72,6 +72,9 @@ struct TrackedPartition {
     }
 
     var leader: Int32?
+    /// The topic's id, as its own leader told it of the log that is read: when it was opened, or once that was found to be
+    /// the same. Nil until then.
+    var provedID: TopicID?
     var origin: Origin
     /// Nil until its leader has told where reading begins.
     var opening: Opening?
@@ -131,6 +134,7 @@ struct TrackedPartition {
         anchor = LogAnchor(next: opening.start, broker: leader)
         check = LogCheck(start: opening.start, windowStart: opening.windowStart)
         known = nil
+        provedID = nil
     }
 
     /// Where reading began, also while it is not known yet where it goes on.

@@ -73,6 +73,47 @@ import Testing
         #expect(node.resyncs == [.recreated(topic: 0)])
     }
 
+    @Test func `a log that was opened while its leader told no id is not known by the id that it tells later`() {
+        var node = node
+        node.broker.idless = [2]
+        node.broker.create(0, partitions: 2)
+        node.wait(1)
+        node.write(10, 11)
+        node.write(20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, to: 1)
+        node.forget()
+        for _ in 0..<3 {
+            node.refresh()
+            node.drain()
+        }
+        // Broker 2 has the log of before, and nothing says so.
+        #expect(node.resyncs == [.recreated(topic: 0)] && node.facts(1)?.next == 10)
+        node.broker.idless = []
+        node.broker.thaw(2)
+        node.forget()
+        for _ in 0..<3 {
+            node.refresh()
+            node.drain()
+        }
+        #expect(node.resyncs == [.recreated(topic: 0)] && Set(20...34).isSubset(of: Set(node.records)))
+    }
+
+    @Test func `an id of before is not believed of a log either, where no other is known`() {
+        var node = node
+        // The leader that answers lacks the topic: its id is retired.
+        node.broker.silent = [2]
+        node.broker.delete(0)
+        for _ in 0..<2 { node.refresh() }
+        node.broker.create(0, partitions: 2)
+        (node.broker.silent, node.broker.idless) = ([], [1])
+        node.write(20, 21, 22, 23, to: 1)
+        node.forget()
+        for _ in 0..<2 {
+            node.refresh()
+            node.drain()
+        }
+        #expect(node.records == [])
+    }
+
     @Test func `at the start nothing is read while leaders tell different ids`() {
         var node = TestNode(brokers: 2, partitions: 2, ids: true)
         for partition in 0..<2 { node.write(0, 1, 2, to: partition) }
