@@ -13,8 +13,10 @@ extension History {
 
     /// The same for several at once, which costs as much as for one.
     package func reset(topics: Set<UInt16>, now: Int64? = nil) {
+        let idsBefore = topics.map { ($0, partitions.id(of: $0)) }
         drop { topics.contains($0.topic) }
-        if let now { for topic in topics { partitions.noticeRecreation(of: topic, now: now) } }
+        guard let now else { return }
+        for (topic, id) in idsBefore { partitions.noticeRecreation(of: topic, idBefore: id, now: now) }
     }
 
     /// Forgets partitions: records of them were lost before they were read.

@@ -8,7 +8,7 @@ struct LogIdentity {
     /// may be open.
     init(
         _ facts: some Sequence<(UInt16, LogFacts)>, topics count: Int, announced: [UInt16: UInt32],
-        _ recreations: [UInt16: Int64]
+        _ recreations: [UInt16: TopicRecreation]
     ) {
         var ids: [UInt16: UInt32?] = [:]
         for (topic, fact) in facts {
@@ -17,7 +17,8 @@ struct LogIdentity {
         }
         for (topic, id) in announced where ids[topic] == nil { ids[topic] = .some(id) }
         topicIDs = Self.hash(ids, count: count)
-        inference = LogInference(facts, recreations)
+        let cutBack = recreations.filter { $0.value.idBefore != nil && $0.value.idBefore == announced[$0.key] }
+        inference = LogInference(facts, recreations.mapValues(\.noticed), cutBack: Set(cutBack.keys))
     }
 
     private static func hash(_ ids: [UInt16: UInt32?], count: Int) -> UInt32? {
@@ -37,6 +38,14 @@ struct LogIdentity {
             && old.wholeAfter == new.wholeAfter
             && old.known == new.known && old.isNew == new.isNew && (old.end ?? 0 > 0) == (new.end ?? 0 > 0)
     }
+}
+
+/// A topic was found to be recreated, or cut back.
+struct TopicRecreation {
+    /// When it was found.
+    let noticed: Int64
+    /// The id that its logs had; nil where they had none. One that was cut back keeps it.
+    let idBefore: UInt32?
 }
 
 /// Asked only where topic ids are absent, in the cursor or here: what first records, moments of knowledge and
@@ -77,25 +86,32 @@ struct LogInference {
         }
     }
 
-    init(_ facts: some Sequence<(UInt16, LogFacts)>, _ recreations: [UInt16: Int64]) {
+    /// `recreations`: when each topic was found to be another one, the last time; those that kept their ids are `cutBack`.
+    init(
+        _ facts: some Sequence<(UInt16, LogFacts)>, _ recreations: [UInt16: Int64], cutBack: Set<UInt16> = []
+    ) {
         var topics: [UInt16: Topic] = [:]
         for (topic, fact) in facts { topics[topic, default: Topic()].add(fact) }
         let known = topics.values.map { $0.isEmpty ? nil : $0.known }
         topicsKnown = known.contains(nil) ? nil : known.lazy.compactMap(\.self).min()
         emptyTopics = topics.filter(\.value.endsAtZero).keys.sorted()
-        latestWholeAfter = topics.values.lazy.compactMap(\.wholeAfter).max()
+        // Until the first of its logs is open again, a topic has no facts that say so.
+        let unopened = recreations.filter { topics[$0.key] == nil }
+        let cutBackUnopened = unopened.lazy.filter { cutBack.contains($0.key) }.map(\.value).max()
+        latestWholeAfter = [topics.values.lazy.compactMap(\.wholeAfter).max(), cutBackUnopened].lazy.compactMap(\.self)
+            .max()
         latestBirth = topics.values.lazy.compactMap { $0.isBirthKnown ? $0.birth : nil }.max()
         // Cursors from between the birth and the moment when it was noticed speak of either; later ones of the new topic,
         // even where its first record comes later still. A birth while the other topic was there has a wrong stamp.
-        latestRecreation =
-            topics.lazy.compactMap { number, topic in
-                topic.notBefore.map { notBefore in
-                    let birth = topic.isBirthKnown ? topic.birth : nil
-                    guard let noticed = recreations[number] else { return max(notBefore, birth ?? notBefore) }
-                    guard let birth, birth >= notBefore else { return max(notBefore, noticed) }
-                    return min(noticed, birth)
-                }
-            }.max()
+        let opened = topics.lazy.compactMap { number, topic in
+            topic.notBefore.map { notBefore in
+                let birth = topic.isBirthKnown ? topic.birth : nil
+                guard let noticed = recreations[number] else { return max(notBefore, birth ?? notBefore) }
+                guard let birth, birth >= notBefore else { return max(notBefore, noticed) }
+                return min(noticed, birth)
+            }
+        }.max()
+        latestRecreation = [opened, unopened.values.max()].lazy.compactMap(\.self).max()
     }
 
     /// Whether a topic, named or not, is another one than when the cursor was issued.

@@ -52,8 +52,8 @@ struct PartitionTable {
     var unopenedSince = Int64.max
     /// Ids of topics that were recreated.
     private var topicIDs: [UInt16: UInt32] = [:]
-    /// When each topic was found to be recreated, the last time.
-    private var recreations: [UInt16: Int64] = [:]
+    /// How each topic was found to be recreated, the last time.
+    private var recreations: [UInt16: TopicRecreation] = [:]
     /// No slot has a later one.
     private(set) var latestUnread = Int64.min
     private(set) var newestLetGo = Int64.min
@@ -143,8 +143,13 @@ struct PartitionTable {
         identityIfCurrent = nil
     }
 
-    mutating func noticeRecreation(of topic: UInt16, now: Int64) {
-        recreations[topic] = now
+    /// The id that the logs of a topic have; nil where they have none, or none is open.
+    func id(of topic: UInt16) -> UInt32? {
+        progress.indices.lazy.filter { progress[$0].name.topic == topic }.compactMap { facts[$0].topicID }.first
+    }
+
+    mutating func noticeRecreation(of topic: UInt16, idBefore: UInt32?, now: Int64) {
+        recreations[topic] = TopicRecreation(noticed: now, idBefore: idBefore)
         identityIfCurrent = nil
     }
 

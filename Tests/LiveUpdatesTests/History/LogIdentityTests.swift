@@ -109,6 +109,20 @@ struct LogIdentityTests {
         #expect(other.refusal(fresh) == nil)
     }
 
+    /// Without an id, recreated; with one, cut back, which keeps it.
+    @Test(arguments: [nil, 1] as [UInt32?])
+    func `a cursor of before is refused also while no log of the topic is open again`(id: UInt32?) {
+        let node = node(id)
+        let before = cursor(of: node)
+        node.now += 1_000
+        if let id { node.history.identify(topic: 0, id) }
+        node.history.reset(topic: 0, now: node.now)
+        let fresh = node.history.freshCursor(account: TestHistory.account, now: node.now).bytes
+        // Nobody can be asked: nothing but what is known speaks for it.
+        #expect(node.refusal(before, ends: .unknown) == .epoch)
+        #expect(node.refusal(fresh, ends: .unknown) == nil)
+    }
+
     // MARK: - Compaction
 
     @Test(arguments: [
