@@ -82,7 +82,7 @@ package struct Cursor: Equatable, Sendable {
     }
 }
 
-/// A cursor as clients see it: letters, digits, `-` and `_`, at most 64 of them for an account in one partition.
+/// A cursor as clients see it: letters, digits, `-` and `_`, at most 64 of them for a topic of one partition.
 package struct CursorText: Hashable, Sendable {
     /// Longer ones are refused before they are decoded. The longest that is ever made has 6,560 characters.
     package static let maximumBytes = 6_570

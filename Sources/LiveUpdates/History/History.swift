@@ -133,10 +133,16 @@ package final class History {
         return log
     }
 
+    /// The highest offset of a partition, before the account has anything there, of which an event of it may have been let go:
+    /// none where its log was there before any account gave way.
+    func letGoBeforePart(_ slot: Int, _ log: AccountLog?) -> Int64 {
+        log?.inheritedNewestLetGo == .min ? partitions.facts[slot].start - 1 : partitions[slot].letGo
+    }
+
     private func part(of log: AccountLog, slot: Int, now: Int64) -> PartitionLog {
         let progress = partitions[slot]
         return PartitionLog(
-            partition: progress.name, slot: slot, letGo: progress.letGo,
+            partition: progress.name, slot: slot, letGo: letGoBeforePart(slot, log),
             newestLetGo: min(log.inheritedNewestLetGo, progress.newestLetGo), now: now)
     }
 

@@ -4,8 +4,9 @@ extension PartitionTable {
     static let maximumNamed = 4
     /// The same where there are few partitions: cursors that name all of them need no rule about those that they do not name.
     static let maximumNamedOfFew = 16
-    /// Quiet is a partition to which nothing has come for so long, or for the delay if that is shorter: then little comes to
-    /// lengthen. Never less than clocks differ by, or a first record may seem younger elsewhere than what is known of it here.
+    /// Quiet is a partition to which nothing has come for so long, or for `max_timestamp_delay` if that is shorter: then
+    /// cursors seldom become longer by it. As long as clocks may differ, or a first record may seem younger elsewhere than
+    /// what is known of it here; who sets a shorter delay says that they do not.
     static let quietMilliseconds = History.maximumClockDifferenceMilliseconds
 
     /// What follows from facts, and from how far is read, is to be found out again.
@@ -56,7 +57,8 @@ extension PartitionTable {
     /// quiet ones those that have been so for longest.
     ///
     /// To name a partition is safe at any time: what the account has had there was given, or is still held, and then it is not
-    /// named. It refuses nobody whom the time alone would have served: a record behind the position came after the cursor.
+    /// named. It refuses hardly anybody whom the time alone would have served: a record behind the position came after the
+    /// cursor, and only where accounts give way for memory does one of another account count.
     mutating func named(issue: Int64) -> [Int] {
         if let namedIfCurrent { return namedIfCurrent }
         let readUntil = readUntil()

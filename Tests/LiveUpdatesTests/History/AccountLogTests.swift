@@ -139,6 +139,26 @@ struct AccountLogTests {
         #expect(node.history.logs[followed] == nil)
     }
 
+    @Test
+    func
+        `what gave way of others is nothing to an account that was there before, though its cursor names the partition`()
+    {
+        let node = TestHistory { $0.maximumLogBytes = 2_500 }
+        node.openWhole()
+        node.openWhole(TestHistory.second)
+        node.history.retain(TestHistory.account)
+        node.take(0)
+        node.take(0, in: TestHistory.second, account: Account("A2"))
+        node.now += 61_000
+        let cursor = node.fresh()
+        #expect(Cursor(cursor)?.positions.map(\.offset) == [1, 1])
+        for turn in 1..<40 { node.take(Int64(turn), in: TestHistory.second, account: Account("B\(turn)")) }
+        #expect(node.history.logs[Account("B1")] == nil)
+        #expect(node.offsets(cursor) == [])
+        node.take(40, in: TestHistory.second)
+        #expect(node.offsets(cursor) == [40])
+    }
+
     @Test func `events that give way under a stream are lost to it, not skipped`() {
         let node = TestHistory { $0.maximumEventsPerAccount = 3 }
         node.openWhole()
