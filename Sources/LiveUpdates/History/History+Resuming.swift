@@ -48,10 +48,17 @@ extension History {
             }
             if let topic = partitions.emptyTopic(contradicting: cursor) {
                 // A log that had a record never ends at 0 again: another topic has the name. A known end may be one of before.
-                switch ends {
-                case .since(let moment) where partitions.areEndsAsked(of: topic, since: moment): return .refused(.epoch)
-                case .unknown: break
-                case .earlier, .since: doubt = doubt ?? .ends(partitions.firstRecords(of: topic))
+                let moment: UInt64? =
+                    switch ends {
+                    case .earlier: .max
+                    case .since(let moment): moment
+                    case .unknown: nil
+                    }
+                if let moment {
+                    guard let floor = partitions.firstRecord(of: topic, notAskedSince: moment) else {
+                        return .refused(.epoch)
+                    }
+                    doubt = doubt ?? .ends(floor)
                 }
             }
         }
@@ -153,14 +160,15 @@ extension History {
     /// a node that is ahead of this one.
     private func accept(_ state: ResumeState, _ log: AccountLog?, _ ends: EndsSeen, now: Int64) -> Resumption {
         var floors: [PartitionFloor] = []
-        var beyond: [PartitionFloor] = []
+        /// Of those beyond the end that is known, the first of a partition that is open; else the first.
+        var beyond: (floor: PartitionFloor, isOpen: Bool)?
         for position in state.positions {
             let slot = partitions.slot(of: position.partition)
             if let slot, position.offset <= partitions[slot].next { continue }
             let floor = PartitionFloor(partition: position.partition, offset: position.offset)
             floors.append(floor)
             if let slot, position.offset <= partitions.facts[slot].end ?? 0 { continue }
-            beyond.append(floor)
+            if beyond == nil || beyond?.isOpen == false && slot != nil { beyond = (floor, slot != nil) }
             // Of a partition that is not open nothing is known: its leader may never have answered.
             if let slot, case .since(let moment) = ends, partitions.facts[slot].end != nil,
                 partitions.facts[slot].endAsked >= moment
@@ -168,8 +176,8 @@ extension History {
                 return .refused(.ahead)
             }
         }
-        if !beyond.isEmpty {
-            guard case .unknown = ends else { return .undecided(.ends(beyond)) }
+        if let beyond {
+            guard case .unknown = ends else { return .undecided(.ends(beyond.floor)) }
         }
         let position = StreamPosition(sequence: 0, floors: floors, resume: reissued(state, log, now: now))
         return .accepted(position, floors: floors)

@@ -82,13 +82,10 @@ extension PartitionTable {
         }
     }
 
-    /// The partitions of a topic, each with the end that shows a record in it.
-    func firstRecords(of topic: UInt16) -> [PartitionFloor] {
-        progress.lazy.filter { $0.name.topic == topic }.map { PartitionFloor(partition: $0.name, offset: 1) }
-    }
-
-    /// Whether the end of each partition of a topic was asked for at a moment or later; monotonic, in ms.
-    func areEndsAsked(of topic: UInt16, since moment: UInt64) -> Bool {
-        progress.indices.allSatisfy { progress[$0].name.topic != topic || facts[$0].endAsked >= moment }
+    /// A partition of a topic whose end was not asked for at a moment (monotonic, in ms) or later, with the end that shows a
+    /// record in it; nil where all were.
+    func firstRecord(of topic: UInt16, notAskedSince moment: UInt64) -> PartitionFloor? {
+        progress.indices.first { progress[$0].name.topic == topic && facts[$0].endAsked < moment }
+            .map { PartitionFloor(partition: progress[$0].name, offset: 1) }
     }
 }

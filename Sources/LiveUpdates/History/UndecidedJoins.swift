@@ -55,6 +55,8 @@ package struct UndecidedJoins<Joiner: Hashable> {
     private var probes: [Probe: Bool] = [:]
     /// How often a cursor was compared with the history, for tests.
     private(set) var decisions = 0
+    /// How often it was asked whether what a join awaits is known, for tests.
+    private(set) var checks = 0
 
     package init() {}
 
@@ -119,11 +121,14 @@ package struct UndecidedJoins<Joiner: Hashable> {
 
     // MARK: - Deciding
 
-    /// After a wake, a refresh or a probe: everybody whose doubt is over. Costs what is awaited, while nothing has moved.
+    /// After a wake, a refresh or a probe: everybody whose doubt is over. While nothing has moved it costs a check for each
+    /// partition that is awaited, of which a join has one.
     package mutating func decide(_ history: History, now: UInt64, wallClock: Int64) -> [(Joiner, Resumption)] {
         guard !joins.isEmpty, hasMoved(history, now) else { return [] }
         var decided: [(Joiner, Resumption)] = []
-        for join in joins.values.filter({ isOver($0, history, now) }).sorted(by: { $0.number < $1.number }) {
+        var over: [Join] = []
+        for join in joins.values where isOver(join, history, now) { over.append(join) }
+        for join in over.sorted(by: { $0.number < $1.number }) {
             let (resumption, rest) = decide(join, history, now: now, wallClock: wallClock)
             joins[join.joiner] = rest
             guard rest == nil else { continue }
@@ -134,19 +139,26 @@ package struct UndecidedJoins<Joiner: Hashable> {
         return decided
     }
 
-    private func hasMoved(_ history: History, _ now: UInt64) -> Bool {
+    private mutating func hasMoved(_ history: History, _ now: UInt64) -> Bool {
         if now >= nextDeadline || waitsForEpoch && history.epoch != nil { return true }
-        return awaited.contains { partition, least in
-            history.isDecided(PartitionFloor(partition: partition, offset: least.offset), since: least.moment)
+        for (partition, least) in awaited {
+            let floor = PartitionFloor(partition: partition, offset: least.offset)
+            if isDecided(floor, since: least.moment, history) { return true }
         }
+        return false
     }
 
-    private func isOver(_ join: Join, _ history: History, _ now: UInt64) -> Bool {
+    private mutating func isDecided(_ floor: PartitionFloor, since moment: UInt64, _ history: History) -> Bool {
+        checks += 1
+        return history.isDecided(floor, since: moment)
+    }
+
+    private mutating func isOver(_ join: Join, _ history: History, _ now: UInt64) -> Bool {
         if now >= join.deadline { return true }
         switch join.doubt {
         case .epoch: return history.epoch != nil
         case .record: return join.record != nil
-        case .ends(let floors): return floors.contains { history.isDecided($0, since: join.moment) }
+        case .ends(let floor): return isDecided(floor, since: join.moment, history)
         }
     }
 
@@ -154,17 +166,19 @@ package struct UndecidedJoins<Joiner: Hashable> {
     private mutating func decide(
         _ join: Join, _ history: History, now: UInt64, wallClock: Int64
     ) -> (Resumption, Join?) {
-        decisions += 1
-        let ends: EndsSeen = now >= join.deadline ? .unknown : .since(join.moment)
-        let resumption = history.resume(
-            join.cursor, account: join.account, entities: join.entities, now: wallClock, ends: ends,
-            record: join.record)
+        var resumption = resume(join, history, ends: .since(join.moment), wallClock: wallClock)
+        // What the leaders that did answer say counts first: the one that was awaited may be silent.
+        if now >= join.deadline, case .undecided = resumption {
+            resumption = resume(join, history, ends: .unknown, wallClock: wallClock)
+        }
         switch resumption {
         case .refused(.ahead) where !join.wasAhead:
-            guard case .ends(let floors) = join.doubt else { return (resumption, nil) }
+            guard case .ends = join.doubt else { return (resumption, nil) }
             var rest = join
             rest.wasAhead = true
-            rest.moment = floors.reduce(join.moment) { max($0, history.endAsked($1.partition)) } + 1
+            rest.moment = join.cursor.positions.reduce(join.moment) { max($0, history.endAsked($1.partition)) } + 1
+            let again = resume(rest, history, ends: .since(rest.moment), wallClock: wallClock)
+            if case .undecided(let doubt) = again { rest.doubt = doubt }
             return (resumption, rest)
         case .undecided(let doubt):
             var rest = join
@@ -174,6 +188,15 @@ package struct UndecidedJoins<Joiner: Hashable> {
             return (resumption, rest)
         case .accepted, .refused: return (resumption, nil)
         }
+    }
+
+    private mutating func resume(
+        _ join: Join, _ history: History, ends: EndsSeen, wallClock: Int64
+    ) -> Resumption {
+        decisions += 1
+        return history.resume(
+            join.cursor, account: join.account, entities: join.entities, now: wallClock, ends: ends,
+            record: join.record)
     }
 
     // MARK: - What is awaited
@@ -206,11 +229,9 @@ package struct UndecidedJoins<Joiner: Hashable> {
         case .record(let partition, let offset):
             let probe = Probe(partition: partition, offset: offset)
             if join.record == nil, probes[probe] == nil { probes[probe] = false }
-        case .ends(let floors):
-            for floor in floors {
-                let least = awaited[floor.partition] ?? (.max, .max)
-                awaited[floor.partition] = (min(least.offset, floor.offset), min(least.moment, join.moment))
-            }
+        case .ends(let floor):
+            let least = awaited[floor.partition] ?? (.max, .max)
+            awaited[floor.partition] = (min(least.offset, floor.offset), min(least.moment, join.moment))
         }
     }
 }

@@ -146,7 +146,7 @@ struct ResumeRuleTests {
         }
         #expect(
             node.doubt(unknown, ends: .since(1))
-                == .ends([PartitionFloor(partition: PartitionName(topic: 0, number: 9), offset: 1)]))
+                == .ends(PartitionFloor(partition: PartitionName(topic: 0, number: 9), offset: 1)))
         #expect(node.refusal(unknown, ends: .unknown) == nil)
     }
 

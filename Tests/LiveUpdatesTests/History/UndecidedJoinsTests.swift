@@ -80,7 +80,7 @@ struct UndecidedJoinsTests {
     @Test mutating func `a partition that was never opened makes nobody ahead`() throws {
         var cursor = try cursor(1)
         cursor.positions.append(.init(partition: PartitionName(topic: 0, number: 9), offset: 5, known: node.now))
-        let doubt = Doubt.ends([PartitionFloor(partition: PartitionName(topic: 0, number: 9), offset: 5)])
+        let doubt = Doubt.ends(PartitionFloor(partition: PartitionName(topic: 0, number: 9), offset: 5))
         #expect(
             joins.add(
                 1, account: TestHistory.account, cursor: cursor, doubt: doubt, history: node.history, now: 100,
@@ -88,6 +88,80 @@ struct UndecidedJoinsTests {
         node.change { $0.endAsked = 500 }
         #expect(decide() == [])
         #expect(decide(now: 100 + Self.patience) == ["1+"])
+    }
+
+    // MARK: - Cursors with many positions
+
+    /// A cursor with a position in each of some partitions.
+    private mutating func add(_ joiner: Int, _ positions: [(number: Int, offset: Int64)]) throws -> Resumption? {
+        var cursor = try cursor(1)
+        cursor.positions = positions.map {
+            .init(partition: PartitionName(topic: 0, number: Int32($0.number)), offset: $0.offset, known: node.now)
+        }
+        guard
+            case .undecided(let doubt) = node.history.resume(cursor, account: TestHistory.account, now: node.now)
+        else { return .refused(.invalid) }
+        return joins.add(
+            joiner, account: TestHistory.account, cursor: cursor, doubt: doubt, history: node.history, now: 100,
+            wallClock: node.now)
+    }
+
+    @Test mutating func `a wake costs a check for each join, however many positions its cursor has`() throws {
+        let count = UndecidedJoins<Int>.maximumJoinsPerAccount
+        let positions = Cursor.maximumPositions
+        for joiner in 0..<count {
+            let first = 10 + joiner * positions
+            #expect(try add(joiner, (first..<first + positions).map { ($0, 5) }) == nil)
+        }
+        for _ in 0..<10 { #expect(decide() == []) }
+        #expect(joins.checks == 10 * count)
+        #expect(joins.decisions == 0)
+        // Joins that wait for one partition share it.
+        var shared = Self()
+        for joiner in 0..<count { #expect(try shared.add(joiner, 9) == nil) }
+        #expect(shared.decide() == [])
+        #expect(shared.joins.checks == 1)
+    }
+
+    @Test mutating func `a join that awaits one position after the other is served when the last one is reached`()
+        throws
+    {
+        node.openWhole(TestHistory.second)
+        #expect(try add(1, [(0, 3), (1, 2)]) == nil)
+        node.take(1)
+        node.take(1, in: TestHistory.second)
+        // Of the first of them nothing is known yet.
+        #expect(decide() == [])
+        #expect(joins.decisions == 0)
+        node.take(2)
+        #expect(decide() == ["1+"])
+        #expect(joins.decisions == 1)
+        #expect(try add(2, [(0, 4), (1, 3)]) == nil)
+        node.take(3)
+        #expect(decide() == [])
+        node.take(2, in: TestHistory.second)
+        #expect(decide() == ["2+"])
+        #expect(joins.decisions == 3)
+    }
+
+    @Test mutating func `one of an open partition is awaited before those that may never be known`() throws {
+        #expect(try add(1, [(0, 9), (7, 5), (8, 5)]) == nil)
+        node.change { $0.endAsked = 100 }
+        #expect(decide() == [])
+        node.change { $0.endAsked = 101 }
+        #expect(decide() == ["1-ahead"])
+    }
+
+    @Test mutating func `a silent leader keeps nobody from being found ahead of another's log`() throws {
+        node.open(TestHistory.second, LogFacts(known: node.now, end: 1, endAsked: 50))
+        #expect(try add(1, [(0, 9), (1, 9)]) == nil)
+        node.change(TestHistory.second) { $0.endAsked = 101 }
+        // The first one is awaited, until the wait is over; then what is known of the second counts.
+        #expect(decide(now: 99 + Self.patience) == [])
+        #expect(decide(now: 100 + Self.patience) == [])
+        node.change(TestHistory.second) { $0.endAsked = 102 }
+        #expect(decide(now: 101 + Self.patience) == [])
+        #expect(decide(now: 102 + Self.patience) == ["1-ahead"])
     }
 
     @Test mutating func `a record is asked for once, whoever waits for it, and decides`() throws {
