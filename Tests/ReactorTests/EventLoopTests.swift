@@ -125,8 +125,8 @@ import Testing
             for _ in 0..<64 { loop.markDirty(SlowTarget(loop, flushed, all)) }
             loop.execute { others.fulfil(flushed.value) }
         }
-        // Up to the second reading of the clock what is new, and up to the first one what is left.
-        #expect(others.wait() == 3 * EventLoop.streamsPerClockReading)
+        // Of what is new two at most, each of which takes half of the time, and of what is left one.
+        #expect(others.wait().map { (2...3).contains($0) } == true)
         #expect(all.wait() == 64)
         loop.stop()
     }
