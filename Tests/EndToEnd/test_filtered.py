@@ -6,19 +6,28 @@ KEPT = 50
 HISTORY = {"max_events_per_account": KEPT}
 
 
-def test_a_filtered_poll_waits_on_while_the_log_is_written_over_and_over(gateway, mock_broker, sync, live, tell):
-    door = gateway(mock_broker.bootstrap, history=HISTORY)
-    everything = live(door)
-    # A position in each partition: what the cursor does not name is another matter.
+def fill_each_partition(everything, tell):
+    """A position in each partition: what the cursor does not name is another matter."""
     for partition in range(4):
         tell([f"first{partition}"], partition=partition)
     everything.wait_for_events(4)
-    begin = sync(door).page()["at"]
-    waiting = sync(door)
-    waiting.send(since=begin, ent="note", wait=50)
+
+
+def write_over(everything, tell):
+    """Three times as many events as are kept, of which no note is one."""
     for turn in range(3):
         tell(range(turn * KEPT, (turn + 1) * KEPT))
         everything.wait_for_events(4 + (turn + 1) * KEPT)
+
+
+def test_a_filtered_poll_waits_on_while_the_log_is_written_over_and_over(gateway, mock_broker, sync, live, tell):
+    door = gateway(mock_broker.bootstrap, history=HISTORY)
+    everything = live(door)
+    fill_each_partition(everything, tell)
+    begin = sync(door).page()["at"]
+    waiting = sync(door)
+    waiting.send(since=begin, ent="note", wait=50)
+    write_over(everything, tell)
     tell(["wanted"], entity="note")
     answer = waiting.answer()
     assert answer.status == 200, answer.text
@@ -33,9 +42,7 @@ def test_a_filtered_stream_is_given_cursors_for_what_it_passes_over(gateway, moc
     door = gateway(mock_broker.bootstrap, history=HISTORY)
     everything, filtered = live(door), live(door, ent="note", with_="at")
     stream = event_stream(door, ent="note")
-    for partition in range(4):
-        tell([f"first{partition}"], partition=partition)
-    everything.wait_for_events(4)
+    fill_each_partition(everything, tell)
     filtered.wait_for_control("live")
     stream.wait_for("live")
     for number in range(4 * KEPT // 10):
@@ -57,13 +64,9 @@ def test_a_filtered_stream_is_given_cursors_for_what_it_passes_over(gateway, moc
 def test_a_filtered_client_that_was_away_is_not_expired_by_the_others(gateway, mock_broker, sync, live, tell):
     door = gateway(mock_broker.bootstrap, history=HISTORY)
     everything = live(door)
-    for partition in range(4):
-        tell([f"first{partition}"], partition=partition)
-    everything.wait_for_events(4)
+    fill_each_partition(everything, tell)
     begin = sync(door).page()["at"]
-    for turn in range(3):
-        tell(range(turn * KEPT, (turn + 1) * KEPT))
-        everything.wait_for_events(4 + (turn + 1) * KEPT)
+    write_over(everything, tell)
     tell(["wanted"], entity="note")
     everything.wait_for_events(5 + 3 * KEPT)
     page = sync(door).page(since=begin, ent="note")
