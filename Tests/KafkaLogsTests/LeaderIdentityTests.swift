@@ -132,7 +132,8 @@ import Testing
         #expect(node.records.sorted() == [10, 20, 21, 22, 23] && node.isReady && node.resyncs == [])
     }
 
-    @Test func `an id of before that all leaders tell for long is the present one`() {
+    /// The present id was retired here for an older one, which the leader tells no more. Returns that id too.
+    private static func nodeWithRetiredID() -> (node: TestNode, present: UInt32?) {
         var node = TestNode(brokers: 2, partitions: 2, ids: true)
         node.broker.freezeWithLogs(2)
         node.broker.create(0, partitions: 2)
@@ -145,6 +146,11 @@ import Testing
         node.refresh()
         #expect(node.facts(0)?.topicID != present)
         node.broker.thaw(2)
+        return (node, present)
+    }
+
+    @Test func `an id of before that all leaders tell for long is the present one`() {
+        var (node, present) = Self.nodeWithRetiredID()
         node.write(10)
         node.write(20, to: 1)
         for _ in 0..<7 {
@@ -156,5 +162,21 @@ import Testing
         let count = node.resyncs.count
         for _ in 0..<5 { node.refresh() }
         #expect(node.resyncs.count == count)
+    }
+
+    /// The time from the first refresh in which it is told to the second, whether a leader told an id in between, and
+    /// whether it returns.
+    @Test(arguments: [(9_999, true, false), (10_000, true, true), (10_000, false, false)] as [(Int64, Bool, Bool)])
+    func `an id of before has to be told for so long, in each refresh`(
+        milliseconds: Int64, isToldInBetween: Bool, returns: Bool
+    ) {
+        var (node, present) = Self.nodeWithRetiredID()
+        node.refresh()
+        if !isToldInBetween { node.broker.idless = [1, 2] }
+        node.refresh(after: 2_000)
+        node.broker.idless = []
+        node.refresh(after: milliseconds - 2_000)
+        node.refresh(after: 0)
+        #expect((node.facts(0)?.topicID == present) == returns)
     }
 }

@@ -10,7 +10,7 @@ extension Ingest {
     /// Accounts that are notified in one slice: about 1 ms.
     static let accountsPerSlice = 256
     /// Slots of the table that one slice goes over at most, taken or not.
-    private static let slotsPerSlice = 8_192
+    static let slotsPerSlice = 8_192
 
     /// What is held of these logs goes, and everybody has to resync. The first slice of accounts is notified at once;
     /// ``continueReset(wallClock:)`` goes on as long as ``owesReset``.

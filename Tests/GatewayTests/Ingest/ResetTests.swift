@@ -37,6 +37,23 @@ struct ResetTests {
         #expect(told.count == Self.count && Set(told).count == Self.count)
     }
 
+    @Test func `a slice goes over a bounded number of slots, though nobody is left in most of them`() async throws {
+        let bench = try IngestBench(loops: 1)
+        for number in 0...Ingest.slotsPerSlice { bench.subscribe(name(number), loop: 0, UInt64(number)) }
+        for number in 0..<(Ingest.slotsPerSlice - 1) {
+            _ = bench.take(
+                .unsubscribe(IngestBench.subscriber(name(number), UInt64(number)), withCursors: false))
+        }
+        _ = await bench.takeLines(ofLoop: 0)
+        reset(bench)
+        #expect(await bench.told(onLoops: 1) == [name(Ingest.slotsPerSlice - 1)])
+        bench.ingest.continueReset(wallClock: 1_000)
+        let both = [name(Ingest.slotsPerSlice - 1), name(Ingest.slotsPerSlice)]
+        #expect(await bench.told(onLoops: 1) == both)
+        while bench.ingest.owesReset { bench.ingest.continueReset(wallClock: 1_000) }
+        #expect(await bench.told(onLoops: 1) == both)
+    }
+
     @Test func `whoever was not told yet is told before its next event, and not again`() async throws {
         let bench = try await bench()
         reset(bench)
