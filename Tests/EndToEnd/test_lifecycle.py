@@ -1,4 +1,5 @@
-# Tests: ConnectionLoop.swift, GatewayServer.swift, LoopCounters.swift, Service.swift
+# Tests: ConnectionLoop.swift, ConnectionLoop+Walk.swift, GatewayServer.swift, GatewayServer+Stopping.swift,
+#   LoopCounters.swift, Service.swift
 """The ends of a running gateway, and the addresses that it listens on."""
 
 import asyncio
