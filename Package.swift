@@ -85,6 +85,7 @@ let package = Package(
 
         // Protocol cores: no I/O.
         core("HTTP"),
+        core("Balancer"),
         core("WebSocket", "CZlib", settings: hot),
         // With optimisation in every build: its tests go through 100,000 histories, in half a minute without and 5 s with it.
         .target(
@@ -104,12 +105,14 @@ let package = Package(
         // Who is let in, and what an operator says. No target here knows a connection.
         core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
         core("YAML", "CYAML"),
-        core("GatewaySettings", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML"),
+        core(
+            "GatewaySettings", "Balancer", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens",
+            "YAML"),
 
         // Where the worlds meet.
         core(
-            "Gateway", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs",
-            "Logging", "Options", "Tokens", "GatewaySettings", "CLinux", settings: hot),
+            "Gateway", "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka",
+            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "CLinux", settings: hot),
         core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
 
         program(
@@ -139,6 +142,7 @@ let package = Package(
             name: "ScriptedBroker", dependencies: ["KafkaLogs"], path: "Tests/ScriptedBroker",
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("KafkaLogsTests", "KafkaLogs", "ScriptedBroker"),
+        tests("BalancerTests", "Balancer", "TestHarness"),
         tests("HTTPTests", "HTTP", "TestHarness"),
         tests("WebSocketTests", "WebSocket", "CZlib", "TestHarness"),
         .testTarget(

@@ -37,6 +37,7 @@ struct WordTests {
     static let plainTargets: Set<String> = [
         "HTTP", "TLS", "Options", "Tokens", "YAML", "GatewaySettings", "LiveClient", "livegate", "livecat",
         "WebSocket", "Transport", "Logging", "Reactor", "LiveUpdates", "Gateway", "livebench", "Kafka", "KafkaLogs",
+        "Balancer",
     ]
 
     @Test func `no name has a word of the dialect`() {
