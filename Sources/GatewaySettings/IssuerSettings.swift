@@ -25,13 +25,17 @@ package struct IssuerTable: SettingTable {
 
 /// One entry of `auth.jwt`: whose tokens are accepted, and how.
 @dynamicMemberLookup
-package struct IssuerSettings: Sendable {
+package struct IssuerSettings: Equatable, Sendable {
     /// The entry's own path, `auth.jwt[0]`.
     let path: String
     private let values: SettingValues<IssuerTable>
 
     package subscript<Value>(dynamicMember key: KeyPath<IssuerTable, Setting<Value>>) -> Value {
         values[dynamicMember: key]
+    }
+
+    package static func == (a: IssuerSettings, b: IssuerSettings) -> Bool {
+        IssuerTable.declarations.allSatisfy { $0.setting.isEqual(a.values.held, b.values.held) }
     }
 
     /// The path of one of the entry's settings.

@@ -25,6 +25,8 @@ package struct HistoryTable: SettingTable {
 }
 
 package struct LimitsTable: SettingTable {
+    package static let effect: SettingEffect? = .atOnce
+
     package let maximumHeaderBytes = Setting(
         "limits.max_header_bytes", .size(1024...1_048_576), default: "16KiB",
         "Bytes of a request's head. More is refused with 431.")

@@ -4,7 +4,7 @@ import YAML
 ///
 /// Declared once, as a property of a ``SettingTable``; its value is read by the same name,
 /// `settings.limits.maximumLag`.
-package struct Setting<Value: Sendable>: SettingDeclaration {
+package struct Setting<Value: Equatable & Sendable>: SettingDeclaration {
     package let row: SettingRow
     let kind: SettingKind<Value>
 
@@ -41,6 +41,10 @@ package struct Setting<Value: Sendable>: SettingDeclaration {
         guard let entry = entries.first(where: { $0.key == row.path }) else { return }
         if let value = reading.part(".\(row.path)", entry.value, kind.read) { values[self] = value }
     }
+
+    func isEqual(_ a: HeldValues, _ b: HeldValues) -> Bool { a[self] == b[self] }
+
+    func take(from other: HeldValues, into values: inout HeldValues) { values[self] = other[self] }
 }
 
 /// A setting of any type.
@@ -50,6 +54,10 @@ protocol SettingDeclaration: Sendable {
     func read(from layers: inout SettingsResolution, into values: inout HeldValues)
     /// Finds the value among the entries of a map and keeps it. The default stays where there is none, or a bad one.
     func read(from entries: [YAMLEntry], _ reading: inout SettingReading, into values: inout HeldValues)
+    /// Whether its value is the same in both.
+    func isEqual(_ a: HeldValues, _ b: HeldValues) -> Bool
+    /// Keeps the value that `other` has.
+    func take(from other: HeldValues, into values: inout HeldValues)
 }
 
 /// What is said about a setting without its type.
@@ -81,6 +89,9 @@ package struct SettingRow: Sendable {
 
 /// A struct whose properties are settings, or further tables: one for each section of the settings.
 package protocol SettingTable: Sendable {
+    /// When a change of its settings counts in a gateway that runs; nil: as in the table that it is a section of.
+    static var effect: SettingEffect? { get }
+
     init()
 }
 
@@ -102,7 +113,7 @@ extension SettingTable {
 
 /// Values by the paths of their settings.
 struct HeldValues: Sendable {
-    private struct Held<Value: Sendable>: Sendable {
+    private struct Held<Value: Equatable & Sendable>: Sendable {
         let value: Value
     }
 

@@ -50,6 +50,8 @@ extension SettingsTable {
 }
 
 package struct TLSTable: SettingTable {
+    package static let effect: SettingEffect? = .atOnce
+
     package let certificate = Setting(
         "tls.certificate", .path, default: "''",
         "A PEM file with our certificate and, behind it, its chain. With it, listeners speak TLS 1.2 and 1.3 alone.")
@@ -111,6 +113,8 @@ package struct EventsTable: SettingTable {
 }
 
 package struct AuthTable: SettingTable {
+    package static let effect: SettingEffect? = .atOnce
+
     package let jwt = Setting(
         "auth.jwt", .issuers, default: "[]",
         "Whose tokens are accepted. A token is tried with the keys of the issuer that it names, and with no others.")
@@ -133,6 +137,8 @@ package struct WebSocketTable: SettingTable {
 }
 
 package struct LogTable: SettingTable {
+    package static let effect: SettingEffect? = .atOnce
+
     package let level = Setting(
         "log.level", .choice(LogLevel.allCases.map { ($0.name, $0) }), default: "info",
         flag: .init("log-level", "LEVEL"),

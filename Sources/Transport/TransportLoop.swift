@@ -47,7 +47,8 @@ package struct TransportCounters: Equatable, Sendable {
 /// confined to it.
 package final class TransportLoop {
     package let loop: EventLoop
-    package let limits: TransportLimits
+    /// A change counts from the next handshake on.
+    package var limits: TransportLimits
     package internal(set) var counters = TransportCounters()
     /// Made with the first TLS transport.
     package private(set) lazy var exchange = TLSExchange()

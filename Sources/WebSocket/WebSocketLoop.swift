@@ -2,7 +2,8 @@
 ///
 /// So an idle connection holds a reference to it instead of either. Confined to the loop.
 package final class WebSocketLoop {
-    package let limits: WebSocketLimits
+    /// May be changed between two turns; counts from the next frame on.
+    package var limits: WebSocketLimits
     package let payloads: PayloadPolicy
 
     /// One is enough for messages that come whole, which nearly all do.

@@ -29,8 +29,10 @@ final class ConnectionLoop {
 
     let eventLoop: EventLoop
     let index: Int
-    let policy: ConnectionPolicy
-    let admission: Admission
+    /// Replaced as whole values when settings are read again, by ``adopt(_:_:)``: whoever wants a later change to count
+    /// reads them here and keeps no copy.
+    private(set) var policy: ConnectionPolicy
+    private(set) var admission: Admission
     let logger: Logger
     let log: ConnectionLog
     let fanOut: LoopFanOut<Connection>
@@ -70,6 +72,16 @@ final class ConnectionLoop {
         limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         transports = TransportLoop(loop: eventLoop, limits: limits)
         webSockets = WebSocketLoop(limits: policy.webSocketLimits, payloads: .discard)
+    }
+
+    /// Goes on with another policy and admission. Connections stay; from here on all of them, and those that come, are held
+    /// to the new ones. What one has begun under the old ones (a deadline, a TLS handshake) it ends under them.
+    func adopt(_ policy: ConnectionPolicy, _ admission: Admission) {
+        self.policy = policy
+        self.admission = admission
+        fanOut.policy = policy.streams
+        transports.limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
+        webSockets.limits = policy.webSocketLimits
     }
 
     /// All that was counted on this loop.

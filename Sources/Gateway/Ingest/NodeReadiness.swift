@@ -16,15 +16,21 @@ package final class NodeReadiness: Sendable {
         var lostSince: UInt64?
         var lostWhy = ""
         var isDraining = false
+        /// Milliseconds; nil never turns `/readyz` false.
+        var graceMilliseconds: UInt64?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let hasBeen = Atomic<Bool>(false)
-    /// Milliseconds; nil never turns `/readyz` false.
-    private let graceMilliseconds: UInt64?
 
+    /// - Parameter graceMilliseconds: how long a broker may be lost; nil never turns `/readyz` false.
     package init(graceMilliseconds: UInt64?) {
-        self.graceMilliseconds = graceMilliseconds
+        state = Mutex(State(graceMilliseconds: graceMilliseconds))
+    }
+
+    /// Another grace, for a loss that lasts too.
+    func setGrace(milliseconds: UInt64?) {
+        state.withLock { $0.graceMilliseconds = milliseconds }
     }
 
     /// Whether the node has ever been ready: what upgrades ask. One atomic load.
@@ -64,7 +70,7 @@ package final class NodeReadiness: Sendable {
         return state.withLock { state in
             if state.isDraining { return .draining }
             if !hasBeenReady { return .notReady(why: state.missing) }
-            if let grace = graceMilliseconds, let since = state.lostSince, now >= since + grace {
+            if let grace = state.graceMilliseconds, let since = state.lostSince, now >= since + grace {
                 return .notReady(why: state.lostWhy)
             }
             return .ready

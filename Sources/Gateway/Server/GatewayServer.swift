@@ -14,7 +14,8 @@ import WebSocket
 ///
 /// An actor because starting and stopping wait for other threads; no event passes through it.
 package actor GatewayServer {
-    let parts: Parts
+    /// What it goes by; replaced when settings are read again.
+    var parts: Parts
     let logger: Logger
     let readiness: NodeReadiness
     private let ready: @Sendable () -> Void
@@ -82,9 +83,7 @@ package actor GatewayServer {
 
     private func makeConnectionLoops(_ workers: [EventLoop], ingest: Mailbox<IngestMessage>) async -> [Ingest.Outlet] {
         let policy = ConnectionPolicy(parts)
-        let admission = Admission(
-            verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.settings.websocket.deflate,
-            syncLimits: SyncLimits(parts.settings.limits))
+        let admission = Admission(parts, readiness: readiness)
         let log = ConnectionLog(logger: logger.named("connection"))
         var outlets: [Ingest.Outlet] = []
         for (index, loop) in workers.enumerated() {
@@ -142,6 +141,22 @@ package actor GatewayServer {
         switch result {
         case .success(let listener): listeners.append(listener)
         case .failure(let error): throw .listen(error)
+        }
+    }
+
+    // MARK: - Settings that were read again
+
+    /// Goes on with other parts: connections that come get the new certificate and verifier, all are held to the new limits,
+    /// nobody is dropped. What counts only after a restart must be in them as it was.
+    ///
+    /// Each loop takes them between two of its ticks, as whole values: no connection ever sees half of them.
+    package func adopt(_ parts: Parts) async {
+        self.parts = parts
+        readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
+        let policy = ConnectionPolicy(parts)
+        let admission = Admission(parts, readiness: readiness)
+        for connections in connectionLoops {
+            await connections.loop.perform { connections.value.adopt(policy, admission) }
         }
     }
 }

@@ -67,6 +67,14 @@ extension ConnectionPolicy {
     }
 }
 
+extension Admission {
+    init(_ parts: GatewayServer.Parts, readiness: NodeReadiness) {
+        self.init(
+            verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.settings.websocket.deflate,
+            syncLimits: SyncLimits(parts.settings.limits))
+    }
+}
+
 extension StreamPolicy {
     init(_ settings: Settings) {
         maximumPendingBytes = settings.limits.maximumPendingBytes

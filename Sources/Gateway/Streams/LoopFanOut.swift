@@ -10,7 +10,8 @@ final class LoopFanOut<Port: SubscriberPort> {
     /// Bytes of recent slices on this loop, all forms together; over it those who are behind go on from the log.
     private static var maximumRecentBytes: Int { 32 * 1_048_576 }
 
-    let policy: StreamPolicy
+    /// Replaced when settings are read again.
+    var policy: StreamPolicy
     /// All events up to here that concern this loop have been handed out, or will be read from the log by those who are behind.
     private(set) var sequence: UInt64 = 0
     let encoder = FormEncoder()

@@ -25,6 +25,17 @@ struct NodeReadinessTests {
         #expect(readiness.verdict(now: 1100) == .ready)
     }
 
+    @Test func `another grace counts for a loss that lasts`() {
+        let readiness = NodeReadiness(graceMilliseconds: 100)
+        _ = readiness.becomeReady()
+        readiness.lose("the broker", now: 1000)
+        readiness.setGrace(milliseconds: 200)
+        #expect(readiness.verdict(now: 1199) == .ready)
+        #expect(readiness.verdict(now: 1200) == .notReady(why: "the broker"))
+        readiness.setGrace(milliseconds: nil)
+        #expect(readiness.verdict(now: .max) == .ready)
+    }
+
     @Test func `without a grace a loss never turns the verdict`() {
         let readiness = NodeReadiness(graceMilliseconds: nil)
         _ = readiness.becomeReady()

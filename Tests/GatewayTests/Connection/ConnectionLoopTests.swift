@@ -1,0 +1,57 @@
+import GatewaySettings
+import LiveUpdates
+import Logging
+import Reactor
+import Testing
+import Tokens
+
+@testable import Gateway
+
+struct ConnectionLoopTests {
+    private func parts(_ text: String) throws -> GatewayServer.Parts {
+        let settings = try #require(Settings.load(text: Array(text.utf8), file: "gate.yaml").settings)
+        return GatewayServer.Parts(
+            settings: settings, mapping: try EventMapping(.init(preset: "rails")),
+            verifier: TokenVerifier(issuers: [], anonymous: settings.auth.anonymous))
+    }
+
+    @Test func `a loop goes on with another policy and admission as whole values`() async throws {
+        let (old, new) = (try parts(""), try parts(Self.changed))
+        let loop = try EventLoop(label: "test")
+        let readiness = NodeReadiness(graceMilliseconds: nil)
+        await loop.perform {
+            let connections = ConnectionLoop(
+                eventLoop: loop, index: 0, policy: ConnectionPolicy(old),
+                admission: Admission(old, readiness: readiness),
+                log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: Mailbox(loop: loop) { _ in },
+                backlog: LoopBacklog())
+            #expect(connections.admission.verifier.letsNobodyIn)
+            connections.adopt(ConnectionPolicy(new), Admission(new, readiness: readiness))
+            #expect(!connections.admission.verifier.letsNobodyIn)
+            #expect(connections.admission.syncLimits.maximumEvents == 7)
+            #expect(connections.policy.handshakeTimeoutMilliseconds == 2_000)
+            // What others keep of the policy follows.
+            #expect(connections.transports.limits.handshakeMilliseconds == 2_000)
+            #expect(connections.webSockets.limits.maximumMessageBytes == 99)
+            #expect(connections.fanOut.policy.maximumLagMilliseconds == 3_000)
+        }
+        await loop.stopped()
+    }
+
+    @Test func `a gateway goes on with other parts, its readiness too`() async throws {
+        let server = GatewayServer(
+            try parts("limits: {broker_grace: 1s}"), logger: Logger("test", to: SilentLog()), failure: { _ in })
+        let readiness = await server.readiness
+        _ = readiness.becomeReady()
+        readiness.lose("the broker", now: 0)
+        #expect(readiness.verdict(now: 1_000) != .ready)
+        await server.adopt(try parts(Self.changed))
+        #expect(readiness.verdict(now: 1_000) == .ready)
+        #expect(await server.parts.settings.limits.maximumLag == .seconds(3))
+    }
+
+    static let changed = """
+        limits: {handshake_timeout: 2s, max_message_bytes: 99, max_lag: 3s, max_sync_events: 7, broker_grace: never}
+        auth: {anonymous: A}
+        """
+}
