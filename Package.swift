@@ -79,6 +79,7 @@ let package = Package(
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         system("CJOSE", pkgConfig: "cjose", apt: "libcjose-dev", "libjansson-dev"),
         system("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
+        system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         // Linked by its name: simdjson's pkg-config file has a -D flag, which the package manager warns of and leaves out.
         // The header defines the same by itself.
         .target(name: "CSimdJSON", linkerSettings: [.linkedLibrary("simdjson")]),
@@ -101,6 +102,7 @@ let package = Package(
         core("Kafka", "CRdKafka", "KafkaLogs", settings: hot),
         core("Logging", "CLinux"),
         core("Options", "CLinux"),
+        core("Fetching", "CCurl"),
 
         // Who is let in, and what an operator says. No target here knows a connection.
         core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
@@ -159,6 +161,7 @@ let package = Package(
         tests("KafkaTests", "Kafka", "KafkaLogs"),
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
+        tests("FetchingTests", "Fetching", "TestHarness"),
         .target(
             name: "TestTokens", dependencies: ["Tokens", "TLS", "CJOSE"], path: "Tests/TestTokens",
             swiftSettings: strict),

@@ -16,6 +16,7 @@ struct ImportTests {
         "Kafka": ["CRdKafka", "Glibc", "KafkaLogs", "Synchronization"],
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
+        "Fetching": ["CCurl", "Glibc", "Synchronization"],
         "Tokens": ["HTTP", "LiveUpdates", "TLS", "CJOSE"],
         "YAML": ["CYAML"],
         "GatewaySettings": [

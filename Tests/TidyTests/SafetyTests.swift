@@ -6,6 +6,7 @@ struct SafetyTests {
     static let unsafePlaces = [
         // The edges to C and the kernel.
         "Sources/Reactor/", "Sources/TLS/", "Sources/Transport/", "Sources/Kafka/", "Sources/Logging/",
+        "Sources/Fetching/",
         "Sources/LiveUpdates/JSON/JSONReader.swift",
         // zlib, and masking, which goes over every byte.
         "Sources/WebSocket/Deflater.swift", "Sources/WebSocket/Inflater.swift", "Sources/WebSocket/PayloadBytes.swift",
@@ -26,6 +27,7 @@ struct SafetyTests {
 
     /// Every place that takes a Sendable or an isolation on its word.
     static let uncheckedPlaces: Set<String> = [
+        "Sources/Fetching/FetchThread.swift",
         "Sources/Kafka/ClientHandle.swift", "Sources/Kafka/ConsumerHandle.swift",
         "Sources/Kafka/ProbeClient+TopicIDs.swift",
         "Sources/Reactor/EventLoop.swift", "Sources/Reactor/Mailbox.swift", "Sources/Reactor/Process.swift",

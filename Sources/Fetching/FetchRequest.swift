@@ -1,0 +1,63 @@
+/// What is asked of a server of keys or of tokens, and how much of an answer is taken.
+package struct FetchRequest: Sendable {
+    /// One that ``FetchURL/problem(_:)`` has nothing against.
+    package var url: String
+    /// The file with the authorities that may vouch for the server; nil: those of the system.
+    package var authorities: String?
+    /// Header lines, `Name: value`, without line ends.
+    package var headers: [String] = []
+    /// With a body it is a POST.
+    package var body: [UInt8]?
+    /// An answer with more bytes is refused.
+    package var maximumBytes: Int
+    /// From the request to the last byte of the answer, name resolution and TLS included.
+    package var timeoutMilliseconds: Int
+
+    package init(
+        url: String, authorities: String? = nil, headers: [String] = [], body: [UInt8]? = nil, maximumBytes: Int,
+        timeoutMilliseconds: Int
+    ) {
+        self.url = url
+        self.authorities = authorities
+        self.headers = headers
+        self.body = body
+        self.maximumBytes = maximumBytes
+        self.timeoutMilliseconds = timeoutMilliseconds
+    }
+}
+
+/// Why there is no answer.
+package enum FetchError: Error, Hashable, Sendable {
+    /// No connection: the name is not known, nobody listens, the network is down.
+    case unreachable(String)
+    /// No TLS: the certificate is not trusted, not for this name, or expired; or the file of authorities cannot be read.
+    case notTrusted(String)
+    case timedOut(milliseconds: Int)
+    /// Any other answer than 200. A redirect is one: it is not followed.
+    case status(Int)
+    /// The body is over this limit, or the head over its own.
+    case tooLarge(bytes: Int)
+    /// What came is no HTTP, or ended too early.
+    case broken(String)
+    /// So many requests are open already.
+    case busy(limit: Int)
+    /// Nothing is fetched any more.
+    case stopped
+}
+
+extension FetchError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unreachable(let why): "cannot connect: \(why)"
+        case .notTrusted(let why): "no trusted TLS: \(why)"
+        case .timedOut(let milliseconds): "no whole answer within \(milliseconds) ms"
+        case .status(let status) where (300..<400).contains(status):
+            "the answer is a redirect (\(status)), which is not followed: name the last address in the settings"
+        case .status(let status): "the answer has the status \(status), not 200"
+        case .tooLarge(let bytes): "the answer is too large: over \(bytes) bytes, or its head over 64 KiB"
+        case .broken(let why): "the answer is broken: \(why)"
+        case .busy(let limit): "\(limit) requests are open already"
+        case .stopped: "the node is stopping"
+        }
+    }
+}
