@@ -32,13 +32,12 @@ def test_the_first_is_told_at_once_and_the_rest_of_the_interval_as_one_more_at_i
     started = time.monotonic()
     tell(["0"])
     wait_for_changes(client, 1)
-    first = time.monotonic()
     for number in range(1, 6):
         tell([number])
     # Each of the five was written before the interval ended, unless the machine stood still.
     in_time = time.monotonic() < started + 2
     wait_for_changes(client, 2)
-    assert time.monotonic() - first > 1.5
+    assert time.monotonic() > started + 2
     tell(["6"])
     wait_for_changes(client, 3)
     assert not in_time or len(changes(client)) == 3

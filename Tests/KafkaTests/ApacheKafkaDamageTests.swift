@@ -67,7 +67,7 @@ extension AgainstApacheKafka {
                 ConsumerSettings(brokers: kafka.plaintext, topics: [lost.topic], retention: .seconds(3_600)))
             try #require(reading.run { $0.entries.count == 1 })
             reading.refreshInterval = .seconds(2)
-            let isStalled = reading.run(within: .seconds(5)) { $0.isStalled }
+            let isStalled = reading.run(refreshes: 3) { $0.isStalled }
             #expect(isStalled && !reading.isReady)
             #expect(reading.resyncs.isEmpty && reading.values == ["0.0"])
         }

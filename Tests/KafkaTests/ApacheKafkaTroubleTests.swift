@@ -92,11 +92,10 @@ extension AgainstApacheKafka {
             #expect(!reading.isReady)
             #expect(reading.consumer.unreachableSince != nil)
             reading.refreshInterval = .seconds(2)
-            let (wakes, cpu) = (reading.wakes, cpuMilliseconds())
+            let wakes = reading.wakes
             reading.run(for: .seconds(4))
             // From 2.11.0 on the library begins again with the first addresses every 50 ms, and says so each time.
             #expect(reading.wakes - wakes < (KafkaLibrary.versionNumber < 0x020B_0000 ? 60 : 120))
-            #expect(cpuMilliseconds() - cpu < 400, "a tenth of a core, most of it this test's own loop")
             try kafka.run("fault", "all", "pass")
             try #require(reading.run { $0.isReady })
             try kafka.producer().send(topic, 0, "hello")
@@ -133,8 +132,7 @@ extension AgainstApacheKafka {
             #expect(!isStalled, "one cut connection says nothing")
             let beforeStall = WallClock.now
             try kafka.run("fault", "all", "stall")
-            // 5 s after the last answer, which came before the fault; the rest is for a busy machine.
-            try #require(reading.run(within: .seconds(7)) { $0.isStalled })
+            try #require(reading.run { $0.isStalled })
             guard case .stalled(let since) = reading.consumer.tracker.sourceState(.now) else { return }
             #expect(since > beforeStall - 3_000)
             #expect(
@@ -152,7 +150,7 @@ extension AgainstApacheKafka {
             let reading = try kafka.reading(topic, at: kafka.faults)
             reading.refreshInterval = .seconds(2)
             try kafka.run(begin)
-            let isStalled = reading.run(within: .seconds(7)) { $0.isStalled }
+            let isStalled = reading.run { $0.isStalled }
             #expect(isStalled)
             try kafka.run(end)
             try #require(reading.run { !$0.isStalled })

@@ -138,7 +138,7 @@ extension History {
         let inherited = log?.inheritedNewestLetGo ?? .max
         let mayHaveLetGo = inherited > .min && inherited >= horizon && partitions.newestLetGo >= horizon
         guard partitions.latestUnread > readUntil || mayHaveLetGo else { return true }
-        for slot in 0..<partitions.count {
+        for slot in partitions.everySlot() {
             let isUnread = partitions.unreadUntil[slot] > readUntil
             let newest = partitions[slot].newestLetGo
             let isLetGo = mayHaveLetGo && newest >= horizon && newest > .min

@@ -35,7 +35,7 @@ extension PartitionTable {
         if let readUntilIfCurrent { return readUntilIfCurrent }
         var least = progress.isEmpty ? Int64.min : unopenedSince
         isBehind = false
-        for slot in progress.indices {
+        for slot in everySlot() {
             if progress[slot].next < facts[slot].end ?? 0 { isBehind = true }
             least = min(least, readUntil(slot))
         }
@@ -63,7 +63,7 @@ extension PartitionTable {
         if let namedIfCurrent { return namedIfCurrent }
         let readUntil = readUntil()
         let quietSince = issue - min(maximumTimestampDelay, Self.quietMilliseconds)
-        let open = progress.indices.filter { progress[$0].next > 0 && facts[$0].known != nil }
+        let open = everySlot().filter { progress[$0].next > 0 && facts[$0].known != nil }
         let doubtful = open.filter { unreadUntil[$0] > readUntil }
         let quiet = open.filter { unreadUntil[$0] <= readUntil && progress[$0].lastArrival < quietSince }
             .sorted { (progress[$0].lastArrival, $0) < (progress[$1].lastArrival, $1) }
@@ -76,7 +76,9 @@ extension PartitionTable {
     /// A topic that is as empty as a new one, as far as is known, although a cursor says that it had records.
     mutating func emptyTopic(contradicting cursor: Cursor) -> UInt16? {
         identity().inference.emptyTopics.first { topic in
-            guard progress.allSatisfy({ $0.name.topic != topic || $0.next == 0 }) else { return false }
+            guard everySlot().allSatisfy({ progress[$0].name.topic != topic || progress[$0].next == 0 }) else {
+                return false
+            }
             if cursor.topicsKnown != nil { return true }
             return cursor.positions.contains { $0.partition.topic == topic && $0.offset > 0 }
         }
@@ -84,8 +86,8 @@ extension PartitionTable {
 
     /// A partition of a topic whose end was not asked for at a moment (monotonic, in ms) or later, with the end that shows a
     /// record in it; nil where all were.
-    func firstRecord(of topic: UInt16, notAskedSince moment: UInt64) -> PartitionFloor? {
-        progress.indices.first { progress[$0].name.topic == topic && facts[$0].endAsked < moment }
+    mutating func firstRecord(of topic: UInt16, notAskedSince moment: UInt64) -> PartitionFloor? {
+        everySlot().first { progress[$0].name.topic == topic && facts[$0].endAsked < moment }
             .map { PartitionFloor(partition: progress[$0].name, offset: 1) }
     }
 }

@@ -60,6 +60,8 @@ struct PartitionTable {
     /// By slot: whoever had not read until this moment all that had come to the partition, and does not name it, may lack a
     /// record that is not read here.
     private(set) var unreadUntil: [Int64] = []
+    /// Partitions that were gone over because something of all of them was asked, for tests.
+    private(set) var walked = 0
     let maximumTimestampDelay: Int64
     private let topics: Int
 
@@ -76,6 +78,12 @@ struct PartitionTable {
     func slot(of partition: PartitionName) -> Int? {
         if lastSlot < progress.count, progress[lastSlot].name == partition { return lastSlot }
         return slots[partition]
+    }
+
+    /// All slots, for whoever goes over them: counted, since there may be thousands, and few calls may cost that.
+    mutating func everySlot() -> Range<Int> {
+        walked += progress.count
+        return progress.indices
     }
 
     // MARK: - What is known
@@ -120,7 +128,7 @@ struct PartitionTable {
         if unreadUntil[slot] >= latestUnread {
             latestUnread = unreadUntil[slot]
         } else if before == latestUnread {
-            latestUnread = unreadUntil.max() ?? .min
+            latestUnread = everySlot().reduce(.min) { max($0, unreadUntil[$1]) }
         }
     }
 
@@ -132,8 +140,9 @@ struct PartitionTable {
     /// What tells the logs from others of the same names. Goes over all partitions after something of it changed.
     mutating func identity() -> LogIdentity {
         if let identityIfCurrent { return identityIfCurrent }
+        let slots = everySlot()
         let identity = LogIdentity(
-            zip(progress.lazy.map(\.name.topic), facts), topics: topics, announced: topicIDs, recreations)
+            zip(progress[slots].lazy.map(\.name.topic), facts[slots]), topics: topics, announced: topicIDs, recreations)
         identityIfCurrent = identity
         return identity
     }
@@ -144,8 +153,9 @@ struct PartitionTable {
     }
 
     /// The id that the logs of a topic have; nil where they have none, or none is open.
-    func id(of topic: UInt16) -> UInt32? {
-        progress.indices.lazy.filter { progress[$0].name.topic == topic }.compactMap { facts[$0].topicID }.first
+    mutating func id(of topic: UInt16) -> UInt32? {
+        everySlot().first { progress[$0].name.topic == topic && facts[$0].topicID != nil }
+            .flatMap { facts[$0].topicID }
     }
 
     mutating func noticeRecreation(of topic: UInt16, idBefore: UInt32?, now: Int64) {
@@ -210,7 +220,7 @@ struct PartitionTable {
     mutating func remove(where isGone: (PartitionName) -> Bool) -> [Int: Int] {
         var moved: [Int: Int] = [:]
         var kept = PartitionTable(topics: topics, maximumTimestampDelay: maximumTimestampDelay)
-        for slot in progress.indices where !isGone(progress[slot].name) {
+        for slot in everySlot() where !isGone(progress[slot].name) {
             moved[slot] = kept.progress.count
             kept.slots[progress[slot].name] = kept.progress.count
             kept.facts.append(facts[slot])
@@ -218,6 +228,7 @@ struct PartitionTable {
             kept.unreadUntil.append(unreadUntil[slot])
         }
         kept.wake = wake
+        kept.walked = walked
         kept.recreations = recreations
         kept.topicIDs = topicIDs
         kept.unopened = unopened.filter { !isGone($0) }

@@ -57,6 +57,8 @@ package struct UndecidedJoins<Joiner: Hashable> {
     private(set) var decisions = 0
     /// How often it was asked whether what a join awaits is known, for tests.
     private(set) var checks = 0
+    /// How often it was noted what a join awaits, for tests.
+    private(set) var notes = 0
 
     package init() {}
 
@@ -223,6 +225,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
     }
 
     private mutating func expect(_ join: Join) {
+        notes += 1
         nextDeadline = min(nextDeadline, join.deadline)
         switch join.doubt {
         case .epoch: waitsForEpoch = true

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import time
 from pathlib import Path
 
 
@@ -22,7 +23,24 @@ def private_bytes(pid):
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
 
 
-def cpu_seconds(pid):
-    """The processor time that it has used, in the kernel and outside."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def sleeps(pid):
+    """Whether no thread of the process runs or waits for a processor at this moment."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        try:
+            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            # The thread has ended.
+            continue
+        if state == "R":
+            return False
+    return True
+
+
+def comes_to_rest(pid, looks=50, pause=0.01):
+    """Whether the process sleeps in most of some looks at it in a row. Whoever spins never does, on a machine of any load;
+    whoever tries again now and then does, so that it is worth asking again where others held it up."""
+    asleep = 0
+    for _ in range(looks):
+        asleep += sleeps(pid)
+        time.sleep(pause)
+    return asleep > 0.7 * looks

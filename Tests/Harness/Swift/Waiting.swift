@@ -18,7 +18,7 @@ package final class Promise<Value: Sendable>: Sendable {
     }
 
     /// Nil if it did not happen within the deadline, which is generous: it only ends tests that have failed.
-    package func wait(seconds: Int = 20) -> Value? {
+    package func wait(seconds: Int = 60) -> Value? {
         _ = semaphore.wait(timeout: .now() + .seconds(seconds))
         semaphore.signal()
         return value.withLock { $0 }
@@ -26,7 +26,7 @@ package final class Promise<Value: Sendable>: Sendable {
 }
 
 /// Asks again and again until a condition holds; false after the deadline, which only ends tests that have failed.
-package func waitUntil(seconds: Int = 20, _ condition: () throws -> Bool) rethrows -> Bool {
+package func waitUntil(seconds: Int = 60, _ condition: () throws -> Bool) rethrows -> Bool {
     let deadline = DispatchTime.now() + .seconds(seconds)
     while DispatchTime.now() < deadline {
         if try condition() { return true }
@@ -36,7 +36,7 @@ package func waitUntil(seconds: Int = 20, _ condition: () throws -> Bool) rethro
 }
 
 /// As ``waitUntil(seconds:_:)``, without keeping the thread.
-package func eventually(seconds: Int = 20, _ condition: () throws -> Bool) async throws -> Bool {
+package func eventually(seconds: Int = 60, _ condition: () throws -> Bool) async throws -> Bool {
     let deadline = DispatchTime.now() + .seconds(seconds)
     while DispatchTime.now() < deadline {
         if try condition() { return true }

@@ -40,11 +40,3 @@ final class Writer: Sendable {
         }
     }
 }
-
-/// CPU time of this process, brokers excluded.
-func cpuMilliseconds() -> Int {
-    var usage = rusage()  // 0 is RUSAGE_SELF.
-    _ = unsafe getrusage(0, &usage)
-    let seconds = usage.ru_utime.tv_sec + usage.ru_stime.tv_sec
-    return seconds * 1_000 + Int(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1_000
-}

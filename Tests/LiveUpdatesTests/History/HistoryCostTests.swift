@@ -2,65 +2,68 @@ import Testing
 
 @testable import LiveUpdates
 
-#if canImport(Glibc)
-    import Glibc
-#endif
-
-/// What cursors and pages cost, in the time of the processor that this thread took: other tests run beside it.
+/// What cursors, wakes and pages cost, in what is gone over for them: time says little where other tests run beside.
 struct HistoryCostTests {
-    /// In ms.
-    static func processorTime(_ body: () -> Void) -> Double {
-        func now() -> Double {
-            var time = timespec()
-            _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return Double(time.tv_sec) * 1_000 + Double(time.tv_nsec) / 1_000_000
-        }
-        let start = now()
-        body()
-        return now() - start
-    }
-
-    private func node(partitions: Int) -> TestHistory {
+    /// A node that holds events of another account in each partition, and one of ``TestHistory/account`` in the first.
+    private func node(partitions: Int, forgetting gone: Account? = nil) -> TestHistory {
         let node = TestHistory()
         for number in 0..<partitions {
             let partition = PartitionName(topic: 0, number: Int32(number))
             node.open(partition, LogFacts(born: 1_000, known: node.now, end: 1, endAsked: 1))
             node.take(0, in: partition, account: Account("other"))
         }
-        node.take(1)
+        if let gone {
+            node.take(1, account: gone)
+            if let log = node.history.log(of: gone) { node.history.forget(log, now: node.now) }
+        }
+        node.take(2)
         return node
     }
 
-    @Test(arguments: [true, false]) func `a resume costs no more with a thousand partitions`(isExact: Bool) {
-        let node = node(partitions: 1_000)
-        // Nothing lets go at once, or one partition did lately, which has to be looked for.
-        if !isExact {
-            for offset in 2..<1_100 { node.take(Int64(offset), account: Account("full")) }
-            node.history.retain(TestHistory.account)
-        }
-        let cursor = node.fresh()
-        var served = 0
-        let milliseconds = Self.processorTime {
-            for _ in 0..<1_000 {
-                if case .accepted = node.resume(cursor) { served += 1 }
-            }
-        }
-        #expect(served == 1_000)
-        // 360 ms when each of them went over all partitions.
-        #expect(milliseconds < 60)
-        print("1,000 resumes at 1,000 partitions: \(milliseconds) ms")
+    /// Partitions that were gone over meanwhile.
+    private func walked(_ node: TestHistory, _ body: () -> Void) -> Int {
+        let before = node.history.partitions.walked
+        body()
+        return node.history.partitions.walked - before
     }
 
-    @Test func `a wake costs no more with a thousand partitions`() {
+    /// How often one of so many cursors of an account is served.
+    private func served(_ node: TestHistory, _ cursor: [UInt8], times: Int) -> Int {
+        (0..<times).count { _ in if case .accepted = node.resume(cursor) { true } else { false } }
+    }
+
+    @Test func `a resume costs no more with a thousand partitions`() {
         let node = node(partitions: 1_000)
-        let milliseconds = Self.processorTime {
-            for turn in 0..<10_000 {
+        // Of this account events are let go: what that says of a cursor stands in its own log.
+        for offset in 3..<1_100 { node.take(Int64(offset), account: Account("full")) }
+        let cursor = node.fresh()
+        let walked = walked(node) { #expect(served(node, cursor, times: 1_000) == 1_000) }
+        #expect(walked == 0)
+    }
+
+    @Test func `where an account was forgotten lately, a resume looks once in which partitions that was`() {
+        let node = node(partitions: 1_000, forgetting: Account("gone"))
+        let cursor = node.fresh()
+        let walked = walked(node) { #expect(served(node, cursor, times: 10) == 10) }
+        #expect(walked == 10 * 1_000)
+    }
+
+    @Test func `a wake and its cursors cost no more with a thousand partitions`() {
+        let node = node(partitions: 1_000)
+        func cursors(_ count: Int) {
+            for _ in 0..<count { _ = node.history.freshCursor(account: TestHistory.account, now: node.now) }
+        }
+        node.refresh()
+        // Whose logs they are, until when all is read, and what is named beside: once for all cursors.
+        #expect(walked(node) { cursors(10) } <= 3 * 1_000)
+        let walked = walked(node) {
+            for offset in 3..<1_000 as Range<Int64> {
                 node.history.beginWake()
-                node.history.skip(TestHistory.first, offset: Int64(turn) + 2, timestamp: node.now, now: node.now)
+                node.history.skip(TestHistory.first, offset: offset, timestamp: node.now, now: node.now)
+                cursors(1)
             }
         }
-        #expect(milliseconds < 60)
-        print("10,000 wakes at 1,000 partitions: \(milliseconds) ms")
+        #expect(walked == 0)
     }
 
     @Test(arguments: [1_000, 100_000]) func `a page begins near its first event, however long the log is`(events: Int)
@@ -79,21 +82,14 @@ struct HistoryCostTests {
                 #expect(passed <= 64)
             }
         }
-        var position = StreamPosition(sequence: UInt64(events) - 40)
-        let milliseconds = Self.processorTime {
-            for _ in 0..<1_000 {
-                let answer = node.history.read(
-                    account: TestHistory.account, from: StreamPosition(sequence: position.sequence), limit: 10,
-                    entities: nil, now: node.now, withCursors: true)
-                if case .page(let page, _, false) = answer {
-                    #expect(page.count == 10)
-                } else {
-                    position = .init(sequence: 0)
-                }
-            }
+        let answer = node.history.read(
+            account: TestHistory.account, from: StreamPosition(sequence: UInt64(events) - 40), limit: 10,
+            entities: nil, now: node.now, withCursors: true)
+        guard case .page(let page, _, false) = answer else {
+            Issue.record("no page that more follows: \(answer)")
+            return
         }
-        #expect(position.sequence > 0)
-        print("1,000 pages of 10 at the end of \(events) events: \(milliseconds) ms")
+        #expect(page.count == 10)
     }
 
     @Test func `what a page passed over is told, so that whoever serves many can count it`() {
