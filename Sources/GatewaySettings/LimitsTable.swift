@@ -45,6 +45,15 @@ package struct LimitsTable: SettingTable {
     package let maximumControlFramesPerSecond = Setting(
         "limits.max_control_frames_per_second", .integer(1...1_000_000), default: "100",
         "Control frames of a client in a second. More is a close with 1008.")
+    package let maximumMessagesPerSecond = Setting(
+        "limits.max_messages_per_second", .integer(1...1_000_000), default: "100",
+        "Frames of a client's messages in a second, fragments counted one by one. More is a close with 4429.")
+    package let maximumInboundBytesPerSecond = Setting(
+        "limits.max_inbound_bytes_per_second", .size(1...1_073_741_824), default: "64KiB",
+        "Bytes of a client's frames in a second, headers and control frames with them. More is a close with 4429.")
+    package let maximumRequestsPerConnection = Setting(
+        "limits.max_requests_per_connection", .integer(1...1_000_000_000), default: "1000",
+        "Requests that a connection may make, one after the other. The answer to the last one ends it.")
     package let maximumPendingBytes = Setting(
         "limits.max_pending_bytes", .size(1024...1_073_741_824), default: "64KiB",
         """

@@ -14,8 +14,8 @@ package struct Refusal: Error, Sendable, Equatable {
     package let code: RefusalCode
     /// What is wrong, for an honest developer; goes to the peer. Cut where it is too long.
     package let detail: String
-    /// `Retry-After`, in seconds.
-    package let retryAfterSeconds: Int?
+    /// `Retry-After`, in seconds: said where ``RefusalCode/passes`` is true, by whoever writes the refusal.
+    package var retryAfterSeconds: Int?
     /// `Allow`, of 405.
     package let allow: String?
     /// Members of the body besides the five that all have, between `code` and `detail`; both parts are ours, short and

@@ -47,6 +47,9 @@ package enum RefusalCode: String, Sendable, CaseIterable {
 
     package var defaultDetail: String { row.detail }
 
+    /// Whether the same request may be served later: such a refusal says when to come back.
+    package var passes: Bool { status == 429 || status == 503 }
+
     /// Whether the connection may serve another request afterwards. Everything else is closed, because after it nobody
     /// knows where the next request begins, or nobody wants one.
     package var keepsConnection: Bool { self == .badCursor || self == .resync }

@@ -88,6 +88,9 @@ extension CloseCode {
         return fixed.isEmpty ? "retry_ms=\(retryMilliseconds)" : "\(fixed) retry_ms=\(retryMilliseconds)"
     }
 
+    /// Whether the close says when to come back: its client waits for that long, and not by a backoff of its own.
+    package var namesRetry: Bool { if case .wait = clientAction { true } else { false } }
+
     /// What a client does on this code; one that the table lacks, or none at all, is a loss like any other.
     package var clientAction: ClientAction { row?.action ?? .backOff(isBug: false) }
 

@@ -14,7 +14,8 @@ package enum WebSocketError: Error, Equatable, Sendable {
     case compressedMessageTooLarge(limit: Int)
     case tooManyFragments(limit: Int)
     case tooManyControlFrames(limit: Int)
-    case tooManyDataFrames(limit: Int)
+    case tooManyMessages(limit: Int)
+    case tooManyBytes(limit: Int)
     case messageTooSlow(limitMilliseconds: UInt64)
     case invalidText
     case shortCloseFrame
@@ -29,7 +30,8 @@ extension WebSocketError {
     package var closeCode: CloseCode {
         switch self {
         case .messageTooLarge, .compressedMessageTooLarge: .messageTooLarge
-        case .tooManyFragments, .tooManyControlFrames, .tooManyDataFrames, .messageTooSlow: .policyViolation
+        case .tooManyFragments, .tooManyControlFrames, .messageTooSlow: .policyViolation
+        case .tooManyMessages, .tooManyBytes: .tooMuch
         case .invalidText, .invalidCloseReason, .invalidDeflate: .invalidPayload
         case .zlib: .serverFailure
         default: .protocolError
@@ -52,7 +54,8 @@ extension WebSocketError {
         case .messageTooLarge, .compressedMessageTooLarge: "message too large"
         case .tooManyFragments: "too many fragments"
         case .tooManyControlFrames: "too many control frames"
-        case .tooManyDataFrames: "too many data frames"
+        case .tooManyMessages: "too many messages"
+        case .tooManyBytes: "too many bytes"
         case .messageTooSlow: "message too slow"
         case .invalidText: "text is not UTF-8"
         case .shortCloseFrame: "close frame of one byte"
@@ -80,7 +83,9 @@ extension WebSocketError: CustomStringConvertible {
         case .tooManyFragments(let limit): "too many fragments in one message: over max_fragments \(limit)"
         case .tooManyControlFrames(let limit):
             "too many pings and pongs within a second: over max_control_frames_per_second \(limit)"
-        case .tooManyDataFrames(let limit): "too many frames of messages within a second: over \(limit)"
+        case .tooManyMessages(let limit):
+            "too many frames of messages within a second: over max_messages_per_second \(limit)"
+        case .tooManyBytes(let limit): "too many bytes within a second: over max_inbound_bytes_per_second \(limit)"
         case .messageTooSlow(let limit): "message too slow: not whole \(limit) ms after it was begun"
         case .invalidCloseCode(let code): "close code not allowed: \(code)"
         case .zlib(let status): "zlib failed with status \(status)"

@@ -6,8 +6,11 @@ package struct WebSocketLimits: Sendable, Hashable {
     package var maximumFragments: Int
     /// Pings and pongs within a second: each costs an answer, or timers that are set again.
     package var maximumControlFramesPerSecond: Int
-    /// Frames of messages within a second. A peer to which nobody listens has no use for many.
-    package var maximumDataFramesPerSecond: Int
+    /// Frames of messages within a second, fragments counted one by one. A peer to which nobody listens has no use for many.
+    package var maximumMessagesPerSecond: Int
+    /// Bytes within a second, as they stand on the wire: headers, and control frames with them. Empty frames cost work
+    /// without bytes, large ones bytes without frames: each has a limit.
+    package var maximumInboundBytesPerSecond: Int
     /// From the first frame of a message to its last byte, in milliseconds; checked when something comes. One that is not
     /// whole holds memory, compressed up to 44 KiB for the inflater; a peer that says nothing at all is found by its pongs.
     package var maximumMessageMilliseconds: UInt64
@@ -34,14 +37,17 @@ package struct WebSocketLimits: Sendable, Hashable {
 
     package init(
         maximumMessageBytes: Int = 4096, maximumFragments: Int = 512, maximumControlFramesPerSecond: Int = 100,
-        maximumDataFramesPerSecond: Int = .max, maximumMessageMilliseconds: UInt64 = .max, turn: Turn = .unlimited
+        maximumMessagesPerSecond: Int = .max, maximumInboundBytesPerSecond: Int = .max,
+        maximumMessageMilliseconds: UInt64 = .max, turn: Turn = .unlimited
     ) {
         precondition(maximumMessageBytes >= 0 && maximumFragments >= 1)
-        precondition(maximumControlFramesPerSecond >= 1 && maximumDataFramesPerSecond >= 1)
+        precondition(maximumControlFramesPerSecond >= 1 && maximumMessagesPerSecond >= 1)
+        precondition(maximumInboundBytesPerSecond >= 1)
         self.maximumMessageBytes = maximumMessageBytes
         self.maximumFragments = maximumFragments
         self.maximumControlFramesPerSecond = maximumControlFramesPerSecond
-        self.maximumDataFramesPerSecond = maximumDataFramesPerSecond
+        self.maximumMessagesPerSecond = maximumMessagesPerSecond
+        self.maximumInboundBytesPerSecond = maximumInboundBytesPerSecond
         self.maximumMessageMilliseconds = maximumMessageMilliseconds
         self.turn = turn
     }
@@ -61,4 +67,42 @@ package enum PayloadPolicy: Sendable {
     case deliver
     /// Checked against every rule and limit, but never held: one that only sends reads its peer at no cost in memory.
     case discard
+}
+
+/// What came within the running second.
+struct InboundRate {
+    /// The lowest bits of the time in ms: whoever says nothing for 50 days and then goes on within the same second
+    /// counts on.
+    private var since: UInt32 = 0
+    private var control: UInt32 = 0
+    private var data: UInt32 = 0
+    private var bytes: UInt32 = 0
+
+    mutating func countControl(now: UInt64, _ limits: WebSocketLimits) throws(WebSocketError) {
+        let limit = limits.maximumControlFramesPerSecond
+        begin(now: now)
+        guard control < limit else { throw .tooManyControlFrames(limit: limit) }
+        control &+= 1
+    }
+
+    mutating func countMessageFrame(now: UInt64, _ limits: WebSocketLimits) throws(WebSocketError) {
+        let limit = limits.maximumMessagesPerSecond
+        begin(now: now)
+        guard data < limit else { throw .tooManyMessages(limit: limit) }
+        data &+= 1
+    }
+
+    mutating func bytesLeft(now: UInt64, _ limits: WebSocketLimits) -> Int {
+        begin(now: now)
+        return max(0, limits.maximumInboundBytesPerSecond - Int(bytes))
+    }
+
+    /// Of the second in which ``bytesLeft(now:_:)`` was asked.
+    mutating func countBytes(_ count: Int) { bytes = UInt32(clamping: Int(bytes) + count) }
+
+    private mutating func begin(now: UInt64) {
+        let now = UInt32(truncatingIfNeeded: now)
+        guard now &- since >= 1000 else { return }
+        (since, control, data, bytes) = (now, 0, 0, 0)
+    }
 }

@@ -22,7 +22,7 @@ package struct WebSocketReceiver: ~Copyable {
 
     private let shared: WebSocketLoop
     private var work: Work?
-    private var rate = FrameRate()
+    private var rate = InboundRate()
     private let sender: Role
     /// How the peer compresses, if it may.
     private let compression: DeflateDirection?
@@ -46,7 +46,7 @@ package struct WebSocketReceiver: ~Copyable {
 
     /// Reads what came, up to the work of one turn, and appends what it meant.
     ///
-    /// - Parameter now: monotonic, in ms; the limits of frames within a second and of a message's time rest on it.
+    /// - Parameter now: monotonic, in ms; the limits of what comes within a second and of a message's time rest on it.
     /// - Returns: how many bytes were read; the others have to come again, before any that came later. All of them
     ///   without a limit on turns, or when it is finished.
     @discardableResult
@@ -54,37 +54,54 @@ package struct WebSocketReceiver: ~Copyable {
         shared.beginTurn()
         var state = takeState()
         defer { keep(state) }
-        var position = 0
+        if case .finished = state { return bytes.count }
         do throws(WebSocketError) {
             if let began = work?.message?.began { try checkTime(since: began, now: now) }
-            while position < bytes.count {
-                switch state {
-                case .header(var parser):
-                    if shared.turnIsOver { return position }
-                    let header = try parser.consume(
-                        bytes[position], from: sender, allowsCompression: compression != nil)
-                    position += 1
-                    if let header {
-                        try begin(header, &state, now: now, into: &events)
-                    } else {
-                        state = .header(parser)
-                    }
-                case .payload(let header, let received):
-                    let end = min(position + header.length - received, bytes.count)
-                    let piece = bytes.extracting(position..<end)
-                    try consume(piece, of: header, at: received)
-                    position = end
-                    state = .payload(header, received: received + piece.count)
-                    if received + piece.count == header.length { try finish(header, &state, into: &events) }
-                case .finished:
-                    return bytes.count
-                }
+            // What stands before the limit is read, whatever comes behind it.
+            let allowed = bytes.extracting(first: rate.bytesLeft(now: now, shared.limits))
+            let count = try read(allowed, &state, now: now, into: &events)
+            rate.countBytes(count)
+            if case .finished = state { return bytes.count }
+            guard count < allowed.count || allowed.count == bytes.count else {
+                throw .tooManyBytes(limit: shared.limits.maximumInboundBytesPerSecond)
             }
+            return count
         } catch {
             state = .finished
             events.append(.failed(error))
         }
         return bytes.count
+    }
+
+    /// Returns how many bytes were read: all of them, unless the turn is over or the receiver finished.
+    private mutating func read(
+        _ bytes: Span<UInt8>, _ state: inout State, now: UInt64, into events: inout [WebSocketEvent]
+    ) throws(WebSocketError) -> Int {
+        var position = 0
+        while position < bytes.count {
+            switch state {
+            case .header(var parser):
+                if shared.turnIsOver { return position }
+                let header = try parser.consume(
+                    bytes[position], from: sender, allowsCompression: compression != nil)
+                position += 1
+                if let header {
+                    try begin(header, &state, now: now, into: &events)
+                } else {
+                    state = .header(parser)
+                }
+            case .payload(let header, let received):
+                let end = min(position + header.length - received, bytes.count)
+                let piece = bytes.extracting(position..<end)
+                try consume(piece, of: header, at: received)
+                position = end
+                state = .payload(header, received: received + piece.count)
+                if received + piece.count == header.length { try finish(header, &state, into: &events) }
+            case .finished:
+                return position
+            }
+        }
+        return position
     }
 
     private func takeState() -> State {
@@ -124,7 +141,7 @@ package struct WebSocketReceiver: ~Copyable {
         if header.opcode.isControl {
             if header.opcode != .close { try rate.countControl(now: now, shared.limits) }
         } else {
-            try rate.countData(now: now, shared.limits)
+            try rate.countMessageFrame(now: now, shared.limits)
             try beginFragment(header, openWork(), now: now)
         }
         state = .payload(header, received: 0)
@@ -219,35 +236,6 @@ package struct WebSocketReceiver: ~Copyable {
 
     private mutating func dropWork(_ work: Work) {
         if work.message == nil, work.inflater == nil { self.work = nil }
-    }
-}
-
-/// How many frames came within the running second.
-private struct FrameRate {
-    /// The lowest bits of the time in ms: whoever says nothing for 50 days and then goes on within the same second
-    /// counts on.
-    private var since: UInt32 = 0
-    private var control: UInt32 = 0
-    private var data: UInt32 = 0
-
-    mutating func countControl(now: UInt64, _ limits: WebSocketLimits) throws(WebSocketError) {
-        let limit = limits.maximumControlFramesPerSecond
-        begin(now: now)
-        guard control < limit else { throw .tooManyControlFrames(limit: limit) }
-        control &+= 1
-    }
-
-    mutating func countData(now: UInt64, _ limits: WebSocketLimits) throws(WebSocketError) {
-        let limit = limits.maximumDataFramesPerSecond
-        begin(now: now)
-        guard data < limit else { throw .tooManyDataFrames(limit: limit) }
-        data &+= 1
-    }
-
-    private mutating func begin(now: UInt64) {
-        let now = UInt32(truncatingIfNeeded: now)
-        guard now &- since >= 1000 else { return }
-        (since, control, data) = (now, 0, 0)
     }
 }
 

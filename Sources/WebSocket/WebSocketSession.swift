@@ -242,6 +242,13 @@ package final class WebSocketSession {
         FrameEncoder.appendClose(code, reason: reason, mask: maskKey(), to: &output)
     }
 
+    /// Ends the reason of the close that answers a failure with the time after which the peer may come back. Only while that
+    /// close waits for ``takeOutput()``.
+    package func addRetry(milliseconds: Int) {
+        guard let rare, let (code, reason) = rare.pendingClose else { return }
+        rare.pendingClose = (code, "\(reason) retry_ms=\(milliseconds)")
+    }
+
     // MARK: - Output
 
     package var hasOutput: Bool { !output.isEmpty || rare?.pendingPong != nil || rare?.pendingClose != nil }
@@ -262,6 +269,9 @@ package final class WebSocketSession {
     }
 
     // MARK: - The end
+
+    /// The rule that the peer broke, if it did.
+    package var failure: WebSocketError? { rare?.failure }
 
     package var transportAction: TransportAction {
         switch phase {

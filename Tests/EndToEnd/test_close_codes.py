@@ -21,7 +21,9 @@ MESSAGE_TIME = 10
 
 @pytest.fixture
 def door(gateway, mock_broker, tmp_path):
-    return gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ["PACC1"]))})
+    # Every fragment counts among the frames of a second: here the limit of fragments comes first.
+    return gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ["PACC1"]))},
+                   limits={"max_messages_per_second": 2 * FRAGMENTS})
 
 
 def close(code, reason=b""):

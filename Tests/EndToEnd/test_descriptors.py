@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import re
 import resource
 import socket
 
@@ -46,13 +47,13 @@ def test_a_gateway_without_descriptors_refuses_and_recovers(gateway, mock_broker
     assert len(said) > len(refused) // 2
     for answer in said:
         head, _, body = answer.partition(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 503 ") and b"\r\nRetry-After: " in head
+        assert head.startswith(b"HTTP/1.1 503 ") and re.search(rb"\r\nRetry-After: [1-5]\r\n", head), head
         assert json.loads(body)["code"] == "overloaded"
     told = [json.loads(line) for line in door.program.err if "no descriptor is left" in line]
     assert told[0]["level"] == "error" and told[0]["address"] == door.host
-    # All loops together tell it once in 10 s.
+    # All loops together tell it once in a minute.
     times = [datetime.datetime.fromisoformat(line["time"]) for line in told]
-    assert all(later - earlier >= datetime.timedelta(seconds=9.9) for earlier, later in zip(times, times[1:]))
+    assert all(later - earlier >= datetime.timedelta(seconds=59.9) for earlier, later in zip(times, times[1:]))
 
     # Those inside are served meanwhile.
     inside[0].sendall(frame(0x9, b"hello"))

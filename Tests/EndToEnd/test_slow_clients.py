@@ -59,9 +59,13 @@ def test_what_is_left_of_a_client_that_never_reads_is_given_up(gateway, mock_bro
     play(scenario())
 
 
+# What a client sends is limited twice; here by nothing.
+NO_LIMITS = {"max_control_frames_per_second": 1_000_000, "max_inbound_bytes_per_second": "1GiB"}
+
+
 @pytest.mark.unsanitized
 def test_a_ping_flood_from_a_peer_that_does_not_read_costs_one_pending_pong(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap, limits__max_control_frames_per_second=1_000_000)
+    door = gateway(mock_broker.bootstrap, limits=NO_LIMITS)
     pid, token = door.program.pid, tokens.token("PACC1")
     count = 100_000
 
@@ -85,7 +89,7 @@ def test_a_ping_flood_from_a_peer_that_does_not_read_costs_one_pending_pong(gate
 
 
 def test_a_peer_that_pings_without_reading_finds_the_answer_to_its_last_ping(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap, limits__max_control_frames_per_second=1_000_000)
+    door = gateway(mock_broker.bootstrap, limits=NO_LIMITS)
     count = 50_000
     with narrow(door.host, tokens.token("PACC1")) as peer:
         for first in range(0, count, 500):

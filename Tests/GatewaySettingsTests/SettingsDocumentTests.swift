@@ -34,7 +34,9 @@ import YAML
         "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "websocket.deflate", "history.retention",
         "history.max_events_per_account", "history.max_log_bytes", "history.max_timestamp_delay", "history.epoch",
         "limits.max_header_bytes", "limits.max_headers", "limits.handshake_timeout", "limits.max_message_bytes",
-        "limits.max_fragments", "limits.max_control_frames_per_second", "limits.max_pending_bytes",
+        "limits.max_fragments", "limits.max_control_frames_per_second",
+        "limits.max_messages_per_second", "limits.max_inbound_bytes_per_second", "limits.max_requests_per_connection",
+        "limits.max_pending_bytes",
         "limits.broker_grace", "limits.max_lag", "limits.ping_interval", "limits.pong_timeout", "limits.max_wait",
         "limits.max_sync_events", "limits.changed_interval", "log.level", "log.format",
     ]

@@ -27,6 +27,9 @@ import Tokens
             #expect(settings.limits.maximumHeaderBytes == 16_384 && settings.limits.maximumHeaders == 100)
             #expect(settings.limits.handshakeTimeout == .seconds(10) && settings.limits.maximumMessageBytes == 4096)
             #expect(settings.limits.maximumFragments == 512 && settings.limits.maximumControlFramesPerSecond == 100)
+            #expect(settings.limits.maximumMessagesPerSecond == 100)
+            #expect(settings.limits.maximumInboundBytesPerSecond == 65_536)
+            #expect(settings.limits.maximumRequestsPerConnection == 1000)
             #expect(settings.limits.maximumPendingBytes == 65_536 && settings.limits.brokerGrace == .seconds(30))
             #expect(settings.limits.maximumLag == .seconds(30) && settings.limits.pingInterval == .seconds(25))
             #expect(settings.limits.pongTimeout == .seconds(10) && settings.limits.maximumWait == .seconds(55))
@@ -54,7 +57,7 @@ import Tokens
           anonymous: PACC1
         websocket: {deflate: true}
         history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 2d, epoch: 4294967295}
-        limits: {max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 1MiB, max_fragments: 7, max_control_frames_per_second: 8, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
+        limits: {max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 1MiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
         log: {level: debug, format: json}
         """
 
@@ -82,6 +85,8 @@ import Tokens
         #expect(settings.limits.handshakeTimeout == .milliseconds(500))
         #expect(settings.limits.maximumMessageBytes == 1 << 20 && settings.limits.maximumFragments == 7)
         #expect(settings.limits.maximumControlFramesPerSecond == 8 && settings.limits.maximumPendingBytes == 9216)
+        #expect(settings.limits.maximumMessagesPerSecond == 9 && settings.limits.maximumRequestsPerConnection == 11)
+        #expect(settings.limits.maximumInboundBytesPerSecond == 10_240)
         #expect(settings.limits.brokerGrace == .seconds(120) && settings.limits.maximumLag == .seconds(4))
         #expect(settings.limits.pingInterval == .milliseconds(300) && settings.limits.pongTimeout == .seconds(5))
         #expect(settings.limits.maximumWait == .seconds(6) && settings.limits.maximumSyncEvents == 7)
@@ -140,6 +145,9 @@ import Tokens
             "LIVEGATE_LIMITS_MAX_CONTROL_FRAMES_PER_SECOND", "2",
             { $0.limits.maximumControlFramesPerSecond == 2 }
         ),
+        ("LIVEGATE_LIMITS_MAX_MESSAGES_PER_SECOND", "3", { $0.limits.maximumMessagesPerSecond == 3 }),
+        ("LIVEGATE_LIMITS_MAX_INBOUND_BYTES_PER_SECOND", "4KiB", { $0.limits.maximumInboundBytesPerSecond == 4096 }),
+        ("LIVEGATE_LIMITS_MAX_REQUESTS_PER_CONNECTION", "5", { $0.limits.maximumRequestsPerConnection == 5 }),
         ("LIVEGATE_LIMITS_MAX_PENDING_BYTES", "2KiB", { $0.limits.maximumPendingBytes == 2048 }),
         ("LIVEGATE_LIMITS_BROKER_GRACE", "1ms", { $0.limits.brokerGrace == .milliseconds(1) }),
         ("LIVEGATE_LIMITS_MAX_LAG", "7s", { $0.limits.maximumLag == .seconds(7) }),

@@ -59,6 +59,70 @@ import Testing
         #expect(receiver.isFinished == true)
     }
 
+    /// 6 bytes of header each: 10, 6 and 8 bytes.
+    private var threeFrames: [UInt8] { masked(1, utf8("four")) + masked(9) + masked(2, [1, 2]) }
+
+    @Test func `bytes of a second are limited with headers and control frames, what stands before the limit is read`() {
+        for (limit, passed) in [(24, 3), (23, 2), (16, 2), (15, 1), (10, 1), (9, 0), (1, 0)] {
+            let limits = WebSocketLimits(maximumInboundBytesPerSecond: limit)
+            let all: [WebSocketEvent] = [
+                .discarded(.text, byteCount: 4), .ping([]), .discarded(.binary, byteCount: 2),
+            ]
+            let failure: [WebSocketEvent] = limit < 24 ? [.failed(.tooManyBytes(limit: limit))] : []
+            for pieces in cuts(of: threeFrames) {
+                #expect(events(pieces, limits: limits, payloads: .discard) == all.prefix(passed) + failure, "\(limit)")
+            }
+        }
+        #expect(WebSocketError.tooManyBytes(limit: 1).closeCode == .tooMuch)
+    }
+
+    @Test func `bytes are counted from one second to the next, whatever turns they are read in`() {
+        let limits = WebSocketLimits(
+            maximumInboundBytesPerSecond: 12, turn: .init(maximumFrames: 1, maximumInflatedBytes: .max))
+        var receiver = WebSocketReceiver(role: .server, limits: limits)
+        var got: [WebSocketEvent] = []
+        // What is left for the next turn is counted when it is read, and only then.
+        let calls: [(bytes: [UInt8], now: UInt64)] = [
+            (masked(9) + masked(9), 5000), (masked(9), 5999), (masked(9), 6000), (masked(9), 6100), (masked(9), 6999),
+        ]
+        for (bytes, now) in calls {
+            let count = receiver.receive(bytes.span, now: now, into: &got)
+            #expect(count == 6, "\(now)")
+        }
+        #expect(got == [.ping([]), .ping([]), .ping([]), .ping([]), .failed(.tooManyBytes(limit: 12))])
+    }
+
+    @Test func `a close behind which too much comes is a close`() {
+        let limits = WebSocketLimits(maximumInboundBytesPerSecond: 6)
+        #expect(events([masked(8) + masked(9) + masked(9)], limits: limits) == [.close(nil, reason: "")])
+    }
+
+    @Test func `a limit that changes counts from the next bytes on`() {
+        let loop = WebSocketLoop(limits: WebSocketLimits(maximumMessagesPerSecond: 1), payloads: .discard)
+        var receiver = WebSocketReceiver(role: .server, on: loop)
+        var got: [WebSocketEvent] = []
+        receiver.receive(masked(1).span, now: 1000, into: &got)
+        loop.limits.maximumMessagesPerSecond = 2
+        receiver.receive(masked(1).span, now: 1000, into: &got)
+        #expect(receiver.isFinished == false)
+        receiver.receive(masked(1).span, now: 1000, into: &got)
+        #expect(got.last == .failed(.tooManyMessages(limit: 2)))
+    }
+
+    @Test func `a failure's close ends with the time to come back that is added before it is written`() {
+        for (retry, reason) in [(Int?.none, "too many messages"), (1234, "too many messages retry_ms=1234")] {
+            let session = WebSocketSession(server: WebSocketLimits(maximumMessagesPerSecond: 1))
+            var got: [WebSocketEvent] = []
+            session.receive((masked(1) + masked(1)).span, now: 0, into: &got)
+            #expect(session.failure == .tooManyMessages(limit: 1))
+            if let retry { session.addRetry(milliseconds: retry) }
+            #expect(session.takeOutput() == [0x88, UInt8(2 + reason.utf8.count), 0x11, 0x4D] + utf8(reason))
+            // What has been written stays.
+            session.addRetry(milliseconds: 1)
+            #expect(!session.hasOutput && session.ending.code == .tooMuch)
+        }
+    }
+
     @Test func `a close is read however many pings came`() {
         #expect(
             events([masked(9) + masked(9) + masked(8)], limits: limits)
@@ -75,7 +139,8 @@ import Testing
             .reservedBits(1), .reservedOpcode(3), .fragmentedControlFrame(.ping), .controlFrameTooLong(.ping),
             .unmaskedFrame, .maskedFrame, .lengthNotShortest(1), .lengthTopBit, .continuationWithoutMessage,
             .messageInsideMessage, .messageTooLarge(bytes: 2, limit: 1), .compressedMessageTooLarge(limit: 1),
-            .tooManyFragments(limit: 1), .tooManyControlFrames(limit: 1), .tooManyDataFrames(limit: 1),
+            .tooManyFragments(limit: 1), .tooManyControlFrames(limit: 1), .tooManyMessages(limit: 1),
+            .tooManyBytes(limit: 1),
             .messageTooSlow(limitMilliseconds: 1), .invalidText, .shortCloseFrame,
             .invalidCloseCode(1), .invalidCloseReason, .invalidDeflate, .zlib(-4),
         ]

@@ -83,15 +83,15 @@ import Testing
     }
 
     @Test func `frames of messages within a second are limited, control frames apart, and allowed again later`() {
-        let limits = WebSocketLimits(maximumControlFramesPerSecond: 1, maximumDataFramesPerSecond: 2)
+        let limits = WebSocketLimits(maximumControlFramesPerSecond: 1, maximumMessagesPerSecond: 2)
         var receiver = WebSocketReceiver(role: .server, limits: limits, payloads: .discard)
         var got: [WebSocketEvent] = []
         receiver.receive((masked(2, final: false) + masked(9) + masked(0)).span, now: 5000, into: &got)
         receiver.receive((masked(2, final: false) + masked(0)).span, now: 6000, into: &got)
         #expect(got == [.ping([]), .discarded(.binary, byteCount: 0), .discarded(.binary, byteCount: 0)])
         receiver.receive(masked(1).span, now: 6999, into: &got)
-        #expect(got.last == .failed(.tooManyDataFrames(limit: 2)))
-        #expect(WebSocketError.tooManyDataFrames(limit: 2).closeCode == .policyViolation)
+        #expect(got.last == .failed(.tooManyMessages(limit: 2)))
+        #expect(WebSocketError.tooManyMessages(limit: 2).closeCode == .tooMuch)
     }
 
     /// What comes at a moment, in ms: the first, the middle or the last part of a message, or a pong.

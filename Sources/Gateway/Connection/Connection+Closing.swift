@@ -7,13 +7,15 @@ import WebSocket
 
 /// How connections are closed, and what the log says of it.
 extension Connection {
-    /// Ends whatever there is, a stream with a code; nothing is written after it.
+    /// Ends whatever there is, a stream with a code; nothing is written after it. Without `retryMilliseconds` a code that
+    /// names a time to come back has a random one.
     func close(_ code: CloseCode, retryMilliseconds: Int? = nil) {
         switch phase {
         case .open(let open):
-            open.stream.sendBye(code, retryMilliseconds)
+            let retry = retryMilliseconds ?? (code.namesRetry ? loop.retryMilliseconds() : nil)
+            open.stream.sendBye(code, retry)
             endPhase()
-            end(open, code, retryMilliseconds)
+            end(open, code, retry)
         case .request(let reading):
             // On a connection that is idle nothing is written that nobody asked for.
             if reading.parser.isInsideHead { refuseForClosing(code) } else { finish(writing: []) }
@@ -28,10 +30,7 @@ extension Connection {
     private func refuseForClosing(_ code: CloseCode) {
         var isStorable = true
         if case .polling = phase { isStorable = false }
-        refuse(
-            Refusal(
-                code == .goingAway ? .draining : .overloaded, retryAfterSeconds: ConnectionLoop.retryAfterSeconds),
-            isStorable: isStorable)
+        refuse(Refusal(code == .goingAway ? .draining : .overloaded), isStorable: isStorable)
     }
 
     /// The stream has ended by itself.

@@ -76,6 +76,7 @@ extension Connection {
         if case .open(let open) = phase, open.heartbeat.awaitsPong, loop.events.contains(where: \.isPong) {
             pongCame(open)
         }
+        if case .open(let open) = phase, let failure = session.failure { askToWait(open, session, failure) }
         send(session)
         guard session.transportAction == .closeAfterFlush else { return }
         if case .open(let open) = phase {
@@ -89,6 +90,15 @@ extension Connection {
                     close: Close(code: ending.code, isOurs: !ending.isClean)))
         }
         transport?.close(afterFlush: true)
+    }
+
+    /// A client that sent too much would do so again as soon as it is back: its close names a time.
+    private func askToWait(_ open: OpenStream, _ session: WebSocketSession, _ failure: WebSocketError) {
+        guard failure.closeCode.namesRetry else { return }
+        let retry = loop.retryMilliseconds()
+        open.stream.sendBye(failure.closeCode, retry)
+        session.addRetry(milliseconds: retry)
+        loop.log.sentTooMuch("\(failure)", open.stream.account.text, peer, now: loop.eventLoop.now)
     }
 
     /// Sends what the session wants to say, unless the kernel has not taken what was before: then pongs replace each other.

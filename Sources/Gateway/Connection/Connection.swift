@@ -100,7 +100,8 @@ final class Connection {
             endPhase()
             switch admitted.service {
             case .sync(let parameters):
-                poll(parameters, admitted.identity, keepsAlive: SyncAnswer.keepsAlive(head), early)
+                let isLast = id.turn + 1 >= loop.policy.maximumRequestsPerConnection
+                poll(parameters, admitted.identity, keepsAlive: !isLast && SyncAnswer.keepsAlive(head), early)
             case .webSocket, .eventStream: join(admitted, early)
             }
         }
@@ -110,7 +111,7 @@ final class Connection {
     func refuse(_ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true) {
         loop.count(refusal: refusal.code.rawValue, status: refusal.status, peer)
         finish(
-            writing: refusal.serialized(
+            writing: loop.withRetry(refusal).serialized(
                 date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false))
     }
 

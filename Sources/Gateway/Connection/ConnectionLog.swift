@@ -3,11 +3,14 @@ import Logging
 import Reactor
 import Synchronization
 
-/// Log lines about connections that never became streams, at a limited rate: one line in 10 s for each
-/// cause, however many loops see it. Each of them is also a line at the level debug.
+/// Log lines about connections that never became streams, or broke a limit, at a limited rate: one line in 10 s for each
+/// cause, however many loops see it. Each of them is also a line at the level debug. That connections cannot be accepted is
+/// said once in a minute.
 final class ConnectionLog: Sendable {
     let logger: Logger
     private let limiter = RateLimiter()
+    /// Who has no descriptor left has none for minutes, and each line says how many it cost.
+    private let acceptLimiter = RateLimiter(interval: .seconds(60))
     /// Not accepted since the last line, on all loops.
     private let notAccepted = Atomic<Int>(0)
 
@@ -33,6 +36,15 @@ final class ConnectionLog: Sendable {
         }
     }
 
+    /// A client was closed because it sent more than a limit allows; `limit` is a sentence with its name and value.
+    func sentTooMuch(_ limit: String, _ account: String, _ peer: SocketAddress, now: UInt64) {
+        log("client closed: it sent too much", cause: "sent too much", now: now) { suppressed in
+            [
+                .peer: .text("\(peer)"), .account: .text(account), .limit: .text(limit), .suppressed: suppressed,
+            ]
+        }
+    }
+
     private func log(
         _ sentence: StaticString, cause: String, now: UInt64, _ facts: (_ suppressed: LogValue) -> Logger.Facts
     ) {
@@ -44,7 +56,7 @@ final class ConnectionLog: Sendable {
     /// A listener cannot accept.
     func cannotAccept(_ trouble: AcceptTrouble, now: UInt64) {
         notAccepted.add(trouble.refusedConnections, ordering: .relaxed)
-        guard limiter.pass("\(trouble.address) \(trouble.failure.code)", now: now) != nil else { return }
+        guard acceptLimiter.pass("\(trouble.address) \(trouble.failure.code)", now: now) != nil else { return }
         logger.error(
             Self.sentence(trouble.failure.code),
             [

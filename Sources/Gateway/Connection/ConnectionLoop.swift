@@ -13,6 +13,8 @@ struct ConnectionPolicy: Sendable {
     let handshakeTimeoutMilliseconds: UInt64
     let pingIntervalMilliseconds: UInt64
     let pongTimeoutMilliseconds: UInt64
+    /// Requests that one connection may make, one after the other.
+    let maximumRequestsPerConnection: Int
     let streams: StreamPolicy
     let security: TransportSecurity
 }
@@ -21,8 +23,11 @@ struct ConnectionPolicy: Sendable {
 final class ConnectionLoop {
     /// From our close frame to the peer's. A phone on a bad network needs a second or two; who needs more is gone.
     static let closeTimeoutMilliseconds: UInt64 = 3_000
-    /// What refusals of a node that is not at its best ask for; clients add jitter.
-    static let retryAfterSeconds = 5
+    /// After how long whoever is refused for a while may come back. Spread, or all who were refused in one second would come
+    /// back in one second.
+    static let retryAfterSeconds = 1...5
+    /// The same of those who are closed.
+    static let retryMilliseconds = 1_000...5_000
     /// From an answer to the first byte of the next request on the same connection: longer than proxies keep idle
     /// connections (60 s mostly), so that they are the ones to close. A poll's wait is no part of it.
     static let idleRequestMilliseconds: UInt64 = 75_000
@@ -102,6 +107,17 @@ final class ConnectionLoop {
         return overflow ? .max : milliseconds
     }
 
+    /// A time after which to come back.
+    func retryMilliseconds() -> Int { Int.random(in: Self.retryMilliseconds, using: &spread) }
+
+    /// The refusal with the time after which to come back, where its code asks for one.
+    func withRetry(_ refusal: Refusal) -> Refusal {
+        guard refusal.code.passes else { return refusal }
+        var refusal = refusal
+        refusal.retryAfterSeconds = Int.random(in: Self.retryAfterSeconds, using: &spread)
+        return refusal
+    }
+
     func httpDate() -> String { clock.httpDate(eventLoop.tickNumber) }
 
     // MARK: - Connections
@@ -120,8 +136,7 @@ final class ConnectionLoop {
     private func refuseForWantOfDescriptors(_ descriptor: consuming FileDescriptor) {
         counters.refusals[RefusalCode.overloaded.rawValue, default: 0] += 1
         guard case .plain = policy.security else { return }
-        let refusal = Refusal(.overloaded, retryAfterSeconds: Self.retryAfterSeconds)
-        descriptor.sendLastWords(refusal.serialized(date: httpDate()))
+        descriptor.sendLastWords(withRetry(Refusal(.overloaded)).serialized(date: httpDate()))
     }
 
     func accept(_ descriptor: consuming FileDescriptor, peer: SocketAddress) {

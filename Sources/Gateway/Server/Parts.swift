@@ -40,10 +40,6 @@ extension GatewayServer {
 // MARK: - What the settings say, in the units in which it is used
 
 extension ConnectionPolicy {
-    /// Frames of messages that a client may send within a second; where `max_fragments` allows messages of many, two such
-    /// messages are never too many. What clients send is ignored, so an honest one has no use for more, and a frame costs
-    /// a loop 0.1 µs: one client takes at most a ten-thousandth of it.
-    static let dataFramesPerSecond = 1_000
     /// From the first frame of a client's message to its last byte: as long as a request's head has. A client has nothing to
     /// say that takes longer, and one that never comes to its end would keep an inflater.
     static let messageMilliseconds: UInt64 = 10_000
@@ -57,11 +53,13 @@ extension ConnectionPolicy {
         webSocketLimits = WebSocketLimits(
             maximumMessageBytes: limits.maximumMessageBytes, maximumFragments: limits.maximumFragments,
             maximumControlFramesPerSecond: limits.maximumControlFramesPerSecond,
-            maximumDataFramesPerSecond: max(Self.dataFramesPerSecond, 2 * limits.maximumFragments),
+            maximumMessagesPerSecond: limits.maximumMessagesPerSecond,
+            maximumInboundBytesPerSecond: limits.maximumInboundBytesPerSecond,
             maximumMessageMilliseconds: Self.messageMilliseconds, turn: .shared)
         handshakeTimeoutMilliseconds = limits.handshakeTimeout.milliseconds
         pingIntervalMilliseconds = limits.pingInterval.milliseconds
         pongTimeoutMilliseconds = limits.pongTimeout.milliseconds
+        maximumRequestsPerConnection = limits.maximumRequestsPerConnection
         streams = StreamPolicy(parts.settings)
         security = parts.tls.map { .server($0) } ?? .plain
     }

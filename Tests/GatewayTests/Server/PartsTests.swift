@@ -10,29 +10,21 @@ struct PartsTests {
         try #require(Settings.load(text: Array(text.utf8), file: "gate.yaml").settings)
     }
 
-    @Test(arguments: [(1, 1_000), (500, 1_000), (501, 1_002), (1_000_000, 2_000_000)])
-    func `a client may send a thousand frames a second, or two messages of the most fragments`(
-        fragments: Int, frames: Int
-    ) throws {
-        let policy = ConnectionPolicy(
-            GatewayServer.Parts(
-                settings: try load("limits: {max_fragments: \(fragments)}\n"),
-                mapping: try EventMapping(.init(preset: "rails")), verifier: TokenVerifier(issuers: [])))
-        #expect(policy.webSocketLimits.maximumDataFramesPerSecond == frames)
-    }
-
     @Test func `what the settings say is what the gateway is made with`() throws {
         let settings = try load(
             """
             history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 48h}
             limits: {broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, \
-            max_sync_events: 7, changed_interval: 80ms}
+            max_sync_events: 7, changed_interval: 80ms, max_messages_per_second: 8, max_inbound_bytes_per_second: 9KiB, \
+            max_requests_per_connection: 10}
             """)
         let policy = ConnectionPolicy(
             GatewayServer.Parts(
                 settings: settings, mapping: try EventMapping(.init(preset: "rails")),
                 verifier: TokenVerifier(issuers: [])))
         #expect(policy.webSocketLimits.maximumMessageMilliseconds == 10_000)
+        #expect(policy.webSocketLimits.maximumMessagesPerSecond == 8 && policy.maximumRequestsPerConnection == 10)
+        #expect(policy.webSocketLimits.maximumInboundBytesPerSecond == 9216)
         #expect(policy.streams.maximumLagMilliseconds == 4000 && policy.pingIntervalMilliseconds == 300)
         #expect(policy.pongTimeoutMilliseconds == 5000 && policy.streams.changedIntervalMilliseconds == 80)
         #expect(policy.streams.quietMilliseconds == 604_800_000 / 8 && policy.streams.maximumPassedOver == 10)

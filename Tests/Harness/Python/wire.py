@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from programs import PATIENCE
 
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="
-TEXT, BINARY, CLOSE, PING, PONG = 0x1, 0x2, 0x8, 0x9, 0xA
+MORE, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 # What stands for a cursor in a pattern: characters that need no escape in a URL.
 CURSOR = "[A-Za-z0-9_-]+"
 
