@@ -2,8 +2,11 @@
 #pragma once
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
+#include <openssl/core_names.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
@@ -60,6 +63,41 @@ static inline void livegate_bio_settle(BIO *bio) { BIO_clear_retry_flags(bio); }
 
 static inline int livegate_alert_of_reason(int reason) {
     return reason > SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256 ? reason - SSL_AD_REASON_OFFSET : -1;
+}
+
+// HKDF of RFC 5869 with SHA-256 and no salt. 1, or 0 for want of memory.
+static inline int livegate_hkdf_sha256(const unsigned char *secret, size_t secret_count, const unsigned char *info,
+                                       size_t info_count, unsigned char *output, size_t output_count) {
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, (char *)"SHA256", 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)secret, secret_count),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)info, info_count),
+        OSSL_PARAM_construct_end(),
+    };
+    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
+    int result = ctx && EVP_KDF_derive(ctx, output, output_count, params) == 1;
+    EVP_KDF_CTX_free(ctx);
+    EVP_KDF_free(kdf);
+    return result;
+}
+
+// Sets up sealing or opening of a ticket: AES-256 in CBC mode, then HMAC-SHA-256, as RFC 5077 §4 recommends. 1, or 0.
+static inline int livegate_set_ticket_key(EVP_CIPHER_CTX *cipher, EVP_MAC_CTX *mac, const unsigned char *cipher_key,
+                                          const unsigned char *mac_key, const unsigned char *iv, int seals) {
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)mac_key, 32),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0),
+        OSSL_PARAM_construct_end(),
+    };
+    return EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), NULL, cipher_key, iv, seals) == 1 &&
+           EVP_MAC_CTX_set_params(mac, params) == 1;
+}
+
+typedef void (*livegate_release)(void *, void *, CRYPTO_EX_DATA *, int, long, void *);
+
+static inline int livegate_ctx_new_index(livegate_release release) {
+    return SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, release);
 }
 
 static inline int livegate_copy_common_name(X509 *certificate, char *buffer, int size) {

@@ -54,9 +54,10 @@ private struct SettingsCheck {
         let keyProblem = key.flatMap { TLSContext.problem(key: $0) }.flatMap { $0 == certificateProblem ? nil : $0 }
         if let certificateProblem { draft.report(paths.certificate, "\(certificateProblem)") }
         if let keyProblem { draft.report(paths.key, "\(keyProblem)") }
-        guard let certificate, let key, certificateProblem == nil, keyProblem == nil else { return nil }
+        let tickets = ticketKeys()
+        guard let certificate, let key, certificateProblem == nil, keyProblem == nil, let tickets else { return nil }
         do throws(TLSError) {
-            let context = try TLSContext.server(certificate: certificate, key: key)
+            let context = try TLSContext.server(certificate: certificate, key: key, tickets: tickets)
             if let facts = context.certificate, facts.isExpired(at: now) {
                 draft.report(
                     paths.certificate, "\(certificate) has expired: clients will refuse it", isWarning: true)
@@ -70,6 +71,28 @@ private struct SettingsCheck {
             return nil
         }
     }
+
+    /// Nil after a problem.
+    private mutating func ticketKeys() -> TicketKeys? {
+        guard let file = settings.tls.ticketSecretFile else { return .ofProcess }
+        let setting = SettingsTable.path(of: \.tls.ticketSecretFile)
+        do throws(BoundedFile.Unreadable) {
+            let bytes = try BoundedFile.read(file, maximumBytes: Self.maximumSecretFileBytes)
+            if let secret = TicketKeys.secret(inFile: bytes) { return TicketKeys(secret: secret) }
+            draft.report(
+                setting,
+                """
+                \(file) holds \(bytes.count) bytes, under the least of \(TicketKeys.minimumSecretBytes) for a secret: \
+                make one with openssl rand -hex 32
+                """)
+        } catch {
+            draft.report(setting, "cannot read \(error)")
+        }
+        return nil
+    }
+
+    /// Far more than any secret has: what is larger is another file by mistake.
+    private static let maximumSecretFileBytes = 4096
 
     // MARK: - Tokens
 

@@ -57,6 +57,12 @@ package struct TLSTable: SettingTable {
         "A PEM file with our certificate and, behind it, its chain. With it, listeners speak TLS 1.2 and 1.3 alone.")
     package let key = Setting(
         "tls.key", .path, default: "''", "A PEM file with the private key of the certificate, RSA or ECDSA.")
+    package let ticketSecretFile = Setting(
+        "tls.ticket_secret_file", .path, default: "''",
+        """
+        A file with a secret of 32 bytes or more, the same on every node: clients then resume their TLS sessions on any of \
+        them, and after a restart. Without it only on the node that they know, until it restarts.
+        """)
 
     package init() {}
 }

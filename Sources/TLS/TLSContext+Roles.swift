@@ -30,14 +30,11 @@ extension TLSContext {
     /// gets the next when it resumes. OpenSSL's default of two costs another 250 bytes in each handshake.
     private static let tickets = 1
 
-    /// Two hours, OpenSSL's own default: with TLS 1.2 the key that seals tickets opens the sessions they belong to,
-    /// so they should not live long.
-    private static let ticketLifetimeSeconds = 7200
-
-    func setServerOptions() throws(TLSError) {
+    func setServerOptions(_ tickets: TicketKeys) throws(TLSError) {
         unsafe SSL_CTX_set_num_tickets(pointer, TLSContext.tickets)
-        unsafe SSL_CTX_set_timeout(pointer, TLSContext.ticketLifetimeSeconds)
+        unsafe SSL_CTX_set_timeout(pointer, TicketKeys.lifetimeSeconds)
         unsafe SSL_CTX_set_alpn_select_cb(pointer, selectProtocol, nil)
+        try unsafe tickets.seal(ticketsOf: pointer)
     }
 
     func setClientOptions(_ settings: TLSClientSettings) throws(TLSError) {

@@ -16,11 +16,12 @@ import COpenSSL
     /// - Parameters:
     ///   - certificate: path of a PEM file, our certificate first, then those between it and the authority.
     ///   - key: path of a PEM file with the private key (RSA, ECDSA or Ed25519).
+    ///   - tickets: what session tickets are sealed with. Contexts that share it take each other's.
     package static func server(
-        certificate: String, key: String, passphrase: String? = nil
+        certificate: String, key: String, passphrase: String? = nil, tickets: TicketKeys = .ofProcess
     ) throws(TLSError) -> TLSContext {
         let context = try TLSContext(.server, certificate: certificate, key: key, passphrase: passphrase)
-        try context.setServerOptions()
+        try context.setServerOptions(tickets)
         return context
     }
 
@@ -137,6 +138,6 @@ package enum TLSRole: Sendable {
 }
 
 // SAFETY: OpenSSL's contexts may be used by several threads as long as nobody changes them. Nothing does after `init`
-// and the two set…Options calls that precede the first use; the reference count and the ticket keys are guarded by
-// OpenSSL's own lock. The Swift properties are constants.
+// and the two set…Options calls that precede the first use; the reference count is guarded by OpenSSL's own lock, and
+// the ticket keys by theirs. The Swift properties are constants.
 extension TLSContext: @unchecked Sendable {}

@@ -226,6 +226,25 @@ package enum TLSState: Equatable, Sendable {
         return nil
     }
 
+    /// What a client resumes the session with next time; nil before the server has given it anything. With TLS 1.3 it
+    /// comes some time after the handshake.
+    package var ticket: TLSTicket? {
+        guard role == .client, state != .handshaking, let session = unsafe SSL_get_session(ssl),
+            unsafe SSL_SESSION_is_resumable(session) == 1,
+            // A copy: the session's own is marked as useless when its connection ends without close_notify.
+            let copy = unsafe SSL_SESSION_dup(session)
+        else { return nil }
+        return unsafe TLSTicket(owning: copy)
+    }
+
+    /// Offers a ticket; before ``start()``. A server that does not take it shakes hands in full.
+    package func resume(_ ticket: TLSTicket) {
+        precondition(role == .client && state == .handshaking, "only a client that has not begun can resume")
+        guard let copy = unsafe SSL_SESSION_dup(ticket.pointer) else { return }
+        unsafe SSL_set_session(ssl, copy)
+        unsafe SSL_SESSION_free(copy)
+    }
+
     /// What was agreed upon; nil before the handshake is done.
     package var agreement: TLSAgreement? {
         guard state != .handshaking, unsafe SSL_is_init_finished(ssl) == 1 else { return nil }
@@ -234,6 +253,17 @@ package enum TLSState: Equatable, Sendable {
 }
 
 @available(*, unavailable) extension TLSSession: Sendable {}
+
+/// The owner of an `SSL_SESSION *`.
+@safe package final class TLSTicket {
+    fileprivate let pointer: OpaquePointer
+
+    fileprivate init(owning pointer: OpaquePointer) { unsafe self.pointer = pointer }
+
+    deinit { unsafe SSL_SESSION_free(pointer) }
+}
+
+@available(*, unavailable) extension TLSTicket: Sendable {}
 
 /// OpenSSL reports each message and record header in both directions; it costs some nanoseconds.
 private func noteMessage(

@@ -50,6 +50,7 @@ extension Transport {
 
     func end(_ failure: TLSFailure) {
         shared.counters[failure.reason] += 1
+        if phase == .handshaking || phase == .opening { shared.counters.failedHandshakes += 1 }
         phase = .closing
         cancelHandshakeTimer()
         encryption?.failure = failure

@@ -205,6 +205,7 @@ extension Transport: ByteStreamOwner {
             // A reset in the middle of a handshake is an abandoned one, whatever the kernel calls it.
             if phase == .handshaking {
                 shared.counters[.abandoned] += 1
+                shared.counters.failedHandshakes += 1
                 if case .failed = reason {
                     encryption.failure = TLSFailure(
                         .abandoned, "the connection ended during the handshake: \(reason)")

@@ -26,6 +26,8 @@ package struct TransportCounters: Equatable, Sendable {
     package internal(set) var handshakes = 0
     /// Of these, how many resumed a former session.
     package internal(set) var resumed = 0
+    /// Those that were begun and came to nothing.
+    package internal(set) var failedHandshakes = 0
     private var failures = [Int](repeating: 0, count: TLSReason.allCases.count)
 
     package init() {}
@@ -39,6 +41,7 @@ package struct TransportCounters: Equatable, Sendable {
     package mutating func add(_ other: TransportCounters) {
         handshakes += other.handshakes
         resumed += other.resumed
+        failedHandshakes += other.failedHandshakes
         for index in failures.indices { failures[index] += other.failures[index] }
     }
 }

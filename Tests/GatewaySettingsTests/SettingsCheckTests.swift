@@ -155,6 +155,25 @@ private final class Folder {
             ])
     }
 
+    /// Each row: what the file of `tls.ticket_secret_file` holds (nil: it is not there), and the beginning of the problem.
+    static let secretRows: [(secret: String?, problem: String?)] = [
+        (String(repeating: "s", count: 32), nil), (String(repeating: "s", count: 32) + "\n", nil),
+        (String(repeating: "s", count: 4096), nil), (nil, "cannot read secret: No such file"),
+        ("", "secret holds 0 bytes"),
+        (String(repeating: "s", count: 31), "secret holds 31 bytes, under the least of 32"),
+        (String(repeating: "s", count: 4097), "cannot read secret: larger than the limit of 4096"),
+    ]
+
+    @Test(arguments: secretRows.indices) func `a secret of session tickets has 32 bytes to 4 KiB`(row: Int) throws {
+        let (secret, problem) = Self.secretRows[row]
+        let folder = try Folder(secret.map { ["secret": $0] } ?? [:])
+        let (material, lines) = try folder.check("auth: {anonymous: A}\ntls: {ticket_secret_file: secret}\n")
+        #expect((material == nil) == (problem != nil))
+        guard let problem else { return #expect(lines == []) }
+        #expect(lines.count == 1 && lines[0].hasPrefix("gate.yaml:2: tls.ticket_secret_file: \(problem)"), "\(lines)")
+        #expect(!lines.joined().contains("sss"))
+    }
+
     @Test func `fixed tokens are read up to their limit, and one more is refused`() {
         func file(_ count: Int) -> [UInt8] {
             Array(

@@ -29,7 +29,8 @@ import YAML
 
     /// Section 6 of the interface that operators rely on.
     static let names = [
-        "listen", "admin", "loops", "tls.certificate", "tls.key", "kafka.brokers", "kafka.topics", "kafka.settings",
+        "listen", "admin", "loops", "tls.certificate", "tls.key", "tls.ticket_secret_file", "kafka.brokers",
+        "kafka.topics", "kafka.settings",
         "events.preset", "events.account", "events.entity", "events.id", "events.type", "events.rename", "events.drop",
         "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "websocket.deflate", "history.retention",
         "history.max_events_per_account", "history.max_log_bytes", "history.max_timestamp_delay", "history.epoch",

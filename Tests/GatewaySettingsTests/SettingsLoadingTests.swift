@@ -103,6 +103,7 @@ import Tokens
         ("LIVEGATE_LOOPS", "5", { $0.loops == 5 }),
         ("LIVEGATE_TLS_CERTIFICATE", "c.pem", { $0.tls.certificate == "/etc/livegate/c.pem" }),
         ("LIVEGATE_TLS_KEY", "/k.pem", { $0.tls.key == "/k.pem" }),
+        ("LIVEGATE_TLS_TICKET_SECRET_FILE", "s", { $0.tls.ticketSecretFile == "/etc/livegate/s" }),
         ("LIVEGATE_TLS", "{key: /k.pem}", { $0.tls.key == "/k.pem" }),
         ("LIVEGATE_KAFKA_BROKERS", "a:1,b:2", { $0.kafka.brokers == "a:1,b:2" }),
         ("LIVEGATE_KAFKA_TOPICS", "a,b", { $0.kafka.topics == ["a", "b"] }),

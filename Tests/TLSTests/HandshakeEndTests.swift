@@ -19,7 +19,7 @@ import Transport
             return
         }
         #expect(failure.reason == .timedOut)
-        #expect(rig.counters[.timedOut] == 1)
+        #expect(rig.counters[.timedOut] == 1 && rig.counters.failedHandshakes == 1)
         close(sockets.peer)
     }
 
@@ -45,5 +45,20 @@ import Transport
         let client = try WireClient(next.peer)
         client.handshake()
         other.wait("opening") { $0.opened == 1 }
+        #expect(rig.counters.failedHandshakes == 1 && rig.counters.handshakes == 1)
+    }
+
+    @Test func `is counted as failed where its peer leaves, and not where it leaves later`() throws {
+        let rig = try LoopRig()
+        let security = try Kind.tls.server()
+        let (early, late) = (Loopback.pair(), Loopback.pair())
+        let servers = [rig.start(early.transport, security), rig.start(late.transport, security)]
+        close(early.peer)
+        let client = try WireClient(late.peer)
+        client.handshake()
+        servers[1].wait("opening") { $0.opened == 1 }
+        close(late.peer)
+        for server in servers { server.wait("the end") { $0.end != nil } }
+        #expect(rig.counters.failedHandshakes == 1 && rig.counters.handshakes == 1)
     }
 }

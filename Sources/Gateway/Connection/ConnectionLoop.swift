@@ -92,6 +92,10 @@ final class ConnectionLoop {
     /// All that was counted on this loop.
     var totals: LoopCounters {
         var totals = counters
+        let tls = transports.counters
+        totals.tlsFull = UInt64(tls.handshakes - tls.resumed)
+        totals.tlsResumed = UInt64(tls.resumed)
+        totals.tlsFailed = UInt64(tls.failedHandshakes)
         for (why, count) in fanOut.resyncs { totals.resyncs[why.rawValue, default: 0] += count }
         return totals
     }

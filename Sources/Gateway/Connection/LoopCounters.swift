@@ -6,6 +6,10 @@ struct LoopCounters: Sendable {
     var accepted: UInt64 = 0
     var opened: UInt64 = 0
     var deliveries: UInt64 = 0
+    /// TLS handshakes in full, those that resumed a session, and those that were begun and came to nothing.
+    var tlsFull: UInt64 = 0
+    var tlsResumed: UInt64 = 0
+    var tlsFailed: UInt64 = 0
     /// Refused requests by their stable code.
     var refusals: [String: UInt64] = [:]
     /// Closes that we began, by code.
@@ -24,6 +28,9 @@ struct LoopCounters: Sendable {
         sum.accepted += b.accepted
         sum.opened += b.opened
         sum.deliveries += b.deliveries
+        sum.tlsFull += b.tlsFull
+        sum.tlsResumed += b.tlsResumed
+        sum.tlsFailed += b.tlsFailed
         sum.refusals.merge(b.refusals, uniquingKeysWith: +)
         sum.closes.merge(b.closes, uniquingKeysWith: +)
         sum.resyncs.merge(b.resyncs, uniquingKeysWith: +)
