@@ -29,6 +29,7 @@ package struct SettingsTable: SettingTable {
     package let websocket = WebSocketTable()
     package let history = HistoryTable()
     package let limits = LimitsTable()
+    package let lifecycle = LifecycleTable()
     package let log = LogTable()
 
     package init() {}
@@ -138,6 +139,25 @@ package struct WebSocketTable: SettingTable {
     package let deflate = Setting(
         "websocket.deflate", .truth, default: "false",
         "Agree to permessage-deflate (RFC 7692) with clients that offer it: fewer bytes for more CPU and memory.")
+
+    package init() {}
+}
+
+package struct LifecycleTable: SettingTable {
+    package static let effect: SettingEffect? = .atOnce
+    private static let times: ClosedRange<Int64> = 0...3_600_000
+
+    package let drainDelay = Setting(
+        "lifecycle.drain_delay", .duration(milliseconds: times), default: "5s",
+        """
+        From SIGTERM to the end of letting clients in. Meanwhile /readyz says draining: as long as a balancer needs to notice.
+        """)
+    package let drainWindow = Setting(
+        "lifecycle.drain_window", .duration(milliseconds: times), default: "30s",
+        "After it, the time over which connections are closed one by one. The node ends 5 s later at the latest.")
+    package let drainRetry = Setting(
+        "lifecycle.drain_retry", .duration(milliseconds: times), default: "5s",
+        "Closed clients are asked to come back after a random time of at most this.")
 
     package init() {}
 }

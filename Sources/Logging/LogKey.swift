@@ -59,6 +59,7 @@ extension LogKey {
     package static let cause = LogKey("cause")
     package static let count = LogKey("count")
     package static let dropped = LogKey("dropped")
+    package static let delayMilliseconds = LogKey("delay_ms")
     package static let durationMilliseconds = LogKey("duration_ms")
     package static let error = LogKey("error")
     package static let limit = LogKey("limit")
@@ -66,4 +67,5 @@ extension LogKey {
     package static let signal = LogKey("signal")
     package static let suppressed = LogKey("suppressed")
     package static let text = LogKey("text")
+    package static let windowMilliseconds = LogKey("window_ms")
 }

@@ -189,6 +189,28 @@ package final class Listener: PollTarget {
 
     // MARK: The end
 
+    /// Accepts what stands in the queue by now, in slices, and closes; `done` is called then. What comes meanwhile may be
+    /// accepted too, but not more of it than the queue holds, so that the end depends on nobody.
+    package func closeAfterQueue(_ done: @escaping () -> Void) {
+        loop.assertOnLoop()
+        acceptRest(ListenerSettings.queueLimit, done)
+    }
+
+    private func acceptRest(_ most: Int, _ done: @escaping () -> Void) {
+        var left = most
+        let isMore = loop.runSlice {
+            guard isRegistered, left > 0, acceptOne() else { return false }
+            left -= 1
+            return true
+        }
+        if isMore { return loop.executeNextTick { self.acceptRest(left, done) } }
+        // Those that another loop has accepted for this one.
+        handout?.leave(seat)
+        for parcel in box.take()?.close() ?? [] { accept(FileDescriptor(owning: parcel.raw), parcel.peer) }
+        close()
+        done()
+    }
+
     /// Stops accepting; what the kernel keeps ready is reset. The file of a Unix socket is removed.
     package func close() {
         loop.assertOnLoop()

@@ -7,6 +7,8 @@ package struct ListenerSettings: Sendable {
     /// Connections that the kernel keeps ready for accept. A storm after a deploy comes faster than a loop with TLS
     /// takes it; the kernel cuts this to `net.core.somaxconn`, which is 4096 too.
     package var backlog: Int32 = 4096
+    /// The most that a queue holds: the kernel lets one more in than it was told.
+    static let queueLimit = 4097
     /// Idle time after which the kernel asks whether the peer is still there (three more times, 30 s apart), so that
     /// peers that vanished are not kept for ever. Seldom enough for a phone's battery. Nil asks never.
     package var keepAliveIdleSeconds: Int32? = 300

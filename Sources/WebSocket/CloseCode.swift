@@ -82,8 +82,10 @@ extension CloseCode {
     private var row: Row? { Self.table.first { $0.code == self } }
 
     /// The fixed reason, with `retry_ms=N` at its end where the client should come back at a certain time.
-    package func reason(retryMilliseconds: Int? = nil) -> String {
-        let fixed = row?.reason ?? ""
+    ///
+    /// - Parameter why: what stands there instead of the fixed reason.
+    package func reason(why: String? = nil, retryMilliseconds: Int? = nil) -> String {
+        let fixed = why ?? row?.reason ?? ""
         guard let retryMilliseconds else { return fixed }
         return fixed.isEmpty ? "retry_ms=\(retryMilliseconds)" : "\(fixed) retry_ms=\(retryMilliseconds)"
     }

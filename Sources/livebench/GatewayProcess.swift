@@ -87,7 +87,8 @@ final class GatewayProcess {
         try? lifeline.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
         guardian.waitUntilExit()
         if process.isRunning {
-            process.terminate()
+            // At once: SIGTERM would begin a drain.
+            process.interrupt()
             process.waitUntilExit()
         }
         try? FileManager.default.removeItem(at: folder)

@@ -11,8 +11,10 @@ enum ServeCommand {
         "serve", summary: "run the gateway",
         details: [
             """
-            Flags go over the environment, which goes over the file. SIGTERM and SIGINT close all connections with 1001 \
-            and end the gateway within 5 seconds.
+            Flags go over the environment, which goes over the file. SIGTERM drains: readiness says so at once, after \
+            lifecycle.drain_delay nobody is let in any more, and connections are closed with 1012, spread over \
+            lifecycle.drain_window; a second one closes all of them at once. SIGINT closes all with 1001 and ends the \
+            gateway within 2 seconds.
             """
         ],
         options: [SettingsArguments.config] + SettingsArguments.flags.map(\.option),

@@ -48,7 +48,8 @@ class Node:
     def __init__(self, name, folder, settings):
         self.name, self.folder = name, folder
         self.host, self.admin = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-        self.file = write_settings(folder, {**settings, "listen": [self.host], "admin": self.admin})
+        self.file = write_settings(folder, {**settings, "listen": [self.host], "admin": self.admin,
+                                           "lifecycle": {"drain_delay": "0s", "drain_window": "0s"}})
         self.program, self.errors, self.is_over = None, [], False
 
     def start(self):

@@ -147,7 +147,7 @@ def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, live)
         running.wait_for_log("does not answer", within=30)
     running.program.signal()
     assert running.program.wait(5) == 0
-    assert client.wait_until_closed() == 1001
+    assert client.wait_until_closed() == 1012
 
 
 def test_one_of_three_nodes_is_killed(start_kafka, gateway, live, write):

@@ -149,7 +149,7 @@ def test_the_log_says_who_closed_and_with_which_code(gateway, mock_broker, tmp_p
     assert closes(door, 4)[3:] == [("client", None)]
     with opened(), opened(events):
         door.program.signal()
-        assert closes(door, 6)[4:] == [("gateway", 1001)] * 2
+        assert closes(door, 6)[4:] == [("gateway", 1012)] * 2
         assert door.program.wait() == 0
 
 

@@ -46,7 +46,7 @@ def test_records_of_real_producers_reach_the_clients_they_are_for(file, kafka, g
             client.wait_for(len(expected[account]))
     stopped = running.stop()
     for account, client in clients.items():
-        assert client.wait_until_closed() == 1001
+        assert client.wait_until_closed() == 1012
         assert client.messages == expected[account], account
         assert all(list(message) == ["ent", "id", "type"] for message in client.messages)
     assert stopped["records"] == len(records)

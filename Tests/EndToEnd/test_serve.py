@@ -25,7 +25,7 @@ def settings(tmp_path):
         file = tmp_path / "livegate.yaml"
         file.write_text(
             f"listen: ['127.0.0.1:{free_port()}']\nadmin: 127.0.0.1:{free_port()}\nauth: {{anonymous: PACC1}}\n"
-            f"kafka: {{brokers: '{NOBODY}'}}\n{text}")
+            f"kafka: {{brokers: '{NOBODY}'}}\nlifecycle: {{drain_delay: 0s, drain_window: 0s}}\n{text}")
         return file
     return write
 

@@ -3,6 +3,7 @@
 
 import json
 import re
+import signal
 import threading
 import time
 
@@ -171,12 +172,12 @@ def test_refusals_are_those_of_every_address_and_may_not_be_kept(door, sync):
             assert answer.fields["allow"] == "GET"
 
 
-def test_a_wait_on_a_node_that_stops_is_refused_as_draining(peer, begin, sync, door):
+def test_a_wait_on_a_node_that_stops_at_once_is_refused_as_draining(peer, begin, sync, door):
     peer.send(since=begin, wait=50)
     # Asked and answered behind it, on either loop.
     for _ in range(4):
         assert ids(sync(door).page(since=begin)) == []
-    door.program.signal()
+    door.program.signal(signal.SIGINT)
     answer = peer.answer()
     assert (answer.status, answer.body["code"]) == (503, "draining")
     assert int(answer.fields["retry-after"]) >= 1 and answer.fields["cache-control"] == "no-store"

@@ -39,7 +39,8 @@ import YAML
         "limits.max_messages_per_second", "limits.max_inbound_bytes_per_second", "limits.max_requests_per_connection",
         "limits.max_pending_bytes",
         "limits.broker_grace", "limits.max_lag", "limits.ping_interval", "limits.pong_timeout", "limits.max_wait",
-        "limits.max_sync_events", "limits.changed_interval", "log.level", "log.format",
+        "limits.max_sync_events", "limits.changed_interval", "lifecycle.drain_delay",
+        "lifecycle.drain_window", "lifecycle.drain_retry", "log.level", "log.format",
     ]
 
     @Test func `the keys are those that operators know`() {

@@ -162,6 +162,9 @@ import Tokens
         ("LIVEGATE_HISTORY_MAX_LOG_BYTES", "4KiB", { $0.history.maximumLogBytes == 4096 }),
         ("LIVEGATE_HISTORY_MAX_TIMESTAMP_DELAY", "1ms", { $0.history.maximumTimestampDelay == .milliseconds(1) }),
         ("LIVEGATE_HISTORY_EPOCH", "0", { $0.history.epoch == 0 }),
+        ("LIVEGATE_LIFECYCLE_DRAIN_DELAY", "0s", { $0.lifecycle.drainDelay == .zero }),
+        ("LIVEGATE_LIFECYCLE_DRAIN_WINDOW", "1h", { $0.lifecycle.drainWindow == .seconds(3600) }),
+        ("LIVEGATE_LIFECYCLE_DRAIN_RETRY", "1ms", { $0.lifecycle.drainRetry == .milliseconds(1) }),
         ("LIVEGATE_LOG_LEVEL", "error", { $0.log.level == .error }),
         ("LIVEGATE_LOG_FORMAT", "auto", { $0.log.format == nil }),
     ]

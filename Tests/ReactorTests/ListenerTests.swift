@@ -212,6 +212,26 @@ import Testing
         loop.stop()
     }
 
+    @Test(arguments: PollerForm.allCases)
+    func `what stands in the queue is accepted before the listener closes`(form: PollerForm) throws {
+        let loop = try EventLoop(label: "test", poller: form)
+        let (accepted, isClosed) = (Shared(0), Shared(false))
+        let sockets = try ListeningSocket.open(.loopback(port: 0))
+        let address = sockets[0].address
+        let peers = (0..<150).map { _ in PlainPeer(address) }
+        loop.run {
+            let listener = try! Listener(sockets[0], loop: loop) { descriptor, _ in
+                _ = consume descriptor
+                accepted.update { $0 += 1 }
+            }
+            listener.closeAfterQueue { isClosed.update { $0 = true } }
+        }
+        #expect(waitUntil { isClosed.value })
+        #expect(accepted.value == peers.count)
+        #expect(PlainPeer(address)?.receiveEnd() ?? -1 < 0)
+        loop.stop()
+    }
+
     @Test func `a listener on a stopped loop is refused`() throws {
         let loop = try EventLoop(label: "test")
         loop.stop()

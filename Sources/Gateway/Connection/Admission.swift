@@ -69,7 +69,7 @@ struct Admission: Sendable {
         case .success(let known): identity = known
         case .failure(let reason): return .refuse(Refusal(.invalidToken, "\(reason)"))
         }
-        if readiness.isDraining { return .refuse(Refusal(.draining)) }
+        if readiness.refusesRequests { return .refuse(Refusal(.draining)) }
         guard readiness.hasBeenReady else { return .refuse(Refusal(.notReady)) }
         return .admit(Admitted(identity: identity, service: service))
     }

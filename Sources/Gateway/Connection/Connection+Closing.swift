@@ -5,21 +5,58 @@ import Reactor
 import Transport
 import WebSocket
 
+/// What all are told that are closed together.
+struct Farewell: Equatable, Sendable {
+    let code: CloseCode
+    /// When they come back, in milliseconds, each at a random time of these; nil says nothing of it.
+    var retryMilliseconds: ClosedRange<Int>?
+
+    init(_ code: CloseCode, retryMilliseconds: ClosedRange<Int>? = nil) {
+        self.code = code
+        self.retryMilliseconds = retryMilliseconds
+    }
+
+    func randomRetry(_ generator: inout some RandomNumberGenerator) -> Int? {
+        retryMilliseconds.map { Int.random(in: $0, using: &generator) }
+    }
+}
+
 /// How connections are closed, and what the log says of it.
 extension Connection {
+    /// Ends the connection where that costs its client nothing: what it has begun to ask is read to its end, and refused by
+    /// whoever refuses requests then. Otherwise as ``close(_:why:retryMilliseconds:)``.
+    func leave(_ code: CloseCode, why: String? = nil, retryMilliseconds: Int) {
+        switch phase {
+        case .request(let reading) where mayBeAsking(reading): break
+        default: close(code, why: why, retryMilliseconds: retryMilliseconds)
+        }
+    }
+
+    /// Whether a request has begun, or may be on its way.
+    private func mayBeAsking(_ reading: RequestReading) -> Bool {
+        if reading.parser.isInsideHead || transport?.isHandshaking == true { return true }
+        return !reading.isIdle && loop.eventLoop.now < acceptedAt + ConnectionLoop.newcomerMilliseconds
+    }
+
     /// Ends whatever there is, a stream with a code; nothing is written after it. Without `retryMilliseconds` a code that
     /// names a time to come back has a random one.
-    func close(_ code: CloseCode, retryMilliseconds: Int? = nil) {
+    ///
+    /// - Parameter why: what the reason says instead of the code's own word.
+    func close(_ code: CloseCode, why: String? = nil, retryMilliseconds: Int? = nil) {
         switch phase {
         case .open(let open):
             let retry = retryMilliseconds ?? (code.namesRetry ? loop.retryMilliseconds() : nil)
-            open.stream.sendBye(code, retry)
+            open.stream.sendBye(code, why: why, retry)
             endPhase()
-            end(open, code, retry)
+            end(open, code, reason: code.reason(why: why, retryMilliseconds: retry))
         case .request(let reading):
             // On a connection that is idle nothing is written that nobody asked for.
             if reading.parser.isInsideHead { refuseForClosing(code) } else { finish(writing: []) }
-        case .joining, .polling: refuseForClosing(code)
+        case .joining: refuseForClosing(code)
+        case .polling(let polling):
+            guard code == .restart else { return refuseForClosing(code) }
+            polling.keepsAlive = false
+            polling.poll.answerNow()
         // The answer still leaves.
         case .answering: finish(writing: [])
         case .ending: break
@@ -30,7 +67,7 @@ extension Connection {
     private func refuseForClosing(_ code: CloseCode) {
         var isStorable = true
         if case .polling = phase { isStorable = false }
-        refuse(Refusal(code == .goingAway ? .draining : .overloaded), isStorable: isStorable)
+        refuse(Refusal(code == .goingAway || code == .restart ? .draining : .overloaded), isStorable: isStorable)
     }
 
     /// The stream has ended by itself.
@@ -43,10 +80,10 @@ extension Connection {
                 .bytes: .number(pendingBytes),
             ])
         endPhase()
-        end(open, code, nil)
+        end(open, code, reason: code.reason())
     }
 
-    private func end(_ open: OpenStream, _ code: CloseCode, _ retryMilliseconds: Int?) {
+    private func end(_ open: OpenStream, _ code: CloseCode, reason: String) {
         loop.counters.closes[code.rawValue, default: 0] += 1
         let ending = Ending(
             session: open.session, account: open.stream.account, close: Close(code: code, isOurs: true))
@@ -55,14 +92,11 @@ extension Connection {
             transport?.close(afterFlush: true)
             return
         }
-        session.close(code, retryMilliseconds: retryMilliseconds)
+        session.close(code, reason: reason)
         send(session)
         // From here on the peer's close frame is awaited.
         ending.deadline = schedule(.deadline, afterMilliseconds: ConnectionLoop.closeTimeoutMilliseconds)
     }
-
-    /// Ends the connection without a word.
-    func cut() { transport?.close(afterFlush: false) }
 
     // MARK: - The log
 

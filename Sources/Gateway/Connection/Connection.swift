@@ -19,6 +19,8 @@ final class Connection {
     private(set) var id: ConnectionID
     let loop: ConnectionLoop
     let peer: SocketAddress
+    /// Monotonic, in milliseconds.
+    let acceptedAt: UInt64
     var phase: Phase
     private(set) var transport: Transport<Connection>?
 
@@ -26,6 +28,7 @@ final class Connection {
         self.id = id
         self.loop = loop
         self.peer = peer
+        acceptedAt = loop.eventLoop.now
         phase = .request(RequestReading(loop.policy.requestLimits))
     }
 

@@ -8,8 +8,8 @@ extension ConnectionLoop {
         var next: Int?
         /// Whether another one follows, for what came up meanwhile.
         var isOwed = false
-        /// Whether those that are reached are closed, and those that come.
-        var closes: CloseCode?
+        /// With it those that are reached are closed.
+        var farewell: Farewell?
     }
 
     /// Goes over all connections from the next tick on, once for all that one tick asks for: a reset comes in as many messages
@@ -33,7 +33,10 @@ extension ConnectionLoop {
         }
         guard isMore else {
             walk.next = nil
-            guard exchange(&walk.isOwed, with: false) else { return fanOut.forgetResets() }
+            guard exchange(&walk.isOwed, with: false) else {
+                walk.farewell = nil
+                return fanOut.forgetResets()
+            }
             return walkAll()
         }
         walk.next = slot
@@ -41,32 +44,24 @@ extension ConnectionLoop {
     }
 
     private func settle(_ connection: Connection) {
-        if let code = walk.closes {
-            connection.close(code)
+        if let farewell = walk.farewell {
+            connection.close(farewell.code, retryMilliseconds: farewell.randomRetry(&spread))
         } else {
             connection.subscription?.settle(now: eventLoop.now)
         }
     }
 
-    /// Closes every connection, and those that come; their ends follow within the close timeout.
-    func closeAll(_ code: CloseCode) {
-        walk.closes = code
+    /// Closes every connection; their ends follow within the close timeout. Nobody may be let in any more: those that come
+    /// meanwhile are not closed.
+    func closeAll(_ farewell: Farewell) {
+        keepTheRest()
+        walk.farewell = farewell
         walkAll()
     }
 
-    /// Cuts every connection at once.
-    func cutAll() {
-        for slot in 0..<connections.slots { connections[slot: slot]?.cut() }
-    }
-
-    /// Calls `done` once, when the last connection has gone or the time is up.
-    func whenEmpty(within milliseconds: UInt64, _ done: @escaping () -> Void) {
-        guard connections.count > 0 else { return done() }
-        let timer = eventLoop.schedule(afterMilliseconds: milliseconds) { self.becameEmpty() }
-        emptied = { [eventLoop] in
-            eventLoop.cancel(timer)
-            done()
-        }
+    /// Calls `done` once, when the last connection has gone: at the latest when the loop stops.
+    func whenEmpty(_ done: @escaping () -> Void) {
+        if connections.count > 0 { emptied = done } else { done() }
     }
 
     func becameEmpty() {

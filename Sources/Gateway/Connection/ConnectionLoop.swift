@@ -32,6 +32,10 @@ final class ConnectionLoop {
     /// connections (60 s mostly), so that they are the ones to close. A poll's wait is no part of it.
     static let idleRequestMilliseconds: UInt64 = 75_000
 
+    /// A connection that is younger, and whose first request has not begun, may have sent it: the node that goes out of service
+    /// reads and refuses it instead of cutting the connection.
+    static let newcomerMilliseconds: UInt64 = 1_000
+
     let eventLoop: EventLoop
     let index: Int
     /// Replaced as whole values when settings are read again, by ``adopt(_:_:)``: whoever wants a later change to count
@@ -59,6 +63,8 @@ final class ConnectionLoop {
     private var isAnswering = false
     /// Called once, when the last connection has gone.
     var emptied: (() -> Void)?
+    /// What ends at a moment of its own; nil: nobody goes out of service.
+    var drain: Drain?
 
     init(
         eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, log: ConnectionLog,
@@ -147,7 +153,6 @@ final class ConnectionLoop {
         let connection = connections.add { Connection(id: $0, loop: self, peer: peer) }
         counters.accepted += 1
         connection.start(descriptor)
-        if let code = walk.closes { connection.close(code) }
     }
 
     func forget(_ connection: Connection, _ reason: TransportEnd) {

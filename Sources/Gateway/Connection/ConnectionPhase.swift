@@ -57,7 +57,7 @@ extension Connection {
     /// A request to `/sync/v1` waits for its answer.
     final class Polling {
         let poll: Poll<Connection>
-        let keepsAlive: Bool
+        var keepsAlive: Bool
         /// What came behind the request.
         var early: EarlyBytes
         var wake: Timer?

@@ -33,10 +33,16 @@ struct ConnectionTable {
 
     subscript(slot slot: Int) -> Connection? { table[slot] }
 
+    /// The connection, if it is still there, whatever it has asked since.
+    func connection(of id: ConnectionID) -> Connection? {
+        let slot = Int(id.number & 0xFFFF_FFFF)
+        guard slot < table.count, let connection = table[slot], connection.id.number == id.number else { return nil }
+        return connection
+    }
+
     /// The connection that asked, if it is still there and has not asked again.
     subscript(id: ConnectionID) -> Connection? {
-        let slot = Int(id.number & 0xFFFF_FFFF)
-        guard slot < table.count, let connection = table[slot], connection.id == id else { return nil }
+        guard let connection = connection(of: id), connection.id == id else { return nil }
         return connection
     }
 }

@@ -66,6 +66,9 @@ package struct Demo: Sendable {
         var settings = Settings()
         settings.listen = [freeAddress()]
         settings.kafka.brokers = bootstrap
+        // Nobody's phone: whoever ends the demo does not want to wait.
+        settings.lifecycle.drainDelay = .zero
+        settings.lifecycle.drainWindow = .zero
         settings.kafka.topics = [Self.topic]
         // An empty fetch of the embedded broker waits for the whole of this time before it is answered.
         settings.kafka.settings = [KafkaProperty(name: "fetch.wait.max.ms", value: "10")]

@@ -22,6 +22,7 @@ package final class NodeReadiness: Sendable {
 
     private let state: Mutex<State>
     private let hasBeen = Atomic<Bool>(false)
+    private let isRefusing = Atomic<Bool>(false)
 
     /// - Parameter graceMilliseconds: how long a broker may be lost; nil never turns `/readyz` false.
     package init(graceMilliseconds: UInt64?) {
@@ -36,7 +37,8 @@ package final class NodeReadiness: Sendable {
     /// Whether the node has ever been ready: what upgrades ask. One atomic load.
     package var hasBeenReady: Bool { hasBeen.load(ordering: .acquiring) }
 
-    package var isDraining: Bool { state.withLock { $0.isDraining } }
+    /// Whether requests are refused, since the node goes out of service. One atomic load.
+    package var refusesRequests: Bool { isRefusing.load(ordering: .acquiring) }
 
     /// Every topic exists and every partition has answered. True the first time only.
     func becomeReady() -> Bool {
@@ -61,8 +63,13 @@ package final class NodeReadiness: Sendable {
         state.withLock { $0.lostSince = nil }
     }
 
-    func drain() {
-        state.withLock { $0.isDraining = true }
+    /// The node goes out of service, or comes back: what balancers are to know before clients are refused.
+    func setDraining(_ isDraining: Bool) {
+        state.withLock { $0.isDraining = isDraining }
+    }
+
+    func setRefusing(_ isRefusing: Bool) {
+        self.isRefusing.store(isRefusing, ordering: .releasing)
     }
 
     package func verdict(now: UInt64) -> Verdict {

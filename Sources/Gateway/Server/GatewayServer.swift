@@ -8,9 +8,7 @@ import Tokens
 import Transport
 import WebSocket
 
-/// A whole gateway: loops, listeners, ingest and administration, from its start to its end.
-///
-///     running ──stop()──► draining ──► stopped
+/// A whole gateway: loops, listeners, ingest and administration, from its start to its end, which ``NodeLifecycle`` describes.
 ///
 /// An actor because starting and stopping wait for other threads; no event passes through it.
 package actor GatewayServer {
@@ -22,9 +20,20 @@ package actor GatewayServer {
     private let failure: @Sendable (GatewayError) -> Void
     private(set) var connectionLoops: [LoopBound<ConnectionLoop>] = []
     private(set) var desk: LoopBound<IngestDesk>?
+    /// Of clients. That of the administration is closed last: probes are answered to the end.
     private(set) var listeners: [LoopBound<Listener>] = []
+    private(set) var adminListener: LoopBound<Listener>?
     private(set) var loops: [EventLoop] = []
-    var isStopping = false
+
+    // What GatewayServer+Stopping.swift goes by.
+    var lifecycle: NodeLifecycle
+    /// What follows from inputs and was not done yet: a few steps for each input that changes something.
+    var steps: [NodeLifecycle.Step] = []
+    var isRunningSteps = false
+    var timer: Task<Void, Never>?
+    var hasClosedListeners = false
+    var hasEnded = false
+    var whenStopped: [CheckedContinuation<Void, Never>] = []
 
     /// The addresses that are listened on, with the ports that the system chose; after ``start()``.
     package private(set) var addresses: [SocketAddress] = []
@@ -41,6 +50,7 @@ package actor GatewayServer {
         self.logger = logger
         self.ready = ready
         self.failure = failure
+        lifecycle = NodeLifecycle(NodeLifecycle.Times(parts.settings.lifecycle))
         readiness = NodeReadiness(graceMilliseconds: parts.settings.limits.brokerGrace?.milliseconds)
     }
 
@@ -109,15 +119,16 @@ package actor GatewayServer {
             let sockets = try open(address, count: workers.count)
             addresses.append(sockets[0].address)
             for (socket, connections) in zip(sockets, connectionLoops) {
-                try await accept(on: connections.loop) { () throws(ReactorError) in
+                let listener = try await accept(on: connections.loop) { () throws(ReactorError) in
                     try connections.value.listen(socket)
                 }
+                listeners.append(listener)
             }
         }
         guard parts.servesAdmin, let loop = workers.first else { return }
         let socket = try open(parts.settings.admin, count: 1)[0]
         adminAddress = socket.address
-        try await accept(on: loop) { [readiness] () throws(ReactorError) in
+        adminListener = try await accept(on: loop) { [readiness] () throws(ReactorError) in
             try Listener(socket, loop: loop) { descriptor, _ in
                 AdminConnection(descriptor, loop: loop, readiness: readiness).start()
             }
@@ -134,12 +145,12 @@ package actor GatewayServer {
 
     private func accept(
         on loop: EventLoop, _ make: @escaping @Sendable () throws(ReactorError) -> Listener
-    ) async throws(GatewayError) {
+    ) async throws(GatewayError) -> LoopBound<Listener> {
         let result = await loop.perform { () -> Result<LoopBound<Listener>, ReactorError> in
             Result { () throws(ReactorError) in LoopBound(try make(), loop: loop) }
         }
         switch result {
-        case .success(let listener): listeners.append(listener)
+        case .success(let listener): return listener
         case .failure(let error): throw .listen(error)
         }
     }

@@ -73,6 +73,14 @@ extension Admission {
     }
 }
 
+extension NodeLifecycle.Times {
+    init(_ lifecycle: SettingValues<LifecycleTable>) {
+        self.init(
+            delay: lifecycle.drainDelay.milliseconds, window: lifecycle.drainWindow.milliseconds,
+            retry: lifecycle.drainRetry.milliseconds)
+    }
+}
+
 extension StreamPolicy {
     init(_ settings: Settings) {
         maximumPendingBytes = settings.limits.maximumPendingBytes

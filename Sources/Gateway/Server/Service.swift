@@ -1,13 +1,13 @@
 import Glibc
 import Logging
 import Reactor
-import Synchronization
 
 /// Runs a gateway as a program does: until a signal, a time, or an error that it cannot survive.
 package struct Service: Sendable {
-    /// Why it stopped.
+    /// Why it is to stop. A signal may come again.
     private enum Ending: Sendable {
-        case signal(String)
+        case terminate
+        case interrupt
         case timeIsUp
         case failure(GatewayError)
     }
@@ -66,7 +66,8 @@ package struct Service: Sendable {
         do {
             try await server.start()
         } catch {
-            await server.stop()
+            await server.interrupt()
+            await server.stopped()
             throw error
         }
         let (addresses, admin) = (await server.addresses, await server.adminAddress)
@@ -82,52 +83,50 @@ package struct Service: Sendable {
                 control.schedule(afterMilliseconds: UInt64(seconds) * 1000) { signals.ended.yield(.timeIsUp) }
             }
         }
-        let ending = await signals.endings.first { _ in true }
+        let obeying = Task { await obey(signals, server) }
+        await server.stopped()
+        signals.ended.finish()
+        if let failure = await obeying.value { throw failure }
+    }
+
+    /// Hands on what comes from outside until the server has stopped; returns the error that it did not survive.
+    private func obey(_ signals: Signals, _ server: GatewayServer) async -> GatewayError? {
         var failure: GatewayError?
-        switch ending {
-        case .failure(let error): failure = error
-        case .signal(let name): logger.notice("stopping", [.signal: .text(name)])
-        case .timeIsUp, nil: logger.notice("stopping")
+        for await ending in signals.endings {
+            switch ending {
+            case .terminate:
+                logger.notice("signal received", [.signal: "SIGTERM"])
+                await server.terminate()
+            case .interrupt:
+                logger.notice("signal received", [.signal: "SIGINT"])
+                await server.interrupt()
+            case .timeIsUp: await server.interrupt()
+            case .failure(let error):
+                failure = failure ?? error
+                await server.interrupt()
+            }
         }
-        let hurrying = Task { for await _ in signals.hurries { await server.hurry() } }
-        await server.stop()
-        hurrying.cancel()
-        if let failure { throw failure }
+        return failure
     }
 
     /// What comes from outside.
     private struct Signals: Sendable {
         let endings: AsyncStream<Ending>
         let ended: AsyncStream<Ending>.Continuation
-        /// Signals after the one that asked for the stop: it is to wait for nobody.
-        let hurries: AsyncStream<Void>
-        let hurry: AsyncStream<Void>.Continuation
 
         init() {
             (endings, ended) = AsyncStream.makeStream(of: Ending.self)
-            (hurries, hurry) = AsyncStream.makeStream(of: Void.self)
         }
     }
 
-    /// The first signal asks for a stop; with another one it waits for no client. SIGHUP ends nothing.
+    /// SIGHUP ends nothing.
     private func watchSignals(on loop: EventLoop, _ signals: Signals) -> [SignalWatch] {
-        let isSecond = OnceFlag()
-        let stops = [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")].map { number, name in
-            SignalWatch(number, loop: loop) {
-                if isSecond.raise() { signals.ended.yield(.signal(name)) } else { signals.hurry.yield() }
-            }
+        let stops = [(SIGTERM, Ending.terminate), (SIGINT, Ending.interrupt)].map { number, ending in
+            SignalWatch(number, loop: loop) { signals.ended.yield(ending) }
         }
         let hangUp = SignalWatch(SIGHUP, loop: loop) { [logger] in
             logger.notice("signal ignored: settings are read at the start alone", [.signal: "SIGHUP"])
         }
         return stops + [hangUp]
     }
-}
-
-/// Raised once, by whoever comes first.
-private final class OnceFlag: Sendable {
-    private let isRaised = Atomic<Bool>(false)
-
-    /// True for the first caller only.
-    func raise() -> Bool { !isRaised.exchange(true, ordering: .relaxed) }
 }

@@ -164,6 +164,9 @@ enum EventStreamEncoder {
     /// The least and the most of `retry`, spread so that clients do not all come back at once.
     static let retryMilliseconds = 1_000...5_000
 
+    /// Asks the client to come back after so long when the stream has ended.
+    static func retry(milliseconds: Int) -> [UInt8] { Array("retry: \(milliseconds)\n\n".utf8) }
+
     /// Appends an event. Its cursor is the `id` in any case, and stands in the data only where `with` asked for it.
     static func append(_ event: ThinEvent, id: [UInt8], withAt: Bool, ts: Int64?, to bytes: inout [UInt8]) {
         EventStream.begin(event: nil, id: id, to: &bytes)

@@ -46,9 +46,14 @@ extension LiveStream {
     }
 
     /// A close follows.
-    func sendBye(_ code: CloseCode, _ retryMilliseconds: Int?) {
+    func sendBye(_ code: CloseCode, why: String? = nil, _ retryMilliseconds: Int?) {
         guard hasControls else { return }
-        port.write(control(.bye(code: code.rawValue, why: code.reason(), retryMilliseconds: retryMilliseconds)))
+        // A browser comes back by itself, and reads no `bye`.
+        if form.carrier == .eventStream, let retryMilliseconds {
+            port.write(EventStreamEncoder.retry(milliseconds: retryMilliseconds))
+        }
+        let why = why ?? code.reason()
+        port.write(control(.bye(code: code.rawValue, why: why, retryMilliseconds: retryMilliseconds)))
     }
 
     // MARK: - mode=changed

@@ -34,6 +34,8 @@ final class Poll<Port: SubscriberPort> {
     /// The answer as far as it was read; text, because events take several times its memory.
     private var answer = SyncPage()
     private var floors: [PartitionFloor] = []
+    /// It does not wait any more: where nothing is there, that is the answer.
+    private var isHurried = false
 
     init(_ parameters: SyncParameters, patience: UInt64, account: Account, port: Port, fanOut: LoopFanOut<Port>) {
         self.parameters = parameters
@@ -108,6 +110,7 @@ final class Poll<Port: SubscriberPort> {
     private func wait(_ now: UInt64) {
         let (group, line) = fanOut.join(self, account, StreamForm(individual: parameters.entities))
         state = .waiting(group, line)
+        guard !isHurried else { return port.askFreshCursor(account) }
         let (time, overflow) = now.addingReportingOverflow(patience)
         port.wake(at: overflow ? .max : time)
     }
@@ -116,6 +119,12 @@ final class Poll<Port: SubscriberPort> {
     func wake() {
         settle()
         if case .waiting = state { port.askFreshCursor(account) }
+    }
+
+    /// The node has no time for a wait any more. As when the time is up, at whatever time.
+    func answerNow() {
+        isHurried = true
+        wake()
     }
 
     /// The time is up; what came before the cursor would have been its answer.

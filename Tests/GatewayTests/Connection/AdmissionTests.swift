@@ -16,7 +16,7 @@ struct AdmissionTests {
     ) -> Admission {
         let readiness = NodeReadiness(graceMilliseconds: nil)
         if isReady { _ = readiness.becomeReady() }
-        if isDraining { readiness.drain() }
+        if isDraining { readiness.setRefusing(true) }
         return Admission(
             verifier: TokenVerifier(issuers: [], anonymous: anonymous.map { Account($0) }), readiness: readiness,
             agreesToDeflate: deflate,

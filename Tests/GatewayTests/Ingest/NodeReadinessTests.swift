@@ -45,9 +45,12 @@ struct NodeReadinessTests {
 
     @Test func `a draining node is draining whatever else it is`() {
         let readiness = NodeReadiness(graceMilliseconds: nil)
-        readiness.drain()
+        readiness.setDraining(true)
         #expect(readiness.verdict(now: 0) == .draining)
         _ = readiness.becomeReady()
         #expect(readiness.verdict(now: 0) == .draining)
+        #expect(!readiness.refusesRequests)
+        readiness.setDraining(false)
+        #expect(readiness.verdict(now: 0) == .ready)
     }
 }

@@ -144,6 +144,43 @@ struct PollTests {
                 ),
             ]),
         LiveStreamTests.Row(
+            name: "a node that goes out of service ends the wait as its time does",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.resumed([], fresh: "c3"), .time(1_000), .hurried],
+                    ["subscribe since=c3 with cursors limit=500", "ask fresh"]
+                ),
+                (
+                    [.fresh("c3b"), .events([4])],
+                    [
+                        "unsubscribe with cursors", #"200 {"events":[],"at":"c3b","more":false}"#,
+                    ]
+                ),
+            ]),
+        LiveStreamTests.Row(
+            name: "a wait that had not begun when the node goes out of service does not begin",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.hurried, .resumed([], fresh: "c3")],
+                    ["subscribe since=c3 with cursors limit=500", "ask fresh"]
+                ),
+                ([.fresh("c3b")], ["unsubscribe with cursors", #"200 {"events":[],"at":"c3b","more":false}"#]),
+            ]),
+        LiveStreamTests.Row(
+            name: "what is at hand when the node goes out of service is the answer",
+            target: "/sync/v1?since=c3&wait=5",
+            steps: [
+                (
+                    [.hurried, .resumed([4], fresh: "c9")],
+                    [
+                        "subscribe since=c3 with cursors limit=500", "unsubscribe with cursors",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004}],"at":"c9","more":false}"#,
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
             name: "the time is up, and an event comes before the cursor",
             target: "/sync/v1?since=c3&wait=5",
             steps: [

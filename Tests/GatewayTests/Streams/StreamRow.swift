@@ -26,6 +26,8 @@ enum StreamInput {
     case blocked
     /// Time passes, up to this moment; wishes to be woken are fulfilled.
     case time(UInt64)
+    /// The node has no time for a wait any more.
+    case hurried
     case end
 }
 
@@ -122,6 +124,7 @@ final class StreamRig {
                 subscription.wake(now: now)
             }
             now = moment
+        case .hurried: if case .poll(let poll) = subscription { poll.answerNow() }
         case .end: subscription.end()
         }
     }

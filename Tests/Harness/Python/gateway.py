@@ -85,6 +85,8 @@ def launch(start, folder, tokens, bootstrap, ready=True, env=None, around=(), **
         "events": {"preset": "rails"},
         # Tests that look at every frame do not expect one at a time of its own choosing.
         "limits": {"ping_interval": "1h"},
+        # A stop waits for nobody, unless a test says so.
+        "lifecycle": {"drain_delay": "0s", "drain_window": "0s"},
     }, changes)
     command = [*around, PROGRAMS / "livegate", "serve", "--config", write_settings(folder, settings)]
     running = Gateway(start(*command, env=env), host, admin, settings)

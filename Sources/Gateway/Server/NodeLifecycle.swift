@@ -1,0 +1,137 @@
+import WebSocket
+
+/// How a node goes out of service, and comes back: a table of states and inputs, without I/O and without a clock.
+///
+///     running ──SIGTERM──► delay ──► window ──► lingering ──► stopped
+///       │  ▲                 ▲          (a second SIGTERM, or SIGINT, in any state: hurried ──► stopped)
+///     drain undrain          │
+///       ▼  │                 │
+///     drained ───SIGTERM─────┘
+///
+/// Who runs it hands in what happens, and carries out the steps in their order.
+struct NodeLifecycle: Equatable, Sendable {
+    enum State: Equatable, Sendable {
+        case running
+        /// Out of service by an operator's word, who may take it back. Listeners are open, requests are refused.
+        case drained
+        /// SIGTERM has come; clients are served until balancers have noticed.
+        case delay
+        /// Nobody is let in any more, and each connection ends at a moment of its own.
+        case window
+        /// Every moment has passed; the last closes and refusals leave.
+        case lingering
+        /// Everybody was told to go at once.
+        case hurried
+        case stopped
+    }
+
+    enum Input: Equatable, Sendable {
+        /// SIGTERM.
+        case terminate
+        /// SIGINT, or an error that the node does not survive.
+        case interrupt
+        case drain(windowMilliseconds: UInt64)
+        case undrain
+        /// The time of the last ``Step/wait(milliseconds:)`` has passed.
+        case timePassed
+        /// Listeners are closed and the last connection has gone.
+        case empty
+    }
+
+    enum Step: Equatable, Sendable {
+        /// Readiness says `draining`, or no longer.
+        case reportDraining(Bool)
+        /// Requests that come from now on are refused with 503 `draining`, or no longer.
+        case refuseRequests(Bool)
+        /// What stands in the listeners' queues is accepted first. From then on ``Input/empty`` is reported.
+        case closeListeners
+        /// Each connection gets a moment within the window, at which it is closed with 1012.
+        case spread(windowMilliseconds: UInt64)
+        /// Whoever was not closed yet stays.
+        case keepTheRest
+        case closeAll(Farewell)
+        /// ``Input/timePassed`` is due after so long. It takes the place of an earlier wait.
+        case wait(milliseconds: UInt64)
+        /// What is left is cut, and everything ends.
+        case stop
+    }
+
+    /// What `lifecycle` says, in milliseconds.
+    struct Times: Equatable, Sendable {
+        var delay: UInt64
+        var window: UInt64
+        var retry: UInt64
+    }
+
+    /// From the end of the window to the moment when requests are refused that are not whole yet: with the linger, the end
+    /// comes within 5 s of the window.
+    static let lastRequestsMilliseconds: UInt64 = 1_000
+    /// From the last word to the cut: as long as a peer has for its close frame.
+    static let lingerMilliseconds: UInt64 = ConnectionLoop.closeTimeoutMilliseconds
+    /// The same where nobody is waited for, so that the end comes within 2 s of the signal.
+    static let hurryMilliseconds: UInt64 = 1_500
+    /// When those come back who are told to go all at once.
+    static let hurriedRetryMilliseconds = 1_000...5_000
+
+    private(set) var state = State.running
+    /// May change while the node runs; a wait that has begun is not changed.
+    var times: Times
+
+    init(_ times: Times) { self.times = times }
+
+    /// What follows from an input. Nil: it comes too late to be obeyed, which only `undrain` can.
+    mutating func receive(_ input: Input) -> [Step]? {
+        switch (input, state) {
+        case (_, .stopped): return input == .undrain ? nil : []
+        case (.undrain, .drained):
+            state = .running
+            return [.keepTheRest, .refuseRequests(false), .reportDraining(false)]
+        case (.undrain, .running): return []
+        case (.undrain, _): return nil
+
+        case (.drain(let window), .running):
+            state = .drained
+            return [.reportDraining(true), .refuseRequests(true), .spread(windowMilliseconds: window)]
+        case (.drain, _): return []
+
+        case (.terminate, .running), (.terminate, .drained):
+            guard times.delay > 0 else { return [.reportDraining(true)] + beginWindow() }
+            state = .delay
+            return [.reportDraining(true), .wait(milliseconds: times.delay)]
+        case (.terminate, .delay), (.terminate, .window), (.terminate, .lingering):
+            return hurry(Farewell(.restart, retryMilliseconds: Self.hurriedRetryMilliseconds))
+        case (.interrupt, .hurried), (.terminate, .hurried): return []
+        case (.interrupt, _): return hurry(Farewell(.goingAway))
+
+        case (.timePassed, .delay): return beginWindow()
+        case (.timePassed, .window):
+            state = .lingering
+            let farewell = Farewell(.restart, retryMilliseconds: 0...Int(clamping: times.retry))
+            return [.closeAll(farewell), .wait(milliseconds: Self.lingerMilliseconds)]
+        case (.timePassed, .lingering), (.timePassed, .hurried): return stop()
+        case (.empty, .window), (.empty, .lingering), (.empty, .hurried): return stop()
+        case (.timePassed, _), (.empty, _): return []
+        }
+    }
+
+    private mutating func beginWindow() -> [Step] {
+        state = .window
+        return [
+            .refuseRequests(true), .closeListeners, .spread(windowMilliseconds: times.window),
+            .wait(milliseconds: times.window + Self.lastRequestsMilliseconds),
+        ]
+    }
+
+    private mutating func hurry(_ farewell: Farewell) -> [Step] {
+        state = .hurried
+        return [
+            .reportDraining(true), .refuseRequests(true), .closeAll(farewell), .closeListeners,
+            .wait(milliseconds: Self.hurryMilliseconds),
+        ]
+    }
+
+    private mutating func stop() -> [Step] {
+        state = .stopped
+        return [.stop]
+    }
+}

@@ -1,0 +1,194 @@
+# Tests: ConnectionLoop+Drain.swift, ConnectionLoop+Walk.swift, GatewayServer+Stopping.swift, GatewayServer+Log.swift,
+#   Connection+Closing.swift, Service.swift
+"""What clients notice of a node that goes out of service: each by its own record."""
+
+import asyncio
+import json
+import re
+import signal
+
+import pytest
+
+from programs import PATIENCE, eventually
+from rawclient import RawClient, play, until
+from wire import ask, connect, content_length, event_of, event_stream_request, get, upgrade
+
+ACCOUNT = "PACC1"
+RESTART = re.compile(r"restart retry_ms=(\d+)")
+
+
+def retry_of(client):
+    """What the close of a client asks for, in milliseconds."""
+    code, reason = client.close
+    found = RESTART.fullmatch(reason)
+    assert code == 1012 and found, client.close
+    return int(found.group(1))
+
+
+async def read_answer(reader):
+    """Head and body of an answer with a length."""
+    head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    return head, await reader.readexactly(content_length(head) or 0)
+
+
+class Peer:
+    """A connection without a WebSocket: what it asks, and all that it reads until the end."""
+
+    def __init__(self, reader, writer):
+        self.reader, self.writer = reader, writer
+        self.rest, self.has_ended = b"", False
+
+    @classmethod
+    async def open(cls, door, request=b""):
+        address, _, port = door.host.rpartition(":")
+        peer = cls(*await asyncio.open_connection(address, int(port)))
+        peer.writer.write(request)
+        return peer
+
+    def listen(self):
+        self.task = asyncio.ensure_future(self._listen())
+        return self
+
+    async def _listen(self):
+        try:
+            self.rest = await self.reader.read(-1)
+        except ConnectionError:
+            self.rest = None
+        self.has_ended = True
+        self.writer.close()
+
+
+def refusal_of(answer):
+    """Status, code and `Retry-After` of a refusal as bytes."""
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    found = re.search(r"(?im)^retry-after: (\d+)", head)
+    return int(head.split()[1]), json.loads(body)["code"], int(found.group(1)) if found else None
+
+
+def check_wait(answer):
+    head, _, body = answer.decode().partition("\r\n\r\n")
+    page = json.loads(body)
+    assert head.startswith("HTTP/1.1 200 ") and "connection: close" in head.lower()
+    assert (page["events"], page["more"]) == ([], False) and page["at"]
+
+
+def check_event_stream(body):
+    blocks = body.decode().split("\n\n")
+    assert blocks.pop() == ""
+    bye = event_of(blocks[-1])
+    assert bye.name == "bye" and (bye.json["code"], bye.json["why"]) == (1012, "restart")
+    # Browsers go by this line.
+    assert blocks[-2] == f"retry: {bye.json['retry_ms']}"
+    return bye.json["retry_ms"]
+
+
+def test_all_kinds_leave_within_the_window_and_are_told_when_to_return(gateway, mock_broker, tokens):
+    longest = 700
+    door = gateway(mock_broker.bootstrap, lifecycle={
+        "drain_delay": "0s", "drain_window": "2s", "drain_retry": f"{longest}ms"})
+    token = tokens.token(ACCOUNT)
+
+    async def scenario():
+        plain = [await RawClient.open(door.host, token) for _ in range(60)]
+        cursors = [await RawClient.open(door.host, token, path="/live/v1?with=at") for _ in range(60)]
+        streams = [await Peer.open(door, event_stream_request(token)) for _ in range(30)]
+        kept = [await Peer.open(door, get("/sync/v1", token)) for _ in range(20)]
+        pages = [json.loads((await read_answer(peer.reader))[1]) for peer in kept]
+        waits = [await Peer.open(door, get(f"/sync/v1?since={pages[0]['at']}&wait=50", token)) for _ in range(30)]
+        silent = [await Peer.open(door) for _ in range(10)]
+        half = [await Peer.open(door, upgrade(token)[:-2]) for _ in range(10)]
+        for peer in streams:
+            await peer.reader.readuntil(b"event: live")
+        for peer in [*streams, *kept, *waits, *silent, *half]:
+            peer.listen()
+        # Asked and answered behind the waits and halves, on every loop.
+        for _ in range(8):
+            ends = await Peer.open(door, get("/sync/v1", token, ["Connection: close"]))
+            await read_answer(ends.reader)
+
+        door.program.signal()
+        line = await asyncio.to_thread(door.wait_for_log, "connections are closed")
+        assert line["connections"] >= 220 and line["window_ms"] == 2000
+        # The window has begun: what they began to ask is read to its end, and refused.
+        for peer in half:
+            peer.writer.write(b"\r\n")
+        await until(lambda: all(client.close for client in plain + cursors), what="every close")
+        await until(lambda: all(peer.has_ended for peer in [*streams, *waits, *kept, *silent, *half]), what="every end")
+
+        asked = [retry_of(client) for client in plain + cursors]
+        for client, retry in zip(cursors, asked[len(plain):]):
+            assert client.messages[-1] == {"bye": {"code": 1012, "why": "restart", "retry_ms": retry}}
+        assert all(client.messages == [] for client in plain)
+        asked += [check_event_stream(peer.rest) for peer in streams]
+        assert 0 <= min(asked) and max(asked) <= longest and len(set(asked)) > len(asked) / 4
+        for peer in waits:
+            check_wait(peer.rest)
+        assert [peer.rest for peer in kept + silent] == [b""] * 30
+        for peer in half:
+            status, code, retry = refusal_of(peer.rest)
+            assert (status, code) == (503, "draining") and 1 <= retry <= 5
+
+    play(scenario())
+    assert door.program.wait() == 0
+    stopped = door.log("stopped")[0]
+    assert "1012=150" in stopped["closed"] and "draining=10" in stopped["refused"]
+
+
+def test_within_the_delay_all_goes_on_and_a_second_signal_closes_everybody(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, lifecycle={"drain_delay": "1h", "drain_window": "1h"})
+    token = tokens.token(ACCOUNT)
+
+    async def scenario():
+        clients = [await RawClient.open(door.host, token) for _ in range(20)]
+        # It does not answer the close, which nobody waits for.
+        deaf = await RawClient.open(door.host, token, listen=False)
+        door.program.signal()
+        await asyncio.to_thread(door.wait_for_log, "draining")
+        assert door.readyz() == (503, "draining\n") and door.status("/livez") == 200
+        clients += [await RawClient.open(door.host, token) for _ in range(20)]
+        assert (await asyncio.to_thread(ask, door.host, get("/sync/v1", token, ["Connection: close"]))).startswith(
+            b"HTTP/1.1 200 ")
+        assert not any(client.close for client in clients)
+        door.program.signal()
+        await until(lambda: all(client.close for client in clients), what="every close")
+        assert all(1000 <= retry_of(client) <= 5000 for client in clients)
+        assert await asyncio.to_thread(door.program.wait) == 0
+        assert deaf.close is None
+
+    play(scenario())
+
+
+@pytest.mark.parametrize("number, said", [(signal.SIGTERM, RESTART), (signal.SIGINT, re.compile("server stops"))])
+def test_a_signal_within_the_window_closes_those_who_are_left(gateway, mock_broker, tokens, number, said):
+    door = gateway(mock_broker.bootstrap, lifecycle={"drain_delay": "0s", "drain_window": "1h"})
+
+    async def scenario():
+        clients = [await RawClient.open(door.host, tokens.token(ACCOUNT)) for _ in range(20)]
+        door.program.signal()
+        await asyncio.to_thread(door.wait_for_log, "connections are closed")
+        door.program.signal(number)
+        await until(lambda: all(client.close for client in clients), what="every close")
+        assert all(said.fullmatch(client.close[1]) for client in clients), [client.close for client in clients]
+
+    play(scenario())
+    assert door.program.wait() == 0
+
+
+def test_who_stands_in_a_queue_is_not_cut(gateway, mock_broker, tokens):
+    """They connected while the node could not accept: each is answered, whether the drain has begun by then or not."""
+    door = gateway(mock_broker.bootstrap)
+    request = get("/sync/v1", tokens.token(ACCOUNT), ["Connection: close"])
+    door.program.signal(signal.SIGSTOP)
+    peers = [connect(door.host, 20 * PATIENCE) for _ in range(100)]
+    for peer in peers:
+        peer.sendall(request)
+    door.program.signal()
+    door.program.signal(signal.SIGCONT)
+    for peer in peers:
+        with peer:
+            answer = b""
+            while piece := peer.recv(4096):
+                answer += piece
+        assert answer.startswith(b"HTTP/1.1 200 ") or refusal_of(answer)[:2] == (503, "draining"), answer
+    assert door.program.wait() == 0
+    eventually(lambda: door.log("stopped"), what="the last line")
