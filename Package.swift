@@ -173,7 +173,7 @@ let package = Package(
         tests(
             "GatewayTests", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor", "TLS", "Tokens",
             "TestHarness"),
-        tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport"),
+        tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
         tests("LivecatTests", "livecat", "LiveClient", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.
         .testTarget(name: "TidyTests", swiftSettings: strict + [.unsafeFlags(["-O"])]),

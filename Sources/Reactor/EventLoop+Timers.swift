@@ -46,6 +46,12 @@ extension EventLoop {
         wheel.cancel(timer)
     }
 
+    /// How many timers wait.
+    package var timers: Int {
+        assertOnLoop()
+        return wheel.count
+    }
+
     // MARK: Within the tick
 
     func fireTimers() {

@@ -64,7 +64,7 @@ import Testing
         let headers: [(String, [UInt8]?)] = [("x", bytes("0")), ("h", bytes("1")), ("h", bytes("2"))]
         _ = try producer.produce(topic: "t", value: bytes("v"), headers: headers.map { (name: $0, value: $1) })
         _ = try producer.produce(topic: "t", value: bytes("w"), headers: [(name: "h", value: nil)])
-        #expect(producer.flush(within: 10_000))
+        #expect(producer.flush(within: 60_000))
         try #require(reading.run { $0.entries.count == 4 })
         #expect(reading.values == [nil, "", "v", "w"])
         #expect(reading.entries.map(\.key) == ["k", nil, nil, nil])
@@ -82,7 +82,7 @@ import Testing
         #expect(reading.stopRefreshing())
         let count = 2 * Consumer.maximumBatch
         for number in 0..<count { _ = try producer.produce(topic: "t", partition: 0, value: bytes("\(number)")) }
-        #expect(producer.flush(within: 10_000))
+        #expect(producer.flush(within: 60_000))
         // So many wait in the library.
         let end = ContinuousClock.now + .seconds(60)
         while unsafe rd_kafka_queue_length(reading.consumer.handle.queue) < count {

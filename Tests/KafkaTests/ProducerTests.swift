@@ -7,11 +7,11 @@ import Testing
         let cluster = try MockCluster()
         try cluster.createTopic("incidents", partitions: 4)
         let producer = try Producer(brokers: cluster.bootstrap)
-        #expect(producer.learnLeaders(of: "incidents", within: 10_000))
+        #expect(producer.learnLeaders(of: "incidents", within: 60_000))
         for partition in 0..<4 {
             #expect(try producer.produce(topic: "incidents", partition: Int32(partition), value: [0x7B, 0x7D]))
         }
-        #expect(producer.flush(within: 10_000))
+        #expect(producer.flush(within: 60_000))
         #expect(producer.delivered == 4 && producer.failed == 0)
     }
 

@@ -119,7 +119,7 @@ struct RecordWalkTests {
         let producer = try Producer(brokers: cluster.bootstrap)
         let values = (0..<2_000).map { bytes("\($0)") }
         for value in values { _ = try producer.produce(topic: "t", partition: 0, value: value) }
-        try #require(producer.flush(within: 20_000))
+        try #require(producer.flush(within: 60_000))
         let consumer = try Consumer(ConsumerSettings(brokers: cluster.bootstrap, topics: ["t"]))
         let name = PartitionName(topic: 0, number: 0)
         // Beside each other, far from each other, the same one twice, and one beyond the end, out of order.

@@ -25,7 +25,7 @@ import Testing
     /// Everything until the end, of which the client is expected to be the one that decides.
     static func all(_ client: LiveClient) async -> (updates: [LiveUpdate], error: LiveClientError?) {
         let alarm = Task {
-            try await Task.sleep(for: .seconds(20))
+            try await Task.sleep(for: .seconds(60))
             Issue.record("the updates did not end in time")
             await client.close()
         }

@@ -47,11 +47,11 @@ final class Recorder: ConnectionOwner, Sendable {
         loop.wait { if let bound { work(bound.value) } }
     }
 
-    /// Everything that was told, once the connection has ended. Records an issue and gives what there is after 20 s.
+    /// Everything that was told, once the connection has ended. Records an issue and gives what there is after a minute.
     func all(sourceLocation: SourceLocation = #_sourceLocation) async -> [Told] {
         let sink = sink
         let alarm = Task {
-            try await Task.sleep(for: .seconds(20))
+            try await Task.sleep(for: .seconds(60))
             Issue.record("the connection did not end in time", sourceLocation: sourceLocation)
             sink.finish()
         }

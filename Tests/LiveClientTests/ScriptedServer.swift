@@ -69,7 +69,7 @@ extension EventLoop {
             work()
             done.signal()
         }
-        precondition(done.wait(timeout: .now() + .seconds(20)) == .success, "the loop hangs")
+        precondition(done.wait(timeout: .now() + .seconds(60)) == .success, "the loop hangs")
     }
 }
 

@@ -3,6 +3,7 @@
 
 import HTTP
 import Reactor
+import TestHarness
 import Testing
 import WebSocket
 
@@ -108,8 +109,19 @@ import WebSocket
             .awaitHead, .send("HTTP/1.1 503 No\r\nContent-Length: 9\r\n\r\nhalf"), .silence,
         ])
         var settings = try Self.settings(server)
-        settings.limits.connectMilliseconds = 200
-        guard case .refused(let refused) = try await Recorder(settings).ending() else {
+        settings.limits.connectMilliseconds = 600_000
+        let recorder = try Recorder(settings)
+        let hasCome = try await eventually {
+            let body = Shared<[UInt8]?>(nil)
+            recorder.perform { connection in
+                guard case .shakingHands(let handshake) = connection.phase else { return }
+                body.update { $0 = handshake.refused?.body }
+            }
+            return body.value == Array("half".utf8)
+        }
+        #expect(hasCome)
+        recorder.perform { $0.connectIsLate() }
+        guard case .refused(let refused) = await recorder.ending() else {
             Issue.record("not refused")
             return
         }
@@ -149,6 +161,7 @@ import WebSocket
         }
         #expect(text.contains("No such file"))
         settings = ConnectionSettings(url: try WebSocketURL("ws://name.invalid/"))
+        settings.limits.connectMilliseconds = 50_000
         guard case .notConnected(.network) = try await Recorder(settings).ending() else {
             Issue.record("connected")
             return

@@ -31,7 +31,7 @@ private final class TestPipe: Sendable {
         var lines: [String] = []
         while !enough(lines) {
             var watch = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&watch, 1, 20_000) == 1 else { break }
+            guard unsafe poll(&watch, 1, 60_000) == 1 else { break }
             var buffer = [UInt8](repeating: 0, count: 65_536)
             let count = unsafe read(reading, &buffer, buffer.count)
             guard count > 0 else { break }
@@ -57,7 +57,7 @@ private final class TestPipe: Sendable {
         for number in 0..<5_000 { logger.info("a line", [.count: .number(number)]) }
         let lines = pipe.lines { $0.count >= 5_000 }
         for (number, line) in lines.enumerated() { #expect(line.hasSuffix("\"count\":\(number)}")) }
-        #expect(writer.flush(within: .seconds(20)))
+        #expect(writer.flush(within: .seconds(60)))
         #expect(writer.dropped == 0)
     }
 
@@ -80,7 +80,7 @@ private final class TestPipe: Sendable {
             line.range(of: "\"count\":").flatMap { Int(line[$0.upperBound...].dropLast()) }
         }
         #expect(numbers == numbers.sorted() && numbers.first == 0)
-        #expect(writer.flush(within: .seconds(20)))
+        #expect(writer.flush(within: .seconds(60)))
     }
 
     @Test func `the queue holds exactly as many lines and bytes as its limits say`() throws {
@@ -117,12 +117,12 @@ private final class TestPipe: Sendable {
             reader.update { $0 = lines }
             isRead.fulfil(true)
         }
-        #expect(writer.finish(within: .seconds(20)))
+        #expect(writer.finish(within: .seconds(60)))
         #expect(isRead.wait() == true)
         #expect(reader.value.last?.hasSuffix("\"count\":2999}") == true)
         logger.info("too late")
         #expect(writer.dropped == 1)
-        #expect(writer.finish(within: .seconds(20)))
+        #expect(writer.finish(within: .seconds(60)))
     }
 
     @Test func `a reader that stalls does not keep the process from ending`() throws {
@@ -132,7 +132,7 @@ private final class TestPipe: Sendable {
         for _ in 0..<2_000 { Logger("test", to: writer).info("a line that nobody reads for now") }
         #expect(!writer.finish(within: .milliseconds(10)))
         #expect(pipe.lines { $0.count >= 2_000 }.count == 2_000)
-        #expect(writer.finish(within: .seconds(20)))
+        #expect(writer.finish(within: .seconds(60)))
     }
 
     @Test func `a signal does not make anybody give up the wait for the last line`() throws {
@@ -146,7 +146,7 @@ private final class TestPipe: Sendable {
         let isWritten = Promise<Bool>()
         Thread.detachNewThread {
             waiter.fulfil(UInt(pthread_self()))
-            isWritten.fulfil(writer.flush(within: .seconds(20)))
+            isWritten.fulfil(writer.flush(within: .seconds(60)))
         }
         let thread = pthread_t(try #require(waiter.wait()))
         for _ in 0..<20 {
@@ -172,7 +172,7 @@ private final class TestPipe: Sendable {
         defer { close(file) }
         let writer = try LogWriter(descriptor: file)
         for _ in 0..<10 { Logger("test", to: writer).error("nobody reads this") }
-        #expect(writer.flush(within: .seconds(20)))
+        #expect(writer.flush(within: .seconds(60)))
         #expect(writer.dropped == 10)
     }
 
@@ -182,7 +182,7 @@ private final class TestPipe: Sendable {
         close(ends[0])
         let writer = try LogWriter(descriptor: ends[1])
         Logger("test", to: writer).error("nobody reads this")
-        #expect(writer.flush(within: .seconds(20)))
+        #expect(writer.flush(within: .seconds(60)))
         #expect(writer.dropped == 1)
         close(ends[1])
     }

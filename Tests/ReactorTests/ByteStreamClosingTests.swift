@@ -27,7 +27,7 @@ import Testing
         #expect(!bench.loop.spins(), "the end is told once")
         bench.with { $0.stream.write([4, 5]) }
         #expect(bench.peer.receive(2) == [4, 5])
-        bench.with { $0.stream.close(afterFlush: true) }
+        bench.with { $0.stream.close(afterFlush: true, limitMilliseconds: 60_000) }
         #expect(bench.peer.receiveEnd() == 0)
         #expect(bench.waitForEnd() == .peerClosed)
     }
@@ -40,7 +40,7 @@ import Testing
         let bytes = (0..<500_000).map { UInt8(truncatingIfNeeded: $0) }
         bench.with { owner in
             owner.stream.write(bytes)
-            owner.stream.close(afterFlush: true)
+            owner.stream.close(afterFlush: true, limitMilliseconds: 60_000)
             owner.stream.write([1, 2, 3])
         }
         #expect(bench.peer.receive(1_000_000) == bytes)
@@ -59,7 +59,7 @@ import Testing
         bench.with { owner in
             owner.onReceived = { owner, _ in
                 owner.stream.write(refusal)
-                owner.stream.close(afterFlush: true)
+                owner.stream.close(afterFlush: true, limitMilliseconds: 60_000)
             }
         }
         bench.peer.send([UInt8](repeating: 1, count: 100))

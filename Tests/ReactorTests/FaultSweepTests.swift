@@ -80,9 +80,9 @@ private final class Scenario {
         for loop in loops { loop.run {} }
         let loops = loops.map { WeakReference($0) }
         self.loops = []
-        guard waitUntil(seconds: 10, { !loops.contains { $0.isAlive } }) else { return nil }
+        guard waitUntil({ !loops.contains { $0.isAlive } }) else { return nil }
         // Numbers are used again by other tests of the process, so what counts is the file behind them.
-        guard waitUntil(seconds: 10, { self.plan.leakedDescriptors == [] }) else {
+        guard waitUntil({ self.plan.leakedDescriptors == [] }) else {
             Issue.record("left open: \(plan.leakedDescriptors)")
             return nil
         }
@@ -112,10 +112,10 @@ private final class Scenario {
         let (loop, address) = (loops[0], sockets[0].address)
         loop.run {
             for _ in 0..<self.connections {
-                Client.begin(loop, address) { outcome in outcomes.update { $0.append(outcome) } }
+                Client.begin(loop, address, self.plan) { outcome in outcomes.update { $0.append(outcome) } }
             }
         }
-        guard waitUntil(seconds: 10, { outcomes.value.count == self.connections }) else { return nil }
+        guard waitUntil({ outcomes.value.count == self.connections }) else { return nil }
         guard !loop.spins() else { return nil }
         return wakes(loop, syscalls) && outcomes.value.allSatisfy { $0 == .complete } ? .complete : .failed
     }
@@ -137,36 +137,51 @@ private final class Scenario {
 private final class Client: ByteStreamOwner {
     static let bytes = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
 
+    /// How long whoever lacks an answer waits, once a call has failed: without that it waits for ever.
+    private static let patienceMilliseconds: UInt64 = 2_000
+
     private let stream: ByteStream<Client>
+    private let plan: FaultPlan
     private let done: (Scenario.Outcome) -> Void
     private var received: [UInt8] = []
 
-    static func begin(_ loop: EventLoop, _ address: SocketAddress, done: @escaping (Scenario.Outcome) -> Void) {
-        Connector.connect(to: .address(address), loop: loop, limitMilliseconds: 2_000) { result in
+    static func begin(
+        _ loop: EventLoop, _ address: SocketAddress, _ plan: FaultPlan, done: @escaping (Scenario.Outcome) -> Void
+    ) {
+        Connector.connect(to: .address(address), loop: loop, limitMilliseconds: 60_000) { result in
             switch consume result {
-            case .success(let descriptor): Client(descriptor, loop, done).start()
+            case .success(let descriptor): Client(descriptor, loop, plan, done).start()
             case .failure: done(.failed)
             }
         }
     }
 
     private init(
-        _ descriptor: consuming FileDescriptor, _ loop: EventLoop, _ done: @escaping (Scenario.Outcome) -> Void
+        _ descriptor: consuming FileDescriptor, _ loop: EventLoop, _ plan: FaultPlan,
+        _ done: @escaping (Scenario.Outcome) -> Void
     ) {
         stream = ByteStream(descriptor, loop: loop)
+        self.plan = plan
         self.done = done
     }
 
     private func start() {
         stream.start(self)
         stream.write(Self.bytes)
-        // A listener that lost the connection after it was made (a failed accept) leaves us without an answer.
-        stream.loop.schedule(afterMilliseconds: 2_000) { [weak stream] in stream?.close(afterFlush: false) }
+        giveUpLater()
+    }
+
+    /// A listener that lost the connection after it was made (a failed accept) leaves us without an answer.
+    private func giveUpLater() {
+        stream.loop.schedule(afterMilliseconds: Self.patienceMilliseconds) { [weak self] in
+            guard let self, self.stream.isOpen else { return }
+            if self.plan.hasStruck { self.stream.close(afterFlush: false) } else { self.giveUpLater() }
+        }
     }
 
     func streamReceived(_ bytes: Span<UInt8>) {
         received += unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
-        if received.count == Self.bytes.count { stream.close(afterFlush: true, limitMilliseconds: 2_000) }
+        if received.count == Self.bytes.count { stream.close(afterFlush: true, limitMilliseconds: 60_000) }
     }
 
     func streamEnded(_ reason: StreamEnd) {

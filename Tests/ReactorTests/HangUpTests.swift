@@ -13,7 +13,8 @@ import Testing
         let address = loop.run {
             try! Listener(address: .loopback(port: 0), loop: loop) { descriptor, _ in
                 // Our half is shut at once; what the peer says afterwards is read and thrown away.
-                EchoOwner(descriptor, loop) { ended.fulfil($0) }.stream.close(afterFlush: true)
+                EchoOwner(descriptor, loop) { ended.fulfil($0) }.stream.close(
+                    afterFlush: true, limitMilliseconds: 60_000)
                 accepted.fulfil(true)
             }.address
         }

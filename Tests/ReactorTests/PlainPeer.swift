@@ -30,7 +30,7 @@ final class PlainPeer {
 
     /// A read that lasts so long ends a test that has failed.
     private func limitReceiving() {
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         unsafe setsockopt(raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 

@@ -168,7 +168,7 @@ final class Recorder: TransportOwner, Sendable {
     }
 }
 
-/// Waits until something is so, 20 s at most: long enough for a loaded machine, reached only on failure.
+/// Waits until something is so, a minute at most: long enough for a loaded machine, reached only on failure.
 func waitFor(
     _ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () -> Bool
 ) {

@@ -65,10 +65,10 @@ enum Loopback {
         }
     }
 
-    /// What comes next, within 20 s; empty at the end, or when nothing came.
+    /// What comes next, within a minute; empty at the end, or when nothing came.
     static func read(_ descriptor: Int32, atMost limit: Int = 65536) -> [UInt8] {
         var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard unsafe poll(&wait, 1, 20_000) == 1 else { return [] }
+        guard unsafe poll(&wait, 1, 60_000) == 1 else { return [] }
         var buffer = [UInt8](repeating: 0, count: limit)
         let count = unsafe recv(descriptor, &buffer, limit, 0)
         return Array(buffer.prefix(max(0, count)))

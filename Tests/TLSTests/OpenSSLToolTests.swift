@@ -26,7 +26,7 @@ private struct ToolServer {
     func client(_ arguments: [String], input: String = "hello.\n") -> Command.Result {
         Command.run(
             [
-                "timeout", "20", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-CAfile",
+                "timeout", "90", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-CAfile",
                 Authority.shared.root,
                 "-ign_eof",
             ] + arguments, in: Authority.shared.directory, input: input)
@@ -94,7 +94,7 @@ private struct ToolServer {
         let feeder = unsafe open(pipe, O_RDWR)
         defer { close(feeder) }
         let child = Command.start(
-            ["timeout", "20", "openssl", "s_client", "-connect", "127.0.0.1:\(server.port)", "-tls1_2"],
+            ["timeout", "90", "openssl", "s_client", "-connect", "127.0.0.1:\(server.port)", "-tls1_2"],
             in: authority.directory, input: pipe, output: output)
         waitFor("the handshake") { server.rig.counters.handshakes == 1 }
         _ = unsafe write(feeder, "R\n", 2)
@@ -113,7 +113,7 @@ private struct ToolServer {
         defer { close(feeder) }
         let output = authority.freshPath()
         let child = Command.start(
-            ["timeout", "20", "openssl", "s_client", "-connect", "127.0.0.1:\(server.port)", "-tls1_3"],
+            ["timeout", "90", "openssl", "s_client", "-connect", "127.0.0.1:\(server.port)", "-tls1_3"],
             in: authority.directory, input: pipe, output: output)
         waitFor("the handshake") { server.rig.counters.handshakes == 1 }
         func received() -> [UInt8] { server.recorders.value[0].log.value.received }
@@ -140,7 +140,7 @@ private struct ToolServer {
         let path = authority.freshPath()
         let child = Command.start(
             [
-                "timeout", "30", "openssl", "s_server", "-accept", "127.0.0.1:0", "-naccept", "1", "-rev", "-cert",
+                "timeout", "90", "openssl", "s_server", "-accept", "127.0.0.1:0", "-naccept", "1", "-rev", "-cert",
                 authority.path("ecdsa.pem"), "-key", authority.key, "-cert_chain", authority.path("middle.pem"),
             ] + arguments,
             in: authority.directory, input: "/dev/null", output: path)

@@ -103,7 +103,8 @@ package final class ClientConnection<Owner: ConnectionOwner> {
                 ? settings.limits.maximumDocumentBytes : settings.limits.maximumRefusalBytes)
     }
 
-    private func connectIsLate() {
+    /// Tells what has come by now: a refusal, or nothing.
+    func connectIsLate() {
         switch phase {
         case .new, .open, .streaming, .ended: return
         case .connecting(let connector):

@@ -205,6 +205,6 @@ extension Producer {
     func send(_ topic: String, _ partition: Int32? = nil, _ values: String...) throws {
         for value in values { _ = try produce(topic: topic, partition: partition, value: bytes(value)) }
         let failedBefore = failed
-        guard flush(within: 20_000), failed == failedBefore else { throw NotDelivered(self) }
+        guard flush(within: 60_000), failed == failedBefore else { throw NotDelivered(self) }
     }
 }
