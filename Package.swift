@@ -108,8 +108,8 @@ let package = Package(
         core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
         core("YAML", "CYAML"),
         core(
-            "GatewaySettings", "Balancer", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens",
-            "YAML"),
+            "GatewaySettings", "Balancer", "HTTP", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options",
+            "Tokens", "YAML"),
 
         // Where the worlds meet.
         core(
@@ -168,7 +168,8 @@ let package = Package(
         tests("TokensTests", "Tokens", "TestTokens", "LiveUpdates", "TLS", "CJOSE"),
         tests("YAMLTests", "YAML"),
         tests(
-            "GatewaySettingsTests", "GatewaySettings", "TestTokens", "LiveUpdates", "Logging", "Options", "Reactor",
+            "GatewaySettingsTests", "GatewaySettings", "HTTP", "TestTokens", "LiveUpdates", "Logging", "Options",
+            "Reactor",
             "TLS", "Tokens", "YAML"),
         tests(
             "GatewayTests", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor", "TLS", "Tokens",

@@ -1,3 +1,4 @@
+import HTTP
 import Kafka
 import LiveUpdates
 import Options
@@ -65,5 +66,44 @@ extension SettingKind where Value == [String] {
     /// Where a part of an event stands: one source, or a list of which the first that yields text counts.
     static var sources: Self {
         .oneOrMore("a source or a list of sources", of: .text("a source (/pointer, header:NAME, key, topic:N)"))
+    }
+}
+
+extension SettingKind where Value == OriginPattern {
+    static var origin: Self {
+        let expected = "an origin (https://app.example.com, https://*.example.com)"
+        return Self(expected) { element, reading in
+            guard let text = reading.text(element, expected: expected) else { return nil }
+            do throws(OriginFault) {
+                let pattern = try OriginPattern(text)
+                guard isShortest(text) else { throw .host }
+                return pattern
+            } catch {
+                reading.refuse(element, "'\(text)' \(error)")
+                return nil
+            }
+        }
+    }
+
+    /// Whether an IPv6 address, if there is one, is written as browsers write it (RFC 5952).
+    private static func isShortest(_ text: String) -> Bool {
+        guard let open = text.firstIndex(of: "["), let close = text.firstIndex(of: "]") else { return true }
+        let host = String(text[text.index(after: open)..<close])
+        return SocketAddress(numeric: host, port: 0)?.host == host
+    }
+}
+
+extension SettingKind where Value == String? {
+    /// The name of a cookie; nil for the empty text.
+    static var cookieName: Self {
+        let expected = "the name of a cookie"
+        return Self(expected) { element, reading in
+            guard let text = reading.text(element, expected: expected) else { return nil }
+            guard text.isEmpty || Cookies.isName(text) else {
+                reading.refuse(element, "'\(text)' is not \(expected): letters, digits, - and _ are expected")
+                return nil
+            }
+            return .some(text.isEmpty ? nil : text)
+        }
     }
 }

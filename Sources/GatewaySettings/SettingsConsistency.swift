@@ -11,6 +11,7 @@ extension SettingsDraft {
         guard isWhole else { return }
         checkListeners()
         checkRetention()
+        checkCookie()
     }
 
     /// Two listeners on one address. Of two that stand in the settings the second is reported.
@@ -57,6 +58,13 @@ extension SettingsDraft {
         where entries[..<index].contains(where: { $0.issuer.utf8.elementsEqual(entry.issuer.utf8) }) {
             report(entry.path(of: \.issuer), "'\(entry.issuer)' stands twice: put its keys into one file")
         }
+    }
+
+    /// Browsers add a cookie to what any page makes them ask: only the origin tells whose page it was.
+    private mutating func checkCookie() {
+        let (cookie, origins) = (SettingsTable.path(of: \.auth.cookie), SettingsTable.path(of: \.auth.origins))
+        guard settings.auth.cookie != nil, settings.auth.origins.isEmpty, isSound(origins) else { return }
+        report(cookie, "needs \(origins): without it any page could connect with its visitors' cookies")
     }
 
     /// A cursor is served when the log reaches further back than it by the delay: with no more than that, none ever is.

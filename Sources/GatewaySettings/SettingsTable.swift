@@ -131,6 +131,18 @@ package struct AuthTable: SettingTable {
     package let anonymous = Setting(
         "auth.anonymous", .account, default: "''",
         "Lets callers without a token in, as this account. A bad token is refused all the same.")
+    package let origins = Setting(
+        "auth.origins", .list("a list of origins", of: .origin), default: "[]",
+        """
+        The pages that may connect: https://app.example.com, or https://*.example.com for all hosts below a name. A \
+        request with any other Origin is refused with 403, one without is let through. Empty: Origin is not looked at.
+        """)
+    package let cookie = Setting(
+        "auth.cookie", .cookieName, default: "''",
+        """
+        The cookie with the token of callers that bring none otherwise. It counts in what pages of auth.origins ask, and \
+        in a browser's own GET of the same origin.
+        """)
 
     package init() {}
 }

@@ -4,6 +4,7 @@ enum ASCII {
     static let lineFeed: UInt8 = 0x0A
     static let carriageReturn: UInt8 = 0x0D
     static let space: UInt8 = 0x20
+    static let quote: UInt8 = 0x22
     static let hash: UInt8 = 0x23
     static let percent: UInt8 = 0x25
     static let comma: UInt8 = 0x2C
@@ -11,6 +12,7 @@ enum ASCII {
     static let zero: UInt8 = 0x30
     static let colon: UInt8 = 0x3A
     static let semicolon: UInt8 = 0x3B
+    static let equals: UInt8 = 0x3D
     static let questionMark: UInt8 = 0x3F
     static let at: UInt8 = 0x40
     static let openBracket: UInt8 = 0x5B

@@ -19,10 +19,15 @@ package enum EventStream {
     ///
     /// The stream ends with the connection (RFC 9112 §6.3, clause 8): neither a length nor chunks, which would cost
     /// every message some bytes and every proxy a reason to wait.
-    package static func head(date: String?, retryMilliseconds: Int) -> [UInt8] {
+    ///
+    /// - Parameter fields: what every answer to this caller has.
+    package static func head(
+        date: String?, retryMilliseconds: Int, fields: CrossOrigin.Fields = []
+    ) -> [UInt8] {
         var text = "HTTP/1.1 200 OK\r\n"
         if let date { text += "Date: " + date + "\r\n" }
         text += "Content-Type: \(contentType)\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n"
+        for (name, value) in fields { text += "\(name): \(value)\r\n" }
         text += "Connection: close\r\n\r\nretry: \(retryMilliseconds)\n\n"
         return Array(text.utf8)
     }

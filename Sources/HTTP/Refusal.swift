@@ -1,6 +1,6 @@
 /// A refusal before the stream: `application/problem+json` (RFC 9457) with a stable `code`.
 ///
-/// ``serialized(date:withoutBody:isStorable:keepsAlive:)`` gives head and body as one array below ``maximumBytes``, to
+/// ``serialized(date:withoutBody:isStorable:keepsAlive:fields:)`` gives head and body as one array below ``maximumBytes``, to
 /// be written at once: of a refused handshake some clients show only what came in the same read as the head, others
 /// 1,024 bytes. Only a 410 may be longer, by a cursor that names many partitions.
 package struct Refusal: Error, Sendable, Equatable {
@@ -54,9 +54,29 @@ package struct Refusal: Error, Sendable, Equatable {
     ///   - withoutBody: for an answer to `HEAD`, whose length is given and whose body is not sent.
     ///   - isStorable: false forbids everybody on the way to keep the answer.
     ///   - keepsAlive: whether the client would send another request behind this one; the code decides with it.
+    ///   - fields: what every answer to this caller has (``CrossOrigin``). Where they are long, `detail` is cut shorter.
     package func serialized(
-        date: String?, withoutBody: Bool = false, isStorable: Bool = true, keepsAlive: Bool = true
+        date: String?, withoutBody: Bool = false, isStorable: Bool = true, keepsAlive: Bool = true,
+        fields: CrossOrigin.Fields = []
     ) -> [UInt8] {
+        let fields = ownFields(isStorable: isStorable) + fields
+        func response(_ body: [UInt8]) -> Response {
+            Response(
+                status: code.status, contentType: "application/problem+json", fields: fields, body: body,
+                keepsConnection: code.keepsConnection && keepsAlive)
+        }
+        let body = body(maximumDetailBytes: Self.maximumDetailBytes)
+        let bytes = response(body).serialized(date: date)
+        let excess = bytes.count - Self.maximumBytes
+        guard excess > 0, code != .resync else {
+            return withoutBody ? response(body).serialized(date: date, withoutBody: true) : bytes
+        }
+        let detailBytes = body.count - self.body(maximumDetailBytes: 0).count
+        let shorter = self.body(maximumDetailBytes: max(0, detailBytes - excess))
+        return response(shorter).serialized(date: date, withoutBody: withoutBody)
+    }
+
+    private func ownFields(isStorable: Bool) -> [(String, String)] {
         var fields: [(String, String)] = []
         if code == .invalidToken {
             fields.append(("WWW-Authenticate", "Bearer error=\"invalid_token\", error_description=\"\(description)\""))
@@ -69,18 +89,15 @@ package struct Refusal: Error, Sendable, Equatable {
         if let retryAfterSeconds { fields.append(("Retry-After", String(retryAfterSeconds))) }
         if let allow { fields.append(("Allow", allow)) }
         if !isStorable { fields.append(("Cache-Control", "no-store")) }
-        let response = Response(
-            status: code.status, contentType: "application/problem+json", fields: fields, body: body,
-            keepsConnection: code.keepsConnection && keepsAlive)
-        return response.serialized(date: date, withoutBody: withoutBody)
+        return fields
     }
 
-    private var body: [UInt8] {
+    private func body(maximumDetailBytes: Int) -> [UInt8] {
         var body = Array("{\"type\":\"about:blank\",\"title\":\"\(title)\",\"status\":\(status),".utf8)
         body.append(contentsOf: "\"code\":\"\(code.rawValue)\",".utf8)
         for member in members { body.append(contentsOf: "\"\(member.name)\":\"\(member.value)\",".utf8) }
         body.append(contentsOf: "\"detail\":\"".utf8)
-        JSONText.append(detail, to: &body, maximumBytes: Self.maximumDetailBytes)
+        JSONText.append(detail, to: &body, maximumBytes: maximumDetailBytes)
         body.append(contentsOf: "\"}".utf8)
         return body
     }
@@ -97,9 +114,11 @@ package struct Refusal: Error, Sendable, Equatable {
 extension Refusal {
     /// 400 to a `GET /live/v1` that wants neither WebSocket nor an event stream: people open the address in a browser,
     /// and this is the sentence they know.
-    package static func plainGet(date: String?, withoutBody: Bool = false) -> [UInt8] {
+    package static func plainGet(
+        date: String?, withoutBody: Bool = false, fields: CrossOrigin.Fields = []
+    ) -> [UInt8] {
         Response(
-            status: 400, contentType: "text/plain; charset=utf-8",
+            status: 400, contentType: "text/plain; charset=utf-8", fields: fields,
             body: Array("Client did not request a WebSocket.".utf8),
             keepsConnection: false
         ).serialized(date: date, withoutBody: withoutBody)

@@ -27,7 +27,7 @@ package enum RefusalCode: String, Sendable, CaseIterable {
         case .badParameter: (400, "A parameter is malformed.")
         case .badCursor: (400, "The cursor cannot be read.")
         case .invalidToken: (401, "The token is missing or not valid.")
-        case .forbidden: (403, "This origin is not allowed.")
+        case .forbidden: (403, "Pages of this origin may not ask here.")
         case .notFound: (404, "There is nothing at this address.")
         case .methodNotAllowed: (405, "This address does not answer this method.")
         case .timeout: (408, "The request did not arrive in time.")

@@ -77,11 +77,15 @@ package enum UpgradeResponse {
     ///   - accept: base64 of the SHA-1 of ``WebSocketKey/acceptInput(_:)``.
     ///   - subprotocol: the one chosen of those offered, or nil.
     ///   - extensions: the value of `Sec-WebSocket-Extensions`, or nil where none was agreed on.
-    package static func serialized(accept: String, subprotocol: String? = nil, extensions: String? = nil) -> [UInt8] {
+    ///   - fields: what every answer to this caller has.
+    package static func serialized(
+        accept: String, subprotocol: String? = nil, extensions: String? = nil, fields: CrossOrigin.Fields = []
+    ) -> [UInt8] {
         var text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         text += "Sec-WebSocket-Accept: " + accept + "\r\n"
         if let subprotocol { text += "Sec-WebSocket-Protocol: " + subprotocol + "\r\n" }
         if let extensions { text += "Sec-WebSocket-Extensions: " + extensions + "\r\n" }
+        for (name, value) in fields { text += "\(name): \(value)\r\n" }
         return Array((text + "\r\n").utf8)
     }
 }

@@ -91,6 +91,12 @@ package enum Base64 {
 
 /// Bytes written as hexadecimal digits.
 package enum Hexadecimal {
+    /// Two digits a byte, in lower case.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
     /// The bytes of an even number of digits in either case, or `nil`.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(text.utf8)

@@ -1,5 +1,6 @@
 import HTTP
 import LiveUpdates
+import TLS
 
 /// The claims of a token. Reading them believes none: that comes after the signature.
 package struct TokenClaims {
@@ -19,6 +20,23 @@ package struct TokenClaims {
             return nil
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// `iat`, as far as it is a whole number of seconds. Nothing rests on it but what is revoked.
+    var issuedAt: Int64? { second("iat") }
+
+    /// `jti`.
+    var tokenID: String? { members.text("jti").flatMap(Self.tokenID) }
+
+    /// As many bytes of a token's name are kept as they are: every connection and every ticket holds it.
+    package static let maximumTokenIDBytes = 128
+
+    /// The name by which a token is known here: as its issuer wrote it, or, of a longer one, its SHA-256 in hexadecimal.
+    /// `nil` for an empty one, and one that is not plain.
+    package static func tokenID(of name: [UInt8]) -> String? {
+        guard isPlain(name, maximumBytes: TokenVerifier.maximumTokenBytes) else { return nil }
+        if name.count <= maximumTokenIDBytes { return String(decoding: name, as: UTF8.self) }
+        return Hexadecimal.encode(Digest.sha256(name))
     }
 
     /// The account, by the rule that also holds for records: text, or a whole number in decimal.
@@ -53,7 +71,7 @@ package struct TokenClaims {
     /// - `exp` has no leeway: at that second connections made with the token are closed, and their clients come back at once,
     ///   which would go round in circles if the door still let it in.
     /// - `nbf` has one, since a token is used the moment it is issued, by a clock that may be ahead of ours.
-    /// - `iat` is not checked: nothing rests on it.
+    /// - `iat` is not checked: a token that says too much of it only escapes a revocation by its own issuer's word.
     func checkTimes(now: Int64) throws(TokenRefusal) -> Int64 {
         guard let expiry = second("exp") else { throw .claim(.exp) }
         if members.has("nbf") {

@@ -10,6 +10,8 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case missing
     /// There are several `Authorization` headers, or not exactly one Bearer token in it (RFC 6750 §2.1).
     case notBearer
+    /// What stands in the subprotocol is not a token in base64url.
+    case notBase64
     /// The token is larger than ``TokenVerifier/maximumTokenBytes``.
     case tooLarge
     /// The token is not the compact form of a signed JWT; the part that is wrong.
@@ -58,6 +60,7 @@ extension TokenRefusal: CustomStringConvertible {
         switch self {
         case .missing: "no token: send the header Authorization with Bearer and a token"
         case .notBearer: "the header Authorization must stand once and hold Bearer and one token"
+        case .notBase64: "the subprotocol must be bearer. and the token in base64url without padding"
         case .tooLarge: "token is larger than \(TokenVerifier.maximumTokenBytes) bytes"
         case .malformed(.token): "token is not a JWT: three parts of base64url with dots between are expected"
         case .malformed(let part): "token is not a JWT: its \(part.rawValue) cannot be read"

@@ -8,9 +8,23 @@ package struct Identity: Sendable {
     package let subject: String?
     /// The second since 1970 at which the connection ends; `nil` for static tokens and callers without a token.
     package let expiresAt: Int64?
+    /// The second since 1970 at which the token was issued, as it says (`iat`).
+    package let issuedAt: Int64?
+    /// What its issuer calls the token (`jti`), as ``TokenClaims/tokenID(of:)`` has it.
+    package let tokenID: String?
+
+    package init(
+        account: Account, subject: String?, expiresAt: Int64?, issuedAt: Int64? = nil, tokenID: String? = nil
+    ) {
+        self.account = account
+        self.subject = subject
+        self.expiresAt = expiresAt
+        self.issuedAt = issuedAt
+        self.tokenID = tokenID
+    }
 }
 
-/// Turns the `Authorization` of a request into an account, or into a reason why not.
+/// Turns a token into an account, or into a reason why not.
 ///
 /// Immutable: every loop uses the same one, and a reload makes another. Nothing here logs, and no token or part of one
 /// stands in a refusal.
@@ -35,22 +49,18 @@ package struct TokenVerifier: Sendable {
     /// Whether anybody at all could be let in. Warned about by `check`.
     package var letsNobodyIn: Bool { issuers.allSatisfy(\.keys.isEmpty) && tokens.isEmpty && anonymous == nil }
 
-    /// Judges the values of all `Authorization` headers of a request.
-    ///
-    /// - Parameter now: seconds since 1970.
-    package func identify(authorization values: [ArraySlice<UInt8>], now: Int64) -> Result<Identity, TokenRefusal> {
-        guard let value = values.first else {
-            guard let anonymous else { return .failure(.missing) }
-            return .success(Identity(account: anonymous, subject: nil, expiresAt: nil))
-        }
-        guard values.count == 1, let token = BearerToken.read(value) else { return .failure(.notBearer) }
-        return verify(token, now: now)
+    /// Who a caller without a token is.
+    package func withoutToken() -> Result<Identity, TokenRefusal> {
+        guard let anonymous else { return .failure(.missing) }
+        return .success(Identity(account: anonymous, subject: nil, expiresAt: nil))
     }
 
     /// Judges one token: a static one, or a JWT.
     ///
     /// Costs one signature check for each key that may have signed the token: 0.03 to 0.2 ms, at most
     /// ``KeySet/maximumKeys`` of them. Any loop may call it.
+    ///
+    /// - Parameter now: seconds since 1970.
     package func verify(_ token: [UInt8], now: Int64) -> Result<Identity, TokenRefusal> {
         guard token.count <= Self.maximumTokenBytes else { return .failure(.tooLarge) }
         if let entry = tokens.entry(token) {
@@ -77,7 +87,8 @@ package struct TokenVerifier: Sendable {
         try claims.checkAudience(issuer.audiences)
         let expiry = try claims.checkTimes(now: now)
         return Identity(
-            account: try claims.account(claim: issuer.accountClaim), subject: claims.subject, expiresAt: expiry)
+            account: try claims.account(claim: issuer.accountClaim), subject: claims.subject, expiresAt: expiry,
+            issuedAt: claims.issuedAt, tokenID: claims.tokenID)
     }
 }
 

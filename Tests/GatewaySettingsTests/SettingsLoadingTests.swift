@@ -136,6 +136,11 @@ import Tokens
         ),
         ("LIVEGATE_AUTH_TOKENS", "", { $0.auth.tokens == nil }),
         ("LIVEGATE_AUTH_ANONYMOUS", "42", { $0.auth.anonymous == Account("42") }),
+        (
+            "LIVEGATE_AUTH_ORIGINS", "https://*.a.example, http://localhost:1",
+            { $0.auth.origins.map(\.text) == ["https://*.a.example", "http://localhost:1"] }
+        ),
+        ("LIVEGATE_AUTH_COOKIE", "", { $0.auth.cookie == nil }),
         ("LIVEGATE_WEBSOCKET_DEFLATE", "false", { !$0.websocket.deflate }),
         ("LIVEGATE_LIMITS_MAX_HEADER_BYTES", "2048", { $0.limits.maximumHeaderBytes == 2048 }),
         ("LIVEGATE_LIMITS_MAX_HEADERS", "9", { $0.limits.maximumHeaders == 9 }),

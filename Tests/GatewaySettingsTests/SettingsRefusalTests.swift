@@ -32,6 +32,36 @@ import Testing
                 """
             ]
         ),
+        (
+            "auth: {origins: ['https://App.example.com', 'https://a', 'https://a/', 'http://[0:0::1]', 5]}\n",
+            [
+                """
+                gate.yaml:1: auth.origins[0]: 'https://App.example.com' has capital letters: browsers send an origin in \
+                lower case
+                """,
+                """
+                gate.yaml:1: auth.origins[2]: 'https://a/' has a slash behind the host: an origin has no path and no slash \
+                at its end
+                """,
+                """
+                gate.yaml:1: auth.origins[3]: 'http://[0:0::1]' has a host that no browser sends: a name, an IPv4 address \
+                or an IPv6 address in brackets is expected
+                """,
+                "gate.yaml:1: auth.origins[4]: '5' is not text: put it into quotes",
+            ]
+        ),
+        (
+            "auth: {cookie: 'a b', origins: ['http://[::1]:8']}\n",
+            ["gate.yaml:1: auth.cookie: 'a b' is not the name of a cookie: letters, digits, - and _ are expected"]
+        ),
+        (
+            "auth: {cookie: session}\n",
+            [
+                """
+                gate.yaml:1: auth.cookie: needs auth.origins: without it any page could connect with its visitors' cookies
+                """
+            ]
+        ),
         ("- listen\n", ["gate.yaml:1: is a list: a map of settings is expected"]),
         ("listen: 127.0.0.1:8080\n", ["gate.yaml:1: listen: is not a list: a list of addresses is expected"]),
         ("listen: []\n", ["gate.yaml:1: listen: is empty: a list of addresses is expected"]),

@@ -20,7 +20,8 @@ struct ImportTests {
         "Tokens": ["HTTP", "LiveUpdates", "TLS", "CJOSE"],
         "YAML": ["CYAML"],
         "GatewaySettings": [
-            "Balancer", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML", "Glibc",
+            "Balancer", "HTTP", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML",
+            "Glibc",
         ],
         "Gateway": [
             "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs",

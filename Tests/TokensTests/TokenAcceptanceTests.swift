@@ -1,6 +1,7 @@
 // Tests: TokenVerifier.swift, TrustedIssuer.swift
 
 import LiveUpdates
+import TLS
 import TestTokens
 import Testing
 
@@ -47,6 +48,24 @@ import Testing
     func `an account is a text or a whole number, byte by byte`(_ claim: String, _ expected: String) {
         #expect(
             account(TokenForge.verifier(), TokenForge.token(payload: TokenForge.claims(account: claim))) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("", nil, nil), (#","iat":7,"jti":"abc""#, 7, "abc"), (#","iat":1.5,"jti":5"#, nil, nil),
+            (#","iat":"7","jti":"""#, nil, nil), (#","iat":-1,"jti":"a\u0000""#, nil, nil),
+            (",\"jti\":\"\(String(repeating: "x", count: 128))\"", nil, String(repeating: "x", count: 128)),
+            (
+                ",\"jti\":\"\(String(repeating: "x", count: 129))\"", nil,
+                Hexadecimal.encode(Digest.sha256([UInt8](repeating: 0x78, count: 129)))
+            ),
+        ] as [(String, Int64?, String?)])
+    func `a token says when it was issued and what it is called`(_ more: String, _ issuedAt: Int64?, _ id: String?)
+        throws
+    {
+        let token = TokenForge.token(payload: TokenForge.claims(more: more))
+        let identity = try TokenForge.verifier().verify(token, now: TokenForge.now).get()
+        #expect(identity.issuedAt == issuedAt && identity.tokenID == id)
     }
 
     @Test func `accounts that Unicode calls equivalent are two`() {

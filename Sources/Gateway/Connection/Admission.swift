@@ -5,8 +5,8 @@ import WebSocket
 
 /// What becomes of a request: decided from the request, the settings and the clock alone.
 ///
-/// The order is: is it for us, is it well formed, who is it, can we. A caller without a token thus learns nothing but
-/// that, whether the node is ready or not.
+/// The order is: is it for us, may this page ask, is it well formed, who is it, can we. A caller without a token thus
+/// learns nothing but that, whether the node is ready or not.
 struct Admission: Sendable {
     static let livePath = "/live/v1"
     static let syncPath = "/sync/v1"
@@ -17,6 +17,8 @@ struct Admission: Sendable {
         case refuse(Refusal)
         /// Neither an upgrade nor anything else that the address serves.
         case plainGet
+        /// A browser asks what a page may ask.
+        case preflight
     }
 
     typealias Deflate = (parameters: DeflateParameters, answer: String)
@@ -52,26 +54,48 @@ struct Admission: Sendable {
     let readiness: NodeReadiness
     let agreesToDeflate: Bool
     let syncLimits: SyncLimits
+    var browsers = BrowserPolicy()
 
     /// `epochSeconds` is the wall clock in whole seconds since 1970.
     func decide(_ head: RequestHead, epochSeconds: Int64) -> Decision {
-        guard head.path == Self.livePath || head.path == Self.syncPath else { return .refuse(Refusal(.notFound)) }
-        guard head.method == "GET" else { return .refuse(Refusal(.methodNotAllowed, allow: "GET")) }
-        let service: Service
         do throws(Refusal) {
-            guard let asked = try asked(head) else { return .plainGet }
-            service = asked
+            return try decision(head, epochSeconds)
         } catch {
             return .refuse(error)
         }
-        let identity: Identity
-        switch verifier.identify(authorization: head.headers.all("authorization"), now: epochSeconds) {
-        case .success(let known): identity = known
-        case .failure(let reason): return .refuse(Refusal(.invalidToken, "\(reason)"))
-        }
-        if readiness.refusesRequests { return .refuse(Refusal(.draining)) }
-        guard readiness.hasBeenReady else { return .refuse(Refusal(.notReady)) }
+    }
+
+    private func decision(_ head: RequestHead, _ now: Int64) throws(Refusal) -> Decision {
+        guard head.path == Self.livePath || head.path == Self.syncPath else { throw Refusal(.notFound) }
+        let caller = browsers.crossOrigin.caller(head.headers)
+        guard caller != .refused else { throw Refusal(.forbidden) }
+        // A browser asks before it asks for anything, and shows its page no refusal of this.
+        if browsers.crossOrigin.isPreflight(head) { return .preflight }
+        guard head.method == "GET" else { throw Refusal(.methodNotAllowed, allow: "GET") }
+        guard let service = try asked(head) else { return .plainGet }
+        let identity = try identity(head, service, caller, now)
+        if readiness.refusesRequests { throw Refusal(.draining) }
+        guard readiness.hasBeenReady else { throw Refusal(.notReady) }
         return .admit(Admitted(identity: identity, service: service))
+    }
+
+    private func identity(
+        _ head: RequestHead, _ service: Service, _ caller: CrossOrigin.Caller, _ now: Int64
+    ) throws(Refusal) -> Identity {
+        var protocols: [[UInt8]] = []
+        if case .webSocket(let upgrade, _, _) = service { protocols = upgrade.protocols }
+        let credential = try Credential.read(
+            head, protocols: protocols, protocolName: Self.subprotocol, cookie: browsers.cookie(head, caller))
+        let verdict: Result<Identity, TokenRefusal> =
+            switch credential {
+            case .none: verifier.withoutToken()
+            case .token(let token): verifier.verify(token, now: now)
+            case .ticket: .failure(.unknownToken)
+            }
+        switch verdict {
+        case .success(let identity): return identity
+        case .failure(let reason): throw Refusal(.invalidToken, "\(reason)")
+        }
     }
 
     /// What the request asks for; nil where it is nothing that the address serves.

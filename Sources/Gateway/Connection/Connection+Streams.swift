@@ -36,11 +36,12 @@ extension Connection {
                 UpgradeResponse.serialized(
                     accept: Base64.encode(accept),
                     subprotocol: upgrade.offers(Admission.subprotocol) ? Admission.subprotocol : nil,
-                    extensions: deflate?.answer))
+                    extensions: deflate?.answer, fields: answerFields))
             return WebSocketSession(server: loop.webSockets, deflate: deflate?.parameters)
         case .eventStream:
             let retry = Int.random(in: EventStreamEncoder.retryMilliseconds, using: &loop.spread)
-            transport?.write(EventStream.head(date: loop.httpDate(), retryMilliseconds: retry))
+            transport?.write(
+                EventStream.head(date: loop.httpDate(), retryMilliseconds: retry, fields: answerFields))
             return nil
         case .sync: preconditionFailure("/sync/v1 is no stream")
         }
@@ -148,6 +149,8 @@ extension Connection: SubscriberPort {
     func streamBegins() {
         guard case .joining(let joining) = phase else { preconditionFailure("a stream begins that has not joined") }
         let open = OpenStream(joining.stream, writeHead(joining.admitted))
+        // A stream has no further head.
+        answerFields = []
         phase = .open(open)
         loop.counters.opened += 1
         let account = joining.stream.account

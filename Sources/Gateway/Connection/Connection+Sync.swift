@@ -16,24 +16,34 @@ extension Connection {
     }
 
     func pollEnds(answer body: [UInt8]) {
-        answer { SyncAnswer.page(body, date: loop.httpDate(), keepsAlive: $0) }
+        endPoll { SyncAnswer.page(body, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
     }
 
     func pollEnds(refused why: ResyncReason, fresh: CursorText) {
         let refusal = SyncAnswer.refusal(of: why, fresh: fresh.bytes)
         loop.count(refusal: refusal.code.rawValue, status: refusal.status, peer)
-        answer { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0) }
+        endPoll { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
     }
 
-    private func answer(_ bytes: (_ keepsAlive: Bool) -> [UInt8]) {
+    private func endPoll(_ bytes: (_ keepsAlive: Bool) -> [UInt8]) {
         guard case .polling(let polling) = phase else { preconditionFailure("an answer that nobody asked for") }
         cancel(&polling.wake)
-        let answering = Answering(keepsAlive: polling.keepsAlive, early: polling.early)
+        beginAnswer(bytes(polling.keepsAlive), keepsAlive: polling.keepsAlive, polling.early)
+    }
+
+    /// No next request is read while this answer waits; a client that does not take it is cut.
+    private func beginAnswer(_ bytes: [UInt8], keepsAlive: Bool, _ early: EarlyBytes) {
+        let answering = Answering(keepsAlive: keepsAlive, early: early)
         phase = .answering(answering)
-        // No next request is read while this answer waits; a client that does not take it is cut.
         transport?.pauseReading()
         answering.deadline = schedule(.deadline, afterMilliseconds: loop.policy.streams.maximumLagMilliseconds)
-        transport?.write(bytes(polling.keepsAlive))
+        transport?.write(bytes)
+    }
+
+    /// Answers a request for which nothing has to be waited for.
+    func answer(_ bytes: [UInt8], keepsAlive: Bool, _ early: EarlyBytes) {
+        endPhase()
+        beginAnswer(bytes, keepsAlive: keepsAlive, early)
     }
 
     func answerWasNotTaken() {

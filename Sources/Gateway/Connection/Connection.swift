@@ -23,6 +23,8 @@ final class Connection {
     let acceptedAt: UInt64
     var phase: Phase
     private(set) var transport: Transport<Connection>?
+    /// What the answer to the request at hand has for its browser, whatever it is.
+    var answerFields: CrossOrigin.Fields
 
     init(id: ConnectionID, loop: ConnectionLoop, peer: SocketAddress) {
         self.id = id
@@ -30,6 +32,7 @@ final class Connection {
         self.peer = peer
         acceptedAt = loop.eventLoop.now
         phase = .request(RequestReading(loop.policy.requestLimits))
+        answerFields = loop.admission.browsers.crossOrigin.commonFields
     }
 
     /// Begins to read from the accepted socket. The request's time is absolute: bytes that drip in do not prolong it.
@@ -93,12 +96,18 @@ final class Connection {
     }
 
     private func decide(_ head: RequestHead, early: EarlyBytes) {
+        answerFields = loop.admission.browsers.fields(head)
         switch loop.admission.decide(head, epochSeconds: loop.epochSeconds()) {
         case .refuse(let refusal):
             refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
         case .plainGet:
             loop.count(refusal: "not_a_websocket", status: 400, peer)
-            finish(writing: Refusal.plainGet(date: loop.httpDate()))
+            finish(writing: Refusal.plainGet(date: loop.httpDate(), fields: answerFields))
+        case .preflight:
+            let keepsAlive = SyncAnswer.keepsAlive(head) && head.body.isEmpty
+            answer(
+                CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: keepsAlive),
+                keepsAlive: keepsAlive, early)
         case .admit(let admitted):
             endPhase()
             switch admitted.service {
@@ -115,7 +124,8 @@ final class Connection {
         loop.count(refusal: refusal.code.rawValue, status: refusal.status, peer)
         finish(
             writing: loop.withRetry(refusal).serialized(
-                date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false))
+                date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false,
+                fields: answerFields))
     }
 
     private func requestTimedOut(_ reading: RequestReading) {
@@ -128,6 +138,7 @@ final class Connection {
     /// An answer has left and the client may ask again; `early` is what it has said already.
     func awaitNextRequest(_ early: EarlyBytes) {
         id.turn &+= 1
+        answerFields = loop.admission.browsers.crossOrigin.commonFields
         let isIdle = early.count == 0
         let limit = isIdle ? ConnectionLoop.idleRequestMilliseconds : loop.policy.handshakeTimeoutMilliseconds
         let reading = awaitRequest(within: limit)

@@ -146,7 +146,9 @@ final class ConnectionLoop {
     private func refuseForWantOfDescriptors(_ descriptor: consuming FileDescriptor) {
         counters.refusals[RefusalCode.overloaded.rawValue, default: 0] += 1
         guard case .plain = policy.security else { return }
-        descriptor.sendLastWords(withRetry(Refusal(.overloaded)).serialized(date: httpDate()))
+        descriptor.sendLastWords(
+            withRetry(Refusal(.overloaded)).serialized(
+                date: httpDate(), fields: admission.browsers.crossOrigin.commonFields))
     }
 
     func accept(_ descriptor: consuming FileDescriptor, peer: SocketAddress) {

@@ -69,7 +69,7 @@ extension Admission {
     init(_ parts: GatewayServer.Parts, readiness: NodeReadiness) {
         self.init(
             verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.settings.websocket.deflate,
-            syncLimits: SyncLimits(parts.settings.limits))
+            syncLimits: SyncLimits(parts.settings.limits), browsers: BrowserPolicy(parts.settings.auth))
     }
 }
 

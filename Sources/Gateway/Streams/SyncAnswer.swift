@@ -10,9 +10,11 @@ enum SyncAnswer {
     /// so in a way of its own (RFC 9112 §9.3, appendix C.2.2): it gets the end that it expects.
     static func keepsAlive(_ head: RequestHead) -> Bool { head.version == .http11 && head.keepsAlive }
 
-    static func page(_ body: [UInt8], date: String?, keepsAlive: Bool) -> [UInt8] {
+    static func page(
+        _ body: [UInt8], date: String?, keepsAlive: Bool, fields: CrossOrigin.Fields = []
+    ) -> [UInt8] {
         Response(
-            status: 200, contentType: "application/json", fields: [("Cache-Control", "no-store")], body: body,
+            status: 200, contentType: "application/json", fields: [("Cache-Control", "no-store")] + fields, body: body,
             keepsConnection: keepsAlive
         ).serialized(date: date)
     }
@@ -25,8 +27,11 @@ enum SyncAnswer {
             members: [.init("why", why.rawValue), .init("at", String(decoding: at, as: UTF8.self))])
     }
 
-    static func refused(_ refusal: Refusal, date: String?, withoutBody: Bool = false, keepsAlive: Bool) -> [UInt8] {
-        refusal.serialized(date: date, withoutBody: withoutBody, isStorable: false, keepsAlive: keepsAlive)
+    static func refused(
+        _ refusal: Refusal, date: String?, withoutBody: Bool = false, keepsAlive: Bool, fields: CrossOrigin.Fields = []
+    ) -> [UInt8] {
+        refusal.serialized(
+            date: date, withoutBody: withoutBody, isStorable: false, keepsAlive: keepsAlive, fields: fields)
     }
 
     private static func detail(_ why: ResyncReason) -> String? {

@@ -1,3 +1,5 @@
+// Tests: BrowserPolicy.swift
+
 import HTTP
 import LiveUpdates
 import Testing
@@ -12,7 +14,8 @@ struct AdmissionTests {
         """
 
     private func admission(
-        anonymous: String? = "PACC1", isReady: Bool = true, isDraining: Bool = false, deflate: Bool = false
+        anonymous: String? = "PACC1", isReady: Bool = true, isDraining: Bool = false, deflate: Bool = false,
+        browsers: BrowserPolicy = BrowserPolicy()
     ) -> Admission {
         let readiness = NodeReadiness(graceMilliseconds: nil)
         if isReady { _ = readiness.becomeReady() }
@@ -20,7 +23,7 @@ struct AdmissionTests {
         return Admission(
             verifier: TokenVerifier(issuers: [], anonymous: anonymous.map { Account($0) }), readiness: readiness,
             agreesToDeflate: deflate,
-            syncLimits: SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000))
+            syncLimits: SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000), browsers: browsers)
     }
 
     private func head(_ text: String) throws -> RequestHead {
@@ -38,6 +41,7 @@ struct AdmissionTests {
         switch admission.decide(try head(text), epochSeconds: 1_800_000_000) {
         case .admit: "admitted"
         case .plainGet: "plain"
+        case .preflight: "preflight"
         case .refuse(let refusal): refusal.code.rawValue
         }
     }
@@ -118,5 +122,56 @@ struct AdmissionTests {
     @Test func `an offer that cannot be read is no offer`() throws {
         let text = Self.upgrade + "Sec-WebSocket-Extensions: permessage-deflate; =\r\n"
         #expect(try outcome(text, admission(deflate: true)) == "admitted")
+    }
+
+    static let listed = "Origin: https://app.example.com\r\n"
+    static let foreign = "Origin: https://evil.example\r\n"
+    static let asks = "Access-Control-Request-Method: GET\r\n"
+    static let ownPage = "Sec-Fetch-Site: same-origin\r\n"
+
+    /// Anonymous callers are let in, so that whatever is refused is refused for its origin or its cookie.
+    static let browserRows: [(request: String, fields: String, cookie: String?, outcome: String)] = [
+        ("GET /sync/v1", "", nil, "admitted"), ("GET /sync/v1", listed, nil, "admitted"),
+        ("GET /sync/v1", foreign, nil, "forbidden"), ("GET /sync/v1?limit=0", foreign, nil, "forbidden"),
+        ("GET /live/v1", foreign, nil, "forbidden"), ("GET /live/v1", listed, nil, "plain"),
+        ("GET /elsewhere", foreign, nil, "not_found"), ("POST /sync/v1", listed, nil, "method_not_allowed"),
+        ("OPTIONS /sync/v1", listed + asks, nil, "preflight"), ("OPTIONS /live/v1", listed + asks, nil, "preflight"),
+        ("OPTIONS /sync/v1", asks, nil, "preflight"), ("OPTIONS /sync/v1", foreign + asks, nil, "forbidden"),
+        ("OPTIONS /sync/v1", listed, nil, "method_not_allowed"),
+        ("OPTIONS /elsewhere", listed + asks, nil, "not_found"),
+        ("GET /sync/v1", "Cookie: t=x\r\n", nil, "admitted"),
+        ("GET /sync/v1", "Cookie: t=x\r\n", "t", "forbidden"),
+        ("GET /sync/v1", "Cookie: other=x\r\n", "t", "admitted"),
+        ("GET /sync/v1", "Cookie: t=x\r\n" + foreign, "t", "forbidden"),
+        ("GET /sync/v1", "Cookie: t=x\r\n" + listed, "t", "invalid_token"),
+        ("GET /sync/v1", "Cookie: t=x\r\n" + ownPage, "t", "invalid_token"),
+        ("GET /sync/v1", "Cookie: t=x\r\nSec-Fetch-Site: same-site\r\n", "t", "forbidden"),
+        ("GET /sync/v1", "Cookie: t=x\r\nSec-Fetch-Site: cross-site\r\n", "t", "forbidden"),
+        ("GET /sync/v1", "Cookie: t=x\r\nSec-Fetch-Site: none\r\n", "t", "forbidden"),
+        ("GET /sync/v1", "Cookie: t=x\r\n" + ownPage + ownPage, "t", "forbidden"),
+        ("GET /sync/v1", "Cookie: t=x\r\n" + foreign + ownPage, "t", "forbidden"),
+        ("GET /sync/v1", "Cookie: t=x; t=x\r\n" + listed, "t", "bad_request"),
+        ("GET /sync/v1?ticket=x", "", nil, "invalid_token"),
+        ("GET /sync/v1?ticket=x&ticket=x", "", nil, "bad_parameter"),
+    ]
+
+    @Test(arguments: browserRows)
+    func `pages of other origins are refused first, and cookies count only from those that are listed`(
+        _ request: String, _ fields: String, _ cookie: String?, _ expected: String
+    ) throws {
+        let origins = [try OriginPattern("https://app.example.com")]
+        let admission = admission(browsers: BrowserPolicy(origins: origins, cookie: cookie))
+        #expect(try outcome("\(request) HTTP/1.1\r\nHost: h\r\n\(fields)", admission) == expected)
+    }
+
+    @Test func `a browser may ask beforehand while the node is not ready, and nobody where no origins are listed`()
+        throws
+    {
+        let text = "OPTIONS /sync/v1 HTTP/1.1\r\nHost: h\r\n" + Self.listed + Self.asks
+        let browsers = BrowserPolicy(origins: [try OriginPattern("https://app.example.com")])
+        #expect(try outcome(text, admission(anonymous: nil, isReady: false, browsers: browsers)) == "preflight")
+        #expect(try outcome(text, admission(isDraining: true, browsers: browsers)) == "preflight")
+        #expect(try outcome(text, admission()) == "method_not_allowed")
+        #expect(try outcome("GET /sync/v1 HTTP/1.1\r\nHost: h\r\n" + Self.foreign, admission()) == "admitted")
     }
 }

@@ -1,0 +1,40 @@
+import GatewaySettings
+import HTTP
+import Tokens
+
+/// What is let in of what browsers send by themselves: an origin, cookies.
+struct BrowserPolicy: Sendable {
+    let crossOrigin: CrossOrigin
+    /// The cookie that may hold a token; nil: none.
+    private let cookieName: String?
+
+    /// Without arguments: `Origin` is not looked at, and no cookie counts.
+    ///
+    /// - Precondition: a cookie only with origins (`check` refuses it without).
+    init(origins: [OriginPattern] = [], cookie: String? = nil) {
+        precondition(cookie == nil || !origins.isEmpty, "a cookie without origins: any page could connect with it")
+        crossOrigin = CrossOrigin(origins, allowsCredentials: cookie != nil)
+        cookieName = cookie
+    }
+
+    /// The cookie, and whether it counts: a page of the list has asked, or the browser says that it was a page of this very
+    /// origin, in a GET, to which it adds no `Origin`. Neither can be said by a page (Fetch Standard §2.2.2: forbidden
+    /// request-headers).
+    func cookie(_ head: RequestHead, _ caller: CrossOrigin.Caller) -> Credential.Cookie? {
+        guard let cookieName else { return nil }
+        return switch caller {
+        case .listed: Credential.Cookie(cookieName, mayBeUsed: true)
+        case .refused: Credential.Cookie(cookieName, mayBeUsed: false)
+        case .noOrigin:
+            Credential.Cookie(
+                cookieName, mayBeUsed: head.headers.only("sec-fetch-site")?.elementsEqual("same-origin".utf8) ?? false)
+        }
+    }
+
+    /// The fields of every answer to a request.
+    func fields(_ head: RequestHead) -> CrossOrigin.Fields { crossOrigin.fields(crossOrigin.caller(head.headers)) }
+}
+
+extension BrowserPolicy {
+    init(_ auth: SettingValues<AuthTable>) { self.init(origins: auth.origins, cookie: auth.cookie) }
+}

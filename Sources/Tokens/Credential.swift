@@ -1,0 +1,94 @@
+import HTTP
+import TLS
+
+/// What a request brings to say who asks.
+package enum Credential: Sendable, Equatable {
+    /// Nothing: the caller is anonymous, or is refused.
+    case none
+    /// A token, whichever way it came.
+    case token([UInt8])
+    /// What stands for a token, once.
+    case ticket([UInt8])
+
+    /// What begins the subprotocol that carries a token.
+    package static let subprotocolPrefix = Array("bearer.".utf8)
+
+    /// Which cookie counts, and whether it does for this request.
+    package struct Cookie: Sendable {
+        let name: String
+        let mayBeUsed: Bool
+
+        /// - Parameter mayBeUsed: whether the request comes from a page that the settings list. Browsers add a cookie to
+        ///   what any page makes them ask.
+        package init(_ name: String, mayBeUsed: Bool) {
+            self.name = name
+            self.mayBeUsed = mayBeUsed
+        }
+    }
+
+    /// Finds the one credential of a request.
+    ///
+    /// Two that differ in kind are refused, since nobody can tell which one was meant. A cookie is none of them: it is
+    /// read only where there is no other.
+    ///
+    /// - Parameters:
+    ///   - protocols: the subprotocols that a WebSocket is offered; empty for what is none.
+    ///   - protocolName: the subprotocol that is chosen, beside which a token has to stand.
+    ///   - cookie: nil: none counts.
+    package static func read(
+        _ head: RequestHead, protocols: [[UInt8]] = [], protocolName: String, cookie: Cookie? = nil
+    ) throws(Refusal) -> Credential {
+        let fields = head.headers.all("authorization")
+        let offered = protocols.filter { $0.starts(with: subprotocolPrefix) }
+        let ticket = QueryParameters(head.query)["ticket"]
+        let kinds = [!fields.isEmpty, !offered.isEmpty, ticket != .absent].count { $0 }
+        guard kinds <= 1 else {
+            throw Refusal(
+                .badRequest, "Of the header Authorization, a subprotocol and a ticket only one may bring a token.")
+        }
+        if !fields.isEmpty { return .token(try bearer(fields)) }
+        if !offered.isEmpty { return .token(try token(offered, protocols, protocolName)) }
+        switch ticket {
+        case .one(let bytes): return .ticket(bytes)
+        // What cannot be decoded is no ticket that anybody was given.
+        case .malformed: return .ticket([])
+        case .repeated: throw Refusal(.badParameter, "ticket stands twice.")
+        case .absent: break
+        }
+        guard let cookie else { return .none }
+        return try token(Cookies.value(cookie.name, in: head.headers), cookie)
+    }
+
+    private static func bearer(_ fields: [ArraySlice<UInt8>]) throws(Refusal) -> [UInt8] {
+        guard fields.count == 1, let token = BearerToken.read(fields[0]) else {
+            throw Refusal(.invalidToken, "\(TokenRefusal.notBearer)")
+        }
+        return token
+    }
+
+    private static func token(
+        _ offered: [[UInt8]], _ protocols: [[UInt8]], _ name: String
+    ) throws(Refusal) -> [UInt8] {
+        guard offered.count == 1 else { throw Refusal(.badUpgrade, "Two subprotocols bring a token.") }
+        guard protocols.contains(where: { $0.elementsEqual(name.utf8) }) else {
+            throw Refusal(.badUpgrade, "A subprotocol brings a token, and \(name) does not stand beside it.")
+        }
+        let text = offered[0].dropFirst(subprotocolPrefix.count)
+        guard let token = Base64.decodeURL(text), !token.isEmpty else {
+            throw Refusal(.invalidToken, "\(TokenRefusal.notBase64)")
+        }
+        return token
+    }
+
+    private static func token(_ value: Cookies.Value, _ cookie: Cookie) throws(Refusal) -> Credential {
+        switch value {
+        case .absent: return .none
+        case .repeated: throw Refusal(.badRequest, "The cookie \(cookie.name) stands twice.")
+        case .one(let token):
+            guard cookie.mayBeUsed else {
+                throw Refusal(.forbidden, "A cookie counts only in what a page of a listed origin asks.")
+            }
+            return .token(token)
+        }
+    }
+}

@@ -1,0 +1,112 @@
+# Tests: BrowserPolicy.swift, CrossOrigin.swift, Credential.swift
+"""What browsers send by themselves, at the door of a running gateway: an origin, cookies, a token in a subprotocol."""
+
+import base64
+import json
+import socket
+
+import pytest
+
+from programs import PATIENCE
+from wire import ask, connect, event_stream_request, get, upgrade
+
+APP, OTHER, EVIL = "https://app.example.com", "https://a.b.example.org", "https://evil.example"
+CORS = ("access-control-allow-origin", "access-control-allow-credentials", "access-control-expose-headers", "vary")
+
+
+@pytest.fixture
+def browser_door(gateway, mock_broker):
+    """A gateway with origins and a cookie."""
+    return gateway(mock_broker.bootstrap, auth__origins=[APP, "https://*.example.org"], auth__cookie="session")
+
+
+def first(host, request):
+    """Status, fields and what has come behind the head of the first answer."""
+    with connect(host, 20 * PATIENCE) as peer:
+        peer.sendall(request)
+        received = b""
+        while b"\r\n\r\n" not in received:
+            piece = peer.recv(65536)
+            assert piece, received
+            received += piece
+    head, _, body = received.decode().partition("\r\n\r\n")
+    line, *fields = head.split("\r\n")
+    return int(line.split()[1]), {n.lower(): v.strip() for n, _, v in (f.partition(":") for f in fields)}, body
+
+
+def cors(fields):
+    return [fields.get(name) for name in CORS]
+
+
+def subprotocols(token, name="livegate.v1"):
+    return f"Sec-WebSocket-Protocol: {name}, bearer." + base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")
+
+
+def test_a_listed_page_can_read_every_answer_and_another_is_refused_before_its_token(browser_door, tokens):
+    host, token = browser_door.host, tokens.token("PACC1")
+    for origin in (APP, OTHER):
+        mine = [origin, "true", "Retry-After", "Origin"]
+        header = [f"Origin: {origin}"]
+        for request, status in [
+            (upgrade(token, headers=header), 101), (event_stream_request(token, headers=header), 200),
+            (get("/sync/v1", token, header), 200), (get("/sync/v1", None, header), 401),
+            (get("/sync/v1?since=x", token, header), 400), (get("/live/v1", token, header), 400),
+            (get("/elsewhere", token, header), 404), (get("/sync/v1?limit=0", token, header), 400),
+        ]:
+            answered, fields, _ = first(host, request)
+            assert (answered, cors(fields)) == (status, mine), request
+    for origin in (EVIL, "null", APP + ".evil.example", "https://example.org"):
+        for request in (upgrade(token, headers=[f"Origin: {origin}"]), get("/sync/v1", None, [f"Origin: {origin}"]),
+                        event_stream_request(token, headers=[f"Origin: {origin}"])):
+            status, fields, body = first(host, request)
+            assert (status, json.loads(body)["code"]) == (403, "forbidden")
+            assert cors(fields) == [None, None, None, "Origin"]
+    # Who is no browser, and who cannot be understood.
+    for request, status in [(get("/sync/v1", token), 200), (upgrade(token), 101), (b"GET\r\n\r\n", 400)]:
+        answered, fields, _ = first(host, request)
+        assert (answered, cors(fields)) == (status, [None, None, None, "Origin"])
+
+
+def test_a_browser_asks_beforehand_on_a_connection_that_goes_on(browser_door, tokens):
+    preflight = (f"OPTIONS /sync/v1 HTTP/1.1\r\nHost: h\r\nOrigin: {APP}\r\nAccess-Control-Request-Method: GET\r\n"
+                 "Access-Control-Request-Headers: authorization\r\n\r\n").encode()
+    last = get("/sync/v1", tokens.token("PACC1"), [f"Origin: {APP}", "Connection: close"])
+    answer = ask(browser_door.host, preflight * 2 + last, 20 * PATIENCE).decode()
+    one, two, three = (part for part in answer.split("HTTP/1.1 ")[1:])
+    assert one == two or one.split("Date: ")[0] == two.split("Date: ")[0]
+    head = one.split("\r\n")
+    assert head[0] == "204 No Content" and "Content-Length" not in one
+    for field in ["Access-Control-Allow-Methods: GET, POST", "Access-Control-Max-Age: 600",
+                  "Access-Control-Allow-Headers: Authorization, Last-Event-ID, Content-Type",
+                  f"Access-Control-Allow-Origin: {APP}", "Access-Control-Allow-Credentials: true", "Vary: Origin"]:
+        assert field in head
+    assert three.startswith("200 ") and f"Access-Control-Allow-Origin: {APP}" in three
+    foreign = preflight.replace(APP.encode(), EVIL.encode())
+    assert first(browser_door.host, foreign)[0] == 403
+    assert first(browser_door.host, preflight.replace(b"Access-Control-Request-Method: GET\r\n", b""))[0] == 405
+
+
+def test_a_browser_may_ask_before_the_node_is_ready(gateway):
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        door = gateway(f"127.0.0.1:{nobody.getsockname()[1]}", ready=False, auth__origins=[APP])
+        door.wait_for_log("listening")
+        options = f"OPTIONS /live/v1 HTTP/1.1\r\nHost: h\r\nOrigin: {APP}\r\nAccess-Control-Request-Method: GET\r\n\r\n"
+        assert first(door.host, options.encode())[0] == 204
+
+
+def test_a_token_in_a_subprotocol_or_a_cookie_lets_in(browser_door, tokens):
+    host, token = browser_door.host, tokens.token("PACC1")
+    status, fields, _ = first(host, upgrade(headers=[f"Origin: {APP}", subprotocols(token)]))
+    assert status == 101 and fields["sec-websocket-protocol"] == "livegate.v1"
+    cookie = f"Cookie: a=b; session={token}"
+    for headers, status in [
+        ([cookie, f"Origin: {APP}"], 101), ([f'Cookie: session="{token}"', f"Origin: {APP}"], 101),
+        ([cookie], 403), ([cookie, "Sec-Fetch-Site: same-origin"], 101), ([cookie, f"Origin: {EVIL}"], 403),
+        ([cookie, f"Origin: {APP}", subprotocols(token)], 101),
+        ([cookie + f"; session={token}", f"Origin: {APP}"], 400), (["Cookie: session=x", f"Origin: {APP}"], 401),
+        ([subprotocols(token), f"Authorization: Bearer {token}"], 400), ([subprotocols(token, "other")], 400),
+        ([subprotocols("x")], 401), (["Sec-WebSocket-Protocol: livegate.v1, bearer.=="], 401),
+    ]:
+        assert first(host, upgrade(headers=headers))[0] == status, headers
+    assert first(host, get("/sync/v1", headers=[cookie, "Sec-Fetch-Site: same-origin"]))[0] == 200
