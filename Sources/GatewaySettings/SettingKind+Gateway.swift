@@ -24,6 +24,23 @@ extension SettingKind where Value == SocketAddress {
     }
 }
 
+extension SettingKind where Value == String {
+    /// A name of a host as browsers send it: lower case, without a port.
+    static var hostName: Self {
+        .text("the name of a host") { text in
+            let isName =
+                !text.isEmpty && text.utf8.count <= 253
+                && text.utf8.allSatisfy { byte in
+                    switch byte {
+                    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+                    default: "-._".utf8.contains(byte)
+                    }
+                }
+            return isName ? nil : "is not the name of a host, in lower case and without a port"
+        }
+    }
+}
+
 extension SettingKind where Value == Account? {
     /// An account, or nobody where the text is empty. A bare whole number is one, as it is in records and tokens.
     static var account: Self {

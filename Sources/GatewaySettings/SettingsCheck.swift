@@ -11,6 +11,8 @@ package struct SettingsMaterial {
     /// Nil: plain text.
     package let tls: TLSContext?
     package let verifier: TokenVerifier
+    /// Nil: the administration asks for none.
+    package let adminToken: AdminToken?
 }
 
 extension SettingsOutcome {
@@ -23,11 +25,14 @@ extension SettingsOutcome {
         var check = SettingsCheck(draft: draft, now: now)
         let tls = check.certificate()
         let verifier = check.verifier()
+        let adminToken = check.adminToken()
         check.kafka()
         let outcome = SettingsOutcome(check.draft, otherProblems: others)
         guard let settings = outcome.settings, let mapping = outcome.mapping else { return (nil, outcome.problems) }
         return (
-            SettingsMaterial(settings: settings, mapping: mapping, tls: tls, verifier: verifier), outcome.problems
+            SettingsMaterial(
+                settings: settings, mapping: mapping, tls: tls, verifier: verifier, adminToken: adminToken),
+            outcome.problems
         )
     }
 }
@@ -116,6 +121,21 @@ private struct SettingsCheck {
             if problem.location.line == nil { draft.report(problem.key, problem.text) } else { draft.report(problem) }
         }
         return file.tokens
+    }
+
+    mutating func adminToken() -> AdminToken? {
+        guard let path = settings.adminTokenFile else { return nil }
+        let setting = SettingsTable.path(of: \.adminTokenFile)
+        do throws(BoundedFile.Unreadable) {
+            if let token = AdminToken(try BoundedFile.read(path, maximumBytes: AdminToken.maximumFileBytes)) {
+                return token
+            }
+            draft.report(
+                setting, "\(path) holds no token: one line of letters, digits and -._~+/= is expected")
+        } catch {
+            draft.report(setting, "cannot read \(error)")
+        }
+        return nil
     }
 
     private mutating func issuer(_ entry: IssuerSettings) -> TrustedIssuer {

@@ -10,6 +10,7 @@ extension SettingsDraft {
         // These also look at what nobody said.
         guard isWhole else { return }
         checkListeners()
+        checkAdministration()
         checkRetention()
         checkCookie()
     }
@@ -29,6 +30,18 @@ extension SettingsDraft {
                 second.key,
                 "\(second.address) is the address of \(first.key), \(first.address), too: one listener is one address")
         }
+    }
+
+    /// Whoever reaches the administration may close connections: only this machine may without a token.
+    private mutating func checkAdministration() {
+        let (admin, token) = (SettingsTable.path(of: \.admin), SettingsTable.path(of: \.adminTokenFile))
+        guard isSound(admin), isSound(token), settings.adminTokenFile == nil, !settings.admin.isOfThisMachine else {
+            return
+        }
+        report(
+            admin,
+            "\(settings.admin) can be reached from other machines: set \(token), or an address on loopback or a Unix socket"
+        )
     }
 
     private mutating func checkCertificate() {
@@ -89,6 +102,16 @@ extension SettingsDraft {
 }
 
 extension SocketAddress {
+    /// Whether only this machine can reach it: 127.0.0.0/8, ::1, or a Unix socket.
+    var isOfThisMachine: Bool {
+        switch self {
+        case .ipv4(let address, _): address >> 24 == 127
+        case .ipv6(let high, let low, _, _): high == 0 && low == 1
+        case .any: false
+        case .unix: true
+        }
+    }
+
     /// Whether two listeners could not both listen. Port 0 is a port of its own for each.
     func overlaps(_ other: SocketAddress) -> Bool {
         switch (self, other) {

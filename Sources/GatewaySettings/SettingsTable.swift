@@ -17,7 +17,16 @@ package struct SettingsTable: SettingTable {
         """)
     package let admin = Setting(
         "admin", .address, default: "127.0.0.1:9080", flag: .init("admin", "ADDRESS"),
-        "Where GET /livez and /readyz are answered. Keep it away from clients.")
+        "Where health, readiness and administration are answered. Keep it away from clients.")
+    package let adminTokenFile = Setting(
+        "admin_token_file", .path, default: "''",
+        """
+        A file with the token that the administration asks for, but for /livez and /readyz. Needed where admin is neither \
+        on loopback nor a Unix socket.
+        """)
+    package let adminHosts = Setting(
+        "admin_hosts", .list("a list of host names", of: .hostName), default: "[]",
+        "Names under which the administration is asked, besides addresses and localhost; without ports.")
     package let loops = Setting(
         "loops", .integer(0...1024), default: "0",
         "Event loops; 0 is one for each core that the process may use.")

@@ -39,6 +39,8 @@ package struct RequestHead: Sendable, Equatable {
     package let path: String
     /// What stands after `?`, not percent-decoded; nil when there is none.
     package let query: String?
+    /// `host[:port]` of a target in absolute form, which takes the place of `Host` (RFC 9112 §3.2.2).
+    package let authority: String?
     package let version: HTTPVersion
     package let headers: HeaderFields
     package let body: BodyFraming

@@ -4,6 +4,8 @@ struct RequestLine {
     let form: TargetForm
     let path: String
     let query: String?
+    /// Of a target in absolute form.
+    let authority: String?
     let version: HTTPVersion
 
     init(_ line: ArraySlice<UInt8>) throws(Refusal) {
@@ -20,6 +22,7 @@ struct RequestLine {
         form = target.form
         path = target.path
         query = target.query
+        authority = target.authority
     }
 
     private static func version(_ text: ArraySlice<UInt8>) throws(Refusal) -> HTTPVersion {
@@ -31,25 +34,27 @@ struct RequestLine {
         return bytes[7] == 0x30 ? .http10 : .http11
     }
 
+    private typealias Target = (form: TargetForm, path: String, query: String?, authority: String?)
+
     private static func target(
         _ text: ArraySlice<UInt8>, method: String
-    ) throws(Refusal) -> (form: TargetForm, path: String, query: String?) {
+    ) throws(Refusal) -> Target {
         // RFC 9112 §3.2.3 and §3.2.4: two methods have a form of target of their own, which nothing else may use.
         if method == "CONNECT" {
             guard Authority.isValid(text, portRequired: true) else {
                 throw Refusal(.badRequest, "CONNECT asks for a host and a port.")
             }
-            return (.authority, String(decoding: text, as: UTF8.self), nil)
+            return (.authority, String(decoding: text, as: UTF8.self), nil, nil)
         }
         if text.equals("*") {
             guard method == "OPTIONS" else { throw Refusal(.badRequest, "The target * is for OPTIONS alone.") }
-            return (.asterisk, "*", nil)
+            return (.asterisk, "*", nil, nil)
         }
         // RFC 9112 §3.2: a fragment is never sent.
         guard !text.contains(ASCII.hash) else { throw Refusal(.badRequest, "The target has a fragment.") }
         if text.first == ASCII.slash {
             let (path, query) = split(text)
-            return (.origin, path, query)
+            return (.origin, path, query, nil)
         }
         return try absolute(text)
     }
@@ -57,7 +62,7 @@ struct RequestLine {
     /// RFC 9112 §3.2.2: a server accepts the absolute form too.
     private static func absolute(
         _ text: ArraySlice<UInt8>
-    ) throws(Refusal) -> (form: TargetForm, path: String, query: String?) {
+    ) throws(Refusal) -> Target {
         let malformed = Refusal(.badRequest, "The target is neither a path nor a URL.")
         guard let colon = text.firstIndex(of: ASCII.colon) else { throw malformed }
         let scheme = text[..<colon]
@@ -68,7 +73,9 @@ struct RequestLine {
         let end = rest.firstIndex { $0 == ASCII.slash || $0 == ASCII.questionMark } ?? rest.endIndex
         guard end > rest.startIndex, Authority.isValid(rest[..<end], portRequired: false) else { throw malformed }
         let (path, query) = split(rest[end...])
-        return (.absolute, path.isEmpty ? "/" : path, query)
+        return (
+            .absolute, path.isEmpty ? "/" : path, query, String(decoding: rest[..<end], as: UTF8.self)
+        )
     }
 
     private static func split(_ text: ArraySlice<UInt8>) -> (path: String, query: String?) {

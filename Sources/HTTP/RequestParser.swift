@@ -108,7 +108,7 @@ package struct RequestParser: Sendable {
         let body = try RequestFraming.body(headers, version: request.version)
         return RequestHead(
             method: request.method, form: request.form, path: request.path, query: request.query,
-            version: request.version, headers: headers, body: body)
+            authority: request.authority, version: request.version, headers: headers, body: body)
     }
 
     private func refusal(_ fault: LineFault) -> Refusal {

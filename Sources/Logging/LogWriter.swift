@@ -55,6 +55,8 @@ package final class LogWriter: LogDestination {
 
     package var level: LogLevel { form.level }
 
+    package func setLevel(_ level: LogLevel) { form.setLevel(level) }
+
     /// How many lines were dropped since the start.
     package var dropped: Int { queue.droppedTotal }
 
@@ -95,6 +97,8 @@ final class LogForm: Sendable {
 
     var level: LogLevel { LogLevel(rawValue: currentLevel.load(ordering: .relaxed)) ?? .info }
     var format: LogFormat { LogFormat(rawValue: currentFormat.load(ordering: .relaxed)) ?? .json }
+
+    func setLevel(_ level: LogLevel) { currentLevel.store(level.rawValue, ordering: .relaxed) }
 
     func set(format: LogFormat?, level: LogLevel) {
         currentLevel.store(level.rawValue, ordering: .relaxed)

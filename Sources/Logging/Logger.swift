@@ -2,6 +2,10 @@
 package protocol LogDestination: AnyObject, Sendable {
     /// Lines below it are not even made.
     var level: LogLevel { get }
+    /// Takes effect with the next line.
+    func setLevel(_ level: LogLevel)
+    /// How many lines were dropped since the start, because nobody took them.
+    var dropped: Int { get }
     /// Never blocks; may be called by any thread.
     func accept(_ record: LogRecord)
     /// Milliseconds since 1970, UTC.
@@ -40,6 +44,14 @@ package struct Logger: Sendable {
     package func with(_ facts: Facts) -> Logger {
         Logger(part, to: destination, always: always + facts.map { ($0.key, $0.value) })
     }
+
+    /// The lowest level that is written, of all parts of the program.
+    package var level: LogLevel { destination.level }
+
+    package func setLevel(_ level: LogLevel) { destination.setLevel(level) }
+
+    /// Lines that were dropped since the start, because nobody took them.
+    package var dropped: Int { destination.dropped }
 
     package func isEnabled(_ level: LogLevel) -> Bool {
         level >= destination.level

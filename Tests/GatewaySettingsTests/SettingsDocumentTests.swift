@@ -29,7 +29,8 @@ import YAML
 
     /// Section 6 of the interface that operators rely on.
     static let names = [
-        "listen", "admin", "loops", "tls.certificate", "tls.key", "tls.ticket_secret_file", "kafka.brokers",
+        "listen", "admin", "admin_token_file", "admin_hosts", "loops", "tls.certificate", "tls.key",
+        "tls.ticket_secret_file", "kafka.brokers",
         "kafka.topics", "kafka.settings",
         "events.preset", "events.account", "events.entity", "events.id", "events.type", "events.rename", "events.drop",
         "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "auth.origins",

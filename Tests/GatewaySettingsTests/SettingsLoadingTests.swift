@@ -18,6 +18,7 @@ import Tokens
             let settings = try #require(outcome.settings)
             #expect(settings.listen.map(\.description) == ["127.0.0.1:8080"])
             #expect(settings.admin.description == "127.0.0.1:9080")
+            #expect(settings.adminTokenFile == nil && settings.adminHosts.isEmpty)
             #expect(
                 settings.loops == 0 && settings.tls.certificate == nil && settings.tls.key == nil
                     && !settings.websocket.deflate)
@@ -44,6 +45,8 @@ import Tokens
     static let everything = """
         listen: [127.0.0.1:8080, '[::1]:8081', unix:/run/gate.sock]
         admin: 127.0.0.1:9081
+        admin_token_file: admin-token
+        admin_hosts: [gate.internal]
         loops: 3
         tls: {certificate: chain.pem, key: /keys/key.pem}
         kafka:
@@ -67,6 +70,7 @@ import Tokens
         let settings = try #require(outcome.settings)
         #expect(settings.listen.map(\.description) == ["127.0.0.1:8080", "[::1]:8081", "unix:/run/gate.sock"])
         #expect(settings.admin.description == "127.0.0.1:9081" && settings.loops == 3)
+        #expect(settings.adminTokenFile == "/etc/livegate/admin-token" && settings.adminHosts == ["gate.internal"])
         #expect(settings.tls.certificate == "/etc/livegate/chain.pem" && settings.tls.key == "/keys/key.pem")
         #expect(settings.kafka.brokers == "k1:9092, k2:9092" && settings.kafka.topics == ["incidents", "notes"])
         #expect(
@@ -100,6 +104,8 @@ import Tokens
     static let variables: [(String, String, @Sendable (Settings) -> Bool)] = [
         ("LIVEGATE_LISTEN", ":1, [::1]:2", { $0.listen.map(\.description) == [":1", "[::1]:2"] }),
         ("LIVEGATE_ADMIN", "127.0.0.1:3", { $0.admin.description == "127.0.0.1:3" }),
+        ("LIVEGATE_ADMIN_TOKEN_FILE", "t", { $0.adminTokenFile == "/etc/livegate/t" }),
+        ("LIVEGATE_ADMIN_HOSTS", "a.b,c", { $0.adminHosts == ["a.b", "c"] }),
         ("LIVEGATE_LOOPS", "5", { $0.loops == 5 }),
         ("LIVEGATE_TLS_CERTIFICATE", "c.pem", { $0.tls.certificate == "/etc/livegate/c.pem" }),
         ("LIVEGATE_TLS_KEY", "/k.pem", { $0.tls.key == "/k.pem" }),
@@ -188,14 +194,14 @@ import Tokens
         let text = "listen: 5\nadmin: nonsense\nlog: {level: loud}\nkafka: {topics: {}, brokers: []}\n"
         #expect(load(text).settings == nil)
         let outcome = load(
-            text, [("LIVEGATE_ADMIN", ":1"), ("LIVEGATE_LOG_LEVEL", "louder"), ("LIVEGATE_KAFKA_BROKERS", ",")],
+            text, [("LIVEGATE_ADMIN", "[::1]:1"), ("LIVEGATE_LOG_LEVEL", "louder"), ("LIVEGATE_KAFKA_BROKERS", ",")],
             [
                 ("listen", [":2", "[::1]:3"]), ("log-level", ["error"]), ("topics", ["a,b", "c"]),
                 ("kafka-brokers", ["k:1"]),
             ])
         #expect(outcome.lines == [])
         let settings = try #require(outcome.settings)
-        #expect(settings.listen.map(\.description) == [":2", "[::1]:3"] && settings.admin.description == ":1")
+        #expect(settings.listen.map(\.description) == [":2", "[::1]:3"] && settings.admin.description == "[::1]:1")
         #expect(settings.log.level == .error && settings.kafka.topics == ["a", "b", "c"])
         #expect(settings.kafka.brokers == "k:1")
     }

@@ -4,14 +4,19 @@ import Synchronization
 
 /// Keeps lines instead of writing them: for tests of what the operator is told.
 final class LogMemory: LogDestination {
-    let level: LogLevel
+    private let current: Mutex<LogLevel>
     private let kept = Mutex<[LogRecord]>([])
     /// So that a test that logs for ever ends by itself.
     private let maximumLines = 100_000
 
     init(level: LogLevel = .trace) {
-        self.level = level
+        current = Mutex(level)
     }
+
+    var level: LogLevel { current.withLock { $0 } }
+    var dropped: Int { 0 }
+
+    func setLevel(_ level: LogLevel) { current.withLock { $0 = level } }
 
     var records: [LogRecord] { kept.withLock { $0 } }
 

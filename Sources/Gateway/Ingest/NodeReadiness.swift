@@ -7,8 +7,16 @@ import Synchronization
 package final class NodeReadiness: Sendable {
     package enum Verdict: Equatable, Sendable {
         case ready
-        case notReady(why: String)
+        case notReady(Part, why: String)
         case draining
+    }
+
+    /// What readiness is made of, in the order of `/readyz?verbose`. What is not configured is well.
+    package enum Part: String, CaseIterable, Sendable {
+        case loops, window, broker, keys, control, archive, reload, draining
+
+        /// Of the others an operator should know, but clients are well served.
+        var makesUnready: Bool { self != .reload && self != .archive }
     }
 
     private struct State {
@@ -18,6 +26,10 @@ package final class NodeReadiness: Sendable {
         var isDraining = false
         /// Milliseconds; nil never turns `/readyz` false.
         var graceMilliseconds: UInt64?
+        /// What other parts of the program have reported.
+        var problems: [Part: String] = [:]
+        /// Before the first readiness: whether a broker answers at all.
+        var reachesBroker = true
     }
 
     private let state: Mutex<State>
@@ -72,15 +84,42 @@ package final class NodeReadiness: Sendable {
         self.isRefusing.store(isRefusing, ordering: .releasing)
     }
 
-    package func verdict(now: UInt64) -> Verdict {
+    /// What is wrong with a part that nobody else knows of; nil: nothing any more.
+    package func report(_ part: Part, _ why: String?) {
+        state.withLock { $0.problems[part] = why }
+    }
+
+    /// Whether any broker answers, by what was last known.
+    package var reachesBroker: Bool { state.withLock { $0.reachesBroker } }
+
+    func noteBroker(isReached: Bool) { state.withLock { $0.reachesBroker = isReached } }
+
+    /// Each part with what is wrong with it, in order; nil: nothing. `now` is monotonic, in milliseconds.
+    package func parts(now: UInt64) -> [(part: Part, why: String?)] {
         let hasBeenReady = hasBeenReady
-        return state.withLock { state in
-            if state.isDraining { return .draining }
-            if !hasBeenReady { return .notReady(why: state.missing) }
-            if let grace = state.graceMilliseconds, let since = state.lostSince, now >= since + grace {
-                return .notReady(why: state.lostWhy)
+        return state.withLock { state in Part.allCases.map { ($0, why($0, state, hasBeenReady, now)) } }
+    }
+
+    private func why(_ part: Part, _ state: State, _ hasBeenReady: Bool, _ now: UInt64) -> String? {
+        switch part {
+        case .window where !hasBeenReady: return state.missing
+        case .broker where !hasBeenReady: return state.reachesBroker ? state.problems[part] : state.missing
+        case .broker:
+            guard let grace = state.graceMilliseconds, let since = state.lostSince, now >= since + grace else {
+                return state.problems[part]
             }
-            return .ready
+            return state.lostWhy
+        case .draining where state.isDraining: return "the node is going out of service"
+        default: return state.problems[part]
         }
+    }
+
+    package func verdict(now: UInt64) -> Verdict {
+        let parts = parts(now: now)
+        if parts.contains(where: { $0.part == .draining && $0.why != nil }) { return .draining }
+        for (part, why) in parts where part.makesUnready {
+            if let why { return .notReady(part, why: why) }
+        }
+        return .ready
     }
 }

@@ -62,6 +62,7 @@ final class SourceStatus {
             hasFailed = true
             return failed(reason)
         }
+        readiness.noteBroker(isReached: consumer.unreachableSince == nil)
         let state = consumer.tracker.readiness
         guard let missing = missing(state) else {
             if consumer.unreachableSince != nil {

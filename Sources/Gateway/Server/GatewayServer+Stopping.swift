@@ -127,7 +127,7 @@ extension GatewayServer {
         var counters = LoopCounters()
         for connections in connectionLoops { counters = counters + (await connections.perform { $0.totals }) }
         let read = await desk?.loop.perform { [desk] in desk?.value.close() }
-        if let adminListener { await adminListener.loop.perform { adminListener.value.close() } }
+        await closeAdministration()
         report(counters, (read ?? nil) ?? IngestCounters())
         await stopLoops()
         hasEnded = true

@@ -22,7 +22,8 @@ package actor GatewayServer {
     private(set) var desk: LoopBound<IngestDesk>?
     /// Of clients. That of the administration is closed last: probes are answered to the end.
     private(set) var listeners: [LoopBound<Listener>] = []
-    private(set) var adminListener: LoopBound<Listener>?
+    var adminListener: LoopBound<Listener>?
+    var administration: Administration?
     private(set) var loops: [EventLoop] = []
 
     // What GatewayServer+Stopping.swift goes by.
@@ -37,7 +38,7 @@ package actor GatewayServer {
 
     /// The addresses that are listened on, with the ports that the system chose; after ``start()``.
     package private(set) var addresses: [SocketAddress] = []
-    package private(set) var adminAddress: SocketAddress?
+    package var adminAddress: SocketAddress?
 
     /// - Parameters:
     ///   - ready: called once, when clients are let in.
@@ -59,8 +60,8 @@ package actor GatewayServer {
     /// Listens and begins to read. Clients are refused with 503 until the node is ready.
     package func start() async throws(GatewayError) {
         let count = parts.settings.loops > 0 ? parts.settings.loops : ProcessLimits.usableCores
-        let (ingestLoop, probeLoop, workers) = try makeLoops(count)
-        loops = [ingestLoop, probeLoop] + workers
+        let (ingestLoop, probeLoop, adminLoop, workers) = try makeLoops(count)
+        loops = [ingestLoop, probeLoop] + workers + [adminLoop]
 
         let (desk, ingestBox) = await ingestLoop.perform { () -> (LoopBound<IngestDesk>, Mailbox<IngestMessage>) in
             let desk = LoopBound(IngestDesk(loop: ingestLoop), loop: ingestLoop)
@@ -69,6 +70,7 @@ package actor GatewayServer {
         self.desk = desk
         let outlets = await makeConnectionLoops(workers, ingest: ingestBox)
         try await listen(workers)
+        try await listenForAdministration(on: adminLoop, ingest: ingestLoop, workers: workers)
         let assembly = IngestAssembly(
             settings: ConsumerSettings(parts.settings.kafka), mapping: parts.mapping,
             history: HistoryLimits(parts.settings.history),
@@ -81,11 +83,13 @@ package actor GatewayServer {
 
     private func makeLoops(
         _ count: Int
-    ) throws(GatewayError) -> (ingest: EventLoop, probe: EventLoop, workers: [EventLoop]) {
+    ) throws(GatewayError) -> (ingest: EventLoop, probe: EventLoop, admin: EventLoop, workers: [EventLoop]) {
         do throws(ReactorError) {
             var workers: [EventLoop] = []
             for index in 0..<count { workers.append(try EventLoop(label: "\(index)")) }
-            return (try EventLoop(label: "ingest"), try EventLoop(label: "probe"), workers)
+            return (
+                try EventLoop(label: "ingest"), try EventLoop(label: "probe"), try EventLoop(label: "admin"), workers
+            )
         } catch {
             throw .system(error)
         }
@@ -119,23 +123,15 @@ package actor GatewayServer {
             let sockets = try open(address, count: workers.count)
             addresses.append(sockets[0].address)
             for (socket, connections) in zip(sockets, connectionLoops) {
-                let listener = try await accept(on: connections.loop) { () throws(ReactorError) in
-                    try connections.value.listen(socket)
-                }
-                listeners.append(listener)
-            }
-        }
-        guard parts.servesAdmin, let loop = workers.first else { return }
-        let socket = try open(parts.settings.admin, count: 1)[0]
-        adminAddress = socket.address
-        adminListener = try await accept(on: loop) { [readiness] () throws(ReactorError) in
-            try Listener(socket, loop: loop) { descriptor, _ in
-                AdminConnection(descriptor, loop: loop, readiness: readiness).start()
+                listeners.append(
+                    try await listener(on: connections.loop) { () throws(ReactorError) in
+                        try connections.value.listen(socket)
+                    })
             }
         }
     }
 
-    private func open(_ address: SocketAddress, count: Int) throws(GatewayError) -> [ListeningSocket] {
+    func open(_ address: SocketAddress, count: Int) throws(GatewayError) -> [ListeningSocket] {
         do throws(ReactorError) {
             return try ListeningSocket.open(address, count: count)
         } catch {
@@ -143,7 +139,7 @@ package actor GatewayServer {
         }
     }
 
-    private func accept(
+    func listener(
         on loop: EventLoop, _ make: @escaping @Sendable () throws(ReactorError) -> Listener
     ) async throws(GatewayError) -> LoopBound<Listener> {
         let result = await loop.perform { () -> Result<LoopBound<Listener>, ReactorError> in
@@ -164,6 +160,7 @@ package actor GatewayServer {
     package func adopt(_ parts: Parts) async {
         self.parts = parts
         readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
+        administration?.setGate(parts.gate)
         let policy = ConnectionPolicy(parts)
         let admission = Admission(parts, readiness: readiness)
         for connections in connectionLoops {

@@ -15,24 +15,27 @@ extension GatewayServer {
         package var verifier: TokenVerifier
         /// Nil: plain text.
         package var tls: TLSContext?
+        /// What is asked for on the address `admin`; nil: nothing.
+        package var adminToken: AdminToken?
         /// Whether health and readiness are served on the address `admin`.
         package var servesAdmin: Bool
 
         package init(
             settings: Settings, mapping: EventMapping, verifier: TokenVerifier, tls: TLSContext? = nil,
-            servesAdmin: Bool = true
+            adminToken: AdminToken? = nil, servesAdmin: Bool = true
         ) {
             self.settings = settings
             self.mapping = mapping
             self.verifier = verifier
             self.tls = tls
+            self.adminToken = adminToken
             self.servesAdmin = servesAdmin
         }
 
         package init(_ material: SettingsMaterial) {
             self.init(
                 settings: material.settings, mapping: material.mapping, verifier: material.verifier,
-                tls: material.tls)
+                tls: material.tls, adminToken: material.adminToken)
         }
     }
 }

@@ -155,6 +155,8 @@ extension ReadAnswer {
 
 final class SilentLog: LogDestination {
     let level = LogLevel.critical
+    let dropped = 0
+    func setLevel(_ level: LogLevel) {}
     func accept(_ record: LogRecord) {}
     func now() -> Int64 { 0 }
 }

@@ -6,7 +6,7 @@ struct NodeReadinessTests {
     @Test func `a node is not ready until everything has answered, and says what is missing`() {
         let readiness = NodeReadiness(graceMilliseconds: 100)
         readiness.wait(for: "the topic incidents")
-        #expect(readiness.verdict(now: 0) == .notReady(why: "the topic incidents"))
+        #expect(readiness.verdict(now: 0) == .notReady(.window, why: "the topic incidents"))
         #expect(!readiness.hasBeenReady)
         #expect(readiness.becomeReady())
         #expect(readiness.verdict(now: 0) == .ready)
@@ -20,7 +20,7 @@ struct NodeReadinessTests {
         readiness.lose("the broker", now: 1050)
         #expect(readiness.hasBeenReady)
         #expect(readiness.verdict(now: 1099) == .ready)
-        #expect(readiness.verdict(now: 1100) == .notReady(why: "the broker"))
+        #expect(readiness.verdict(now: 1100) == .notReady(.broker, why: "the broker"))
         #expect(!readiness.becomeReady())
         #expect(readiness.verdict(now: 1100) == .ready)
     }
@@ -31,7 +31,7 @@ struct NodeReadinessTests {
         readiness.lose("the broker", now: 1000)
         readiness.setGrace(milliseconds: 200)
         #expect(readiness.verdict(now: 1199) == .ready)
-        #expect(readiness.verdict(now: 1200) == .notReady(why: "the broker"))
+        #expect(readiness.verdict(now: 1200) == .notReady(.broker, why: "the broker"))
         readiness.setGrace(milliseconds: nil)
         #expect(readiness.verdict(now: .max) == .ready)
     }
@@ -52,5 +52,41 @@ struct NodeReadinessTests {
         #expect(!readiness.refusesRequests)
         readiness.setDraining(false)
         #expect(readiness.verdict(now: 0) == .ready)
+    }
+
+    @Test func `each part has a line, and those that clients do not feel leave the node ready`() {
+        typealias Part = NodeReadiness.Part
+        let readiness = NodeReadiness(graceMilliseconds: 100)
+        func failing(_ now: UInt64 = 0) -> [Part] { readiness.parts(now: now).filter { $0.why != nil }.map(\.part) }
+        #expect(readiness.parts(now: 0).map(\.part) == Part.allCases)
+        #expect(failing() == [.window])
+        readiness.noteBroker(isReached: false)
+        #expect(failing() == [.window, .broker])
+        readiness.noteBroker(isReached: true)
+        _ = readiness.becomeReady()
+        #expect(failing().isEmpty)
+        let rows: [(Part, Bool)] = [
+            (.loops, false), (.keys, false), (.control, false), (.archive, true), (.reload, true),
+        ]
+        for (part, isReady) in rows {
+            readiness.report(part, "why")
+            #expect(failing() == [part])
+            #expect(readiness.verdict(now: 0) == (isReady ? .ready : .notReady(part, why: "why")))
+            readiness.report(part, nil)
+            #expect(failing().isEmpty && readiness.verdict(now: 0) == .ready)
+        }
+        readiness.lose("the broker", now: 0)
+        #expect(failing(99).isEmpty && failing(100) == [.broker])
+        readiness.setDraining(true)
+        #expect(failing(99) == [.draining])
+    }
+
+    @Test func `of several parts the first one is given`() {
+        let readiness = NodeReadiness(graceMilliseconds: nil)
+        readiness.report(.keys, "keys")
+        readiness.report(.reload, "reload")
+        #expect(readiness.verdict(now: 0) == .notReady(.window, why: "the broker has not answered yet"))
+        _ = readiness.becomeReady()
+        #expect(readiness.verdict(now: 0) == .notReady(.keys, why: "keys"))
     }
 }

@@ -1,0 +1,259 @@
+import HTTP
+import Reactor
+
+/// A connection to the administration address: one request after the other, each read when the answer to the one before
+/// has left. Confined to its loop.
+final class AdminConnection {
+    /// From an answer to the first byte of the next request: longer than the time after which those that ask keep
+    /// connections.
+    static let idleMilliseconds: UInt64 = 75_000
+    /// What a peer has for taking an answer, or a piece of one, before the connection is cut.
+    static let takingMilliseconds: UInt64 = 30_000
+
+    private enum Phase {
+        case reading(AdminRequestReader)
+        /// Another loop is being asked.
+        case answering
+        /// An answer, or a piece of one, is on its way. Nothing is read meanwhile.
+        case writing((any AdminPages)?)
+        case ending
+    }
+
+    private let stream: ByteStream<AdminConnection>
+    private let loop: EventLoop
+    private let administration: Administration
+    private let owner: AdminConnections
+    private var phase = Phase.reading(AdminRequestReader())
+    private var deadline: Timer?
+    /// What came behind the request that is being answered.
+    private var early = EarlyBytes()
+    private var request: AdminRequest?
+    /// Whether nothing of a request has come since the last answer: it may give way to another peer.
+    private(set) var isIdle = false
+
+    init(
+        _ descriptor: consuming FileDescriptor, loop: EventLoop, _ administration: Administration,
+        _ owner: AdminConnections
+    ) {
+        stream = ByteStream(descriptor, loop: loop)
+        self.loop = loop
+        self.administration = administration
+        self.owner = owner
+    }
+
+    func start() {
+        setDeadline(administration.requestMilliseconds)
+        stream.start(self)
+    }
+
+    /// Ends it without a word.
+    func close() { finish() }
+
+    private func setDeadline(_ milliseconds: UInt64?) {
+        if let timer = deadline.take() { loop.cancel(timer) }
+        guard let milliseconds else { return }
+        deadline = loop.schedule(afterMilliseconds: milliseconds) { [self] in
+            deadline = nil
+            deadlineHasPassed()
+        }
+    }
+
+    private func deadlineHasPassed() {
+        switch phase {
+        case .reading(let reader):
+            // Who has said nothing wants no answer.
+            if reader.hasBegun { refuse(.timeout) } else { finish() }
+        case .writing: stream.close(afterFlush: false)
+        case .answering, .ending: break
+        }
+    }
+
+    // MARK: - Reading
+
+    private func receive(_ bytes: Span<UInt8>, _ reader: AdminRequestReader) {
+        if isIdle {
+            isIdle = false
+            setDeadline(administration.requestMilliseconds)
+        }
+        var reader = reader
+        let progress = reader.consume(bytes)
+        if reader.owesContinue {
+            reader.owesContinue = false
+            stream.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        }
+        phase = .reading(reader)
+        switch progress {
+        case .needMore: break
+        case .refused(let refusal): refuse(refusal)
+        case .request(let request, let consumed):
+            early.append(bytes.extracting(droppingFirst: consumed))
+            answer(request)
+        }
+    }
+
+    private func awaitNext() {
+        let reader = AdminRequestReader()
+        phase = .reading(reader)
+        request = nil
+        guard early.count > 0 else {
+            isIdle = true
+            setDeadline(Self.idleMilliseconds)
+            return stream.resumeReading()
+        }
+        setDeadline(administration.requestMilliseconds)
+        let waiting = early
+        early = EarlyBytes()
+        waiting.consume { receive($0, reader) }
+        if case .reading = phase { stream.resumeReading() }
+    }
+
+    // MARK: - Answering
+
+    private func answer(_ request: AdminRequest) {
+        setDeadline(nil)
+        stream.pauseReading()
+        self.request = request
+        do throws(AdminRefusal) {
+            let (row, request) = try administration.gate.admit(request, rows: AdminRows.all)
+            switch row.answering {
+            case .atOnce(let make): write(try make(administration, request))
+            case .later(let make): answerLater(request, make)
+            }
+        } catch {
+            write(error.answer)
+        }
+    }
+
+    private func answerLater(
+        _ request: AdminRequest,
+        _ make: @escaping @Sendable (Administration, AdminRequest) async throws(AdminRefusal) -> AdminAnswer
+    ) {
+        phase = .answering
+        let (administration, loop, this) = (administration, loop, LoopBound(self, loop: loop))
+        Task {
+            let answer: AdminAnswer
+            do throws(AdminRefusal) {
+                answer = try await make(administration, request)
+            } catch {
+                answer = error.answer
+            }
+            loop.execute { this.value.write(answer) }
+        }
+    }
+
+    private func write(_ answer: AdminAnswer) {
+        if case .ending = phase { return }
+        guard let request else { preconditionFailure("an answer that nobody asked for") }
+        var pages: (any AdminPages)?
+        if case .pages(let more) = answer.body, !request.isHead { pages = more }
+        phase = .writing(pages)
+        stream.write(
+            answer.serialized(
+                date: administration.date, withoutBody: request.isHead, keepsAlive: keepsAlive(answer),
+                isChunked: request.head.version == .http11))
+        setDeadline(Self.takingMilliseconds)
+    }
+
+    /// A body without length and without chunks ends with the connection (RFC 9112 §6.3).
+    private func keepsAlive(_ answer: AdminAnswer) -> Bool { request?.keepsAlive ?? false }
+
+    /// What was written has left.
+    private func written() {
+        guard case .writing(let pages) = phase else { return }
+        guard let pages else {
+            guard request?.keepsAlive == true else { return finish() }
+            return awaitNext()
+        }
+        setDeadline(nil)
+        phase = .answering
+        let (loop, this) = (loop, LoopBound(self, loop: loop))
+        Task {
+            let piece = await pages.next()
+            loop.execute { this.value.write(piece, of: pages) }
+        }
+    }
+
+    private func write(_ piece: [UInt8]?, of pages: any AdminPages) {
+        if case .ending = phase { return }
+        let isChunked = request?.head.version == .http11
+        guard piece != nil || isChunked else { return finish() }
+        phase = .writing(piece == nil ? nil : pages)
+        stream.write(isChunked ? AdminAnswer.chunk(piece) : piece ?? [])
+        setDeadline(Self.takingMilliseconds)
+    }
+
+    /// Answers what is no request, and ends.
+    private func refuse(_ refusal: AdminRefusal) {
+        stream.write(
+            refusal.answer.serialized(
+                date: administration.date, withoutBody: false, keepsAlive: false, isChunked: false))
+        finish()
+    }
+
+    private func finish() {
+        setDeadline(nil)
+        phase = .ending
+        stream.close(afterFlush: true)
+    }
+}
+
+extension AdminConnection: ByteStreamOwner {
+    func streamReceived(_ bytes: Span<UInt8>) {
+        switch phase {
+        case .reading(let reader): receive(bytes, reader)
+        case .answering, .writing: early.append(bytes)
+        case .ending: break
+        }
+    }
+
+    func streamDrained() { written() }
+
+    func streamEnded(_ reason: StreamEnd) {
+        setDeadline(nil)
+        phase = .ending
+        owner.remove(self)
+    }
+}
+
+@available(*, unavailable)
+extension AdminConnection: Sendable {}
+
+/// The connections of the administration address. Confined to their loop.
+final class AdminConnections {
+    /// Probes of a balancer's processes, a scraper or two, some people. Each may hold a request's head and body, what it has
+    /// sent ahead, and a piece of an answer; and all of them are far fewer than the descriptors that are kept back.
+    static let maximumConnections = 64
+
+    private let administration: Administration
+    private let loop: EventLoop
+    /// In the order in which they came.
+    private var connections: [AdminConnection] = []
+
+    init(_ administration: Administration, loop: EventLoop) {
+        self.administration = administration
+        self.loop = loop
+    }
+
+    /// At the limit the one that has been there longest and asks nothing gives way: whoever keeps connections does not keep
+    /// a probe out.
+    func accept(_ descriptor: consuming FileDescriptor) {
+        if connections.count >= Self.maximumConnections {
+            guard let idle = connections.first(where: \.isIdle) else {
+                let refusal = AdminRefusal.unavailable("All connections of this address are busy.")
+                return descriptor.sendLastWords(
+                    refusal.answer.serialized(
+                        date: administration.date, withoutBody: false, keepsAlive: false, isChunked: false))
+            }
+            connections.removeAll { $0 === idle }
+            idle.close()
+        }
+        let connection = AdminConnection(descriptor, loop: loop, administration, self)
+        connections.append(connection)
+        connection.start()
+    }
+
+    fileprivate func remove(_ connection: AdminConnection) { connections.removeAll { $0 === connection } }
+}
+
+@available(*, unavailable)
+extension AdminConnections: Sendable {}

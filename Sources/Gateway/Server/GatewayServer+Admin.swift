@@ -1,0 +1,42 @@
+import Reactor
+
+/// The administration: on a loop of its own, so that it answers whatever the loops of the clients do, and so that no scrape
+/// takes a client's time but for what the client's loop itself is asked.
+extension GatewayServer {
+    /// Makes what answers, and listens. `connections` and ingest exist by now.
+    func listenForAdministration(
+        on loop: EventLoop, ingest: EventLoop, workers: [EventLoop]
+    ) async throws(GatewayError) {
+        guard parts.servesAdmin else { return }
+        let socket = try open(parts.settings.admin, count: 1)[0]
+        let watched = workers.map { (name: "loop \($0.label)", loop: $0) } + [(name: "ingest", loop: ingest)]
+        let (gate, readiness, logger) = (parts.gate, readiness, logger.named("admin"))
+        let requestMilliseconds = parts.settings.limits.handshakeTimeout.milliseconds
+        let administration = await loop.perform {
+            Administration(
+                loop: loop, watched: watched, gate: gate, requestMilliseconds: requestMilliseconds,
+                readiness: readiness, logger: logger)
+        }
+        self.administration = administration
+        let log = ConnectionLog(logger: logger)
+        adminListener = try await listener(on: loop) { () throws(ReactorError) in
+            let connections = AdminConnections(administration, loop: loop)
+            return try Listener(
+                socket, loop: loop, accept: { descriptor, _ in connections.accept(descriptor) },
+                trouble: { log.cannotAccept($0, now: loop.now) })
+        }
+        adminAddress = socket.address
+    }
+
+    /// Ends what of the administration has to end before the loops do: it answers to the last, so that whoever watches a
+    /// node that goes sees it go. Connections end with their loop.
+    func closeAdministration() async {
+        guard let listener = adminListener else { return }
+        await listener.loop.perform { listener.value.close() }
+    }
+}
+
+extension GatewayServer.Parts {
+    /// Who may ask the administration what.
+    var gate: AdminGate { AdminGate(token: adminToken, hosts: settings.adminHosts) }
+}

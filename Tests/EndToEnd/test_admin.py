@@ -1,0 +1,151 @@
+# Tests: AdminConnection.swift, Administration.swift, GatewayServer+Admin.swift
+"""The administration address, asked as balancers, scrapers, people and others ask."""
+
+import contextlib
+import socket
+
+import pytest
+
+from programs import eventually
+
+PARTS = ["loops", "window", "broker", "keys", "control", "archive", "reload", "draining"]
+
+
+class Asker:
+    """One connection to an address, read by the byte."""
+
+    def __init__(self, address, timeout=20):
+        host, _, port = address.rpartition(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=timeout)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, method, path, body=None, version="HTTP/1.1", host="localhost", **fields):
+        lines = [f"{method} {path} {version}", *([f"Host: {host}"] if host is not None else [])]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
+        if body is not None:
+            lines.append(f"Content-Length: {len(body)}")
+        self.socket.sendall("\r\n".join([*lines, "", ""]).encode() + (body or b""))
+
+    def answer(self, withoutBody=False):
+        """Status, fields in lower case, and body."""
+        status = int(self.file.readline().split()[1])
+        fields = {}
+        while (line := self.file.readline()) != b"\r\n":
+            name, _, value = line.decode().partition(":")
+            fields[name.lower()] = value.strip()
+        if withoutBody:
+            return status, fields, b""
+        if fields.get("transfer-encoding") == "chunked":
+            body = b""
+            while size := int(self.file.readline(), 16):
+                body += self.file.read(size)
+                assert self.file.read(2) == b"\r\n"
+            assert self.file.readline() == b"\r\n"
+            return status, fields, body
+        return status, fields, self.file.read(int(fields["content-length"]))
+
+    def ask(self, method, path, *rest, **fields):
+        self.send(method, path, *rest, **fields)
+        return self.answer(withoutBody=method == "HEAD")
+
+    def ended(self):
+        return self.file.read() == b""
+
+
+@pytest.fixture
+def asker(door):
+    return Asker(door.admin)
+
+
+def test_requests_follow_each_other_on_one_connection(asker):
+    asker.send("GET", "/livez")
+    asker.send("PUT", "/admin/loglevel", b"debug\n")
+    asker.send("GET", "/admin/loglevel")
+    asker.send("GET", "/nothing")
+    asker.send("HEAD", "/readyz")
+    assert asker.answer()[0::2] == (200, b"ok\n")
+    assert asker.answer()[0::2] == (200, b"debug\n")
+    assert asker.answer()[0::2] == (200, b"debug\n")
+    status, fields, _ = asker.answer()
+    assert status == 404 and "connection" not in fields
+    status, fields, _ = asker.answer(withoutBody=True)
+    assert (status, fields["content-length"], fields["cache-control"]) == (200, "6", "no-store")
+    status, fields, body = asker.ask("GET", "/readyz?verbose&x=1", Connection="close")
+    assert status == 200 and body.decode().splitlines() == [f"[+]{part} ok" for part in PARTS]
+    assert fields["connection"] == "close" and asker.ended()
+
+
+def test_a_client_of_http_1_0_gets_the_end_that_it_expects(door):
+    asker = Asker(door.admin)
+    status, fields, body = asker.ask("GET", "/readyz", version="HTTP/1.0", host=None)
+    assert (status, fields["connection"], body) == (200, "close", b"ready\n") and asker.ended()
+
+
+def test_the_log_level_is_changed_while_the_node_runs(door, asker):
+    assert asker.ask("PUT", "/admin/loglevel", b"loud")[0] == 400
+    assert asker.ask("PUT", "/admin/loglevel", b"")[0] == 400
+    assert asker.ask("PUT", "/admin/loglevel", b"debug")[0] == 200
+    # At this level each refusal is a line.
+    for number in range(3):
+        assert door.asked("/livez")[0] == 200
+    assert door.wait_for_log("log level set")["text"] == "debug"
+    assert asker.ask("PUT", "/admin/loglevel", b"error")[0] == 200
+    assert asker.ask("GET", "/admin/loglevel")[2] == b"error\n"
+
+
+def test_pages_and_names_of_others_do_not_reach_it(door, asker):
+    assert asker.ask("GET", "/admin/loglevel", host="evil.example")[0] == 421
+    assert asker.ask("GET", "/readyz", host="evil.example")[0] == 200
+    assert asker.ask("PUT", "/admin/loglevel", b"debug", Origin="https://evil.example")[0] == 403
+    assert asker.ask("PUT", "/admin/loglevel", b"info", Origin="http://localhost")[0] == 200
+    status, fields, _ = asker.ask("POST", "/admin/loglevel", b"")
+    assert (status, fields["allow"]) == (405, "GET, HEAD, PUT")
+    assert asker.ask("PUT", "/admin/loglevel", b"x" * 4097)[0] == 413 and asker.ended()
+
+
+def test_with_a_token_all_but_probes_ask_for_it(gateway, mock_broker, tmp_path):
+    (tmp_path / "token").write_text("geheim\n")
+    running = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"), admin_hosts=["gate.internal"])
+    asker = Asker(running.admin)
+    status, fields, _ = asker.ask("GET", "/admin/loglevel", host="gate.internal")
+    assert status == 401 and fields["www-authenticate"].startswith("Bearer ")
+    assert asker.ask("GET", "/admin/loglevel", Authorization="Bearer geheiM")[0] == 401
+    assert asker.ask("GET", "/admin/loglevel", Authorization="Bearer geheim")[0] == 200
+    assert asker.ask("GET", "/readyz")[0] == asker.ask("GET", "/livez")[0] == 200
+    assert "geheim" not in "".join(running.program.err)
+
+
+def test_who_does_not_finish_a_request_is_told_so_and_who_says_nothing_is_not(gateway, mock_broker):
+    running = gateway(mock_broker.bootstrap, limits__handshake_timeout="300ms")
+    silent, slow, body = (Asker(running.admin) for _ in range(3))
+    slow.socket.sendall(b"GET /livez HT")
+    body.socket.sendall(b"PUT /admin/loglevel HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\ndeb")
+    assert slow.answer()[0] == body.answer()[0] == 408
+    assert slow.ended() and body.ended() and silent.ended()
+
+
+def test_whoever_keeps_connections_keeps_no_probe_out(door):
+    idle = [Asker(door.admin) for _ in range(64)]
+    for asker in idle:
+        assert asker.ask("GET", "/livez")[0] == 200
+    assert Asker(door.admin).ask("GET", "/livez")[0] == 200
+    # The one that had been there longest has given way, and no other.
+    assert idle[0].ended() and idle[-1].ask("GET", "/livez")[0] == 200
+    # Those in the middle of a request keep theirs.
+    for asker in [*idle[1:], busy := Asker(door.admin)]:
+        asker.socket.sendall(b"GET")
+
+    def is_refused():
+        with contextlib.suppress(OSError, IndexError):
+            return Asker(door.admin, timeout=1).answer()[0] == 503
+    eventually(is_refused, what="a refusal at the limit")
+
+
+def test_an_address_that_others_reach_needs_a_token(check, tmp_path):
+    status, lines = check("auth: {anonymous: PACC1}\nadmin: ':9080'\n")
+    assert status == 78 and "set admin_token_file" in lines[0]
+    (tmp_path / "empty").write_text("\n")
+    status, lines = check("auth: {anonymous: PACC1}\nadmin: ':9080'\nadmin_token_file: empty\n")
+    assert status == 78 and "holds no token" in lines[0]
+    (tmp_path / "token").write_text("geheim")
+    assert check("auth: {anonymous: PACC1}\nadmin: ':9080'\nadmin_token_file: token\n") == (0, [])
