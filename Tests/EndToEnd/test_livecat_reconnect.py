@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from programs import eventually
 from test_livecat_ends import closes
 from test_livecat_pipe import greet, serve
 
@@ -100,9 +101,12 @@ def test_executed_messages_are_sent_to_each_connection(peer, run_livecat):
 
 def test_input_waits_for_the_next_connection(peer, livecat):
     server = peer(closes(1012, "retry_ms=300"), serve)
-    program = livecat("--reconnect", "--duration", "4s", server.url)
+    program = livecat("--reconnect", server.url)
     while "reconnecting" not in program.notice():
         pass
     program.process.stdin.write(b"late\n")
+    program.process.stdin.flush()
+    eventually(lambda: server.frames, what="what was written")
+    program.signal()
     assert program.finish()[0] == 0
     assert ("text", "late") in server.frames

@@ -4,6 +4,7 @@
 import json
 import signal
 import subprocess
+import threading
 
 from test_livecat_ends import closes
 from test_livecat_pipe import greet, serve
@@ -170,11 +171,13 @@ def test_a_refusal_on_a_terminal(peer, terminal):
 
 
 def test_reconnecting_keeps_the_prompt(peer, terminal):
-    server = peer(closes(1012, "retry_ms=200"), serve)
+    may_answer = threading.Event()
+    server = peer(closes(1012, "retry_ms=200"), lambda connection: (may_answer.wait(), serve(connection)))
     program = terminal("--reconnect", server.url)
     program.expect("reconnecting in 0.2 s")
     program.type("early\r")
     program.expect("error: not connected")
+    may_answer.set()
     program.expect("connected (press")
     program.type("late\r\x04")
     assert program.finish() == 0 and server.frames == [("text", "late"), ("close", 1000, "")]

@@ -3,6 +3,7 @@
 can be silent in a way that a closed connection is not."""
 
 import time
+from datetime import datetime
 
 import pytest
 
@@ -36,14 +37,15 @@ def test_a_broker_that_does_not_answer_is_told_and_so_is_its_return(cluster, wat
     stream.wait_for("live")
     write(cluster, "a", "b")
     early.wait_for_events(2)
+    # Before this moment nothing was answered.
+    before = datetime.fromisoformat(watched.log("listening")[0]["time"]).timestamp() * 1000
     for fault in ("stall", "pause"):
         said = len(early.controls("source"))
-        began = time.time() * 1000
         cluster.tool(*(["fault", "all", "stall"] if fault == "stall" else ["pause", "all"]))
         stalled = early.wait_for_control("source", count=said + 1, within=10)
         assert list(stalled) == ["state", "ts"] and stalled["state"] == "stalled"
-        # Told no earlier than 2 s after the last answer; since when, lies between the fault and now.
-        assert began - 5000 < stalled["ts"] <= time.time() * 1000
+        # Since when, lies after what was told before, and before now.
+        assert before < stalled["ts"] <= time.time() * 1000
         # Who comes meanwhile is let in, and told right after `live`.
         late = live(watched, with_="at")
         late.wait_for_control("source")
@@ -54,6 +56,7 @@ def test_a_broker_that_does_not_answer_is_told_and_so_is_its_return(cluster, wat
         for client, count in ((early, said + 2), (late, 2)):
             back = client.wait_for_control("source", count=count, within=20)
             assert back["state"] == "live" and stalled["ts"] < back["ts"] <= time.time() * 1000
+        before = stalled["ts"]
         write(cluster, f"{fault}1", f"{fault}2", f"{fault}3")
         for client in (early, late, plain):
             for name in ("1", "2", "3"):

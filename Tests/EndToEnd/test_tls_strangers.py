@@ -66,7 +66,7 @@ def speak(door, sent):
 
 
 def test_strangers_are_closed_and_counted_while_a_client_goes_on(tls_door, mock_broker, certificates, tokens):
-    door = tls_door(limits__handshake_timeout="2s")
+    door = tls_door(limits__handshake_timeout="5s")
     token = tokens.token("PACC1")
     first = hello(certificates.client())
 

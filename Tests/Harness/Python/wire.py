@@ -39,7 +39,7 @@ def event_stream_request(token=None, path="/live/v1", headers=()):
     return get(path, token, ["Accept: text/event-stream", *headers])
 
 
-def connect(host, within=10, receive_buffer=None):
+def connect(host, within=10 * PATIENCE, receive_buffer=None):
     """A plain blocking socket to `ADDRESS:PORT`. With `receive_buffer` the kernel keeps no more than about so many bytes."""
     address, _, port = host.rpartition(":")
     address = address.strip("[]")
@@ -55,7 +55,7 @@ def connect(host, within=10, receive_buffer=None):
     return peer
 
 
-def ask(host, request, within=10):
+def ask(host, request, within=10 * PATIENCE):
     """Sends bytes and returns everything that comes until the server closes."""
     with connect(host, within) as peer:
         peer.sendall(request)
