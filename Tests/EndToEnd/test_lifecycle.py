@@ -10,6 +10,7 @@ import socket
 
 import pytest
 
+from hostile import has_read_all
 from programs import PATIENCE, event, eventually, free_port, produce
 from rawclient import RawClient, play, until
 from wire import connect, upgrade
@@ -55,6 +56,7 @@ def test_clients_that_do_not_answer_do_not_hold_the_end_up(gateway, mock_broker,
     peers = [connected(door.host, token) for _ in range(20)] + [connect(door.host) for _ in range(40)]
     for peer in peers[-20:]:
         peer.sendall(b"GET /live/v1 HTTP/1.1\r\nHost: ")
+    eventually(lambda: has_read_all(door.host), what="that all of it is read")
     door.program.signal(number)
     door.program.line("signal received")
     # Listeners go first: a client that comes now finds another node, or nobody.

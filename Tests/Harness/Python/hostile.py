@@ -117,10 +117,22 @@ class Hostile:
             each.close()
 
 
-def ports_open_at(host):
-    """The ports of the peers whose connection the server at this address still holds (proc(5), /proc/net/tcp)."""
+def connections_at(host):
+    """Of each connection of the server at this address (proc(5), /proc/net/tcp): the peer's port, how many bytes were not
+    read, and whether a process has the socket."""
     local = int(host.rpartition(":")[2])
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    # Field 9 is the inode: 0 where no process has the socket any more.
-    return {int(row[2].partition(":")[2], 16) for row in rows
-            if int(row[1].partition(":")[2], 16) == local and row[9] != "0" and row[3] != "0A"}
+    # 0A is the listener, 06 is what is left of a connection that has ended. Field 9 is the inode: 0 where no process has the
+    # socket, not yet or not any more.
+    return [(int(row[2].partition(":")[2], 16), int(row[4].partition(":")[2], 16), row[9] != "0") for row in rows
+            if int(row[1].partition(":")[2], 16) == local and row[3] not in ("06", "0A")]
+
+
+def ports_open_at(host):
+    """The ports of the peers whose connection the server at this address still holds."""
+    return {port for port, _, is_held in connections_at(host) if is_held}
+
+
+def has_read_all(host):
+    """Whether the server at this address has accepted all connections and read all that was sent on them."""
+    return all(is_held and unread == 0 for _, unread, is_held in connections_at(host))
