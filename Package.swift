@@ -168,11 +168,13 @@ let package = Package(
         tests("TokensTests", "Tokens", "TestTokens", "LiveUpdates", "TLS", "CJOSE"),
         tests("YAMLTests", "YAML"),
         tests(
-            "GatewaySettingsTests", "GatewaySettings", "HTTP", "TestTokens", "LiveUpdates", "Logging", "Options",
+            "GatewaySettingsTests", "Balancer", "GatewaySettings", "HTTP", "TestTokens", "LiveUpdates", "Logging",
+            "Options",
             "Reactor",
             "TLS", "Tokens", "YAML"),
         tests(
-            "GatewayTests", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor", "TLS", "Tokens",
+            "GatewayTests", "Balancer", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor",
+            "TLS", "Tokens",
             "TestHarness"),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
         tests("LivecatTests", "livecat", "LiveClient", "Options", "TestHarness"),

@@ -7,6 +7,7 @@ extension SettingsDraft {
         checkCertificate()
         checkTopics()
         checkIssuers()
+        checkBalancer()
         // These also look at what nobody said.
         guard isWhole else { return }
         checkListeners()

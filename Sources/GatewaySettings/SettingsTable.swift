@@ -39,6 +39,7 @@ package struct SettingsTable: SettingTable {
     package let history = HistoryTable()
     package let limits = LimitsTable()
     package let lifecycle = LifecycleTable()
+    package let balancer = BalancerTable()
     package let log = LogTable()
 
     package init() {}

@@ -40,12 +40,19 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
     ) throws(TLSError) {
         self.shared = shared
         stream = ByteStream(descriptor, loop: shared.loop)
+        encryption = try Transport.makeEncryption(security, shared)
+    }
+
+    private static func makeEncryption(
+        _ security: TransportSecurity, _ shared: TransportLoop
+    ) throws(TLSError) -> Encryption? {
         do {
-            encryption = try Transport.makeSession(security, shared).map { Encryption($0) }
+            return try Transport.makeSession(security, shared).map { Encryption($0) }
         } catch {
             guard case .server = security else { throw error }
-            encryption = Encryption(nil)
-            encryption?.failure = TLSFailure(.failed, error.description)
+            let encryption = Encryption(nil)
+            encryption.failure = TLSFailure(.failed, error.description)
+            return encryption
         }
     }
 
@@ -77,6 +84,19 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
         let encryption = Encryption(session)
         self.encryption = encryption
         beginHandshake(encryption)
+    }
+
+    /// Puts TLS over an accepted plain transport that is open, and whose peer began with something else, such as a PROXY
+    /// header. `rest` is what came behind that: the beginning of TLS.
+    package func acceptTLS(_ context: TLSContext, behind rest: Span<UInt8>) {
+        precondition(encryption == nil && phase == .open, "TLS begins once, on a plain transport that is open")
+        guard let encryption = try? Transport.makeEncryption(.server(context), shared) else {
+            preconditionFailure("a server's session is made, or fails as its transport does")
+        }
+        self.encryption = encryption
+        if let failure = encryption.failure { return end(failure) }
+        beginHandshake(encryption)
+        if !rest.isEmpty { receiveHandshake(rest, encryption) }
     }
 
     // MARK: The face

@@ -42,7 +42,8 @@ import YAML
         "limits.max_pending_bytes",
         "limits.broker_grace", "limits.max_lag", "limits.ping_interval", "limits.pong_timeout", "limits.max_wait",
         "limits.max_sync_events", "limits.changed_interval", "lifecycle.drain_delay",
-        "lifecycle.drain_window", "lifecycle.drain_retry", "log.level", "log.format",
+        "lifecycle.drain_window", "lifecycle.drain_retry",
+        "balancer.trusted", "balancer.proxy_protocol", "balancer.client_address", "log.level", "log.format",
     ]
 
     @Test func `the keys are those that operators know`() {

@@ -61,6 +61,7 @@ import Tokens
         websocket: {deflate: true}
         history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 2d, epoch: 4294967295}
         limits: {max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 1MiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
+        balancer: {trusted: [10.0.0.0/8, fd00::/8, 192.168.2.7, unix], proxy_protocol: true, client_address: x-forwarded-for}
         log: {level: debug, format: json}
         """
 
@@ -98,6 +99,8 @@ import Tokens
         #expect(settings.history.retention == .seconds(7 * 86_400) && settings.history.epoch == 4_294_967_295)
         #expect(settings.history.maximumEventsPerAccount == 20 && settings.history.maximumLogBytes == 1 << 20)
         #expect(settings.history.maximumTimestampDelay == .seconds(2 * 86_400))
+        #expect(settings.balancer.trusted.map(\.description) == ["10.0.0.0/8", "fd00::/8", "192.168.2.7", "unix"])
+        #expect(settings.balancer.proxyProtocol && settings.balancer.clientAddress == .xForwardedFor)
         #expect(settings.log.level == .debug && settings.log.format == .json)
     }
 
@@ -167,6 +170,9 @@ import Tokens
         ("LIVEGATE_LIMITS_PONG_TIMEOUT", "2s", { $0.limits.pongTimeout == .seconds(2) }),
         ("LIVEGATE_LIMITS_MAX_WAIT", "3s", { $0.limits.maximumWait == .seconds(3) }),
         ("LIVEGATE_LIMITS_MAX_SYNC_EVENTS", "10000", { $0.limits.maximumSyncEvents == 10_000 }),
+        ("LIVEGATE_BALANCER_TRUSTED", "unix,::1", { $0.balancer.trusted.map(\.description) == ["unix", "::1"] }),
+        ("LIVEGATE_BALANCER_PROXY_PROTOCOL", "false", { !$0.balancer.proxyProtocol }),
+        ("LIVEGATE_BALANCER_CLIENT_ADDRESS", "none", { $0.balancer.clientAddress == nil }),
         ("LIVEGATE_LIMITS_CHANGED_INTERVAL", "10ms", { $0.limits.changedInterval == .milliseconds(10) }),
         ("LIVEGATE_HISTORY_RETENTION", "49h", { $0.history.retention == .seconds(49 * 3600) }),
         ("LIVEGATE_HISTORY_MAX_EVENTS_PER_ACCOUNT", "1", { $0.history.maximumEventsPerAccount == 1 }),

@@ -76,7 +76,7 @@ extension Connection {
         loop.logger.info(
             "connection too slow",
             [
-                .peer: .text("\(peer)"), .account: .text(open.stream.account.text), .reason: .text("\(why)"),
+                .peer: .text("\(client)"), .account: .text(open.stream.account.text), .reason: .text("\(why)"),
                 .bytes: .number(pendingBytes),
             ])
         endPhase()
@@ -110,7 +110,7 @@ extension Connection {
             }
         guard let account else {
             if case .tls(let failure) = reason {
-                loop.log.tlsFailed(failure.reason.rawValue, "\(failure)", peer, now: loop.eventLoop.now)
+                loop.log.tlsFailed(failure.reason.rawValue, "\(failure)", client, now: loop.eventLoop.now)
             }
             return
         }
@@ -119,7 +119,7 @@ extension Connection {
         loop.logger.info(
             "connection closed",
             [
-                .peer: .text("\(peer)"), .account: .text(account.text), .by: .text(Self.closer(close, reason)),
+                .peer: .text("\(client)"), .account: .text(account.text), .by: .text(Self.closer(close, reason)),
                 .code: code.map { .number(Int($0.rawValue)) } ?? .absent, .reason: .text("\(reason)"),
             ])
     }

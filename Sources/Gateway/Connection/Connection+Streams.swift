@@ -99,7 +99,7 @@ extension Connection {
         let retry = loop.retryMilliseconds()
         open.stream.sendBye(failure.closeCode, retry)
         session.addRetry(milliseconds: retry)
-        loop.log.sentTooMuch("\(failure)", open.stream.account.text, peer, now: loop.eventLoop.now)
+        loop.log.sentTooMuch("\(failure)", open.stream.account.text, client, now: loop.eventLoop.now)
     }
 
     /// Sends what the session wants to say, unless the kernel has not taken what was before: then pongs replace each other.
@@ -154,7 +154,7 @@ extension Connection: SubscriberPort {
         phase = .open(open)
         loop.counters.opened += 1
         let account = joining.stream.account
-        loop.logger.info("connection opened", [.peer: .text("\(peer)"), .account: .text(account.text)])
+        loop.logger.info("connection opened", [.peer: .text("\(client)"), .account: .text(account.text)])
         guard let expiresAt = joining.admitted.identity.expiresAt else { return }
         open.tokenEnd = schedule(.tokenEnd, afterMilliseconds: loop.milliseconds(until: expiresAt))
     }

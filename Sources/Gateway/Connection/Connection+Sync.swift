@@ -21,7 +21,7 @@ extension Connection {
 
     func pollEnds(refused why: ResyncReason, fresh: CursorText) {
         let refusal = SyncAnswer.refusal(of: why, fresh: fresh.bytes)
-        loop.count(refusal: refusal.code.rawValue, status: refusal.status, peer)
+        loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)
         endPoll { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
     }
 
@@ -47,7 +47,7 @@ extension Connection {
     }
 
     func answerWasNotTaken() {
-        loop.logger.info("connection cut: it did not take its answer", [.peer: .text("\(peer)")])
+        loop.logger.info("connection cut: it did not take its answer", [.peer: .text("\(client)")])
         transport?.close(afterFlush: false)
     }
 }

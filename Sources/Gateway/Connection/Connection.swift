@@ -1,3 +1,4 @@
+import Balancer
 import HTTP
 import LiveUpdates
 import Logging
@@ -18,7 +19,10 @@ import WebSocket
 final class Connection {
     private(set) var id: ConnectionID
     let loop: ConnectionLoop
-    let peer: SocketAddress
+    /// Where the connection comes from: the socket's peer, or whom its PROXY header named.
+    var peer: ClientAddress
+    /// Whose request or stream it is: as the balancer's header says, else the peer. What logs and limits name.
+    var client: ClientAddress
     /// Monotonic, in milliseconds.
     let acceptedAt: UInt64
     var phase: Phase
@@ -26,10 +30,11 @@ final class Connection {
     /// What the answer to the request at hand has for its browser, whatever it is.
     var answerFields: CrossOrigin.Fields
 
-    init(id: ConnectionID, loop: ConnectionLoop, peer: SocketAddress) {
+    init(id: ConnectionID, loop: ConnectionLoop, peer: ClientAddress) {
         self.id = id
         self.loop = loop
         self.peer = peer
+        client = peer
         acceptedAt = loop.eventLoop.now
         phase = .request(RequestReading(loop.policy.requestLimits))
         answerFields = loop.admission.browsers.crossOrigin.commonFields
@@ -37,10 +42,13 @@ final class Connection {
 
     /// Begins to read from the accepted socket. The request's time is absolute: bytes that drip in do not prolong it.
     func start(_ descriptor: consuming FileDescriptor) {
-        awaitRequest(within: loop.policy.handshakeTimeoutMilliseconds)
+        let reading = awaitRequest(within: loop.policy.handshakeTimeoutMilliseconds)
+        // The PROXY header comes before TLS, which begins behind it.
+        if loop.policy.balancer.expectsProxyHeader { reading.proxyHeader = ProxyHeaderParser() }
+        let security = reading.proxyHeader == nil ? loop.policy.security : .plain
         let transport: Transport<Connection>
         do {
-            transport = try Transport(descriptor, security: loop.policy.security, on: loop.transports)
+            transport = try Transport(descriptor, security: security, on: loop.transports)
         } catch {
             // Only a client's name can be refused.
             preconditionFailure("a server's transport was refused: \(error)")
@@ -49,7 +57,6 @@ final class Connection {
         transport.start(self)
     }
 
-    @discardableResult
     private func awaitRequest(within milliseconds: UInt64) -> RequestReading {
         let reading = RequestReading(loop.policy.requestLimits)
         phase = .request(reading)
@@ -78,7 +85,8 @@ final class Connection {
 
     // MARK: - Request
 
-    private func receiveRequest(_ bytes: Span<UInt8>, _ reading: RequestReading) {
+    func receiveRequest(_ bytes: Span<UInt8>, _ reading: RequestReading) {
+        if reading.proxyHeader != nil { return receiveProxyHeader(bytes, reading) }
         if reading.isIdle {
             // From its first byte on a later request has the time of a first one.
             reading.isIdle = false
@@ -96,12 +104,13 @@ final class Connection {
     }
 
     private func decide(_ head: RequestHead, early: EarlyBytes) {
+        identifyClient(head)
         answerFields = loop.admission.browsers.fields(head)
         switch loop.admission.decide(head, epochSeconds: loop.epochSeconds()) {
         case .refuse(let refusal):
             refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
         case .plainGet:
-            loop.count(refusal: "not_a_websocket", status: 400, peer)
+            loop.count(refusal: "not_a_websocket", status: 400, client)
             finish(writing: Refusal.plainGet(date: loop.httpDate(), fields: answerFields))
         case .preflight:
             let keepsAlive = SyncAnswer.keepsAlive(head) && head.body.isEmpty
@@ -121,7 +130,7 @@ final class Connection {
 
     /// Answers with a refusal, and ends.
     func refuse(_ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true) {
-        loop.count(refusal: refusal.code.rawValue, status: refusal.status, peer)
+        loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)
         finish(
             writing: loop.withRetry(refusal).serialized(
                 date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false,
@@ -129,6 +138,7 @@ final class Connection {
     }
 
     private func requestTimedOut(_ reading: RequestReading) {
+        if reading.proxyHeader != nil { return rejectProxyHeader(.late) }
         // TLS has the same deadline for its part, and knows better what to say of it.
         if let transport, transport.isHandshaking { return transport.expireHandshake() }
         // Who has said nothing at all, like a balancer that keeps a spare connection, wants no answer.
@@ -261,6 +271,7 @@ extension Connection: TransportOwner {
     }
 
     func transportEnded(_ reason: TransportEnd) {
+        countCutProxyHeader(reason)
         endPhase()
         logEnd(reason)
         phase = .ending(Ending())

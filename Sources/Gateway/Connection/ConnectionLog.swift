@@ -1,3 +1,4 @@
+import Balancer
 import Glibc
 import Logging
 import Reactor
@@ -19,30 +20,41 @@ final class ConnectionLog: Sendable {
     }
 
     /// A request was refused with a status and its stable code. `now` is monotonic, in milliseconds.
-    func refused(_ code: String, _ status: Int, _ peer: SocketAddress, now: UInt64) {
+    func refused(_ code: String, _ status: Int, _ client: ClientAddress, now: UInt64) {
         log("request refused", cause: code, now: now) { suppressed in
             [
-                .peer: .text("\(peer)"), .status: .number(status), .code: .text(code), .suppressed: suppressed,
+                .peer: .text("\(client)"), .status: .number(status), .code: .text(code), .suppressed: suppressed,
             ]
         }
     }
 
     /// TLS ended a connection: in its handshake, mostly.
-    func tlsFailed(_ reason: String, _ detail: String, _ peer: SocketAddress, now: UInt64) {
+    func tlsFailed(_ reason: String, _ detail: String, _ client: ClientAddress, now: UInt64) {
         log("TLS failed", cause: reason, now: now) { suppressed in
             [
-                .peer: .text("\(peer)"), .reason: .text(reason), .error: .text(detail), .suppressed: suppressed,
+                .peer: .text("\(client)"), .reason: .text(reason), .error: .text(detail), .suppressed: suppressed,
             ]
         }
     }
 
     /// A client was closed because it sent more than a limit allows; `limit` is a sentence with its name and value.
-    func sentTooMuch(_ limit: String, _ account: String, _ peer: SocketAddress, now: UInt64) {
+    func sentTooMuch(_ limit: String, _ account: String, _ client: ClientAddress, now: UInt64) {
         log("client closed: it sent too much", cause: "sent too much", now: now) { suppressed in
             [
-                .peer: .text("\(peer)"), .account: .text(account), .limit: .text(limit), .suppressed: suppressed,
+                .peer: .text("\(client)"), .account: .text(account), .limit: .text(limit), .suppressed: suppressed,
             ]
         }
+    }
+
+    /// A connection was closed for its PROXY header: the balancer and this node disagree, or somebody goes around it.
+    func proxyHeaderRejected(_ why: ProxyHeaderRejection, _ peer: ClientAddress, now: UInt64) {
+        guard let passed = limiter.pass(why.rawValue, now: now) else { return }
+        logger.warning(
+            "connection closed: no PROXY header from a trusted peer",
+            [
+                .peer: .text("\(peer)"), .reason: .text(why.rawValue), .advice: .text(why.advice),
+                .suppressed: passed.suppressed,
+            ])
     }
 
     private func log(

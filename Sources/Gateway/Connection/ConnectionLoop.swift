@@ -1,3 +1,4 @@
+import Balancer
 import HTTP
 import LiveUpdates
 import Logging
@@ -17,6 +18,7 @@ struct ConnectionPolicy: Sendable {
     let maximumRequestsPerConnection: Int
     let streams: StreamPolicy
     let security: TransportSecurity
+    let balancer: BalancerPolicy
 }
 
 /// One loop of the node with its connections, its part of the fan-out and its counters. Confined to that loop.
@@ -136,14 +138,15 @@ final class ConnectionLoop {
     func listen(_ socket: ListeningSocket) throws(ReactorError) -> Listener {
         try Listener(
             socket, loop: eventLoop,
-            accept: { self.accept($0, peer: $1) },
-            overflow: { descriptor, _ in self.refuseForWantOfDescriptors(descriptor) },
+            accept: { self.accept($0, peer: ClientAddress($1)) },
+            overflow: { self.refuseForWantOfDescriptors($0, peer: ClientAddress($1)) },
             trouble: { self.log.cannotAccept($0, now: self.eventLoop.now) })
     }
 
     /// There is no descriptor but the spare one, which is needed again at once: one send, without reading the request.
     /// A peer that begins with a TLS handshake is only closed.
-    private func refuseForWantOfDescriptors(_ descriptor: consuming FileDescriptor) {
+    private func refuseForWantOfDescriptors(_ descriptor: consuming FileDescriptor, peer: ClientAddress) {
+        guard policy.balancer.admits(peer) else { return count(.untrusted, peer) }
         counters.refusals[RefusalCode.overloaded.rawValue, default: 0] += 1
         guard case .plain = policy.security else { return }
         descriptor.sendLastWords(
@@ -151,7 +154,9 @@ final class ConnectionLoop {
                 date: httpDate(), fields: admission.browsers.crossOrigin.commonFields))
     }
 
-    func accept(_ descriptor: consuming FileDescriptor, peer: SocketAddress) {
+    func accept(_ descriptor: consuming FileDescriptor, peer: ClientAddress) {
+        // The descriptor is closed with this call: not a byte of such a peer is read.
+        guard policy.balancer.admits(peer) else { return count(.untrusted, peer) }
         let connection = connections.add { Connection(id: $0, loop: self, peer: peer) }
         counters.accepted += 1
         connection.start(descriptor)
@@ -163,9 +168,14 @@ final class ConnectionLoop {
         if connections.count == 0 { becameEmpty() }
     }
 
-    func count(refusal code: String, status: Int, _ peer: SocketAddress) {
+    func count(refusal code: String, status: Int, _ client: ClientAddress) {
         counters.refusals[code, default: 0] += 1
-        log.refused(code, status, peer, now: eventLoop.now)
+        log.refused(code, status, client, now: eventLoop.now)
+    }
+
+    func count(_ why: ProxyHeaderRejection, _ peer: ClientAddress) {
+        counters.proxyHeadersRejected += 1
+        log.proxyHeaderRejected(why, peer, now: eventLoop.now)
     }
 
     // MARK: - What ingest sends

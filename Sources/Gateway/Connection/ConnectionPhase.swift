@@ -1,3 +1,4 @@
+import Balancer
 import HTTP
 import LiveUpdates
 import Reactor
@@ -17,6 +18,8 @@ extension Connection {
 
     /// Reading a request.
     final class RequestReading {
+        /// Nil once the PROXY header has come, and where none is expected.
+        var proxyHeader: ProxyHeaderParser?
         var parser: RequestParser
         var deadline: Timer?
         /// An answer has left, and nothing of the next request has come yet.

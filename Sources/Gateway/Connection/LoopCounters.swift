@@ -10,6 +10,8 @@ struct LoopCounters: Sendable {
     var tlsFull: UInt64 = 0
     var tlsResumed: UInt64 = 0
     var tlsFailed: UInt64 = 0
+    /// Connections that did not begin with a PROXY header of a trusted peer where one is expected.
+    var proxyHeadersRejected: UInt64 = 0
     /// Refused requests by their stable code.
     var refusals: [String: UInt64] = [:]
     /// Closes that we began, by code.
@@ -27,6 +29,7 @@ struct LoopCounters: Sendable {
         var sum = a
         sum.accepted += b.accepted
         sum.opened += b.opened
+        sum.proxyHeadersRejected += b.proxyHeadersRejected
         sum.deliveries += b.deliveries
         sum.tlsFull += b.tlsFull
         sum.tlsResumed += b.tlsResumed

@@ -1,3 +1,4 @@
+import Balancer
 import GatewaySettings
 import HTTP
 import Kafka
@@ -65,6 +66,7 @@ extension ConnectionPolicy {
         maximumRequestsPerConnection = limits.maximumRequestsPerConnection
         streams = StreamPolicy(parts.settings)
         security = parts.tls.map { .server($0) } ?? .plain
+        balancer = BalancerPolicy(parts.settings.balancer)
     }
 }
 

@@ -17,6 +17,7 @@ struct PartsTests {
             limits: {broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, \
             max_sync_events: 7, changed_interval: 80ms, max_messages_per_second: 8, max_inbound_bytes_per_second: 9KiB, \
             max_requests_per_connection: 10}
+            balancer: {trusted: [10.0.0.0/8], proxy_protocol: true, client_address: forwarded}
             """)
         let policy = ConnectionPolicy(
             GatewayServer.Parts(
@@ -28,6 +29,8 @@ struct PartsTests {
         #expect(policy.streams.maximumLagMilliseconds == 4000 && policy.pingIntervalMilliseconds == 300)
         #expect(policy.pongTimeoutMilliseconds == 5000 && policy.streams.changedIntervalMilliseconds == 80)
         #expect(policy.streams.quietMilliseconds == 604_800_000 / 8 && policy.streams.maximumPassedOver == 10)
+        #expect(policy.balancer.expectsProxyHeader && policy.balancer.header == .forwarded)
+        #expect(policy.balancer.trusted.contains(.ipv4(0x0A00_0001)) && !policy.balancer.trusted.contains(.unix))
         let sync = SyncLimits(settings.limits)
         #expect(sync.maximumWaitMilliseconds == 6000 && sync.maximumEvents == 7)
         let history = HistoryLimits(settings.history)
