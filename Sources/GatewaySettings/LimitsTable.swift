@@ -27,6 +27,33 @@ package struct HistoryTable: SettingTable {
 package struct LimitsTable: SettingTable {
     package static let effect: SettingEffect? = .atOnce
 
+    package let maximumConnections = Setting(
+        "limits.max_connections", .integer(0...10_000_000), default: "0",
+        """
+        WebSockets, event streams and waiting /sync/v1 of the node. More are refused with 503. 0: as many as descriptors \
+        allow (ulimit -n), 128 of which are kept for the node itself.
+        """)
+    package let maximumConnectionsPerAccount = Setting(
+        "limits.max_connections_per_account", .integer(0...10_000_000), default: "0",
+        "The same of one account. More are refused with 429. 0: no limit.")
+    package let maximumConnectionsPerSubject = Setting(
+        "limits.max_connections_per_subject", .integer(0...10_000_000), default: "100",
+        """
+        The same of one user, by account and sub of the token; who has no sub is not counted. More are refused with 429. \
+        0: no limit.
+        """)
+    package let maximumConnectionsPerAddress = Setting(
+        "limits.max_connections_per_address", .integer(0...10_000_000), default: "0",
+        """
+        Connections from one address, IPv6 by /64: each until its first answer, then as a stream or a wait. More are \
+        refused with 429, before TLS closed without an answer. Whole offices and mobile networks share one address. 0: no limit.
+        """)
+    package let maximumHandshakesPerSecond = Setting(
+        "limits.max_handshakes_per_second", .integer(0...1_000_000), default: "0",
+        """
+        First requests of connections that the node takes in a second, a second's worth at once. More are refused with \
+        503, before TLS closed without an answer. 0: no limit.
+        """)
     package let maximumHeaderBytes = Setting(
         "limits.max_header_bytes", .size(1024...1_048_576), default: "16KiB",
         "Bytes of a request's head. More is refused with 431.")

@@ -27,6 +27,8 @@ final class GatewayProcess {
     ///   - program: the path of `livegate`.
     ///   - load: says whether clients are pinged and peers are cut as by default. Otherwise hardly any is within a run,
     ///     and who does not read may leave it unanswered, and whoever comes with thousands of others has the time for it.
+    private static let longTimes = ", ping_interval: 1h, pong_timeout: 1h, handshake_timeout: 1m"
+
     init(
         program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool,
         load: Scenario.Load
@@ -43,7 +45,7 @@ final class GatewayProcess {
             loops: \(loops)
             kafka: {brokers: '\(brokers)', topics: [\(topic)], settings: {fetch.wait.max.ms: '\(load.isPinged ? 500 : 10)'}}
             events: {preset: rails}
-            limits: {\(load.hasDefaultTimes ? "" : "ping_interval: 1h, pong_timeout: 1h, handshake_timeout: 1m")}
+            limits: {max_connections_per_subject: 0\(load.hasDefaultTimes ? "" : Self.longTimes)}
             log: {level: warning}
 
             """

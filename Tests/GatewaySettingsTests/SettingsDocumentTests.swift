@@ -36,6 +36,8 @@ import YAML
         "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "auth.origins",
         "auth.cookie", "websocket.deflate", "history.retention",
         "history.max_events_per_account", "history.max_log_bytes", "history.max_timestamp_delay", "history.epoch",
+        "limits.max_connections", "limits.max_connections_per_account", "limits.max_connections_per_subject",
+        "limits.max_connections_per_address", "limits.max_handshakes_per_second",
         "limits.max_header_bytes", "limits.max_headers", "limits.handshake_timeout", "limits.max_message_bytes",
         "limits.max_fragments", "limits.max_control_frames_per_second",
         "limits.max_messages_per_second", "limits.max_inbound_bytes_per_second", "limits.max_requests_per_connection",

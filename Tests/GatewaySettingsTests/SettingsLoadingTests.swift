@@ -28,6 +28,10 @@ import Tokens
             #expect(settings.limits.maximumHeaderBytes == 16_384 && settings.limits.maximumHeaders == 100)
             #expect(settings.limits.handshakeTimeout == .seconds(10) && settings.limits.maximumMessageBytes == 4096)
             #expect(settings.limits.maximumFragments == 512 && settings.limits.maximumControlFramesPerSecond == 100)
+            #expect(settings.limits.maximumConnections == 0 && settings.limits.maximumConnectionsPerAccount == 0)
+            #expect(settings.limits.maximumConnectionsPerSubject == 100)
+            #expect(settings.limits.maximumConnectionsPerAddress == 0)
+            #expect(settings.limits.maximumHandshakesPerSecond == 0)
             #expect(settings.limits.maximumMessagesPerSecond == 100)
             #expect(settings.limits.maximumInboundBytesPerSecond == 65_536)
             #expect(settings.limits.maximumRequestsPerConnection == 1000)
@@ -60,7 +64,7 @@ import Tokens
           anonymous: PACC1
         websocket: {deflate: true}
         history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 2d, epoch: 4294967295}
-        limits: {max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 1MiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
+        limits: {max_connections: 21, max_connections_per_account: 22, max_connections_per_subject: 23, max_connections_per_address: 24, max_handshakes_per_second: 25, max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 1MiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
         balancer: {trusted: [10.0.0.0/8, fd00::/8, 192.168.2.7, unix], proxy_protocol: true, client_address: x-forwarded-for}
         log: {level: debug, format: json}
         """
@@ -92,6 +96,9 @@ import Tokens
         #expect(settings.limits.maximumControlFramesPerSecond == 8 && settings.limits.maximumPendingBytes == 9216)
         #expect(settings.limits.maximumMessagesPerSecond == 9 && settings.limits.maximumRequestsPerConnection == 11)
         #expect(settings.limits.maximumInboundBytesPerSecond == 10_240)
+        #expect(settings.limits.maximumConnections == 21 && settings.limits.maximumConnectionsPerAccount == 22)
+        #expect(settings.limits.maximumConnectionsPerSubject == 23)
+        #expect(settings.limits.maximumConnectionsPerAddress == 24 && settings.limits.maximumHandshakesPerSecond == 25)
         #expect(settings.limits.brokerGrace == .seconds(120) && settings.limits.maximumLag == .seconds(4))
         #expect(settings.limits.pingInterval == .milliseconds(300) && settings.limits.pongTimeout == .seconds(5))
         #expect(settings.limits.maximumWait == .seconds(6) && settings.limits.maximumSyncEvents == 7)
@@ -151,6 +158,11 @@ import Tokens
         ),
         ("LIVEGATE_AUTH_COOKIE", "", { $0.auth.cookie == nil }),
         ("LIVEGATE_WEBSOCKET_DEFLATE", "false", { !$0.websocket.deflate }),
+        ("LIVEGATE_LIMITS_MAX_CONNECTIONS", "5", { $0.limits.maximumConnections == 5 }),
+        ("LIVEGATE_LIMITS_MAX_CONNECTIONS_PER_ACCOUNT", "6", { $0.limits.maximumConnectionsPerAccount == 6 }),
+        ("LIVEGATE_LIMITS_MAX_CONNECTIONS_PER_SUBJECT", "0", { $0.limits.maximumConnectionsPerSubject == 0 }),
+        ("LIVEGATE_LIMITS_MAX_CONNECTIONS_PER_ADDRESS", "7", { $0.limits.maximumConnectionsPerAddress == 7 }),
+        ("LIVEGATE_LIMITS_MAX_HANDSHAKES_PER_SECOND", "8", { $0.limits.maximumHandshakesPerSecond == 8 }),
         ("LIVEGATE_LIMITS_MAX_HEADER_BYTES", "2048", { $0.limits.maximumHeaderBytes == 2048 }),
         ("LIVEGATE_LIMITS_MAX_HEADERS", "9", { $0.limits.maximumHeaders == 9 }),
         ("LIVEGATE_LIMITS_HANDSHAKE_TIMEOUT", "3s", { $0.limits.handshakeTimeout == .seconds(3) }),

@@ -25,8 +25,9 @@ import Testing
             "limits: 5\n",
             [
                 """
-                gate.yaml:1: limits: is not a map: a map with max_header_bytes, max_headers, handshake_timeout, \
-                max_message_bytes, max_fragments, max_control_frames_per_second, max_messages_per_second, \
+                gate.yaml:1: limits: is not a map: a map with max_connections, max_connections_per_account, \
+                max_connections_per_subject, max_connections_per_address, max_handshakes_per_second, max_header_bytes, \
+                max_headers, handshake_timeout, max_message_bytes, max_fragments, max_control_frames_per_second, max_messages_per_second, \
                 max_inbound_bytes_per_second, max_requests_per_connection, max_pending_bytes, broker_grace, \
                 max_lag, ping_interval, pong_timeout, max_wait, max_sync_events, changed_interval is expected
                 """

@@ -34,6 +34,11 @@ struct Admission: Sendable {
         let identity: Identity
         let service: Service
 
+        /// Whether it counts among the connections of its account: all that stay. An answer that is given at once does not.
+        var takesPlace: Bool {
+            if case .sync(let parameters) = service { parameters.mayWait } else { true }
+        }
+
         /// What was agreed on, of a WebSocket.
         var deflate: Deflate? {
             if case .webSocket(_, let deflate, _) = service { deflate } else { nil }

@@ -14,6 +14,7 @@ extension Connection {
             reading.proxyHeader = nil
             if let source { peer = source }
             client = peer
+            if let limit = arrive(reading) { return refuseArrival(limit) }
             let rest = bytes.extracting(droppingFirst: consumed)
             if case .server(let context) = loop.policy.security {
                 transport?.acceptTLS(context, behind: rest)

@@ -7,11 +7,11 @@ import WebSocket
 
 /// A connection with a stream on it: its head and its frames.
 extension Connection {
-    func join(_ admitted: Admission.Admitted, _ early: EarlyBytes) {
+    func join(_ admitted: Admission.Admitted, _ early: EarlyBytes, _ place: consuming Place?) {
         guard let (parameters, form) = admitted.liveRequest else { preconditionFailure("a stream without a form") }
         let stream = LiveStream(
             parameters, form: form, account: admitted.identity.account, port: self, fanOut: loop.fanOut)
-        let joining = Joining(admitted, stream)
+        let joining = Joining(admitted, stream, place)
         joining.early = early
         phase = .joining(joining)
         stream.begin(since: parameters.since)
@@ -148,7 +148,7 @@ extension Connection: SubscriberPort {
 
     func streamBegins() {
         guard case .joining(let joining) = phase else { preconditionFailure("a stream begins that has not joined") }
-        let open = OpenStream(joining.stream, writeHead(joining.admitted))
+        let open = OpenStream(joining.stream, writeHead(joining.admitted), joining.place.take())
         // A stream has no further head.
         answerFields = []
         phase = .open(open)

@@ -4,12 +4,15 @@ import Tokens
 
 /// A connection that asks `/sync/v1`: one request after the other, each read when the answer to the one before has left.
 extension Connection {
-    func poll(_ parameters: SyncParameters, _ identity: Identity, keepsAlive: Bool, _ early: EarlyBytes) {
+    func poll(
+        _ parameters: SyncParameters, _ identity: Identity, keepsAlive: Bool, _ early: EarlyBytes,
+        _ place: consuming Place?
+    ) {
         let tokenMilliseconds = identity.expiresAt.map { loop.milliseconds(until: $0) } ?? .max
         let poll = Poll(
             parameters, patience: min(parameters.waitMilliseconds, tokenMilliseconds), account: identity.account,
             port: self, fanOut: loop.fanOut)
-        phase = .polling(Polling(poll, keepsAlive: keepsAlive, early: early))
+        phase = .polling(Polling(poll, keepsAlive: keepsAlive, early: early, place))
         // While it waits its end should be noticed.
         if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
         poll.begin()
@@ -28,6 +31,7 @@ extension Connection {
     private func endPoll(_ bytes: (_ keepsAlive: Bool) -> [UInt8]) {
         guard case .polling(let polling) = phase else { preconditionFailure("an answer that nobody asked for") }
         cancel(&polling.wake)
+        leave(&polling.place, polling.poll.account)
         beginAnswer(bytes(polling.keepsAlive), keepsAlive: polling.keepsAlive, polling.early)
     }
 

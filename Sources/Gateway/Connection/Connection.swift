@@ -46,6 +46,9 @@ final class Connection {
         // The PROXY header comes before TLS, which begins behind it.
         if loop.policy.balancer.expectsProxyHeader { reading.proxyHeader = ProxyHeaderParser() }
         let security = reading.proxyHeader == nil ? loop.policy.security : .plain
+        let limit = reading.proxyHeader == nil ? arrive(reading) : nil
+        // The descriptor is closed with this call.
+        if let limit, case .server = loop.policy.security { return refuseArrival(limit) }
         let transport: Transport<Connection>
         do {
             transport = try Transport(descriptor, security: security, on: loop.transports)
@@ -55,6 +58,7 @@ final class Connection {
         }
         self.transport = transport
         transport.start(self)
+        if let limit { refuseArrival(limit) }
     }
 
     private func awaitRequest(within milliseconds: UInt64) -> RequestReading {
@@ -93,10 +97,12 @@ final class Connection {
             cancel(&reading.deadline)
             reading.deadline = schedule(.deadline, afterMilliseconds: loop.policy.handshakeTimeoutMilliseconds)
         }
+        if reading.owesHandshake { countHandshake(reading) }
         switch reading.parser.consume(bytes) {
         case .needMore: break
         case .refused(let refusal): refuse(refusal)
         case .head(let head, let consumed):
+            if let limit = reading.limit { return refuse(limit, withoutBody: head.method == "HEAD") }
             var early = EarlyBytes()
             early.append(bytes.extracting(droppingFirst: consumed))
             decide(head, early: early)
@@ -113,18 +119,11 @@ final class Connection {
             loop.count(refusal: "not_a_websocket", status: 400, client)
             finish(writing: Refusal.plainGet(date: loop.httpDate(), fields: answerFields))
         case .preflight:
-            let keepsAlive = SyncAnswer.keepsAlive(head) && head.body.isEmpty
+            let keepsAlive = keepsAlive(behind: head) && head.body.isEmpty
             answer(
                 CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: keepsAlive),
                 keepsAlive: keepsAlive, early)
-        case .admit(let admitted):
-            endPhase()
-            switch admitted.service {
-            case .sync(let parameters):
-                let isLast = id.turn + 1 >= loop.policy.maximumRequestsPerConnection
-                poll(parameters, admitted.identity, keepsAlive: !isLast && SyncAnswer.keepsAlive(head), early)
-            case .webSocket, .eventStream: join(admitted, early)
-            }
+        case .admit(let admitted): enter(admitted, head, early)
         }
     }
 
@@ -168,15 +167,21 @@ final class Connection {
     /// Ends what the phase began: its timers, its subscriber. From here on no event reaches this connection.
     func endPhase() {
         switch phase {
-        case .request(let reading): cancel(&reading.deadline)
-        case .joining(let joining): joining.stream.end()
+        case .request(let reading):
+            cancel(&reading.deadline)
+            leave(&reading.place, nil)
+        case .joining(let joining):
+            joining.stream.end()
+            leave(&joining.place, joining.stream.account)
         case .open(let open):
             open.stream.end()
+            leave(&open.place, open.stream.account)
             cancel(&open.wake)
             cancel(&open.tokenEnd)
             cancel(&open.heartbeat.timer)
         case .polling(let polling):
             polling.poll.end()
+            leave(&polling.place, polling.poll.account)
             cancel(&polling.wake)
         case .answering(let answering): cancel(&answering.deadline)
         case .ending(let ending): cancel(&ending.deadline)

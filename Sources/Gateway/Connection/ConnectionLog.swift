@@ -3,9 +3,10 @@ import Glibc
 import Logging
 import Reactor
 import Synchronization
+import Tokens
 
 /// Log lines about connections that never became streams, or broke a limit, at a limited rate: one line in 10 s for each
-/// cause, however many loops see it. Each of them is also a line at the level debug. That connections cannot be accepted is
+/// cause, however many loops see it. Where the level is debug, each of them is a line. That connections cannot be accepted is
 /// said once in a minute.
 final class ConnectionLog: Sendable {
     let logger: Logger
@@ -37,6 +38,21 @@ final class ConnectionLog: Sendable {
         }
     }
 
+    /// A client was refused because a limit is reached. What keeps everybody out is a warning.
+    func limited(_ limit: ConnectionLimit, _ identity: Identity?, _ client: ClientAddress, now: UInt64) {
+        log(
+            limit.isOfNode ? "clients are refused: the node is at a limit" : "client refused: it is at a limit",
+            cause: limit.name.rawValue, limit.isOfNode ? .warning : .info, now: now
+        ) { suppressed in
+            let refusal = limit.refusal
+            return [
+                .peer: .text("\(client)"), .account: identity.map { .text($0.account.text) } ?? .absent,
+                .subject: identity?.subject.map { .text($0) } ?? .absent, .status: .number(refusal.status),
+                .code: .text(refusal.code.rawValue), .limit: .text("\(limit)"), .suppressed: suppressed,
+            ]
+        }
+    }
+
     /// A client was closed because it sent more than a limit allows; `limit` is a sentence with its name and value.
     func sentTooMuch(_ limit: String, _ account: String, _ client: ClientAddress, now: UInt64) {
         log("client closed: it sent too much", cause: "sent too much", now: now) { suppressed in
@@ -58,11 +74,12 @@ final class ConnectionLog: Sendable {
     }
 
     private func log(
-        _ sentence: StaticString, cause: String, now: UInt64, _ facts: (_ suppressed: LogValue) -> Logger.Facts
+        _ sentence: StaticString, cause: String, _ level: LogLevel = .info, now: UInt64,
+        _ facts: (_ suppressed: LogValue) -> Logger.Facts
     ) {
-        if logger.isEnabled(.debug) { return logger.debug(sentence, facts(.absent)) }
-        guard logger.isEnabled(.info), let passed = limiter.pass(cause, now: now) else { return }
-        logger.info(sentence, facts(passed.suppressed))
+        if logger.isEnabled(.debug) { return logger.log(level == .info ? .debug : level, sentence, facts(.absent)) }
+        guard logger.isEnabled(level), let passed = limiter.pass(cause, now: now) else { return }
+        logger.log(level, sentence, facts(passed.suppressed))
     }
 
     /// A listener cannot accept.

@@ -4,6 +4,7 @@ import LiveUpdates
 import Logging
 import Reactor
 import TLS
+import Tokens
 import Transport
 import WebSocket
 
@@ -50,6 +51,8 @@ final class ConnectionLoop {
     let transports: TransportLoop
     let webSockets: WebSocketLoop
     let ingest: Mailbox<IngestMessage>
+    /// The node's, of all loops.
+    let places: Places
     /// Without what the fan-out counts: see ``totals``.
     var counters = LoopCounters()
     /// What a session made of the bytes at hand; kept between calls for its memory alone.
@@ -70,7 +73,7 @@ final class ConnectionLoop {
 
     init(
         eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, log: ConnectionLog,
-        ingest: Mailbox<IngestMessage>, backlog: LoopBacklog
+        ingest: Mailbox<IngestMessage>, places: Places, backlog: LoopBacklog
     ) {
         self.eventLoop = eventLoop
         self.index = index
@@ -79,6 +82,7 @@ final class ConnectionLoop {
         self.log = log
         logger = log.logger
         self.ingest = ingest
+        self.places = places
         self.backlog = backlog
         fanOut = LoopFanOut(policy: policy.streams)
         var limits = TransportLimits()
@@ -176,6 +180,11 @@ final class ConnectionLoop {
     func count(_ why: ProxyHeaderRejection, _ peer: ClientAddress) {
         counters.proxyHeadersRejected += 1
         log.proxyHeaderRejected(why, peer, now: eventLoop.now)
+    }
+
+    func count(_ limit: ConnectionLimit, _ identity: Identity?, _ client: ClientAddress) {
+        counters.refusals[limit.refusal.code.rawValue, default: 0] += 1
+        log.limited(limit, identity, client, now: eventLoop.now)
     }
 
     // MARK: - What ingest sends

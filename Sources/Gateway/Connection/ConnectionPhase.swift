@@ -24,6 +24,12 @@ extension Connection {
         var deadline: Timer?
         /// An answer has left, and nothing of the next request has come yet.
         var isIdle = false
+        /// Until the first answer of the connection.
+        var place: Place?
+        /// The first request of a plain connection has not begun.
+        var owesHandshake = false
+        /// The node has had more handshakes than it may: the request is refused once it is whole.
+        var limit: ConnectionLimit?
 
         init(_ limits: RequestLimits) { parser = RequestParser(limits: limits) }
     }
@@ -34,10 +40,12 @@ extension Connection {
         let stream: LiveStream<Connection>
         /// What followed the request.
         var early = EarlyBytes()
+        var place: Place?
 
-        init(_ admitted: Admission.Admitted, _ stream: LiveStream<Connection>) {
+        init(_ admitted: Admission.Admitted, _ stream: LiveStream<Connection>, _ place: consuming Place?) {
             self.admitted = admitted
             self.stream = stream
+            self.place = place
         }
     }
 
@@ -50,10 +58,12 @@ extension Connection {
         /// The next call that the stream wished for.
         var wake: Timer?
         var tokenEnd: Timer?
+        var place: Place?
 
-        init(_ stream: LiveStream<Connection>, _ session: WebSocketSession?) {
+        init(_ stream: LiveStream<Connection>, _ session: WebSocketSession?, _ place: consuming Place?) {
             self.stream = stream
             self.session = session
+            self.place = place
         }
     }
 
@@ -64,11 +74,14 @@ extension Connection {
         /// What came behind the request.
         var early: EarlyBytes
         var wake: Timer?
+        /// Of one that may wait, or that is the connection's first request.
+        var place: Place?
 
-        init(_ poll: Poll<Connection>, keepsAlive: Bool, early: EarlyBytes) {
+        init(_ poll: Poll<Connection>, keepsAlive: Bool, early: EarlyBytes, _ place: consuming Place?) {
             self.poll = poll
             self.keepsAlive = keepsAlive
             self.early = early
+            self.place = place
         }
     }
 

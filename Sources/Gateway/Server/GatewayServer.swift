@@ -16,6 +16,10 @@ package actor GatewayServer {
     var parts: Parts
     let logger: Logger
     let readiness: NodeReadiness
+    /// Who is connected, of all loops together.
+    let places: Places
+    /// How many this process may open.
+    private let descriptors: Int
     private let ready: @Sendable () -> Void
     private let failure: @Sendable (GatewayError) -> Void
     private(set) var connectionLoops: [LoopBound<ConnectionLoop>] = []
@@ -52,6 +56,8 @@ package actor GatewayServer {
         self.ready = ready
         self.failure = failure
         lifecycle = NodeLifecycle(NodeLifecycle.Times(parts.settings.lifecycle))
+        descriptors = Int(clamping: (try? ProcessLimits.raiseDescriptorLimit()) ?? 1024)
+        places = Places(PlaceLimits(parts.settings.limits, descriptors: descriptors))
         readiness = NodeReadiness(graceMilliseconds: parts.settings.limits.brokerGrace?.milliseconds)
     }
 
@@ -99,6 +105,7 @@ package actor GatewayServer {
         let policy = ConnectionPolicy(parts)
         let admission = Admission(parts, readiness: readiness)
         let log = ConnectionLog(logger: logger.named("connection"))
+        let places = places
         var outlets: [Ingest.Outlet] = []
         for (index, loop) in workers.enumerated() {
             let backlog = LoopBacklog()
@@ -107,7 +114,7 @@ package actor GatewayServer {
                 let connections = LoopBound(
                     ConnectionLoop(
                         eventLoop: loop, index: index, policy: policy, admission: admission, log: log,
-                        ingest: ingest, backlog: backlog), loop: loop)
+                        ingest: ingest, places: places, backlog: backlog), loop: loop)
                 return (connections, Mailbox(inTurnsOn: loop) { connections.value.receive($0) })
             }
             connectionLoops.append(connections)
@@ -163,6 +170,7 @@ package actor GatewayServer {
         administration?.setGate(parts.gate)
         let policy = ConnectionPolicy(parts)
         let admission = Admission(parts, readiness: readiness)
+        places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors))
         for connections in connectionLoops {
             await connections.loop.perform { connections.value.adopt(policy, admission) }
         }

@@ -86,6 +86,21 @@ extension NodeLifecycle.Times {
     }
 }
 
+extension PlaceLimits {
+    /// Descriptors that connections leave to the node itself: Kafka's, listeners, files, clients that are being refused.
+    static let keptDescriptors = 128
+
+    /// - Parameter descriptors: how many the process may open.
+    init(_ limits: SettingValues<LimitsTable>, descriptors: Int) {
+        maximumConnections = limits.maximumConnections
+        if maximumConnections == 0 { maximumConnections = max(1, descriptors - Self.keptDescriptors) }
+        maximumConnectionsPerAccount = limits.maximumConnectionsPerAccount
+        maximumConnectionsPerSubject = limits.maximumConnectionsPerSubject
+        maximumConnectionsPerAddress = limits.maximumConnectionsPerAddress
+        maximumHandshakesPerSecond = limits.maximumHandshakesPerSecond
+    }
+}
+
 extension StreamPolicy {
     init(_ settings: Settings) {
         maximumPendingBytes = settings.limits.maximumPendingBytes

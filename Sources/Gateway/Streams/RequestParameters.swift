@@ -63,6 +63,9 @@ struct SyncParameters: Sendable, Equatable {
     /// How long to wait for the first event; 0: not at all.
     var waitMilliseconds: UInt64 = 0
 
+    /// Whether the answer may have to wait for an event; without a cursor there is nothing to wait for.
+    var mayWait: Bool { waitMilliseconds > 0 && since != nil }
+
     /// What `/live/v1` alone knows is ignored, as everything is that nobody knows.
     static func parse(_ head: RequestHead, _ limits: SyncLimits) throws(Refusal) -> SyncParameters {
         let reading = ParameterReading(head)

@@ -1,0 +1,103 @@
+import Balancer
+import HTTP
+import LiveUpdates
+import Tokens
+
+/// A connection's way into the counts of the node, and out of them.
+///
+/// Its place stands in the payload of its phase and goes with the phase, whatever ends it.
+extension Connection {
+    /// Nil for who is not counted by address: Unix sockets and the balancers themselves.
+    private var addressKey: AddressKey? { loop.policy.balancer.trusted.contains(client) ? nil : AddressKey(client) }
+
+    /// Counts the connection. Once, as soon as the client's address is known, and before anything is paid for TLS.
+    func arrive(_ reading: RequestReading) -> ConnectionLimit? {
+        do throws(ConnectionLimit) {
+            reading.place = try loop.places.arrive(addressKey)
+        } catch {
+            return error
+        }
+        guard case .server = loop.policy.security else {
+            // Of a plain connection the first request counts, when it begins: a balancer may keep spare connections.
+            reading.owesHandshake = true
+            return nil
+        }
+        return loop.places.takeHandshake(now: loop.eventLoop.now)
+    }
+
+    /// The first bytes of a connection's first request have come.
+    func countHandshake(_ reading: RequestReading) {
+        reading.owesHandshake = false
+        reading.limit = loop.places.takeHandshake(now: loop.eventLoop.now)
+    }
+
+    /// Ends a connection that may not arrive. Before TLS there is no way to answer.
+    func refuseArrival(_ limit: ConnectionLimit) {
+        guard case .server = loop.policy.security else { return refuse(limit) }
+        loop.count(limit, nil, client)
+        endPhase()
+        phase = .ending(Ending())
+        if let transport { transport.close(afterFlush: false) } else { loop.forget(self, .stream(.closed)) }
+    }
+
+    /// Lets a request in that was admitted, if there is a place for it, and moves on.
+    func enter(_ admitted: Admission.Admitted, _ head: RequestHead, _ early: EarlyBytes) {
+        let identity = admitted.identity
+        var place = takePlace()
+        if admitted.takesPlace,
+            let limit = loop.places.enter(
+                identity.account, subject: identity.subject, address: addressKey, &place)
+        {
+            leave(&place, nil)
+            return refuse(limit, to: identity, isStorable: head.path != Admission.syncPath)
+        }
+        endPhase()
+        switch admitted.service {
+        case .sync(let parameters):
+            poll(parameters, identity, keepsAlive: keepsAlive(behind: head), early, place)
+        case .webSocket, .eventStream: join(admitted, early, place)
+        }
+    }
+
+    /// Whether another request may follow on this connection: as its client wants, up to the last that it may make.
+    func keepsAlive(behind head: RequestHead) -> Bool {
+        id.turn + 1 < loop.policy.maximumRequestsPerConnection && SyncAnswer.keepsAlive(head)
+    }
+
+    /// The place of a connection that waits for its first answer.
+    private func takePlace() -> Place? {
+        guard case .request(let reading) = phase else { return nil }
+        return reading.place.take()
+    }
+
+    /// Gives a place back, if there is one.
+    func leave(_ place: inout Place?, _ account: Account?) {
+        if let place = place.take() { loop.places.leave(place, of: account) }
+    }
+
+    /// Answers with the refusal that stands for a limit, and ends.
+    func refuse(
+        _ limit: ConnectionLimit, to identity: Identity? = nil, withoutBody: Bool = false, isStorable: Bool = true
+    ) {
+        loop.count(limit, identity, client)
+        finish(
+            writing: loop.withRetry(limit.refusal).serialized(
+                date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false,
+                fields: answerFields))
+    }
+}
+
+extension ConnectionLimit {
+    /// Whether the node is at its limit, and not one of its clients.
+    var isOfNode: Bool { name == .node || name == .handshakes }
+
+    /// What the client is told: never how much is allowed.
+    var refusal: Refusal {
+        switch name {
+        case .node, .handshakes: Refusal(.overloaded)
+        case .account: Refusal(.tooMany, "There are too many connections of this account.")
+        case .subject: Refusal(.tooMany, "There are too many connections of this user.")
+        case .address: Refusal(.tooMany, "There are too many connections from this address.")
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Balancer
+import LiveUpdates
+
+/// How many connections there may be, as the settings say; 0 is no limit.
+struct PlaceLimits: Equatable, Sendable {
+    /// Of the node.
+    var maximumConnections = 0
+    var maximumConnectionsPerAccount = 0
+    var maximumConnectionsPerSubject = 0
+    var maximumConnectionsPerAddress = 0
+    var maximumHandshakesPerSecond = 0
+}
+
+/// A limit that is in a client's way, by its key in the section `limits`, with its value.
+struct ConnectionLimit: Error, Equatable, Sendable, CustomStringConvertible {
+    enum Name: String, CaseIterable {
+        case node = "max_connections"
+        case account = "max_connections_per_account"
+        case subject = "max_connections_per_subject"
+        case address = "max_connections_per_address"
+        case handshakes = "max_handshakes_per_second"
+    }
+
+    let name: Name
+    let value: Int
+
+    var description: String { "\(name.rawValue) \(value)" }
+}
+
+/// Who counts together by address: an IPv4 address, or the /64 of an IPv6 address, which is what one household or one
+/// machine is given. Unix sockets have none.
+struct AddressKey: Hashable, Sendable {
+    let code: UInt64
+
+    init(code: UInt64) { self.code = code }
+
+    init?(_ client: ClientAddress) {
+        switch client {
+        // ff00::/8 is multicast (RFC 4291 §2.7): nobody comes from there, so that these stand for IPv4.
+        case .ipv4(let address): code = 0xFFFF_FFFF_0000_0000 | UInt64(address)
+        case .ipv6(let high, _): code = high
+        case .unix: return nil
+        }
+    }
+}
+
+/// Who counts together as one subject: 64 bits of a hash with a key of this process. A table of names would cost each
+/// connection more than all else that is counted; that two of a million subjects share a count happens once in 37 million
+/// processes.
+struct SubjectKey: Hashable, Sendable {
+    let code: UInt64
+
+    init(code: UInt64) { self.code = code }
+
+    init?(_ account: Account, _ subject: String?) {
+        guard let subject else { return nil }
+        var hasher = Hasher()
+        hasher.combine(account)
+        // Byte by byte, as accounts are compared: Unicode's equal texts are different subjects.
+        hasher.combine(Account(subject))
+        code = UInt64(bitPattern: Int64(hasher.finalize()))
+    }
+}
+
+/// The connections of a node by account, by subject and by address.
+///
+/// Each table has a key for what is there, and none with 0: it is bounded by the connections of the node.
+struct PlaceCounts {
+    /// WebSockets, event streams and polls that may wait.
+    private(set) var total = 0
+    private(set) var accounts: [Account: Int] = [:]
+    private(set) var subjects: [SubjectKey: UInt32] = [:]
+    /// These, and connections that were not answered yet.
+    private(set) var addresses: [AddressKey: UInt32] = [:]
+
+    /// Counts a connection from its address until its first answer.
+    mutating func arrive(_ address: AddressKey?, _ limits: PlaceLimits) -> ConnectionLimit? {
+        if let limit = limit(address, limits) { return limit }
+        if let address { addresses[address, default: 0] += 1 }
+        return nil
+    }
+
+    /// The address of a connection that was answered, or has gone.
+    mutating func leave(_ address: AddressKey?) {
+        if let address { Self.remove(address, &addresses) }
+    }
+
+    /// Counts a stream or a wait. What concerns the client alone is told first: another node would refuse it too.
+    ///
+    /// - Parameter arrived: the address that is counted for its connection already, which this takes over. Behind a
+    ///   balancer it may be another one than the request's.
+    mutating func enter(
+        _ account: Account, _ subject: SubjectKey?, _ address: AddressKey?, arrived: AddressKey?, _ limits: PlaceLimits
+    ) -> ConnectionLimit? {
+        if let subject {
+            let value = limits.maximumConnectionsPerSubject
+            if value > 0, Int(subjects[subject] ?? 0) >= value { return ConnectionLimit(name: .subject, value: value) }
+        }
+        let perAccount = limits.maximumConnectionsPerAccount
+        if perAccount > 0, accounts[account] ?? 0 >= perAccount {
+            return ConnectionLimit(name: .account, value: perAccount)
+        }
+        if arrived != address, let limit = limit(address, limits) { return limit }
+        if limits.maximumConnections > 0, total >= limits.maximumConnections {
+            return ConnectionLimit(name: .node, value: limits.maximumConnections)
+        }
+        total += 1
+        accounts[account, default: 0] += 1
+        if let subject { subjects[subject, default: 0] += 1 }
+        if arrived != address {
+            if let address { addresses[address, default: 0] += 1 }
+            leave(arrived)
+        }
+        return nil
+    }
+
+    /// A stream or a wait has ended.
+    mutating func leave(_ account: Account, _ subject: SubjectKey?, _ address: AddressKey?) {
+        total -= 1
+        Self.remove(account, &accounts)
+        if let subject { Self.remove(subject, &subjects) }
+        leave(address)
+    }
+
+    private func limit(_ address: AddressKey?, _ limits: PlaceLimits) -> ConnectionLimit? {
+        let value = limits.maximumConnectionsPerAddress
+        guard value > 0, let address, Int(addresses[address] ?? 0) >= value else { return nil }
+        return ConnectionLimit(name: .address, value: value)
+    }
+
+    private static func remove<Key, Count: BinaryInteger>(_ key: Key, _ counts: inout [Key: Count]) {
+        guard let index = counts.index(forKey: key) else { preconditionFailure("a place is given back twice") }
+        if counts.values[index] > 1 { counts.values[index] -= 1 } else { counts.remove(at: index) }
+    }
+}
+
+/// The handshakes of a node: a bucket that is filled at the rate of the limit and holds a second's worth.
+struct HandshakeRate {
+    /// When the bucket is full again, monotonic, in ns: one number instead of a level and its time.
+    private var fullAt: UInt64 = 0
+
+    /// Takes one out; false, and takes none, when there is none. `now` is monotonic, in ms, and may lag behind what
+    /// another loop said.
+    mutating func take(_ limits: PlaceLimits, now milliseconds: UInt64) -> ConnectionLimit? {
+        let limit = limits.maximumHandshakesPerSecond
+        guard limit > 0 else { return nil }
+        let second: UInt64 = 1_000_000_000
+        let now = milliseconds * 1_000_000
+        let next = max(fullAt, now) + second / UInt64(limit)
+        guard next <= now + second else { return ConnectionLimit(name: .handshakes, value: limit) }
+        fullAt = next
+        return nil
+    }
+}

@@ -1,0 +1,112 @@
+import Balancer
+import LiveUpdates
+import Synchronization
+
+/// Who may come in, of all loops together: the connections that there are, and the handshakes of the running second.
+///
+/// Asked when a connection comes and when it goes, never for a message; each question holds the lock for two or three
+/// look-ups. Whoever was let in owns a ``Place`` and gives it back once.
+final class Places: Sendable {
+    private struct State {
+        var counts = PlaceCounts()
+        var handshakes = HandshakeRate()
+        var limits: PlaceLimits
+    }
+
+    private let state: Mutex<State>
+
+    init(_ limits: PlaceLimits) { state = Mutex(State(limits: limits)) }
+
+    /// What newcomers are held to from now on. Nobody who is in has to leave.
+    func change(to limits: PlaceLimits) { state.withLock { $0.limits = limits } }
+
+    /// Counts a connection from this address, nil for one that does not count, until it has its first answer.
+    func arrive(_ address: AddressKey?) throws(ConnectionLimit) -> Place {
+        if let limit = state.withLock({ $0.counts.arrive(address, $0.limits) }) { throw limit }
+        return Place(address: address)
+    }
+
+    /// Takes one of the node's handshakes of this second. `now` is monotonic, in milliseconds.
+    func takeHandshake(now: UInt64) -> ConnectionLimit? {
+        state.withLock { $0.handshakes.take($0.limits, now: now) }
+    }
+
+    /// Lets a stream or a wait in. A connection that has arrived, and was not answered yet, goes on with the place that it
+    /// has; it keeps it where it is refused.
+    func enter(
+        _ account: Account, subject: String?, address: AddressKey?, _ place: inout Place?
+    ) -> ConnectionLimit? {
+        let subject = SubjectKey(account, subject)
+        var arrived: AddressKey?
+        if let held = place.take() { arrived = held.end().address }
+        let limit = state.withLock { $0.counts.enter(account, subject, address, arrived: arrived, $0.limits) }
+        place = limit == nil ? Place(subject, address) : Place(address: arrived)
+        return limit
+    }
+
+    /// Gives a place back. One that counts for an account is given back with it.
+    func leave(_ place: consuming Place, of account: Account?) {
+        let (hasEntered, subject, address) = place.end()
+        state.withLock { state in
+            guard hasEntered else { return state.counts.leave(address) }
+            guard let account else { preconditionFailure("a stream or a wait is counted for its account") }
+            state.counts.leave(account, subject, address)
+        }
+    }
+
+    // MARK: - For whoever asks
+
+    /// Streams and waits of the node.
+    var total: Int { state.withLock { $0.counts.total } }
+
+    /// Streams and waits by account; accounts without any are left out.
+    var accounts: [Account: Int] { state.withLock { $0.counts.accounts } }
+
+    /// Whether nobody is counted anywhere.
+    var isEmpty: Bool {
+        state.withLock { state in
+            state.counts.total == 0 && state.counts.accounts.isEmpty && state.counts.subjects.isEmpty
+                && state.counts.addresses.isEmpty
+        }
+    }
+}
+
+/// What is counted of a connection, given back once, to ``Places/leave(_:of:)``: its address until the first answer; of a
+/// stream or a wait its account, which the stream knows, its subject and its address.
+struct Place: ~Copyable {
+    // Words without a flag each: every open connection has a place.
+    private let subject: UInt64
+    private let address: UInt64
+    private let hasSubject: Bool
+    private let hasAddress: Bool
+    private let hasEntered: Bool
+
+    /// Of a connection that was not answered yet.
+    fileprivate init(address: AddressKey?) {
+        subject = 0
+        self.address = address?.code ?? 0
+        hasSubject = false
+        hasAddress = address != nil
+        hasEntered = false
+    }
+
+    /// Of a stream or a wait.
+    fileprivate init(_ subject: SubjectKey?, _ address: AddressKey?) {
+        self.subject = subject?.code ?? 0
+        self.address = address?.code ?? 0
+        hasSubject = subject != nil
+        hasAddress = address != nil
+        hasEntered = true
+    }
+
+    fileprivate consuming func end() -> (hasEntered: Bool, subject: SubjectKey?, address: AddressKey?) {
+        let counted = (
+            hasEntered: hasEntered, subject: hasSubject ? SubjectKey(code: subject) : nil,
+            address: hasAddress ? AddressKey(code: address) : nil
+        )
+        discard self
+        return counted
+    }
+
+    deinit { assertionFailure("a place was dropped, and is counted for ever") }
+}

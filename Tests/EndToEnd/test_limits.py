@@ -1,0 +1,361 @@
+# Tests: Connection+Places.swift, Connection.swift, ConnectionLog.swift, LimitsTable.swift
+"""How many connections there may be: of the node, an account, a user and an address, and how many come in a second; plain and
+over TLS. Each place comes back at once, whatever way a connection ends."""
+
+import contextlib
+import json
+import re
+import socket
+import ssl
+import struct
+import threading
+
+import pytest
+
+from brokers import MockBroker
+from clients import LiveClient
+from gateway import launch
+from programs import PATIENCE, PROGRAMS, Program, event, eventually, produce
+from wire import CLOSE, event_stream_request, frame, get, upgrade
+
+RESET = struct.pack("ii", 1, 0)
+
+
+class Stage:
+    """A gateway that is plain or not, and its clients."""
+
+    def __init__(self, ending, folder, tokens, certificates, broker, is_secure, loops=2, **limits):
+        def start(*command, **options):
+            program = Program(*command, **options)
+            ending.callback(program.end)
+            return program
+
+        self.is_secure, self.broker, self.tokens = is_secure, broker, tokens
+        self.context = certificates.client() if is_secure else None
+        self.door = launch(start, folder, tokens, broker.bootstrap, loops=loops, limits=limits, **(
+            {"tls": certificates.settings["ecdsa"]} if is_secure else {}))
+
+    def token(self, account="PACC1", subject=None):
+        return self.tokens.token(account, *(["--subject", subject] if subject else []))
+
+    def begin(self, source="127.0.0.1"):
+        """A connection from an address of this machine, its handshake of TLS done."""
+        host, _, port = self.door.host.rpartition(":")
+        plain = socket.create_connection((host, int(port)), 20 * PATIENCE, source_address=(source, 0))
+        return self.context.wrap_socket(plain, server_hostname="localhost") if self.context else plain
+
+    def ask(self, request, source="127.0.0.1"):
+        """A connection that has asked, and the head of the answer; nothing where there is none."""
+        try:
+            peer = self.begin(source)
+        except (ConnectionError, ssl.SSLError):
+            return None, b""
+        try:
+            peer.sendall(request)
+            return peer, head(peer)
+        except (ConnectionError, ssl.SSLError):
+            return peer, b""
+
+
+def head(peer):
+    found = b""
+    while b"\r\n\r\n" not in found:
+        piece = peer.recv(4096)
+        if not piece:
+            return found
+        found += piece
+    return found
+
+
+@pytest.fixture(scope="module")
+def broker():
+    with contextlib.ExitStack() as ending:
+        program = Program(PROGRAMS / "mockbroker", "incidents:4")
+        ending.callback(program.end)
+        yield MockBroker(program)
+
+
+@pytest.fixture(params=["plain", "tls"])
+def stage(request, tmp_path, tokens, certificates, broker):
+    """Starts gateways with limits."""
+    with contextlib.ExitStack() as ending:
+        yield lambda **limits: Stage(
+            ending, tmp_path, tokens, certificates, broker, request.param == "tls", **limits)
+
+
+def is_in(answer):
+    return answer.startswith((b"HTTP/1.1 101 ", b"HTTP/1.1 200 "))
+
+
+def assert_refused(answer, status, code):
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status), answer
+    assert re.search(rb"\r\nRetry-After: [1-5]\r\n", head + b"\r\n") and b"\r\nConnection: close" in head, head
+    assert json.loads(body)["code"] == code
+
+
+# The ways to hold a place. Of a wait there is no answer yet: on a node with one loop it is there before whoever comes next.
+
+def since(stage, token):
+    peer, answer = stage.ask(get("/sync/v1", token, ["Connection: close"]))
+    with peer:
+        while piece := peer.recv(4096):
+            answer += piece
+    return json.loads(answer.partition(b"\r\n\r\n")[2])["at"]
+
+
+def requests(stage, token):
+    return {
+        "websocket": upgrade(token), "event stream": event_stream_request(token),
+        "wait": get(f"/sync/v1?wait=50&since={since(stage, token)}", token),
+    }
+
+
+def hold(stage, name, request):
+    """Takes a place; returns the socket."""
+    if name != "wait":
+        peer, answer = stage.ask(request)
+        assert is_in(answer), answer
+        return peer
+    peer = stage.begin()
+    peer.sendall(request)
+    return peer
+
+
+def leave(peer, way):
+    """Ends a connection in one of the ways a client has."""
+    plain = peer
+    if way == "closing handshake":
+        peer.sendall(frame(CLOSE, b"\x03\xe8"))
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            while peer.recv(4096):
+                pass
+    elif way == "broken frame":
+        peer.sendall(frame(0x3))
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            while peer.recv(4096):
+                pass
+    elif way == "reset":
+        plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+    elif way == "half closed":
+        socket.socket.shutdown(plain, socket.SHUT_WR)
+        with contextlib.suppress(ConnectionError, ssl.SSLError):
+            while peer.recv(4096):
+                pass
+    peer.close()
+
+
+WAYS = {"websocket": ["closing handshake", "broken frame", "reset", "half closed", "close"],
+        "event stream": ["reset", "half closed", "close"], "wait": ["reset", "half closed", "close"]}
+
+
+def test_the_places_of_a_subject_are_counted_together_and_come_back_in_whatever_way_they_are_left(stage):
+    stage = stage(loops=1, max_connections_per_subject=3)
+    token, other = stage.token(subject="ann"), stage.token(subject="bob")
+    asked = requests(stage, token)
+    for way in {way for ways in WAYS.values() for way in ways}:
+        held = {name: hold(stage, name, request) for name, request in asked.items()}
+        # A refused request for a stream or a wait takes nothing; an answer at once needs no place; others are not concerned.
+        for request in asked.values():
+            peer, answer = stage.ask(request)
+            with peer:
+                assert_refused(answer, 429, "too_many")
+        for request in (get("/sync/v1", token), upgrade(other), upgrade(stage.token("PACC2", "ann"))):
+            peer, answer = stage.ask(request)
+            with peer:
+                assert is_in(answer), answer
+        for name, peer in held.items():
+            leave(peer, way if way in WAYS[name] else "close")
+        # All three are back, and no more than three.
+        back = []
+
+        def come_back():
+            peer, answer = stage.ask(asked["websocket"])
+            back.append(peer) if is_in(answer) else peer.close()
+            return len(back) == 3
+        eventually(come_back, what=f"three places after: {way}")
+        peer, answer = stage.ask(asked["websocket"])
+        assert_refused(answer, 429, "too_many")
+        # The answer to a close comes when the place is back.
+        for peer in back:
+            leave(peer, "closing handshake")
+    line = stage.door.log("client refused: it is at a limit")[0]
+    assert line["limit"] == "max_connections_per_subject 3" and line["subject"] == "ann" and line["code"] == "too_many"
+
+
+def test_who_has_no_subject_is_counted_by_account_alone(stage):
+    stage = stage(max_connections_per_subject=1, max_connections_per_account=3)
+    peers = []
+    for number in range(3):
+        peer, answer = stage.ask(upgrade(stage.token()))
+        assert is_in(answer)
+        peers.append(peer)
+    # The account is full for a subject too, and another account is not.
+    for token, fits in [(stage.token(subject="ann"), False), (stage.token("PACC2"), True)]:
+        peer, answer = stage.ask(upgrade(token))
+        peers.append(peer)
+        assert is_in(answer) == fits
+        if not fits:
+            assert_refused(answer, 429, "too_many")
+    for peer in peers:
+        peer.close()
+
+
+def test_waits_on_a_kept_connection_give_their_place_back_with_each_answer(stage):
+    stage = stage(max_connections_per_account=1, max_wait="10ms")
+    token = stage.token()
+    at = since(stage, token)
+    with stage.begin() as peer:
+        for _ in range(10):
+            peer.sendall(get(f"/sync/v1?wait=50&since={at}", token))
+            assert head(peer).startswith(b"HTTP/1.1 200 ")
+        # Idle, it holds nothing; while another one holds the place its next wait is refused, and ends it.
+        other, answer = stage.ask(upgrade(token))
+        assert is_in(answer)
+        with other:
+            peer.sendall(get(f"/sync/v1?wait=50&since={at}", token))
+            assert_refused(head(peer), 429, "too_many")
+
+
+def test_a_full_node_refuses_with_503_and_streams_that_it_has_are_served(stage):
+    stage = stage(max_connections=5)
+    others = [LiveClient(stage.door, stage.token(f"PACC{number}"), stage.context) for number in range(5)]
+    peer, answer = stage.ask(upgrade(stage.token("PACC9")))
+    peer.close()
+    assert_refused(answer, 503, "overloaded")
+    produce(stage.broker.bootstrap, "incidents", [event(f"PACC{number}", "x") for number in range(5)])
+    for other in others:
+        assert other.wait_for_id("x") == ["x"]
+    line = stage.door.wait_for_log("the node is at a limit")
+    assert (line["level"], line["limit"], line["peer"]) == ("warning", "max_connections 5", line["peer"])
+    others.pop().end()
+
+    def fits():
+        peer, answer = stage.ask(upgrade(stage.token("PACC9")))
+        peer.close()
+        return is_in(answer)
+    eventually(fits, what="the place of the one who left")
+    for other in others:
+        other.end()
+
+
+def test_one_address_fills_its_own_places_and_nobody_elses(stage):
+    """Silent connections and streams together; who is answered leaves the count, whatever the connection does then."""
+    stage = stage(loops=1, max_connections_per_address=4)
+    token = stage.token()
+    streams = [stage.ask(upgrade(token), "127.0.0.2") for _ in range(2)]
+    assert all(is_in(answer) for _, answer in streams)
+    silent = [stage.begin("127.0.0.2") for _ in range(2)]
+    peer, answer = stage.ask(upgrade(token), "127.0.0.2")
+    if stage.is_secure:
+        assert answer == b""
+    else:
+        assert_refused(answer, 429, "too_many")
+        peer.close()
+    elsewhere, answer = stage.ask(upgrade(token), "127.0.0.3")
+    assert is_in(answer)
+    # An answer ends the count of a connection that stays: three idle ones, and there is room for another.
+    kept = silent.pop()
+    kept.sendall(get("/sync/v1", token))
+    assert is_in(head(kept))
+    last, answer = stage.ask(upgrade(token), "127.0.0.2")
+    assert is_in(answer)
+    line = stage.door.wait_for_log("client refused: it is at a limit")
+    assert line["limit"] == "max_connections_per_address 4" and line["peer"].startswith("127.0.0.2")
+    for peer in [elsewhere, kept, last, *silent, *(peer for peer, _ in streams)]:
+        peer.close()
+
+    def is_back():
+        peers = [stage.ask(upgrade(token), "127.0.0.2") for _ in range(4)]
+        for peer, _ in peers:
+            if peer:
+                peer.close()
+        return all(is_in(answer) for _, answer in peers)
+    eventually(is_back, what="four places of the address")
+
+
+def test_handshakes_over_the_rate_are_refused_before_anything_is_paid_for(stage):
+    stage = stage(max_handshakes_per_second=10)
+    answers = []
+    # Whatever is asked for counts: here nothing that is there.
+    for _ in range(60):
+        peer, answer = stage.ask(get("/nothing"))
+        answers.append(answer)
+        if peer:
+            peer.close()
+    served = [answer for answer in answers if answer.startswith(b"HTTP/1.1 404 ")]
+    refused = [answer for answer in answers if not answer.startswith(b"HTTP/1.1 404 ")]
+    assert all(answer.startswith(b"HTTP/1.1 404 ") for answer in answers[:10]) and len(refused) > 0, len(served)
+    for answer in refused:
+        if stage.is_secure:
+            assert answer == b""
+        else:
+            assert_refused(answer, 503, "overloaded")
+    assert stage.door.wait_for_log("the node is at a limit")["limit"] == "max_handshakes_per_second 10"
+
+    # It goes on as soon as there is a handshake again.
+    def is_served():
+        peer, answer = stage.ask(upgrade(stage.token()))
+        if peer:
+            peer.close()
+        return is_in(answer)
+    eventually(is_served, what="a handshake of another second")
+
+
+def test_a_kept_connection_is_one_handshake_and_a_silent_one_none(stage):
+    stage = stage(max_handshakes_per_second=1)
+    # Over TLS the handshake itself counts; and readiness was asked elsewhere.
+    spare = [] if stage.is_secure else [stage.begin() for _ in range(5)]
+    with stage.begin() as peer:
+        for _ in range(20):
+            peer.sendall(get("/sync/v1", stage.token()))
+            assert is_in(head(peer))
+    for one in spare:
+        one.close()
+
+
+def test_a_customers_broken_script_does_not_take_the_node_from_the_others(stage):
+    """Its threads connect as fast as they can, as one user from one address; half of them also send as much as they can, and
+    are closed for it."""
+    stage = stage(max_connections_per_subject=20, max_connections_per_address=30)
+    token = stage.token(subject="script")
+    others = [LiveClient(stage.door, stage.token("PACC2", "phone"), stage.context) for _ in range(3)]
+    stops = threading.Event()
+    outcomes = {"in": 0, "refused": 0}
+    lock = threading.Lock()
+
+    def run(sends):
+        held = []
+        while not stops.is_set():
+            with contextlib.suppress(OSError):
+                peer, answer = stage.ask(upgrade(token), "127.0.0.2")
+                with lock:
+                    outcomes["in" if is_in(answer) else "refused"] += 1
+                if sends and is_in(answer):
+                    peer.sendall(200 * frame(0x1, b"again"))
+                if peer:
+                    held.append(peer)
+            if len(held) > 15:
+                held.pop(0).close()
+        for peer in held:
+            peer.close()
+    threads = [threading.Thread(target=run, args=(number % 2 == 0,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(15):
+            produce(stage.broker.bootstrap, "incidents", [event("PACC2", str(number))])
+            for other in others:
+                other.wait_for_id(str(number))
+            # And who comes, comes in.
+            peer, answer = stage.ask(upgrade(stage.token("PACC2", "phone")))
+            with peer:
+                assert is_in(answer), answer
+        eventually(lambda: outcomes["in"] > 20 and outcomes["refused"] > 20, 20, lambda: f"{outcomes}")
+    finally:
+        stops.set()
+        for thread in threads:
+            thread.join()
+    assert all(other.closed is None and other.ids == [str(number) for number in range(15)] for other in others)
+    for other in others:
+        other.end()
