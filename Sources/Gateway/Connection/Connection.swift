@@ -102,7 +102,6 @@ final class Connection {
         case .needMore: break
         case .refused(let refusal): refuse(refusal)
         case .head(let head, let consumed):
-            if let limit = reading.limit { return refuse(limit, withoutBody: head.method == "HEAD") }
             var early = EarlyBytes()
             early.append(bytes.extracting(droppingFirst: consumed))
             decide(head, early: early)
@@ -112,6 +111,10 @@ final class Connection {
     private func decide(_ head: RequestHead, early: EarlyBytes) {
         identifyClient(head)
         answerFields = loop.admission.browsers.fields(head)
+        // Before a signature is paid for.
+        if case .request(let reading) = phase, let limit = reading.limit {
+            return refuse(limit, withoutBody: head.method == "HEAD")
+        }
         switch loop.admission.decide(head, epochSeconds: loop.epochSeconds()) {
         case .refuse(let refusal):
             refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
