@@ -109,12 +109,13 @@ let package = Package(
         core("YAML", "CYAML"),
         core(
             "GatewaySettings", "Balancer", "HTTP", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options",
-            "Tokens", "YAML"),
+            "Tokens", "YAML", "Fetching"),
 
         // Where the worlds meet.
         core(
             "Gateway", "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka",
-            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "CLinux", settings: hot),
+            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux",
+            settings: hot),
         core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
 
         program(
@@ -175,7 +176,7 @@ let package = Package(
         tests(
             "GatewayTests", "Balancer", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor",
             "TLS", "Tokens",
-            "TestHarness"),
+            "TestHarness", "TestTokens"),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
         tests("LivecatTests", "livecat", "LiveClient", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.

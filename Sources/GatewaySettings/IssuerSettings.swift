@@ -1,3 +1,4 @@
+import Fetching
 import Options
 import Tokens
 import YAML
@@ -15,7 +16,28 @@ package struct IssuerTable: SettingTable {
         default: "[\(SignatureAlgorithm.asymmetric.map(\.rawValue).joined(separator: ", "))]",
         "What the issuer may sign with. HS256, HS384 and HS512 only if they are named here.")
     package let keys = Setting(
-        "keys", .path, default: "''", "The file with the keys, PEM (public keys or certificates) or JWKS. Required.")
+        "keys", .path, default: "''",
+        "The file with the keys, PEM (public keys or certificates) or JWKS. This or keys_url is required.")
+    package let keysUrl = Setting(
+        "keys_url", .fetchURL, default: "''",
+        """
+        Where the keys are fetched instead, a JWKS: https, or http on this machine. No redirect is followed, no proxy used. \
+        Until the first fetch the node is not ready.
+        """)
+    package let keysCa = Setting(
+        "keys_ca", .path, default: "''",
+        "A PEM file with the authorities that may vouch for the server of keys_url. '' is those of the system.")
+    package let keysRefresh = Setting(
+        "keys_refresh", .duration(milliseconds: 100...604_800_000), default: "10m", "How often keys_url is fetched.")
+    package let keysCooldown = Setting(
+        "keys_cooldown", .duration(milliseconds: 100...604_800_000), default: "30s",
+        "A token that names an unknown key has keys_url fetched at once, but not more often than this.")
+    package let keysMaxAge = Setting(
+        "keys_max_age", .duration(milliseconds: 1_000...31_536_000_000), default: "24h",
+        """
+        How long keys count that cannot be fetched again. Then tokens of this issuer are refused with 503 until they can. \
+        Longer than keys_refresh.
+        """)
     package let accountClaim = Setting(
         "account_claim", .nonEmptyText("the name of a claim"), default: "account_id",
         "The claim that holds the account.")
@@ -64,6 +86,22 @@ extension SettingKind where Value == String {
     }
 }
 
+extension SettingKind where Value == String? {
+    /// Nil for the empty text.
+    static var fetchURL: Self {
+        let expected = "a URL (https://id.example.com/keys)"
+        return Self(expected) { element, reading in
+            guard let text = reading.text(element, expected: expected) else { return nil }
+            guard !text.isEmpty, let problem = FetchURL.problem(text) else {
+                return .some(text.isEmpty ? nil : text)
+            }
+            // A URL with a password in it stands in no log.
+            reading.refuse(element, problem)
+            return nil
+        }
+    }
+}
+
 extension IssuerSettings {
     /// Nil for what is no map. What is wrong in it is reported, and holds its default.
     fileprivate init?(_ element: YAMLElement, _ reading: inout SettingReading) {
@@ -89,6 +127,17 @@ extension IssuerSettings {
         guard reading.problems.count == before else { return }
         if values.algorithms.isEmpty { refuse(\.algorithms, "empty: nothing could be signed with") }
         if values.issuer.isEmpty { refuse(\.issuer, "missing: the claim iss is expected") }
-        if values.keys == nil { refuse(\.keys, "missing: the name of a file with keys is expected") }
+        if values.keys == nil, values.keysUrl == nil {
+            refuse(\.keys, "missing: the name of a file with keys is expected, or keys_url")
+        }
+        if values.keys != nil, values.keysUrl != nil {
+            refuse(\.keysUrl, "one too many: the keys are in a file already")
+        }
+        if values.keysCa != nil, values.keysUrl == nil {
+            refuse(\.keysCa, "of no use: nothing is fetched without keys_url")
+        }
+        if values.keysMaxAge <= values.keysRefresh {
+            refuse(\.keysMaxAge, "too short: it must be longer than keys_refresh")
+        }
     }
 }

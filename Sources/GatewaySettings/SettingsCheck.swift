@@ -138,7 +138,27 @@ private struct SettingsCheck {
         return nil
     }
 
+    /// An issuer whose keys are fetched: nothing is asked yet, so that a check needs no network.
+    private mutating func issuer(_ entry: IssuerSettings, keysAt url: String) -> TrustedIssuer {
+        if let authorities = entry.keysCa, let problem = TLSContext.problem(certificate: authorities) {
+            draft.report(entry.path(of: \.keysCa), "\(problem)")
+        }
+        let source = KeySource(
+            issuer: entry.issuer, url: url, authorities: entry.keysCa, algorithms: entry.algorithms,
+            timing: .init(
+                refreshMilliseconds: milliseconds(entry.keysRefresh),
+                cooldownMilliseconds: milliseconds(entry.keysCooldown),
+                maximumAgeMilliseconds: milliseconds(entry.keysMaxAge)))
+        return TrustedIssuer(
+            issuer: entry.issuer, audiences: entry.audience, algorithms: entry.algorithms,
+            accountClaim: entry.accountClaim, fetched: FetchedKeys(source))
+    }
+
+    /// Settings hold no negative durations.
+    private func milliseconds(_ duration: Duration) -> UInt64 { UInt64(duration / .milliseconds(1)) }
+
     private mutating func issuer(_ entry: IssuerSettings) -> TrustedIssuer {
+        if let url = entry.keysUrl { return issuer(entry, keysAt: url) }
         let setting = entry.path(of: \.keys)
         let algorithms = entry.path(of: \.algorithms)
         // A misspelt key may have been meant to name the algorithms.

@@ -49,9 +49,11 @@ extension LogKey {
 
     // Settings.
     package static let file = LogKey("file")
+    package static let issuer = LogKey("issuer")
     package static let key = LogKey("key")
     package static let line = LogKey("line")
     package static let setting = LogKey("setting")
+    package static let url = LogKey("url")
     package static let variable = LogKey("variable")
 
     // What happened.

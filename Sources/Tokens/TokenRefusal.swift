@@ -42,6 +42,16 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case account
     /// The token is neither a JWT nor one of the static tokens.
     case unknownToken
+    /// Nobody can say now: the issuer's keys could not be fetched for too long.
+    case unavailable
+    /// Nobody can say before this is answered.
+    case undecided(TokenQuestion)
+}
+
+/// What has to be asked of another server before a token can be judged.
+package enum TokenQuestion: Hashable, Sendable {
+    /// For the issuer's keys: the token names one that is not known.
+    case keys(issuer: String)
 }
 
 /// A part of a compact token.
@@ -76,6 +86,7 @@ extension TokenRefusal: CustomStringConvertible {
         case .notYetValid(let second): "token is not valid before \(InternetDate.text(secondsSince1970: second))"
         case .account: "token does not name an account in the expected claim"
         case .unknownToken: "token is not known here"
+        case .unavailable, .undecided: "token cannot be judged now, try again later"
         }
     }
 

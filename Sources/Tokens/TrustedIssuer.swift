@@ -11,18 +11,25 @@ package struct TrustedIssuer: Sendable {
     package let algorithms: [SignatureAlgorithm]
     /// The name of the claim that holds the account.
     package let accountClaim: String
+    /// Those of a file; none where they are fetched.
     package let keys: [SignatureKey]
+    /// Where they are fetched from a server.
+    package let fetched: FetchedKeys?
 
     package init(
         issuer: String, audiences: [String], algorithms: [SignatureAlgorithm] = SignatureAlgorithm.asymmetric,
-        accountClaim: String, keys: [SignatureKey]
+        accountClaim: String, keys: [SignatureKey] = [], fetched: FetchedKeys? = nil
     ) {
         self.issuer = issuer
         self.audiences = audiences
         self.algorithms = algorithms
         self.accountClaim = accountClaim
         self.keys = keys
+        self.fetched = fetched
     }
+
+    /// Whether tokens of this issuer could ever be accepted.
+    package var mayHaveKeys: Bool { !keys.isEmpty || fetched != nil }
 
     /// Why no token of this issuer, or not every one, could be accepted; empty when all is well.
     package var problems: [KeySet.Problem] {
@@ -45,11 +52,27 @@ package struct TrustedIssuer: Sendable {
         return problems
     }
 
+    /// Finds out whether one of the keys has signed a token.
+    func checkSignature(of token: [UInt8], _ header: TokenHeader, _ signature: [UInt8]) throws(TokenRefusal) {
+        let known = fetched?.snapshot ?? FetchedKeys.Snapshot(keys: keys, asksForUnknown: false)
+        guard let keys = known.keys else { throw .unavailable }
+        let candidates = try Self.candidates(among: keys, header.algorithm, keyName: header.keyName)
+        if candidates.contains(where: { $0.verifies(token, algorithm: header.algorithm, signature: signature) }) {
+            return
+        }
+        if known.asksForUnknown, let name = header.keyName, !keys.contains(where: { $0.name == name }) {
+            throw .undecided(.keys(issuer: issuer))
+        }
+        throw candidates.isEmpty ? .unknownKey : .signature
+    }
+
     /// The keys that may have signed a token with this algorithm and key name.
     ///
     /// A key with a name verifies only tokens that give it. Keys without one (from PEM files) are tried when the token
     /// gives none, or one that no other key of the issuer has.
-    func candidates(_ algorithm: SignatureAlgorithm, keyName: [UInt8]?) throws(TokenRefusal) -> [SignatureKey] {
+    static func candidates(
+        among keys: [SignatureKey], _ algorithm: SignatureAlgorithm, keyName: [UInt8]?
+    ) throws(TokenRefusal) -> [SignatureKey] {
         let unnamed = keys.filter { $0.name == nil }
         var candidates = unnamed
         if let keyName {
@@ -58,8 +81,6 @@ package struct TrustedIssuer: Sendable {
         } else if unnamed.isEmpty {
             throw .keyName
         }
-        candidates = candidates.filter { $0.fits(algorithm) }
-        if candidates.isEmpty { throw .unknownKey }
-        return candidates
+        return candidates.filter { $0.fits(algorithm) }
     }
 }

@@ -47,6 +47,24 @@ private final class Folder {
         #expect(identity.account == Account("42") && identity.subject == "dev")
     }
 
+    @Test func `keys at a URL are fetched by nobody who only checks, and their authorities are looked at`() throws {
+        let folder = try Folder(["key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self)])
+        let (material, lines) = try folder.check(
+            "auth: {jwt: [{issuer: a, keys_url: 'https://localhost:1/k', keys_refresh: 1s, keys_max_age: 1h}]}")
+        #expect(lines == [])
+        let source = try #require(material?.verifier.issuers.first?.fetched?.source)
+        #expect(source.issuer == "a" && source.url == "https://localhost:1/k" && source.authorities == nil)
+        #expect(
+            source.timing
+                == .init(
+                    refreshMilliseconds: 1_000, cooldownMilliseconds: 30_000, maximumAgeMilliseconds: 3_600_000))
+        for file in ["none.pem", "key.pem"] {
+            let (material, lines) = try folder.check(
+                "auth: {jwt: [{issuer: a, keys_url: 'https://localhost:1/k', keys_ca: \(file)}]}")
+            #expect(material == nil && lines.count == 1 && lines.first?.contains("auth.jwt[0].keys_ca: ") == true)
+        }
+    }
+
     @Test func `each issuer has the audience and the algorithms of its entry`() throws {
         let key = String(decoding: TestKey.p256.publicPEM, as: UTF8.self)
         let folder = try Folder(["key.pem": key])

@@ -51,7 +51,10 @@ import YAML
     @Test func `the keys are those that operators know`() {
         #expect(SettingsTable.rows.map(\.path) == Self.names)
         #expect(
-            SettingsTable.issuerRows.map(\.path) == ["issuer", "audience", "algorithms", "keys", "account_claim"])
+            SettingsTable.issuerRows.map(\.path) == [
+                "issuer", "audience", "algorithms", "keys", "keys_url", "keys_ca", "keys_refresh", "keys_cooldown",
+                "keys_max_age", "account_claim",
+            ])
     }
 
     @Test func `a setting has the name of its key, with maximum for max`() {

@@ -185,8 +185,28 @@ import Testing
         (
             "auth: {jwt: [{issuer: a}]}\n",
             [
-                "gate.yaml:1: auth.jwt[0]: keys is missing: the name of a file with keys is expected"
+                "gate.yaml:1: auth.jwt[0]: keys is missing: the name of a file with keys is expected, or keys_url"
             ]
+        ),
+        (
+            "auth: {jwt: [{issuer: a, keys: k, keys_url: 'https://a/k'}, {issuer: b, keys: k, keys_ca: c}]}\n",
+            [
+                "gate.yaml:1: auth.jwt[0]: keys_url is one too many: the keys are in a file already",
+                "gate.yaml:1: auth.jwt[1]: keys_ca is of no use: nothing is fetched without keys_url",
+            ]
+        ),
+        (
+            "auth: {jwt: [{issuer: a, keys_url: 'http://id.example.com/k'}]}\n",
+            [
+                """
+                gate.yaml:1: auth.jwt[0].keys_url: is http: only https is asked, and http on this machine (localhost, \
+                127.0.0.1, [::1])
+                """
+            ]
+        ),
+        (
+            "auth: {jwt: [{issuer: a, keys_url: 'https://a/k', keys_refresh: 1h, keys_max_age: 1h}]}\n",
+            ["gate.yaml:1: auth.jwt[0]: keys_max_age is too short: it must be longer than keys_refresh"]
         ),
         (
             "auth: {jwt: [{issuer: a, keys: k, algorithms: [none]}]}\n",

@@ -17,15 +17,16 @@ struct ImportTests {
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
         "Fetching": ["CCurl", "Glibc", "Synchronization"],
-        "Tokens": ["HTTP", "LiveUpdates", "TLS", "CJOSE"],
+        "Tokens": ["HTTP", "LiveUpdates", "TLS", "CJOSE", "Synchronization"],
         "YAML": ["CYAML"],
         "GatewaySettings": [
             "Balancer", "HTTP", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML",
+            "Fetching",
             "Glibc",
         ],
         "Gateway": [
             "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs",
-            "Logging", "Options", "Tokens", "GatewaySettings", "CLinux", "Glibc", "Synchronization",
+            "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux", "Glibc", "Synchronization",
         ],
         "LiveClient": [
             "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc", "Synchronization",

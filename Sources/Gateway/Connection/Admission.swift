@@ -15,6 +15,8 @@ struct Admission: Sendable {
     enum Decision {
         case admit(Admitted)
         case refuse(Refusal)
+        /// Another server has to be asked first; the request is decided again with what was found.
+        case ask(TokenQuestion)
         /// Neither an upgrade nor anything else that the address serves.
         case plainGet
         /// A browser asks what a page may ask.
@@ -55,22 +57,25 @@ struct Admission: Sendable {
         }
     }
 
-    let verifier: TokenVerifier
+    var verifier: TokenVerifier
     let readiness: NodeReadiness
     let agreesToDeflate: Bool
     let syncLimits: SyncLimits
     var browsers = BrowserPolicy()
 
-    /// `epochSeconds` is the wall clock in whole seconds since 1970.
-    func decide(_ head: RequestHead, epochSeconds: Int64) -> Decision {
+    /// `epochSeconds` is the wall clock in whole seconds since 1970, `finding` what came of the question that this request
+    /// had to wait for.
+    func decide(_ head: RequestHead, epochSeconds: Int64, finding: JudgingFinding? = nil) -> Decision {
         do throws(Refusal) {
-            return try decision(head, epochSeconds)
+            return try decision(head, epochSeconds, finding)
         } catch {
             return .refuse(error)
         }
     }
 
-    private func decision(_ head: RequestHead, _ now: Int64) throws(Refusal) -> Decision {
+    private func decision(
+        _ head: RequestHead, _ now: Int64, _ finding: JudgingFinding?
+    ) throws(Refusal) -> Decision {
         guard head.path == Self.livePath || head.path == Self.syncPath else { throw Refusal(.notFound) }
         let caller = browsers.crossOrigin.caller(head.headers)
         guard caller != .refused else { throw Refusal(.forbidden) }
@@ -78,28 +83,32 @@ struct Admission: Sendable {
         if browsers.crossOrigin.isPreflight(head) { return .preflight }
         guard head.method == "GET" else { throw Refusal(.methodNotAllowed, allow: "GET") }
         guard let service = try asked(head) else { return .plainGet }
-        let identity = try identity(head, service, caller, now)
+        let identity: Identity
+        switch try verdict(head, service, caller, now, finding) {
+        case .success(let known): identity = known
+        case .failure(.undecided(let question)) where finding == nil: return .ask(question)
+        // It was asked for, and is not there.
+        case .failure(.undecided): throw Refusal(.invalidToken, "\(TokenRefusal.unknownKey)")
+        case .failure(.unavailable): throw Refusal(.notReady, "\(TokenRefusal.unavailable)")
+        case .failure(let reason): throw Refusal(.invalidToken, "\(reason)")
+        }
         if readiness.refusesRequests { throw Refusal(.draining) }
         guard readiness.hasBeenReady else { throw Refusal(.notReady) }
         return .admit(Admitted(identity: identity, service: service))
     }
 
-    private func identity(
-        _ head: RequestHead, _ service: Service, _ caller: CrossOrigin.Caller, _ now: Int64
-    ) throws(Refusal) -> Identity {
+    private func verdict(
+        _ head: RequestHead, _ service: Service, _ caller: CrossOrigin.Caller, _ now: Int64, _ finding: JudgingFinding?
+    ) throws(Refusal) -> Result<Identity, TokenRefusal> {
+        if case .judged(let verdict) = finding { return verdict }
         var protocols: [[UInt8]] = []
         if case .webSocket(let upgrade, _, _) = service { protocols = upgrade.protocols }
         let credential = try Credential.read(
             head, protocols: protocols, protocolName: Self.subprotocol, cookie: browsers.cookie(head, caller))
-        let verdict: Result<Identity, TokenRefusal> =
-            switch credential {
-            case .none: verifier.withoutToken()
-            case .token(let token): verifier.verify(token, now: now)
-            case .ticket: .failure(.unknownToken)
-            }
-        switch verdict {
-        case .success(let identity): return identity
-        case .failure(let reason): throw Refusal(.invalidToken, "\(reason)")
+        return switch credential {
+        case .none: verifier.withoutToken()
+        case .token(let token): verifier.verify(token, now: now)
+        case .ticket: .failure(.unknownToken)
         }
     }
 

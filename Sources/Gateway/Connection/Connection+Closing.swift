@@ -52,7 +52,7 @@ extension Connection {
         case .request(let reading):
             // On a connection that is idle nothing is written that nobody asked for.
             if reading.parser.isInsideHead { refuseForClosing(code) } else { finish(writing: []) }
-        case .joining: refuseForClosing(code)
+        case .judging, .joining: refuseForClosing(code)
         case .polling(let polling):
             guard code == .restart else { return refuseForClosing(code) }
             polling.keepsAlive = false
@@ -106,7 +106,7 @@ extension Connection {
             switch phase {
             case .open(let open): (open.stream.account, nil, open.session != nil)
             case .ending(let ending): (ending.account, ending.close, ending.session != nil)
-            case .request, .joining, .polling, .answering: (nil, nil, false)
+            case .request, .judging, .joining, .polling, .answering: (nil, nil, false)
             }
         guard let account else {
             if case .tls(let failure) = reason {

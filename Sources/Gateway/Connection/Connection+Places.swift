@@ -65,9 +65,12 @@ extension Connection {
     }
 
     /// The place of a connection that waits for its first answer.
-    private func takePlace() -> Place? {
-        guard case .request(let reading) = phase else { return nil }
-        return reading.place.take()
+    func takePlace() -> Place? {
+        switch phase {
+        case .request(let reading): reading.place.take()
+        case .judging(let judging): judging.place.take()
+        default: nil
+        }
     }
 
     /// Gives a place back, if there is one.

@@ -142,7 +142,8 @@ extension Connection: SubscriberPort {
         case .polling(let polling):
             cancel(&polling.wake)
             polling.wake = loop.eventLoop.schedule(at: time, self, Alarm.wake.rawValue)
-        case .request, .joining, .answering, .ending: preconditionFailure("a wish of a subscriber that has ended")
+        case .request, .judging, .joining, .answering, .ending:
+            preconditionFailure("a wish of a subscriber that has ended")
         }
     }
 

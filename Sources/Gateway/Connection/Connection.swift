@@ -11,6 +11,7 @@ import WebSocket
 /// One client, from the accepted socket to its end.
 ///
 ///     request ──refused───────────────────────────────────────────────► ending
+///        ├──its token is not known yet──► judging ──it is──► as from a request
 ///        ├──admitted to a stream──► joining ──ingest's answer──► open ──close──► ending
 ///        └──admitted to sync──► polling ──answer──► answering ──it has left──► request, or ending
 ///
@@ -83,7 +84,7 @@ final class Connection {
         case .joining(let joining): .stream(joining.stream)
         case .open(let open): .stream(open.stream)
         case .polling(let polling): .poll(polling.poll)
-        case .request, .answering, .ending: nil
+        case .request, .judging, .answering, .ending: nil
         }
     }
 
@@ -105,28 +106,6 @@ final class Connection {
             var early = EarlyBytes()
             early.append(bytes.extracting(droppingFirst: consumed))
             decide(head, early: early)
-        }
-    }
-
-    private func decide(_ head: RequestHead, early: EarlyBytes) {
-        identifyClient(head)
-        answerFields = loop.admission.browsers.fields(head)
-        // Before a signature is paid for.
-        if case .request(let reading) = phase, let limit = reading.limit {
-            return refuse(limit, withoutBody: head.method == "HEAD")
-        }
-        switch loop.admission.decide(head, epochSeconds: loop.epochSeconds()) {
-        case .refuse(let refusal):
-            refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
-        case .plainGet:
-            loop.count(refusal: "not_a_websocket", status: 400, client)
-            finish(writing: Refusal.plainGet(date: loop.httpDate(), fields: answerFields))
-        case .preflight:
-            let keepsAlive = keepsAlive(behind: head) && head.body.isEmpty
-            answer(
-                CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: keepsAlive),
-                keepsAlive: keepsAlive, early)
-        case .admit(let admitted): enter(admitted, head, early)
         }
     }
 
@@ -173,6 +152,9 @@ final class Connection {
         case .request(let reading):
             cancel(&reading.deadline)
             leave(&reading.place, nil)
+        case .judging(let judging):
+            cancel(&judging.deadline)
+            leave(&judging.place, nil)
         case .joining(let joining):
             joining.stream.end()
             leave(&joining.place, joining.stream.account)
@@ -217,6 +199,9 @@ extension Connection: TimerTarget {
         case (.deadline, .request(let reading)):
             reading.deadline = nil
             requestTimedOut(reading)
+        case (.deadline, .judging(let judging)):
+            judging.deadline = nil
+            judgingTookTooLong()
         case (.deadline, .answering(let answering)):
             answering.deadline = nil
             answerWasNotTaken()
@@ -246,6 +231,9 @@ extension Connection: TransportOwner {
         case .open(let open): if let session = open.session { receiveFrames(bytes, session) }
         case .ending(let ending): if let session = ending.session { receiveFrames(bytes, session) }
         case .request(let reading): receiveRequest(bytes, reading)
+        case .judging(let judging):
+            judging.early.append(bytes)
+            if judging.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
         case .joining(let joining):
             joining.early.append(bytes)
             // Whoever has not seen the head of the answer has little to say. To pause for everybody would be two system
@@ -269,7 +257,7 @@ extension Connection: TransportOwner {
             guard answering.keepsAlive else { return finish(writing: []) }
             endPhase()
             awaitNextRequest(answering.early)
-        case .request, .joining, .polling, .ending: break
+        case .request, .judging, .joining, .polling, .ending: break
         }
     }
 

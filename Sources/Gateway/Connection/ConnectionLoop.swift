@@ -53,6 +53,7 @@ final class ConnectionLoop {
     let ingest: Mailbox<IngestMessage>
     /// The node's, of all loops.
     let places: Places
+    let judging: Mailbox<JudgingRequest>
     /// Without what the fan-out counts: see ``totals``.
     var counters = LoopCounters()
     /// What a session made of the bytes at hand; kept between calls for its memory alone.
@@ -73,7 +74,7 @@ final class ConnectionLoop {
 
     init(
         eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, log: ConnectionLog,
-        ingest: Mailbox<IngestMessage>, places: Places, backlog: LoopBacklog
+        ingest: Mailbox<IngestMessage>, judging: Mailbox<JudgingRequest>, places: Places, backlog: LoopBacklog
     ) {
         self.eventLoop = eventLoop
         self.index = index
@@ -83,6 +84,7 @@ final class ConnectionLoop {
         logger = log.logger
         self.ingest = ingest
         self.places = places
+        self.judging = judging
         self.backlog = backlog
         fanOut = LoopFanOut(policy: policy.streams)
         var limits = TransportLimits()

@@ -9,6 +9,7 @@ import WebSocket
 extension Connection {
     enum Phase {
         case request(RequestReading)
+        case judging(Judging)
         case joining(Joining)
         case open(OpenStream)
         case polling(Polling)

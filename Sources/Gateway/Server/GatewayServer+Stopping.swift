@@ -127,6 +127,7 @@ extension GatewayServer {
         var counters = LoopCounters()
         for connections in connectionLoops { counters = counters + (await connections.perform { $0.totals }) }
         let read = await desk?.loop.perform { [desk] in desk?.value.close() }
+        await judgingDesk?.loop.perform { [judgingDesk] in judgingDesk?.value.close() }
         await closeAdministration()
         report(counters, (read ?? nil) ?? IngestCounters())
         await stopLoops()

@@ -24,6 +24,9 @@ package actor GatewayServer {
     private let failure: @Sendable (GatewayError) -> Void
     private(set) var connectionLoops: [LoopBound<ConnectionLoop>] = []
     private(set) var desk: LoopBound<IngestDesk>?
+    /// Asks other servers about tokens.
+    private(set) var judgingDesk: LoopBound<JudgingDesk>?
+    let judgingCounters = JudgingCounters()
     /// Of clients. That of the administration is closed last: probes are answered to the end.
     private(set) var listeners: [LoopBound<Listener>] = []
     var adminListener: LoopBound<Listener>?
@@ -66,15 +69,15 @@ package actor GatewayServer {
     /// Listens and begins to read. Clients are refused with 503 until the node is ready.
     package func start() async throws(GatewayError) {
         let count = parts.settings.loops > 0 ? parts.settings.loops : ProcessLimits.usableCores
-        let (ingestLoop, probeLoop, adminLoop, workers) = try makeLoops(count)
-        loops = [ingestLoop, probeLoop] + workers + [adminLoop]
+        let (ingestLoop, probeLoop, adminLoop, judgingLoop, workers) = try makeLoops(count)
+        loops = [ingestLoop, probeLoop, judgingLoop] + workers + [adminLoop]
 
         let (desk, ingestBox) = await ingestLoop.perform { () -> (LoopBound<IngestDesk>, Mailbox<IngestMessage>) in
             let desk = LoopBound(IngestDesk(loop: ingestLoop), loop: ingestLoop)
             return (desk, Mailbox(loop: ingestLoop) { desk.value.receive($0) })
         }
         self.desk = desk
-        let outlets = await makeConnectionLoops(workers, ingest: ingestBox)
+        let outlets = await makeConnectionLoops(workers, ingest: ingestBox, judging: judgingLoop)
         try await listen(workers)
         try await listenForAdministration(on: adminLoop, ingest: ingestLoop, workers: workers)
         let assembly = IngestAssembly(
@@ -89,36 +92,57 @@ package actor GatewayServer {
 
     private func makeLoops(
         _ count: Int
-    ) throws(GatewayError) -> (ingest: EventLoop, probe: EventLoop, admin: EventLoop, workers: [EventLoop]) {
+    ) throws(GatewayError) -> (
+        ingest: EventLoop, probe: EventLoop, admin: EventLoop, judging: EventLoop, workers: [EventLoop]
+    ) {
         do throws(ReactorError) {
             var workers: [EventLoop] = []
             for index in 0..<count { workers.append(try EventLoop(label: "\(index)")) }
             return (
-                try EventLoop(label: "ingest"), try EventLoop(label: "probe"), try EventLoop(label: "admin"), workers
+                try EventLoop(label: "ingest"), try EventLoop(label: "probe"), try EventLoop(label: "admin"),
+                try EventLoop(label: "judging"), workers
             )
         } catch {
             throw .system(error)
         }
     }
 
-    private func makeConnectionLoops(_ workers: [EventLoop], ingest: Mailbox<IngestMessage>) async -> [Ingest.Outlet] {
+    private func makeConnectionLoops(
+        _ workers: [EventLoop], ingest: Mailbox<IngestMessage>, judging: EventLoop
+    ) async -> [Ingest.Outlet] {
+        let (judgingDesk, judgingBox) = await judging.perform {
+            () -> (LoopBound<JudgingDesk>, Mailbox<JudgingRequest>) in
+            let desk = LoopBound(JudgingDesk(loop: judging), loop: judging)
+            return (desk, Mailbox(loop: judging) { desk.value.receive($0) })
+        }
+        self.judgingDesk = judgingDesk
         let policy = ConnectionPolicy(parts)
         let admission = Admission(parts, readiness: readiness)
         let log = ConnectionLog(logger: logger.named("connection"))
         let places = places
         var outlets: [Ingest.Outlet] = []
+        var judgingOutlets: [Mailbox<JudgingAnswer>] = []
         for (index, loop) in workers.enumerated() {
             let backlog = LoopBacklog()
-            let (connections, mailbox) = await loop.perform {
-                () -> (LoopBound<ConnectionLoop>, Mailbox<FanOutMessage>) in
+            let (connections, mailbox, answers) = await loop.perform {
+                () -> (LoopBound<ConnectionLoop>, Mailbox<FanOutMessage>, Mailbox<JudgingAnswer>) in
                 let connections = LoopBound(
                     ConnectionLoop(
                         eventLoop: loop, index: index, policy: policy, admission: admission, log: log,
-                        ingest: ingest, places: places, backlog: backlog), loop: loop)
-                return (connections, Mailbox(inTurnsOn: loop) { connections.value.receive($0) })
+                        ingest: ingest, judging: judgingBox, places: places, backlog: backlog), loop: loop)
+                return (
+                    connections, Mailbox(inTurnsOn: loop) { connections.value.receive($0) },
+                    Mailbox(inTurnsOn: loop) { connections.value.receive($0) }
+                )
             }
             connectionLoops.append(connections)
             outlets.append(Ingest.Outlet(mailbox: mailbox, backlog: backlog))
+            judgingOutlets.append(answers)
+        }
+        await judging.perform { [judgingOutlets, parts, readiness, judgingCounters, logger] in
+            judgingDesk.value.open(
+                parts.verifier, outlets: judgingOutlets, readiness: readiness, counters: judgingCounters,
+                logger: logger.named("keys"))
         }
         return outlets
     }
@@ -171,6 +195,7 @@ package actor GatewayServer {
         let policy = ConnectionPolicy(parts)
         let admission = Admission(parts, readiness: readiness)
         places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors))
+        await judgingDesk?.loop.perform { [judgingDesk] in judgingDesk?.value.adopt(parts.verifier) }
         for connections in connectionLoops {
             await connections.loop.perform { connections.value.adopt(policy, admission) }
         }

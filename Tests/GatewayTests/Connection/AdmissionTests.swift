@@ -2,6 +2,7 @@
 
 import HTTP
 import LiveUpdates
+import TestTokens
 import Testing
 import Tokens
 
@@ -37,12 +38,15 @@ struct AdmissionTests {
     private struct Malformed: Error {}
 
     /// The code of the refusal, `plain` for the answer in plain words, or `admitted`.
-    private func outcome(_ text: String, _ admission: Admission) throws -> String {
-        switch admission.decide(try head(text), epochSeconds: 1_800_000_000) {
+    private func outcome(
+        _ text: String, _ admission: Admission, finding: JudgingFinding? = nil
+    ) throws -> String {
+        switch admission.decide(try head(text), epochSeconds: TokenForge.now, finding: finding) {
         case .admit: "admitted"
         case .plainGet: "plain"
         case .preflight: "preflight"
         case .refuse(let refusal): refusal.code.rawValue
+        case .ask: "asks"
         }
     }
 
@@ -78,6 +82,41 @@ struct AdmissionTests {
     @Test func `nobody is let in before the node was ready or while it drains`() throws {
         #expect(try outcome(Self.upgrade, admission(isReady: false)) == "not_ready")
         #expect(try outcome(Self.upgrade, admission(isDraining: true)) == "draining")
+    }
+
+    // MARK: - What has to be asked first
+
+    private func judged(_ finding: JudgingFinding?, verifier: TokenVerifier, _ token: [UInt8]) throws -> String {
+        let text = Self.upgrade + "Authorization: Bearer \(String(decoding: token, as: UTF8.self))\r\n"
+        var admission = admission()
+        admission.verifier = verifier
+        return try outcome(text, admission, finding: finding)
+    }
+
+    @Test func `a request waits once for what is asked about its token, and is decided by what was found`() throws {
+        let fetched = FetchedKeys(
+            KeySource(
+                issuer: TokenForge.issuer, url: "https://a", authorities: nil, algorithms: [.es256],
+                timing: .init(refreshMilliseconds: 1, cooldownMilliseconds: 1, maximumAgeMilliseconds: 2)))
+        let verifier = TokenVerifier(issuers: [
+            TrustedIssuer(
+                issuer: TokenForge.issuer, audiences: [TokenForge.audience], accountClaim: "account_id",
+                fetched: fetched)
+        ])
+        let token = TokenForge.token(header: #"{"alg":"ES256","kid":"b"}"#)
+        func publish(_ name: String) throws {
+            let key = TokenForge.webKey(.p256, .p256, more: ",\"kid\":\"\(name)\"")
+            let keys = try FetchedKeySet.read(TokenForge.jwks(key), algorithms: [.es256])
+            fetched.publish(.init(keys: keys, asksForUnknown: true))
+        }
+        #expect(try judged(nil, verifier: verifier, token) == "not_ready")
+        try publish("a")
+        #expect(try judged(nil, verifier: verifier, token) == "asks")
+        #expect(try judged(.decideAgain, verifier: verifier, token) == "invalid_token")
+        #expect(try judged(.judged(.failure(.unavailable)), verifier: verifier, token) == "not_ready")
+        try publish("b")
+        #expect(try judged(.decideAgain, verifier: verifier, token) == "admitted")
+        #expect(try judged(nil, verifier: verifier, token) == "admitted")
     }
 
     @Test func `compression is agreed to only where the settings say so, and without takeover`() throws {

@@ -24,7 +24,7 @@ struct ConnectionLoopTests {
                 eventLoop: loop, index: 0, policy: ConnectionPolicy(old),
                 admission: Admission(old, readiness: readiness),
                 log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: Mailbox(loop: loop) { _ in },
-                places: Places(PlaceLimits()), backlog: LoopBacklog())
+                judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog())
             #expect(connections.admission.verifier.letsNobodyIn)
             connections.adopt(ConnectionPolicy(new), Admission(new, readiness: readiness))
             #expect(!connections.admission.verifier.letsNobodyIn)

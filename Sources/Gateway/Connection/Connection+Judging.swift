@@ -1,0 +1,75 @@
+import HTTP
+import Reactor
+import Tokens
+
+/// What becomes of a request, at once or when another server was asked about its token.
+extension Connection {
+    /// The request is read, but nobody knows yet whether its token is good.
+    final class Judging {
+        let head: RequestHead
+        /// What followed the request.
+        var early: EarlyBytes
+        var deadline: Timer?
+        var place: Place?
+
+        init(_ head: RequestHead, _ early: EarlyBytes, _ place: consuming Place?) {
+            self.head = head
+            self.early = early
+            self.place = place
+        }
+    }
+
+    /// `finding`: what was found out about the request's token, where that had to be asked.
+    func decide(_ head: RequestHead, early: EarlyBytes, finding: JudgingFinding? = nil) {
+        identifyClient(head)
+        answerFields = loop.admission.browsers.fields(head)
+        // Before a signature is paid for.
+        if case .request(let reading) = phase, let limit = reading.limit {
+            return refuse(limit, withoutBody: head.method == "HEAD")
+        }
+        switch loop.admission.decide(head, epochSeconds: loop.epochSeconds(), finding: finding) {
+        case .ask(let question): awaitFinding(question, head, early)
+        case .refuse(let refusal):
+            refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
+        case .plainGet:
+            loop.count(refusal: "not_a_websocket", status: 400, client)
+            finish(writing: Refusal.plainGet(date: loop.httpDate(), fields: answerFields))
+        case .preflight:
+            let keepsAlive = keepsAlive(behind: head) && head.body.isEmpty
+            answer(
+                CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: keepsAlive),
+                keepsAlive: keepsAlive, early)
+        case .admit(let admitted): enter(admitted, head, early)
+        }
+    }
+
+    /// Waits for what can be found out, as long as a request may take and no longer.
+    func awaitFinding(_ question: TokenQuestion, _ head: RequestHead, _ early: EarlyBytes) {
+        let place = takePlace()
+        endPhase()
+        let judging = Judging(head, early, place)
+        phase = .judging(judging)
+        judging.deadline = schedule(.deadline, afterMilliseconds: loop.policy.handshakeTimeoutMilliseconds)
+        // While it waits its end should be noticed.
+        if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
+        loop.judging.post(JudgingRequest(question: question, loop: loop.index, connection: id))
+    }
+
+    /// What could be found out was.
+    func judged(_ finding: JudgingFinding) {
+        // It may have been refused meanwhile, since its time was up.
+        guard case .judging(let judging) = phase else { return }
+        cancel(&judging.deadline)
+        decide(judging.head, early: judging.early, finding: finding)
+    }
+
+    func judgingTookTooLong() {
+        guard case .judging(let judging) = phase else { return }
+        refuse(Refusal(.notReady), isStorable: judging.head.path != Admission.syncPath)
+    }
+}
+
+extension ConnectionLoop {
+    /// What was found out about the token of a request that waits.
+    func receive(_ answer: JudgingAnswer) { connections[answer.connection]?.judged(answer.finding) }
+}

@@ -1,0 +1,69 @@
+import Fetching
+import Logging
+import Reactor
+import Tokens
+
+/// Where requests wait whose tokens cannot be judged before another server was asked. Confined to its loop.
+///
+/// Connection loops need its mailbox and it needs theirs; it stands first, and opens when all of them are there.
+final class JudgingDesk {
+    private let loop: EventLoop
+    private let fetching = LazyFetcher()
+    private var keys: KeyDesk?
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    /// Begins to fetch what the settings name. `outlets` are those of the connection loops, by their index.
+    func open(
+        _ verifier: TokenVerifier, outlets: [Mailbox<JudgingAnswer>], readiness: NodeReadiness,
+        counters: JudgingCounters, logger: Logger
+    ) {
+        keys = KeyDesk(
+            loop: loop, fetching: fetching, outlets: outlets, readiness: readiness, counters: counters, logger: logger)
+        adopt(verifier)
+    }
+
+    /// Goes on with the verifier of settings that were read again, before any loop uses it.
+    func adopt(_ verifier: TokenVerifier) {
+        keys?.adopt(verifier.issuers)
+    }
+
+    func receive(_ requests: [JudgingRequest]) {
+        for request in requests {
+            switch request.question {
+            case .keys(let issuer): keys?.ask(request, issuer)
+            }
+        }
+    }
+
+    /// Nothing is asked any more; who waits is told by its connection's end.
+    func close() {
+        keys?.close()
+        fetching.stop()
+    }
+}
+
+@available(*, unavailable)
+extension JudgingDesk: Sendable {}
+
+/// A fetcher whose thread begins with the first request: most gateways ask nobody. Confined to a loop.
+final class LazyFetcher {
+    private var fetcher: Fetcher?
+    private var isStopped = false
+
+    func fetch(_ request: FetchRequest, _ done: @escaping Fetcher.Done) {
+        guard !isStopped else { return done(.failure(.stopped)) }
+        do throws(FetchError) {
+            if fetcher == nil { fetcher = try Fetcher() }
+            fetcher?.fetch(request, done)
+        } catch {
+            done(.failure(error))
+        }
+    }
+
+    func stop() {
+        isStopped = true
+        fetcher?.stop()
+        fetcher = nil
+    }
+}

@@ -1,0 +1,28 @@
+import Synchronization
+import Tokens
+
+/// A request waits until something is known of its token.
+struct JudgingRequest: Sendable {
+    let question: TokenQuestion
+    let loop: Int
+    let connection: ConnectionID
+}
+
+/// What a request that waits is told.
+struct JudgingAnswer: Sendable {
+    let connection: ConnectionID
+    let finding: JudgingFinding
+}
+
+enum JudgingFinding: Sendable {
+    /// What could be found out was: judged now, the token is known or is not.
+    case decideAgain
+    /// This is what came of it.
+    case judged(Result<Identity, TokenRefusal>)
+}
+
+/// What was asked of other servers since the start. Any thread may read it.
+final class JudgingCounters: Sendable {
+    let keyFetchesOK = Atomic<Int>(0)
+    let keyFetchesFailed = Atomic<Int>(0)
+}

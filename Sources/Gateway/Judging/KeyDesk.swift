@@ -1,0 +1,226 @@
+import Fetching
+import Logging
+import Reactor
+import Tokens
+
+/// Fetches the keys of issuers, and answers requests whose tokens name a key that is not known here.
+///
+/// When to fetch, and what to say meanwhile, each issuer's ``KeySchedule`` decides. Confined to its loop; fetches run on the
+/// fetcher's thread.
+final class KeyDesk {
+    /// Requests that wait for keys at once. More are told to come again: each holds a head of up to 16 KiB.
+    static let maximumWaiting = 1_000
+    /// A key server that is slower is as good as away.
+    static let timeoutMilliseconds = 5_000
+
+    private final class Issuer {
+        var published: FetchedKeys
+        var schedule: KeySchedule
+        var keys: [SignatureKey] = []
+        var waiting: [JudgingRequest] = []
+        var timer: Timer?
+        /// Whether the operator was told that tokens cannot be judged.
+        var isReportedMissing = false
+
+        init(_ published: FetchedKeys, now: UInt64) {
+            self.published = published
+            schedule = KeySchedule(published.source.timing, now: now)
+        }
+    }
+
+    private let loop: EventLoop
+    private let readiness: NodeReadiness
+    private let counters: JudgingCounters
+    private let logger: Logger
+    private let limiter = RateLimiter()
+    private let outlets: [Mailbox<JudgingAnswer>]
+    private let fetching: LazyFetcher
+    private var issuers: [Issuer] = []
+    /// Every issuer's name, and whether its keys are in a file.
+    private var all: [(name: String, isInFile: Bool)] = []
+    private var keyReadiness: KeyReadiness
+    private var waitingCount = 0
+    private var isClosed = false
+
+    init(
+        loop: EventLoop, fetching: LazyFetcher, outlets: [Mailbox<JudgingAnswer>], readiness: NodeReadiness,
+        counters: JudgingCounters, logger: Logger
+    ) {
+        self.loop = loop
+        self.fetching = fetching
+        self.outlets = outlets
+        self.readiness = readiness
+        self.counters = counters
+        self.logger = logger
+        keyReadiness = KeyReadiness(now: loop.now)
+        if let end = keyReadiness.end { loop.schedule(at: end) { [weak self] in self?.reportReadiness() } }
+    }
+
+    /// Goes on with the issuers of these settings. Keys that were fetched from the same place for the same issuer stay.
+    func adopt(_ trusted: [TrustedIssuer]) {
+        all = trusted.map { ($0.issuer, $0.fetched == nil) }
+        let before = issuers
+        issuers = trusted.compactMap(\.fetched).map { keys in
+            guard let known = before.first(where: { $0.published.source == keys.source }) else {
+                return Issuer(keys, now: loop.now)
+            }
+            known.published = keys
+            return known
+        }
+        for gone in before where !issuers.contains(where: { $0 === gone }) {
+            if let timer = gone.timer.take() { loop.cancel(timer) }
+            answer(gone, .judged(.failure(.unavailable)))
+        }
+        for issuer in issuers { goOn(issuer) }
+        reportReadiness()
+    }
+
+    func close() {
+        isClosed = true
+        for issuer in issuers { if let timer = issuer.timer.take() { loop.cancel(timer) } }
+    }
+
+    // MARK: - Questions
+
+    /// A request waits for a key of this issuer that nobody knows.
+    func ask(_ request: JudgingRequest, _ name: String) {
+        guard let issuer = issuers.first(where: { $0.published.source.issuer == name }),
+            waitingCount < Self.maximumWaiting
+        else { return answer(request, .judged(.failure(.unavailable))) }
+        switch issuer.schedule.ask(now: loop.now) {
+        case .unavailable: answer(request, .judged(.failure(.unavailable)))
+        case .unknown: answer(request, .decideAgain)
+        case .waits: wait(request, issuer)
+        case .beginsFetch:
+            wait(request, issuer)
+            fetch(issuer)
+            goOn(issuer)
+        }
+    }
+
+    private func wait(_ request: JudgingRequest, _ issuer: Issuer) {
+        issuer.waiting.append(request)
+        waitingCount += 1
+    }
+
+    private func answer(_ request: JudgingRequest, _ finding: JudgingFinding) {
+        _ = outlets[request.loop].post(JudgingAnswer(connection: request.connection, finding: finding))
+    }
+
+    /// Answers all who wait for this issuer.
+    private func answer(_ issuer: Issuer, _ finding: JudgingFinding) {
+        for request in issuer.waiting { answer(request, finding) }
+        waitingCount -= issuer.waiting.count
+        issuer.waiting = []
+    }
+
+    // MARK: - Fetches
+
+    /// Begins what is due, lets everybody know how things stand, and looks again when that changes by itself.
+    private func goOn(_ issuer: Issuer) {
+        guard !isClosed else { return }
+        let now = loop.now
+        if issuer.schedule.beginIfDue(now: now) { fetch(issuer) }
+        let isUsable = issuer.schedule.isUsable(now: now)
+        issuer.published.publish(
+            .init(
+                keys: isUsable ? issuer.keys : nil,
+                asksForUnknown: isUsable && (issuer.schedule.isFetching || !issuer.schedule.isCooling(now: now))))
+        if !isUsable, issuer.schedule.usableUntil != nil, !issuer.isReportedMissing {
+            issuer.isReportedMissing = true
+            logger.error(
+                "keys are too old: tokens of this issuer are refused until its keys can be fetched",
+                [.issuer: .text(issuer.published.source.issuer), .url: .text(issuer.published.source.url)])
+        }
+        if let timer = issuer.timer.take() { loop.cancel(timer) }
+        guard let wake = issuer.schedule.nextWake(now: now) else { return }
+        issuer.timer = loop.schedule(at: wake) { [weak self] in
+            issuer.timer = nil
+            self?.goOn(issuer)
+        }
+    }
+
+    private func fetch(_ issuer: Issuer) {
+        let source = issuer.published.source
+        let request = FetchRequest(
+            url: source.url, authorities: source.authorities, headers: ["Accept: application/json"],
+            maximumBytes: FetchedKeySet.maximumBytes, timeoutMilliseconds: Self.timeoutMilliseconds)
+        let (desk, which) = (LoopBound(self, loop: loop), LoopBound(issuer, loop: loop))
+        let loop = loop
+        fetching.fetch(request) { result in
+            let keys = Self.read(result, source)
+            loop.execute { desk.value.ended(which.value, keys) }
+        }
+    }
+
+    /// On the fetcher's thread: reading keys takes some milliseconds.
+    private static func read(
+        _ result: Result<[UInt8], FetchError>, _ source: KeySource
+    ) -> Result<[SignatureKey], KeyFetchFailure> {
+        switch result {
+        case .failure(let error): return .failure(KeyFetchFailure(reason: "\(error)"))
+        case .success(let text):
+            do throws(FetchedKeySet.Problem) {
+                return .success(try FetchedKeySet.read(text, algorithms: source.algorithms))
+            } catch {
+                return .failure(KeyFetchFailure(reason: "\(error)"))
+            }
+        }
+    }
+
+    private func ended(_ issuer: Issuer, _ result: Result<[SignatureKey], KeyFetchFailure>) {
+        guard !isClosed else { return }
+        let source = issuer.published.source
+        switch result {
+        case .success(let keys):
+            counters.keyFetchesOK.add(1, ordering: .relaxed)
+            let isNew = keys.map(\.name) != issuer.keys.map(\.name) || !issuer.schedule.isUsable(now: loop.now)
+            issuer.keys = keys
+            issuer.schedule.succeeded(now: loop.now)
+            issuer.isReportedMissing = false
+            if isNew {
+                logger.notice(
+                    "keys fetched",
+                    [.issuer: .text(source.issuer), .url: .text(source.url), .count: .number(keys.count)])
+            }
+        case .failure(let failure):
+            counters.keyFetchesFailed.add(1, ordering: .relaxed)
+            issuer.schedule.failed(now: loop.now, spread: Double.random(in: 0...1))
+            if let passed = limiter.pass(source.issuer, now: loop.now) {
+                logger.warning(
+                    "keys cannot be fetched, and are tried again",
+                    [
+                        .issuer: .text(source.issuer), .url: .text(source.url), .error: .text(failure.reason),
+                        .suppressed: passed.suppressed,
+                    ])
+            }
+        }
+        // What is published now is what the answered judge by.
+        goOn(issuer)
+        if case .success = result {
+            answer(issuer, .decideAgain)
+        } else {
+            answer(issuer, .judged(.failure(.unavailable)))
+        }
+        reportReadiness()
+    }
+
+    private func reportReadiness() {
+        let now = loop.now
+        let states = all.map { entry in
+            let isUsable = issuers.contains {
+                $0.published.source.issuer == entry.name && $0.schedule.isUsable(now: now)
+            }
+            return (name: entry.name, hasKeys: entry.isInFile || isUsable)
+        }
+        let missing = keyReadiness.missing(states, now: now)
+        readiness.report(.keys, missing.map { "the keys of the issuer \($0) have not been fetched yet" })
+    }
+}
+
+@available(*, unavailable)
+extension KeyDesk: Sendable {}
+
+private struct KeyFetchFailure: Error {
+    let reason: String
+}

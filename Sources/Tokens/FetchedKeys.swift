@@ -1,0 +1,91 @@
+import Synchronization
+
+/// Where the keys of an issuer are fetched, and how often.
+package struct KeySource: Hashable, Sendable {
+    /// The claim `iss`.
+    package let issuer: String
+    package let url: String
+    /// The file with the authorities that may vouch for the server; nil: those of the system.
+    package let authorities: String?
+    package let algorithms: [SignatureAlgorithm]
+    package let timing: KeySchedule.Timing
+
+    package init(
+        issuer: String, url: String, authorities: String?, algorithms: [SignatureAlgorithm], timing: KeySchedule.Timing
+    ) {
+        self.issuer = issuer
+        self.url = url
+        self.authorities = authorities
+        self.algorithms = algorithms
+        self.timing = timing
+    }
+}
+
+/// The keys of an issuer that were fetched last, for all who verify. Who fetches them publishes them here.
+package final class FetchedKeys: Sendable {
+    /// What there is now.
+    package struct Snapshot: Sendable {
+        /// Nil: none, or none that count any more.
+        package var keys: [SignatureKey]?
+        /// Whether a token that names an unknown key is worth a question; false while such a question was answered a moment
+        /// ago, so that a flood of them costs what other bad tokens cost.
+        package var asksForUnknown: Bool
+
+        package init(keys: [SignatureKey]?, asksForUnknown: Bool) {
+            self.keys = keys
+            self.asksForUnknown = asksForUnknown
+        }
+    }
+
+    package let source: KeySource
+    private let stored = Mutex(Snapshot(keys: nil, asksForUnknown: false))
+
+    package init(_ source: KeySource) { self.source = source }
+
+    package var snapshot: Snapshot { stored.withLock { $0 } }
+
+    package func publish(_ snapshot: Snapshot) { stored.withLock { $0 = snapshot } }
+}
+
+/// A key set that came from an issuer's server.
+package enum FetchedKeySet {
+    /// More than any provider publishes. What is larger is refused whole.
+    package static let maximumBytes = KeySet.maximumFileBytes
+    package static let maximumKeys = 100
+
+    package enum Problem: Error, Hashable, Sendable {
+        case notJWKS
+        case tooMany(Int)
+        case noneUsable(of: Int)
+    }
+
+    /// The keys of a JWKS that tokens can be verified with; the others are passed over (RFC 7517 §5).
+    package static func read(
+        _ text: [UInt8], algorithms: [SignatureAlgorithm]
+    ) throws(Problem) -> [SignatureKey] {
+        guard text.count <= maximumBytes, let document = JOSEObject(text), case .list(let entries)? = document["keys"]
+        else { throw .notJWKS }
+        guard entries.count <= maximumKeys else { throw .tooMany(entries.count) }
+        let keys = entries.compactMap { entry -> SignatureKey? in
+            guard let members = JOSEObject(entry), case .key(let key, _) = JSONWebKey.read(members) else { return nil }
+            if key.family == .rsa, !(SignatureKey.minimumRSABits...SignatureKey.maximumRSABits).contains(key.sizeBits) {
+                return nil
+            }
+            return algorithms.contains { key.fits($0) } ? key : nil
+        }
+        guard !keys.isEmpty else { throw .noneUsable(of: entries.count) }
+        return keys
+    }
+}
+
+extension FetchedKeySet.Problem: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notJWKS: "the answer is no JWKS: one JSON object with a list \"keys\" and no member twice is expected"
+        case .tooMany(let count): "\(count) keys, over the limit of \(FetchedKeySet.maximumKeys)"
+        case .noneUsable(let count):
+            "none of its \(count) keys can be used: RSA from 2048 bits or EC on P-256, P-384, P-521 is expected, for the "
+                + "algorithms in the settings"
+        }
+    }
+}

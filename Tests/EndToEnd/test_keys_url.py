@@ -1,0 +1,131 @@
+# Tests: Connection+Judging.swift, JudgingDesk.swift, KeyDesk.swift
+"""Keys that are fetched from an issuer's server: at the start, after a rotation, and when the server is away."""
+
+import base64
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from gateway import Tokens
+from https_server import Server
+from programs import eventually, free_port
+from test_auth import answer, bearer
+
+
+class KeyServer:
+    """Serves a JWKS of our own over TLS; `broken` and `held` are what may be wrong with it."""
+
+    def __init__(self, certificates, tokens):
+        self.certificates, self.tokens, self.port = certificates, tokens, free_port()
+        self.keys, self.server, self.broken = [], None, False
+        self.free = threading.Event()
+        self.free.set()
+
+    def begin(self):
+        self.server = Server(self.answer, *self.certificates.settings["ecdsa"].values(), port=self.port)
+        return self
+
+    def answer(self, request):
+        keys = list(self.keys)
+        self.free.wait(20)
+        request.reply("no", 500) if self.broken else request.reply({"keys": [*keys, {"kty": "strange"}]})
+
+    @property
+    def fetches(self):
+        return len(self.server.requests)
+
+    def publish(self, *names, by=None):
+        """The public key of the test issuer under these names."""
+        der = subprocess.run(["openssl", "pkey", "-pubin", "-in", (by or self.tokens).public, "-outform", "DER"],
+                             check=True, capture_output=True).stdout
+        x, y = (base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in (der[-64:-32], der[-32:]))
+        self.keys = [{"kty": "EC", "crv": "P-256", "x": x, "y": y, "kid": name} for name in names]
+
+    def settings(self, **changes):
+        return [{"issuer": "test", "audience": "livegate", "algorithms": ["ES256"],
+                 "keys_url": f"https://localhost:{self.port}/keys", "keys_ca": str(self.certificates.authority), **changes}]
+
+    def end(self):
+        self.free.set()
+        if self.server:
+            self.server.end()
+            self.server = None
+
+
+@pytest.fixture
+def key_server(certificates, tokens, ends_with_test):
+    return ends_with_test(KeyServer(certificates, tokens))
+
+
+def status(gateway, token):
+    return answer(gateway.host, bearer(token))[0]
+
+
+def test_a_node_waits_for_the_first_keys_and_finds_new_ones_when_a_token_names_them(
+        gateway, mock_broker, tokens, key_server, tmp_path):
+    key_server.publish("a")
+    node = gateway(mock_broker.bootstrap, ready=False, env={"https_proxy": "http://127.0.0.1:1"},
+                   auth__jwt=key_server.settings(keys_refresh="1h", keys_cooldown="1h"))
+    assert node.wait_for_log("keys cannot be fetched")["issuer"] == "test"
+    a, b, c = (tokens.token("PACC1", "--kid", name) for name in "abc")
+    assert node.readyz()[0] == 503
+    code, fields, body = answer(node.host, bearer(a))
+    assert code == 503 and '"not_ready"' in body and int(fields["retry-after"]) > 0
+
+    key_server.begin()
+    node.wait_until_ready()
+    assert status(node, a) == 101
+    fetches = key_server.fetches
+
+    # A rotation: the token with the new key waits for the one fetch, and those with random names cost none.
+    key_server.publish("b", "c")
+    assert status(node, b) == 101 and key_server.fetches == fetches + 1
+    assert status(node, c) == 101 and status(node, a) == 401
+    with ThreadPoolExecutor(8) as crowd:
+        strangers = [tokens.token("PACC1", "--kid", f"stranger-{number}") for number in range(8)]
+        assert set(crowd.map(lambda token: status(node, token), strangers * 10)) == {401}
+    assert key_server.fetches == fetches + 1
+    # The name is right and the key is another's.
+    (tmp_path / "other").mkdir()
+    assert status(node, Tokens(tmp_path / "other").token("PACC1", "--kid", "b")) == 401
+    assert node.stop()
+
+
+def test_those_who_wait_for_a_key_share_one_fetch_and_those_who_leave_are_forgotten(
+        gateway, mock_broker, tokens, key_server):
+    key_server.publish("a")
+    key_server.begin()
+    node = gateway(mock_broker.bootstrap, auth__jwt=key_server.settings(keys_cooldown="1h"))
+    key_server.publish("a", "b")
+    fetches = key_server.fetches
+    key_server.free.clear()
+    token = tokens.token("PACC1", "--kid", "b")
+    with ThreadPoolExecutor(12) as crowd:
+        waiting = [crowd.submit(status, node, token) for _ in range(10)]
+        missing = crowd.submit(status, node, tokens.token("PACC1", "--kid", "c"))
+        eventually(lambda: key_server.fetches > fetches, what="the fetch")
+        # Those whose keys are known do not wait for those whose are not.
+        assert status(node, tokens.token("PACC1", "--kid", "a")) == 101
+        key_server.free.set()
+        assert [each.result() for each in waiting] == [101] * 10 and missing.result() == 401
+    assert key_server.fetches == fetches + 1
+
+
+def test_keys_count_for_their_age_and_count_again_when_they_are_fetched_again(
+        gateway, mock_broker, tokens, key_server):
+    key_server.publish("a")
+    key_server.begin()
+    node = gateway(mock_broker.bootstrap, auth__jwt=key_server.settings(
+        keys_refresh="100ms", keys_cooldown="100ms", keys_max_age="4s"))
+    known, unknown = tokens.token("PACC1", "--kid", "a"), tokens.token("PACC1", "--kid", "b")
+    key_server.broken = True
+    fetches = key_server.fetches
+    eventually(lambda: key_server.fetches > fetches + 1, what="a fetch that fails")
+    # Nobody can say whether this one is good, unless somebody was told so a moment ago.
+    assert eventually(lambda: status(node, unknown) == 503, what="503 for an unknown key")
+    node.wait_for_log("keys are too old")
+    assert status(node, known) == 503 and node.status("/readyz") == 200
+    key_server.broken = False
+    assert eventually(lambda: status(node, known) == 101, within=20, what="the keys")
