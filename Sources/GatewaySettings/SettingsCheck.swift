@@ -13,6 +13,8 @@ package struct SettingsMaterial {
     package let verifier: TokenVerifier
     /// Nil: the administration asks for none.
     package let adminToken: AdminToken?
+    /// Nil: there are no tickets.
+    package let ticketSeal: TicketSeal?
 }
 
 extension SettingsOutcome {
@@ -26,12 +28,14 @@ extension SettingsOutcome {
         let tls = check.certificate()
         let verifier = check.verifier()
         let adminToken = check.adminToken()
+        let ticketSeal = check.ticketSeal()
         check.kafka()
         let outcome = SettingsOutcome(check.draft, otherProblems: others)
         guard let settings = outcome.settings, let mapping = outcome.mapping else { return (nil, outcome.problems) }
         return (
             SettingsMaterial(
-                settings: settings, mapping: mapping, tls: tls, verifier: verifier, adminToken: adminToken),
+                settings: settings, mapping: mapping, tls: tls, verifier: verifier, adminToken: adminToken,
+                ticketSeal: ticketSeal),
             outcome.problems
         )
     }
@@ -112,6 +116,13 @@ private struct SettingsCheck {
                 isWarning: true)
         }
         return verifier
+    }
+
+    mutating func ticketSeal() -> TicketSeal? {
+        guard let path = settings.auth.tickets.secretFile else { return nil }
+        let file = TicketSecretFile.load(path)
+        if let problem = file.problem { draft.report(SettingsTable.path(of: \.auth.tickets.secretFile), problem) }
+        return file.seal
     }
 
     private mutating func staticTokens() -> StaticTokens {

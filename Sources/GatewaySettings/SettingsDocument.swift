@@ -17,14 +17,16 @@ package enum SettingsDocument {
             Every key is also a variable, which goes over this file: limits.max_headers is LIVEGATE_LIMITS_MAX_HEADERS; \
             lists by comma, maps and auth.jwt as YAML in one line.
             """, indent: "")
-        var section = ""
+        var current: [Substring] = []
         for row in SettingsTable.rows {
-            let parts = row.path.split(separator: ".", maxSplits: 1)
-            let isInSection = parts.count == 2
-            if !isInSection || parts[0] != section { text += "\n" }
-            if isInSection, parts[0] != section { text += "\(parts[0]):\n" }
-            section = isInSection ? String(parts[0]) : ""
-            let indent = isInSection ? "  " : ""
+            let parts = row.path.split(separator: ".")
+            let sections = Array(parts.dropLast())
+            if sections.isEmpty || sections.first != current.first { text += "\n" }
+            for depth in zip(current, sections).prefix(while: { $0 == $1 }).count..<sections.count {
+                text += String(repeating: "  ", count: depth) + "\(sections[depth]):\n"
+            }
+            current = sections
+            let indent = String(repeating: "  ", count: sections.count)
             text += comment(row.explanation, indent: indent)
             if row.path == SettingsTable.path(of: \.auth.jwt) { text += issuerComment(indent: indent) }
             text += "\(indent)\(parts[parts.count - 1]): \(row.defaultText)\n"

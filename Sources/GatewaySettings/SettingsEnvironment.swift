@@ -53,8 +53,16 @@ package struct SettingsEnvironment: Sendable {
         variables.first { $0.name == name }?.value
     }
 
-    /// `tls`, `kafka` and so on.
-    private static let sections: [String] = SettingsLayer.children(of: "").filter { name in
-        !SettingsTable.rows.contains { $0.path == name }
-    }
+    /// `auth.tickets`, `tls`, `kafka` and so on, inner ones before those that they are in.
+    private static let sections: [String] = {
+        var sections: [String] = []
+        for row in SettingsTable.rows {
+            var parts = row.path.split(separator: ".")
+            while parts.popLast() != nil, !parts.isEmpty {
+                let section = parts.joined(separator: ".")
+                if !sections.contains(section) { sections.append(section) }
+            }
+        }
+        return sections.sorted { $0.count(where: { $0 == "." }) > $1.count(where: { $0 == "." }) }
+    }()
 }

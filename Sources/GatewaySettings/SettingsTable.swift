@@ -2,6 +2,7 @@ import LiveUpdates
 import Logging
 import Options
 import Reactor
+import Tokens
 
 /// All settings: defaults, the output of `livegate config`, the names of variables and the manual page come from here.
 ///
@@ -153,6 +154,21 @@ package struct AuthTable: SettingTable {
         The cookie with the token of callers that bring none otherwise. It counts in what pages of auth.origins ask, and \
         in a browser's own GET of the same origin.
         """)
+    package let tickets = TicketsTable()
+
+    package init() {}
+}
+
+package struct TicketsTable: SettingTable {
+    package let secretFile = Setting(
+        "auth.tickets.secret_file", .path, default: "''",
+        """
+        A file with a secret of 32 bytes or more a line, the same on every node: with it POST /ticket/v1 gives tickets, \
+        which stand for a token in the address of a WebSocket or an event stream. The first secret makes them, all read them.
+        """)
+    package let lifetime = Setting(
+        "auth.tickets.lifetime", .duration(milliseconds: 1_000...Ticket.maximumLifetimeSeconds * 1_000), default: "30s",
+        "How long a ticket can be used, once on each node.")
 
     package init() {}
 }

@@ -12,6 +12,10 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case notBearer
     /// What stands in the subprotocol is not a token in base64url.
     case notBase64
+    /// The ticket was not made with a secret of ours, is too old, or was used.
+    case ticket
+    /// A ticket is no token to get a ticket with.
+    case ticketForTicket
     /// The token is larger than ``TokenVerifier/maximumTokenBytes``.
     case tooLarge
     /// The token is not the compact form of a signed JWT; the part that is wrong.
@@ -71,6 +75,8 @@ extension TokenRefusal: CustomStringConvertible {
         case .missing: "no token: send the header Authorization with Bearer and a token"
         case .notBearer: "the header Authorization must stand once and hold Bearer and one token"
         case .notBase64: "the subprotocol must be bearer. and the token in base64url without padding"
+        case .ticket: "ticket is not valid: it was not made here, is too old, or was used"
+        case .ticketForTicket: "a ticket is bought with a token, not with another ticket"
         case .tooLarge: "token is larger than \(TokenVerifier.maximumTokenBytes) bytes"
         case .malformed(.token): "token is not a JWT: three parts of base64url with dots between are expected"
         case .malformed(let part): "token is not a JWT: its \(part.rawValue) cannot be read"

@@ -11,21 +11,15 @@ import YAML
         let outcome = load(SettingsDocument.text)
         #expect(outcome.lines == [])
         let root = try #require(YAMLDocument.read(Array(SettingsDocument.text.utf8)).root)
-        guard case .map(let sections) = root.content else { throw Mismatch() }
-        var paths: [String] = []
-        for section in sections {
-            if case .map(let entries) = section.value.content,
-                !SettingsTable.rows.contains(where: { $0.path == section.key })
-            {
-                paths += entries.map { "\(section.key).\($0.key)" }
-            } else {
-                paths.append(section.key)
-            }
-        }
-        #expect(paths == SettingsTable.rows.map(\.path))
+        #expect(paths(of: root, under: "") == SettingsTable.rows.map(\.path))
     }
 
-    struct Mismatch: Error {}
+    private func paths(of element: YAMLElement, under path: String) -> [String] {
+        guard case .map(let entries) = element.content, !SettingsTable.rows.contains(where: { $0.path == path }) else {
+            return [path]
+        }
+        return entries.flatMap { paths(of: $0.value, under: path.isEmpty ? $0.key : "\(path).\($0.key)") }
+    }
 
     /// Section 6 of the interface that operators rely on.
     static let names = [
@@ -34,7 +28,7 @@ import YAML
         "kafka.topics", "kafka.settings",
         "events.preset", "events.account", "events.entity", "events.id", "events.type", "events.rename", "events.drop",
         "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "auth.origins",
-        "auth.cookie", "websocket.deflate", "history.retention",
+        "auth.cookie", "auth.tickets.secret_file", "auth.tickets.lifetime", "websocket.deflate", "history.retention",
         "history.max_events_per_account", "history.max_log_bytes", "history.max_timestamp_delay", "history.epoch",
         "limits.max_connections", "limits.max_connections_per_account", "limits.max_connections_per_subject",
         "limits.max_connections_per_address", "limits.max_handshakes_per_second",

@@ -157,6 +157,10 @@ import Tokens
             { $0.auth.origins.map(\.text) == ["https://*.a.example", "http://localhost:1"] }
         ),
         ("LIVEGATE_AUTH_COOKIE", "", { $0.auth.cookie == nil }),
+        ("LIVEGATE_AUTH_TICKETS_SECRET_FILE", "", { $0.auth.tickets.secretFile == nil }),
+        ("LIVEGATE_AUTH_TICKETS_LIFETIME", "45s", { $0.auth.tickets.lifetime == .seconds(45) }),
+        ("LIVEGATE_AUTH_TICKETS", "{lifetime: 46s}", { $0.auth.tickets.lifetime == .seconds(46) }),
+        ("LIVEGATE_AUTH", "{tickets: {lifetime: 47s}}", { $0.auth.tickets.lifetime == .seconds(47) }),
         ("LIVEGATE_WEBSOCKET_DEFLATE", "false", { !$0.websocket.deflate }),
         ("LIVEGATE_LIMITS_MAX_CONNECTIONS", "5", { $0.limits.maximumConnections == 5 }),
         ("LIVEGATE_LIMITS_MAX_CONNECTIONS_PER_ACCOUNT", "6", { $0.limits.maximumConnectionsPerAccount == 6 }),

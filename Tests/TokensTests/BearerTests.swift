@@ -78,7 +78,8 @@ import Testing
     @Test func `each reason fits a header and says nothing of the token`() {
         let parts: [TokenRefusal] = [TokenPart.token, .header, .payload, .signature].map { .malformed($0) }
         let others: [TokenRefusal] = [
-            .missing, .notBearer, .notBase64, .tooLarge, .criticalHeader, .keyName, .unknownKey, .algorithm, .issuer,
+            .missing, .notBearer, .notBase64, .ticket, .ticketForTicket, .tooLarge, .criticalHeader, .keyName,
+            .unknownKey, .algorithm, .issuer,
             .signature,
             .audience,
             .claim(.exp), .claim(.nbf), .expired(at: .max), .notYetValid(before: .min), .account, .unknownToken,

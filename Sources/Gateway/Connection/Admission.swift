@@ -10,10 +10,13 @@ import WebSocket
 struct Admission: Sendable {
     static let livePath = "/live/v1"
     static let syncPath = "/sync/v1"
+    static let ticketPath = "/ticket/v1"
     static let subprotocol = "livegate.v1"
 
     enum Decision {
         case admit(Admitted)
+        /// A ticket for this caller.
+        case ticket(Identity, TicketPolicy)
         case refuse(Refusal)
         /// Another server has to be asked first; the request is decided again with what was found.
         case ask(TokenQuestion)
@@ -30,11 +33,14 @@ struct Admission: Sendable {
         case webSocket(UpgradeRequest, Deflate?, LiveParameters)
         case eventStream(LiveParameters)
         case sync(SyncParameters)
+        case ticket(TicketPolicy)
     }
 
     struct Admitted {
         let identity: Identity
         let service: Service
+        /// To be used up when this caller is let in.
+        let ticket: Ticket?
 
         /// Whether it counts among the connections of its account: all that stay. An answer that is given at once does not.
         var takesPlace: Bool {
@@ -52,7 +58,7 @@ struct Admission: Sendable {
             case .webSocket(_, let deflate, let parameters):
                 return (parameters, StreamForm(parameters, deflate == nil ? .webSocket : .deflated))
             case .eventStream(let parameters): return (parameters, StreamForm(parameters, .eventStream))
-            case .sync: return nil
+            case .sync, .ticket: return nil
             }
         }
     }
@@ -62,6 +68,10 @@ struct Admission: Sendable {
     let agreesToDeflate: Bool
     let syncLimits: SyncLimits
     var browsers = BrowserPolicy()
+    /// Nil: there are no tickets.
+    var tickets: TicketPolicy?
+    /// One of the node, whatever is read anew.
+    var usedTickets = NodeTickets()
 
     /// `epochSeconds` is the wall clock in whole seconds since 1970, `finding` what came of the question that this request
     /// had to wait for.
@@ -76,15 +86,16 @@ struct Admission: Sendable {
     private func decision(
         _ head: RequestHead, _ now: Int64, _ finding: JudgingFinding?
     ) throws(Refusal) -> Decision {
-        guard head.path == Self.livePath || head.path == Self.syncPath else { throw Refusal(.notFound) }
+        guard let method = method(of: head.path) else { throw Refusal(.notFound) }
         let caller = browsers.crossOrigin.caller(head.headers)
         guard caller != .refused else { throw Refusal(.forbidden) }
         // A browser asks before it asks for anything, and shows its page no refusal of this.
         if browsers.crossOrigin.isPreflight(head) { return .preflight }
-        guard head.method == "GET" else { throw Refusal(.methodNotAllowed, allow: "GET") }
+        guard head.method == method else { throw Refusal(.methodNotAllowed, allow: method) }
         guard let service = try asked(head) else { return .plainGet }
         let identity: Identity
-        switch try verdict(head, service, caller, now, finding) {
+        var ticket: Ticket?
+        switch try verdict(head, service, caller, now, finding, &ticket) {
         case .success(let known): identity = known
         case .failure(.undecided(let question)) where finding == nil: return .ask(question)
         // It was asked for, and is not there.
@@ -94,26 +105,45 @@ struct Admission: Sendable {
         }
         if readiness.refusesRequests { throw Refusal(.draining) }
         guard readiness.hasBeenReady else { throw Refusal(.notReady) }
-        return .admit(Admitted(identity: identity, service: service))
+        if case .ticket(let policy) = service { return .ticket(identity, policy) }
+        return .admit(Admitted(identity: identity, service: service, ticket: ticket))
     }
 
+    /// The one method of an address; nil where there is nothing.
+    private func method(of path: String) -> String? {
+        switch path {
+        case Self.livePath, Self.syncPath: "GET"
+        case Self.ticketPath: tickets == nil ? nil : "POST"
+        default: nil
+        }
+    }
+
+    /// Who asks. Of a ticket that lets in, `ticket` is to be used up.
     private func verdict(
-        _ head: RequestHead, _ service: Service, _ caller: CrossOrigin.Caller, _ now: Int64, _ finding: JudgingFinding?
+        _ head: RequestHead, _ service: Service, _ caller: CrossOrigin.Caller, _ now: Int64,
+        _ finding: JudgingFinding?, _ ticket: inout Ticket?
     ) throws(Refusal) -> Result<Identity, TokenRefusal> {
         if case .judged(let verdict) = finding { return verdict }
         var protocols: [[UInt8]] = []
         if case .webSocket(let upgrade, _, _) = service { protocols = upgrade.protocols }
         let credential = try Credential.read(
             head, protocols: protocols, protocolName: Self.subprotocol, cookie: browsers.cookie(head, caller))
-        return switch credential {
-        case .none: verifier.withoutToken()
-        case .token(let token): verifier.verify(token, now: now)
-        case .ticket: .failure(.unknownToken)
+        switch credential {
+        case .none: return verifier.withoutToken()
+        case .token(let token): return verifier.verify(token, now: now)
+        case .ticket(let text):
+            if case .ticket = service { return .failure(.ticketForTicket) }
+            guard let tickets else { return .failure(.ticket) }
+            let verdict = tickets.ticket(text, now: now)
+            ticket = try? verdict.get()
+            return verdict.map(\.identity)
         }
     }
 
     /// What the request asks for; nil where it is nothing that the address serves.
     private func asked(_ head: RequestHead) throws(Refusal) -> Service? {
+        // What would be read of a body is nobody's wish: see `answerWithTicket`.
+        if head.path == Self.ticketPath, let tickets { return .ticket(tickets) }
         if head.path == Self.syncPath {
             try refuseBody(head)
             return .sync(try SyncParameters.parse(head, syncLimits))

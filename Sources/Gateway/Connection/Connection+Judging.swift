@@ -29,16 +29,16 @@ extension Connection {
         }
         switch loop.admission.decide(head, epochSeconds: loop.epochSeconds(), finding: finding) {
         case .ask(let question): awaitFinding(question, head, early)
-        case .refuse(let refusal):
-            refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path != Admission.syncPath)
+        case .refuse(let refusal): refuse(refusal, head)
         case .plainGet:
             loop.count(refusal: "not_a_websocket", status: 400, client)
             finish(writing: Refusal.plainGet(date: loop.httpDate(), fields: answerFields))
         case .preflight:
-            let keepsAlive = keepsAlive(behind: head) && head.body.isEmpty
+            let keepsAlive = keepsAlive(behind: head)
             answer(
                 CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: keepsAlive),
                 keepsAlive: keepsAlive, early)
+        case .ticket(let identity, let policy): answerWithTicket(identity, policy, head, early)
         case .admit(let admitted): enter(admitted, head, early)
         }
     }

@@ -51,17 +51,26 @@ extension Connection {
             leave(&place, nil)
             return refuse(limit, to: identity, isStorable: head.path != Admission.syncPath)
         }
+        // Last, so that whoever is refused for anything else can use the ticket again.
+        if let ticket = admitted.ticket, let policy = loop.admission.tickets,
+            let refusal = loop.admission.usedTickets.use(ticket, policy, now: loop.epochSeconds())
+        {
+            leave(&place, identity.account)
+            return refuse(refusal, head)
+        }
         endPhase()
         switch admitted.service {
         case .sync(let parameters):
             poll(parameters, identity, keepsAlive: keepsAlive(behind: head), early, place)
         case .webSocket, .eventStream: join(admitted, early, place)
+        case .ticket: preconditionFailure("a ticket is no stream")
         }
     }
 
-    /// Whether another request may follow on this connection: as its client wants, up to the last that it may make.
+    /// Whether another request may follow on this connection: as its client wants, up to the last that it may make. Not
+    /// behind a body, which is never read.
     func keepsAlive(behind head: RequestHead) -> Bool {
-        id.turn + 1 < loop.policy.maximumRequestsPerConnection && SyncAnswer.keepsAlive(head)
+        id.turn + 1 < loop.policy.maximumRequestsPerConnection && head.body.isEmpty && SyncAnswer.keepsAlive(head)
     }
 
     /// The place of a connection that waits for its first answer.

@@ -43,7 +43,7 @@ extension Connection {
             transport?.write(
                 EventStream.head(date: loop.httpDate(), retryMilliseconds: retry, fields: answerFields))
             return nil
-        case .sync: preconditionFailure("/sync/v1 is no stream")
+        case .sync, .ticket: preconditionFailure("no stream was asked for")
         }
     }
 

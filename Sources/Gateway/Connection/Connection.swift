@@ -109,6 +109,10 @@ final class Connection {
         }
     }
 
+    func refuse(_ refusal: Refusal, _ head: RequestHead) {
+        refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path == Admission.livePath)
+    }
+
     /// Answers with a refusal, and ends.
     func refuse(_ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true) {
         loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)

@@ -20,6 +20,7 @@ package actor GatewayServer {
     let places: Places
     /// How many this process may open.
     private let descriptors: Int
+    private let usedTickets = NodeTickets()
     private let ready: @Sendable () -> Void
     private let failure: @Sendable (GatewayError) -> Void
     private(set) var connectionLoops: [LoopBound<ConnectionLoop>] = []
@@ -117,7 +118,7 @@ package actor GatewayServer {
         }
         self.judgingDesk = judgingDesk
         let policy = ConnectionPolicy(parts)
-        let admission = Admission(parts, readiness: readiness)
+        let admission = Admission(parts, readiness: readiness, usedTickets: usedTickets)
         let log = ConnectionLog(logger: logger.named("connection"))
         let places = places
         var outlets: [Ingest.Outlet] = []
@@ -193,7 +194,7 @@ package actor GatewayServer {
         readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
         administration?.setGate(parts.gate)
         let policy = ConnectionPolicy(parts)
-        let admission = Admission(parts, readiness: readiness)
+        let admission = Admission(parts, readiness: readiness, usedTickets: usedTickets)
         places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors))
         await judgingDesk?.loop.perform { [judgingDesk] in judgingDesk?.value.adopt(parts.verifier) }
         for connections in connectionLoops {

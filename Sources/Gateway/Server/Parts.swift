@@ -14,6 +14,8 @@ extension GatewayServer {
         package var settings: Settings
         package var mapping: EventMapping
         package var verifier: TokenVerifier
+        /// Nil: there are no tickets.
+        package var ticketSeal: TicketSeal?
         /// Nil: plain text.
         package var tls: TLSContext?
         /// What is asked for on the address `admin`; nil: nothing.
@@ -22,12 +24,13 @@ extension GatewayServer {
         package var servesAdmin: Bool
 
         package init(
-            settings: Settings, mapping: EventMapping, verifier: TokenVerifier, tls: TLSContext? = nil,
-            adminToken: AdminToken? = nil, servesAdmin: Bool = true
+            settings: Settings, mapping: EventMapping, verifier: TokenVerifier, ticketSeal: TicketSeal? = nil,
+            tls: TLSContext? = nil, adminToken: AdminToken? = nil, servesAdmin: Bool = true
         ) {
             self.settings = settings
             self.mapping = mapping
             self.verifier = verifier
+            self.ticketSeal = ticketSeal
             self.tls = tls
             self.adminToken = adminToken
             self.servesAdmin = servesAdmin
@@ -36,7 +39,7 @@ extension GatewayServer {
         package init(_ material: SettingsMaterial) {
             self.init(
                 settings: material.settings, mapping: material.mapping, verifier: material.verifier,
-                tls: material.tls, adminToken: material.adminToken)
+                ticketSeal: material.ticketSeal, tls: material.tls, adminToken: material.adminToken)
         }
     }
 }
@@ -71,10 +74,14 @@ extension ConnectionPolicy {
 }
 
 extension Admission {
-    init(_ parts: GatewayServer.Parts, readiness: NodeReadiness) {
+    init(_ parts: GatewayServer.Parts, readiness: NodeReadiness, usedTickets: NodeTickets) {
         self.init(
             verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.settings.websocket.deflate,
-            syncLimits: SyncLimits(parts.settings.limits), browsers: BrowserPolicy(parts.settings.auth))
+            syncLimits: SyncLimits(parts.settings.limits), browsers: BrowserPolicy(parts.settings.auth),
+            tickets: parts.ticketSeal.map {
+                TicketPolicy(
+                    seal: $0, lifetimeSeconds: Int64(parts.settings.auth.tickets.lifetime.milliseconds / 1_000))
+            }, usedTickets: usedTickets)
     }
 }
 

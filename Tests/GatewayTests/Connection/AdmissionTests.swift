@@ -1,4 +1,4 @@
-// Tests: BrowserPolicy.swift
+// Tests: BrowserPolicy.swift, NodeTickets.swift
 
 import HTTP
 import LiveUpdates
@@ -16,7 +16,7 @@ struct AdmissionTests {
 
     private func admission(
         anonymous: String? = "PACC1", isReady: Bool = true, isDraining: Bool = false, deflate: Bool = false,
-        browsers: BrowserPolicy = BrowserPolicy()
+        browsers: BrowserPolicy = BrowserPolicy(), tickets: TicketPolicy? = nil
     ) -> Admission {
         let readiness = NodeReadiness(graceMilliseconds: nil)
         if isReady { _ = readiness.becomeReady() }
@@ -24,7 +24,8 @@ struct AdmissionTests {
         return Admission(
             verifier: TokenVerifier(issuers: [], anonymous: anonymous.map { Account($0) }), readiness: readiness,
             agreesToDeflate: deflate,
-            syncLimits: SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000), browsers: browsers)
+            syncLimits: SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000), browsers: browsers,
+            tickets: tickets)
     }
 
     private func head(_ text: String) throws -> RequestHead {
@@ -43,6 +44,7 @@ struct AdmissionTests {
     ) throws -> String {
         switch admission.decide(try head(text), epochSeconds: TokenForge.now, finding: finding) {
         case .admit: "admitted"
+        case .ticket: "ticket"
         case .plainGet: "plain"
         case .preflight: "preflight"
         case .refuse(let refusal): refusal.code.rawValue
@@ -212,5 +214,56 @@ struct AdmissionTests {
         #expect(try outcome(text, admission(isDraining: true, browsers: browsers)) == "preflight")
         #expect(try outcome(text, admission()) == "method_not_allowed")
         #expect(try outcome("GET /sync/v1 HTTP/1.1\r\nHost: h\r\n" + Self.foreign, admission()) == "admitted")
+    }
+
+    static let policy = TicketPolicy(
+        seal: TicketSeal(secrets: [[UInt8](repeating: 7, count: 32)]), lifetimeSeconds: 30)
+
+    private func ticket(_ now: Int64) -> Ticket {
+        let identity = Identity(
+            account: Account("PACC2"), subject: "s", expiresAt: now + 100, issuedAt: 5, tokenID: "t")
+        return Ticket(identity, id: .random(), lifetimeSeconds: 30, now: now)
+    }
+
+    @Test func `a ticket lets in as its token would, until its end, and is used up once`() throws {
+        let now: Int64 = 1_800_000_000
+        let ticket = ticket(now)
+        let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)) HTTP/1.1\r\nHost: h\r\n"
+        let admission = admission(anonymous: nil, tickets: Self.policy)
+        guard case .admit(let admitted) = admission.decide(try head(target), epochSeconds: now + 29) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(admitted.identity.account == Account("PACC2") && admitted.identity.expiresAt == now + 100)
+        #expect(admitted.ticket?.id == ticket.id)
+        #expect(admission.usedTickets.use(ticket, Self.policy, now: now + 29) == nil)
+        #expect(admission.usedTickets.use(ticket, Self.policy, now: now + 29)?.code == .invalidToken)
+        guard case .refuse(let refusal) = admission.decide(try head(target), epochSeconds: now + 30) else {
+            Issue.record("admitted")
+            return
+        }
+        #expect(refusal.code == .invalidToken)
+    }
+
+    @Test func `the address of tickets is there only with a secret, and wants a POST and a token`() throws {
+        let ticket = Self.policy.seal.text(ticket(1_800_000_000))
+        let on = admission(tickets: Self.policy)
+        for (request, outcomes) in [
+            ("POST /ticket/v1", ("ticket", "not_found")), ("GET /ticket/v1", ("method_not_allowed", "not_found")),
+            ("POST /ticket/v1?ticket=\(ticket)", ("invalid_token", "not_found")),
+            ("GET /sync/v1?ticket=\(ticket)", ("admitted", "invalid_token")),
+            ("GET /sync/v1?ticket=x", ("invalid_token", "invalid_token")),
+        ] {
+            let text = "\(request) HTTP/1.1\r\nHost: h\r\n"
+            #expect(try outcome(text, on) == outcomes.0, "\(request)")
+            #expect(try outcome(text, admission()) == outcomes.1, "\(request)")
+        }
+        let post = "POST /ticket/v1 HTTP/1.1\r\nHost: h\r\n"
+        #expect(try outcome(post, admission(anonymous: nil, tickets: Self.policy)) == "invalid_token")
+        #expect(try outcome(post, admission(isReady: false, tickets: Self.policy)) == "not_ready")
+        #expect(try outcome(post, admission(isDraining: true, tickets: Self.policy)) == "draining")
+        for body in ["Content-Length: 0", "Content-Length: 2", "Transfer-Encoding: chunked"] {
+            #expect(try outcome(post + body + "\r\n", on) == "ticket", "\(body)")
+        }
     }
 }

@@ -19,14 +19,15 @@ struct ConnectionLoopTests {
         let (old, new) = (try parts(""), try parts(Self.changed))
         let loop = try EventLoop(label: "test")
         let readiness = NodeReadiness(graceMilliseconds: nil)
+        let tickets = NodeTickets()
         await loop.perform {
             let connections = ConnectionLoop(
                 eventLoop: loop, index: 0, policy: ConnectionPolicy(old),
-                admission: Admission(old, readiness: readiness),
+                admission: Admission(old, readiness: readiness, usedTickets: tickets),
                 log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: Mailbox(loop: loop) { _ in },
                 judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog())
             #expect(connections.admission.verifier.letsNobodyIn)
-            connections.adopt(ConnectionPolicy(new), Admission(new, readiness: readiness))
+            connections.adopt(ConnectionPolicy(new), Admission(new, readiness: readiness, usedTickets: tickets))
             #expect(!connections.admission.verifier.letsNobodyIn)
             #expect(connections.admission.syncLimits.maximumEvents == 7)
             #expect(connections.policy.handshakeTimeoutMilliseconds == 2_000)

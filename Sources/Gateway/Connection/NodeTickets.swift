@@ -1,0 +1,43 @@
+import HTTP
+import Synchronization
+import TLS
+import Tokens
+
+/// How tickets are made and read, as the settings say.
+struct TicketPolicy: Sendable {
+    let seal: TicketSeal
+    let lifetimeSeconds: Int64
+
+    /// The ticket of a text that may still let somebody in.
+    func ticket(_ text: [UInt8], now: Int64) -> Result<Ticket, TokenRefusal> {
+        guard let ticket = seal.ticket(text), now < ticket.endsAt else { return .failure(.ticket) }
+        return .success(ticket)
+    }
+}
+
+/// The tickets that were used on this node: one for all loops, asked once a handshake with a ticket.
+final class NodeTickets: Sendable {
+    private let used = Mutex(UsedTickets())
+
+    /// Uses a ticket up; the refusal where it lets nobody in.
+    func use(_ ticket: Ticket, _ policy: TicketPolicy, now: Int64) -> Refusal? {
+        switch used.withLock({ $0.use(ticket, lifetimeSeconds: policy.lifetimeSeconds, now: now) }) {
+        case .first: nil
+        case .refused: Refusal(.invalidToken, "\(TokenRefusal.ticket)")
+        case .full: Refusal(.overloaded)
+        }
+    }
+}
+
+extension Connection {
+    /// Answers `POST /ticket/v1`. A body is not read: whoever sends one gets the ticket, and the end of the connection.
+    func answerWithTicket(_ identity: Identity, _ policy: TicketPolicy, _ head: RequestHead, _ early: EarlyBytes) {
+        let now = loop.epochSeconds()
+        let ticket = Ticket(identity, id: .random(), lifetimeSeconds: policy.lifetimeSeconds, now: now)
+        let body = "{\"ticket\":\"\(policy.seal.text(ticket))\",\"expires_in\":\(ticket.endsAt - now)}"
+        let keepsAlive = keepsAlive(behind: head)
+        answer(
+            SyncAnswer.page(Array(body.utf8), date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields),
+            keepsAlive: keepsAlive, early)
+    }
+}

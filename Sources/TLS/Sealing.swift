@@ -1,0 +1,107 @@
+import COpenSSL
+
+extension Digest {
+    /// HMAC with SHA-256 (RFC 2104): 32 bytes. Also derives a key from a secret and what it is for.
+    package static func hmac(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
+            unsafe message.withUnsafeBytes { message in
+                // An empty array may have no address; a byte behind a length of 0 is never read.
+                let nothing: [UInt8] = [0]
+                unsafe nothing.withUnsafeBytes { nothing in
+                    let input = unsafe (message.baseAddress ?? nothing.baseAddress)?.assumingMemoryBound(to: UInt8.self)
+                    let result = unsafe EVP_Q_mac(
+                        nil, "HMAC", nil, "SHA256", nil, key, key.count, input, message.count, output.baseAddress,
+                        output.count, nil)
+                    // Fails only for want of memory.
+                    precondition(unsafe result != nil, "EVP_Q_mac failed: \(ErrorQueue.drain().text)")
+                }
+            }
+            count = 32
+        }
+    }
+}
+
+/// Encryption that notices every change, by AES-256 in Galois/Counter Mode (NIST SP 800-38D).
+package enum Sealing {
+    package static let keyBytes = 32
+    package static let tagBytes = 16
+
+    /// Encrypts `text`; the tag stands behind it.
+    ///
+    /// - Parameters:
+    ///   - key: 32 bytes that seal this one text and never another: with a key of its own a text needs no nonce.
+    ///   - associated: what is not encrypted, and has to be the same when it is opened.
+    package static func seal(_ text: [UInt8], key: [UInt8], associated: [UInt8]) -> [UInt8] {
+        let cipher = Cipher(key, isSealing: true)
+        guard cipher.take(associated), let sealed = cipher.process(text), let tag = cipher.finishSealing() else {
+            preconditionFailure("sealing failed: \(ErrorQueue.drain().text)")
+        }
+        return sealed + tag
+    }
+
+    /// What was sealed, or nil: another key, or a byte that was changed.
+    package static func open(_ sealed: [UInt8], key: [UInt8], associated: [UInt8]) -> [UInt8]? {
+        guard sealed.count >= tagBytes else { return nil }
+        let cipher = Cipher(key, isSealing: false)
+        let text = cipher.take(associated) ? cipher.process(Array(sealed.dropLast(tagBytes))) : nil
+        guard cipher.finishOpening(Array(sealed.suffix(tagBytes))), let text else {
+            // OpenSSL says nothing of a tag that does not fit; what it says of anything else is nobody's here.
+            _ = ErrorQueue.drain()
+            return nil
+        }
+        return text
+    }
+}
+
+/// One run of the cipher.
+@safe
+private struct Cipher: ~Copyable {
+    private let context: OpaquePointer
+
+    init(_ key: [UInt8], isSealing: Bool) {
+        precondition(key.count == Sealing.keyBytes, "a key of \(key.count) bytes")
+        // Both fail only for want of memory.
+        guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("no memory for a cipher") }
+        unsafe self.context = context
+        let nonce = [UInt8](repeating: 0, count: 12)
+        let result = unsafe EVP_CipherInit_ex2(context, EVP_aes_256_gcm(), key, nonce, isSealing ? 1 : 0, nil)
+        precondition(result == 1, "EVP_CipherInit_ex2 failed: \(ErrorQueue.drain().text)")
+    }
+
+    deinit { unsafe EVP_CIPHER_CTX_free(context) }
+
+    /// Takes in what is not encrypted.
+    func take(_ associated: [UInt8]) -> Bool {
+        var count: Int32 = 0
+        return unsafe associated.isEmpty
+            || EVP_CipherUpdate(context, nil, &count, associated, Int32(associated.count)) == 1
+    }
+
+    func process(_ input: [UInt8]) -> [UInt8]? {
+        guard !input.isEmpty else { return [] }
+        var output = [UInt8](repeating: 0, count: input.count)
+        var count: Int32 = 0
+        let result = unsafe EVP_CipherUpdate(context, &output, &count, input, Int32(input.count))
+        return result == 1 && Int(count) == input.count ? output : nil
+    }
+
+    func finishSealing() -> [UInt8]? {
+        var tag = [UInt8](repeating: 0, count: Sealing.tagBytes)
+        guard finish() else { return nil }
+        let result = unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, Int32(tag.count), &tag)
+        return result == 1 ? tag : nil
+    }
+
+    func finishOpening(_ tag: [UInt8]) -> Bool {
+        var tag = tag
+        let result = unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(tag.count), &tag)
+        return result == 1 && finish()
+    }
+
+    private func finish() -> Bool {
+        // Nothing is left to come in this mode, but the function wants an address.
+        var rest = [UInt8](repeating: 0, count: 16)
+        var count: Int32 = 0
+        return unsafe EVP_CipherFinal_ex(context, &rest, &count) == 1
+    }
+}

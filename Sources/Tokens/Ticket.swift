@@ -1,0 +1,151 @@
+import LiveUpdates
+import TLS
+
+/// Stands for a token for a short time, once: for those who can set no header.
+package struct Ticket: Sendable {
+    /// The longest life that the settings may give a ticket.
+    package static let maximumLifetimeSeconds: Int64 = 600
+
+    /// Random; no two tickets have the same.
+    package let id: ID
+    /// The second since 1970 from which on nobody is let in with it.
+    package let endsAt: Int64
+    /// Who is let in: what the token said.
+    package let identity: Identity
+
+    /// 16 bytes.
+    package struct ID: Hashable, Sendable {
+        static let byteCount = 16
+
+        let high: UInt64
+        let low: UInt64
+
+        package static func random() -> ID {
+            let bytes = Random.bytes(byteCount)
+            return ID(high: bytes[..<8].bigEndianNumber, low: bytes[8...].bigEndianNumber)
+        }
+
+        package init(high: UInt64, low: UInt64) {
+            self.high = high
+            self.low = low
+        }
+
+        var bytes: [UInt8] { high.bigEndianBytes + low.bigEndianBytes }
+    }
+
+    /// A ticket for the rest of a token's life, or for a lifetime where that is shorter.
+    ///
+    /// - Parameters:
+    ///   - lifetimeSeconds: at least 1.
+    ///   - now: seconds since 1970, before the end of the identity.
+    package init(_ identity: Identity, id: ID, lifetimeSeconds: Int64, now: Int64) {
+        self.init(id: id, endsAt: min(now + lifetimeSeconds, identity.expiresAt ?? .max), identity: identity)
+    }
+
+    init(id: ID, endsAt: Int64, identity: Identity) {
+        self.id = id
+        self.endsAt = endsAt
+        self.identity = identity
+    }
+}
+
+/// Makes texts of tickets that nobody else can make, read or change, and reads them: every node that has the same secrets.
+///
+/// A text is base64url of a version, the id, and the sealed rest. Its key is derived from the secret and the id, so that each
+/// key seals one text, however many nodes make them.
+package struct TicketSeal: Sendable {
+    /// Bytes of a text, whatever account, subject and name of a token it holds.
+    package static let maximumTextBytes = 1024
+    /// Each is one more way in, and one more try for a text that nobody made.
+    package static let maximumSecrets = 16
+    package static let minimumSecretBytes = 32
+
+    private static let version: UInt8 = 1
+    private let keys: [[UInt8]]
+
+    /// - Parameter secrets: 1 to ``maximumSecrets``; the first seals, all open.
+    package init(secrets: [[UInt8]]) {
+        precondition((1...Self.maximumSecrets).contains(secrets.count), "\(secrets.count) secrets")
+        precondition(secrets.allSatisfy { $0.count >= Self.minimumSecretBytes }, "a secret that is too short")
+        // What else is derived from a secret that stands in several files by mistake is another key.
+        keys = secrets.map { Digest.hmac(Array("livegate ticket".utf8), key: $0) }
+    }
+
+    package func text(_ ticket: Ticket) -> String {
+        let open = [Self.version] + ticket.id.bytes
+        let sealed = Sealing.seal(TicketCoding.encode(ticket), key: Self.key(keys[0], ticket.id), associated: open)
+        let text = Base64.encodeURL(open + sealed)
+        precondition(text.utf8.count <= Self.maximumTextBytes, "a ticket of \(text.utf8.count) bytes")
+        return text
+    }
+
+    /// The ticket of a text, or nil where none of the secrets made it. Whether it is too late or was used is not known here.
+    package func ticket(_ text: [UInt8]) -> Ticket? {
+        guard text.count <= Self.maximumTextBytes, let bytes = Base64.decodeURL(text), bytes.first == Self.version,
+            bytes.count > 1 + Ticket.ID.byteCount + Sealing.tagBytes
+        else { return nil }
+        let open = Array(bytes[..<(1 + Ticket.ID.byteCount)])
+        let id = Ticket.ID(high: open[1..<9].bigEndianNumber, low: open[9...].bigEndianNumber)
+        let sealed = Array(bytes[open.count...])
+        for key in keys {
+            guard let inside = Sealing.open(sealed, key: Self.key(key, id), associated: open) else { continue }
+            return TicketCoding.decode(inside, id: id)
+        }
+        return nil
+    }
+
+    private static func key(_ key: [UInt8], _ id: Ticket.ID) -> [UInt8] { Digest.hmac(id.bytes, key: key) }
+}
+
+extension Collection<UInt8> {
+    fileprivate var bigEndianNumber: UInt64 { reduce(0) { $0 << 8 | UInt64($1) } }
+}
+
+extension UInt64 {
+    fileprivate var bigEndianBytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * UInt64($0))) } }
+}
+
+/// What is sealed: the end, then the members of the identity, each after a byte that says how long it is; 0 is none.
+private enum TicketCoding {
+    static func encode(_ ticket: Ticket) -> [UInt8] {
+        let identity = ticket.identity
+        var bytes = UInt64(bitPattern: ticket.endsAt).bigEndianBytes
+        func append(_ text: [UInt8]) {
+            precondition(text.count <= 255, "a text of \(text.count) bytes in a ticket")
+            bytes.append(UInt8(text.count))
+            bytes.append(contentsOf: text)
+        }
+        func append(_ second: Int64?) { append(second.map { UInt64(bitPattern: $0).bigEndianBytes } ?? []) }
+        append(Array(identity.account.text.utf8))
+        append(identity.subject.map { Array($0.utf8) } ?? [])
+        append(identity.expiresAt)
+        append(identity.issuedAt)
+        append(identity.tokenID.map { Array($0.utf8) } ?? [])
+        return bytes
+    }
+
+    /// Nil for anything that ``encode(_:)`` does not write, which only another version of this program could have sealed.
+    static func decode(_ bytes: [UInt8], id: Ticket.ID) -> Ticket? {
+        guard bytes.count > 8 else { return nil }
+        var rest = bytes[8...]
+        func next() -> ArraySlice<UInt8>? {
+            guard let count = rest.popFirst(), rest.count >= Int(count) else { return nil }
+            defer { rest = rest.dropFirst(Int(count)) }
+            return rest.prefix(Int(count))
+        }
+        guard let account = next(), let subject = next(), let expiresAt = next(), let issuedAt = next(),
+            let tokenID = next(), rest.isEmpty, !account.isEmpty,
+            [expiresAt, issuedAt].allSatisfy({ $0.isEmpty || $0.count == 8 }),
+            let accountText = String(validating: account, as: UTF8.self),
+            let subjectText = String(validating: subject, as: UTF8.self),
+            let tokenIDText = String(validating: tokenID, as: UTF8.self)
+        else { return nil }
+        func second(_ bytes: ArraySlice<UInt8>) -> Int64? {
+            bytes.isEmpty ? nil : Int64(bitPattern: bytes.bigEndianNumber)
+        }
+        let identity = Identity(
+            account: Account(accountText), subject: subjectText.isEmpty ? nil : subjectText,
+            expiresAt: second(expiresAt), issuedAt: second(issuedAt), tokenID: tokenIDText.isEmpty ? nil : tokenIDText)
+        return Ticket(id: id, endsAt: Int64(bitPattern: bytes[..<8].bigEndianNumber), identity: identity)
+    }
+}
