@@ -52,21 +52,25 @@ package struct WebSocketLimits: Sendable, Hashable {
         self.turn = turn
     }
 
-    /// Bytes of one message as they stand on the wire when it is compressed. Deflate adds 5 bytes to a block of up
-    /// to 64 KiB that does not shrink, and 5 to each flush, so an eighth more and 1 KiB serves any honest sender;
+    /// The most bytes of a message on the wire that may have so many when it is inflated. Deflate adds 5 bytes to a block
+    /// of up to 64 KiB that does not shrink, and 5 to each flush, so an eighth more and 1 KiB serves any honest sender;
     /// without a bound, empty blocks would be work without end that gives no byte of output.
-    var maximumCompressedBytes: Int {
-        let (sum, overflow) = maximumMessageBytes.addingReportingOverflow(maximumMessageBytes / 8 + 1024)
+    static func compressedBytes(of maximumBytes: Int) -> Int {
+        let (sum, overflow) = maximumBytes.addingReportingOverflow(maximumBytes / 8 + 1024)
         return overflow ? .max : sum
     }
 }
 
 /// What becomes of the payload of messages.
-package enum PayloadPolicy: Sendable {
+package enum PayloadPolicy: Sendable, Hashable {
     /// Collected and given with the event.
     case deliver
     /// Checked against every rule and limit, but never held: one that only sends reads its peer at no cost in memory.
     case discard
+    /// Text that begins like a JSON object is collected and given with the event, up to so many bytes, even where that is
+    /// over the limit of messages: the owner asked for one such message, and judges of any other whether it is too large.
+    /// All else is as with `discard`.
+    case objects(maximumBytes: Int)
 }
 
 /// What came within the running second.

@@ -165,11 +165,13 @@ package struct WebSocketReceiver: ~Copyable {
         }
         work.message!.fragments += 1
         let isCompressed = work.message!.isCompressed
-        let limit = isCompressed ? limits.maximumCompressedBytes : limits.maximumMessageBytes
+        let messageLimit = work.message!.limit
+        let limit = isCompressed ? WebSocketLimits.compressedBytes(of: messageLimit) : messageLimit
         let before = work.message!.wireBytes
         guard header.length <= limit - before else {
             if isCompressed { throw .compressedMessageTooLarge(limit: limit) }
-            throw .messageTooLarge(bytes: UInt64(before) + UInt64(header.length), limit: limit)
+            throw .messageTooLarge(
+                bytes: UInt64(before) + UInt64(header.length), limit: limits.maximumMessageBytes)
         }
         work.message!.wireBytes += header.length
     }

@@ -158,7 +158,8 @@ package final class WebSocketSession {
         end(answering: (code, ""))
     }
 
-    private func fail(_ error: WebSocketError) {
+    /// Ends it for a rule that the peer broke: one of the protocol, or one that only the owner can judge.
+    package func fail(_ error: WebSocketError) {
         openRare().failure = error
         end(answering: (error.closeCode, error.reason))
     }

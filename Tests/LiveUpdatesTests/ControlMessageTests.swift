@@ -25,6 +25,9 @@ struct ControlMessageTests {
             .bye(code: 4409, why: "too slow", retryMilliseconds: nil), #"{"bye":{"code":4409,"why":"too slow"}}"#,
             #"{"code":4409,"why":"too slow"}"#
         ),
+        (.expiring(at: 1_795_243_600), #"{"expiring":{"exp":1795243600}}"#, #"{"exp":1795243600}"#),
+        (.token(endsAt: 1_795_247_200), #"{"token":{"exp":1795247200}}"#, #"{"exp":1795247200}"#),
+        (.token(endsAt: nil), #"{"token":{}}"#, "{}"),
         (.changed(at: at), #"{"changed":true,"at":"AZaz09-_"}"#, #"{"at":"AZaz09-_"}"#),
     ]
 

@@ -134,7 +134,7 @@ private let rows: [Row] = [
         // 32 MiB of zeros are 32 KiB on the wire, within what the limit of 64 KiB lets pass there.
         let bomb = compressed([UInt8](repeating: 0, count: 32 << 20))
         let limits = WebSocketLimits(maximumMessageBytes: 65536)
-        #expect(bomb.count < limits.maximumCompressedBytes)
+        #expect(bomb.count < WebSocketLimits.compressedBytes(of: limits.maximumMessageBytes))
         #expect(
             events([masked(2, bomb, reserved: 4)], limits: limits, deflate: both)
                 == [.failed(.messageTooLarge(bytes: 65537, limit: 65536))])
@@ -154,7 +154,7 @@ private let rows: [Row] = [
 
     @Test func `blocks that give nothing are bounded too`() {
         let limits = WebSocketLimits(maximumMessageBytes: 80)
-        let limit = limits.maximumCompressedBytes
+        let limit = WebSocketLimits.compressedBytes(of: limits.maximumMessageBytes)
         #expect(limit == 80 + 10 + 1024)
         let empty = [UInt8]([0x00, 0x00, 0x00, 0xFF, 0xFF])
         let blocks = Array(repeating: empty, count: limit / 5 + 1).flatMap { $0 }

@@ -24,6 +24,7 @@ extension Connection {
         subscription?.joined(answer, now: loop.eventLoop.now)
         guard case .open(let open) = phase else { return }
         beginHeartbeat(open)
+        watchToken(open, expiresAt: open.tokenWatch?.expiresAt)
         if let session = open.session, early.count > 0 { early.consume { receiveFrames($0, session) } }
         if open.session?.hasRest != true { transport?.resumeReading() }
     }
@@ -49,7 +50,7 @@ extension Connection {
 
     // MARK: - Frames
 
-    /// What a client sends is read, checked and ignored; the session answers pings and closes.
+    /// What a client sends is read, checked and ignored, but for its next token; the session answers pings and closes.
     func receiveFrames(_ bytes: Span<UInt8>, _ session: WebSocketSession) {
         let hadRest = session.hasRest
         loop.events.removeAll(keepingCapacity: true)
@@ -77,6 +78,7 @@ extension Connection {
         if case .open(let open) = phase, open.heartbeat.awaitsPong, loop.events.contains(where: \.isPong) {
             pongCame(open)
         }
+        for case .message(_, let message) in loop.events { messageCame(message, session) }
         if case .open(let open) = phase, let failure = session.failure { askToWait(open, session, failure) }
         send(session)
         guard session.transportAction == .closeAfterFlush else { return }
@@ -156,7 +158,6 @@ extension Connection: SubscriberPort {
         loop.counters.opened += 1
         let account = joining.stream.account
         loop.logger.info("connection opened", [.peer: .text("\(client)"), .account: .text(account.text)])
-        guard let expiresAt = joining.admitted.identity.expiresAt else { return }
-        open.tokenEnd = schedule(.tokenEnd, afterMilliseconds: loop.milliseconds(until: expiresAt))
+        open.tokenWatch = joining.admitted.identity.expiresAt.map(TokenWatch.init)
     }
 }

@@ -220,7 +220,7 @@ extension Connection: TimerTarget {
             polling.poll.wake()
         case (.tokenEnd, .open(let open)):
             open.tokenEnd = nil
-            close(.tokenExpired)
+            tokenAlarm(open)
         case (.heartbeat, .open(let open)):
             open.heartbeat.timer = nil
             heartbeatIsDue(open)

@@ -90,7 +90,8 @@ final class ConnectionLoop {
         var limits = TransportLimits()
         limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         transports = TransportLoop(loop: eventLoop, limits: limits)
-        webSockets = WebSocketLoop(limits: policy.webSocketLimits, payloads: .discard)
+        webSockets = WebSocketLoop(
+            limits: policy.webSocketLimits, payloads: .objects(maximumBytes: TokenRenewal.maximumMessageBytes))
     }
 
     /// Goes on with another policy and admission. Connections stay; from here on all of them, and those that come, are held

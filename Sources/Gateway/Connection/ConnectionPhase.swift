@@ -58,7 +58,10 @@ extension Connection {
         var heartbeat = Heartbeat()
         /// The next call that the stream wished for.
         var wake: Timer?
+        /// The next alarm of the token's end.
         var tokenEnd: Timer?
+        /// Nil where the token has no end.
+        var tokenWatch: TokenWatch?
         var place: Place?
 
         init(_ stream: LiveStream<Connection>, _ session: WebSocketSession?, _ place: consuming Place?) {

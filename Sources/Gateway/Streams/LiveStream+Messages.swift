@@ -27,6 +27,7 @@ extension LiveStream {
 
     /// Notifies the client of the source's state where it knows another one. A stream that is behind does so once it is live.
     func sendSourceState(_ now: UInt64) {
+        if owedOfToken != nil { sendOwedOfToken(now) }
         guard fanOut.isStalled != sentStalled, hasControls, isLive, changed?.owesLive != true else { return }
         guard let state = fanOut.sourceState else { return }
         sentStalled = fanOut.isStalled
@@ -56,6 +57,29 @@ extension LiveStream {
         port.write(control(.bye(code: code.rawValue, why: why, retryMilliseconds: retryMilliseconds)))
     }
 
+    // MARK: - The token
+
+    /// The client's token ends at this second: it should send a new one. Once a token.
+    func tokenExpires(at second: Int64, _ now: UInt64) { say(.expiring(at: second), now) }
+
+    /// The client's new token is taken.
+    func tokenTaken(endsAt second: Int64?, _ now: UInt64) { say(.token(endsAt: second), now) }
+
+    /// At once, unless the stream is behind: a client that sends tokens and reads nothing is not answered without end.
+    private func say(_ message: ControlMessage, _ now: UInt64) {
+        guard hasControls else { return }
+        if isLive { return writeWithoutCursor(control(message), now) }
+        let owed = owedOfToken ?? OwedOfToken()
+        owedOfToken = owed
+        // A new token has another end, of which nothing was said yet.
+        if case .expiring = message { owed.expiring = message } else { (owed.taken, owed.expiring) = (message, nil) }
+    }
+
+    private func sendOwedOfToken(_ now: UInt64) {
+        guard isLive, let owed = owedOfToken.take() else { return }
+        for message in [owed.taken, owed.expiring] { if let message { writeWithoutCursor(control(message), now) } }
+    }
+
     // MARK: - mode=changed
 
     /// Says that something has changed: at once, or at the end of the interval since it was said last.
@@ -74,6 +98,12 @@ extension LiveStream {
         changed.owesLive = false
         sendLive(at: CursorText(bytes: cursor), now)
     }
+}
+
+/// What a stream that is behind has not said of its client's token yet.
+final class OwedOfToken {
+    var taken: ControlMessage?
+    var expiring: ControlMessage?
 }
 
 /// What `mode=changed` remembers between two messages.

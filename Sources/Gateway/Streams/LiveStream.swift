@@ -43,6 +43,8 @@ final class LiveStream<Port: SubscriberPort> {
     /// Whether control messages are sent, and the account's events have to carry cursors for the sake of this stream.
     let hasControls: Bool
     private var awaitsFresh = false
+    /// What is to be said of the client's token once the stream is live again: at most one message of either kind.
+    var owedOfToken: OwedOfToken?
     /// Whether the client was last notified that the source is stalled.
     var sentStalled = false
 

@@ -33,6 +33,10 @@ package enum ControlMessage: Sendable, Equatable {
     case bye(code: UInt16, why: String, retryMilliseconds: Int?)
     /// Something has changed; what, `/sync/v1` says. Only with `mode=changed`.
     case changed(at: [UInt8])
+    /// The token ends at this second since 1970: the client should send a new one.
+    case expiring(at: Int64)
+    /// The new token is taken; the second at which it ends, if it does.
+    case token(endsAt: Int64?)
 
     /// What an event stream calls it.
     package var name: String {
@@ -43,6 +47,8 @@ package enum ControlMessage: Sendable, Equatable {
         case .source: "source"
         case .bye: "bye"
         case .changed: "changed"
+        case .expiring: "expiring"
+        case .token: "token"
         }
     }
 
@@ -50,7 +56,7 @@ package enum ControlMessage: Sendable, Equatable {
     package var at: [UInt8]? {
         switch self {
         case .live(let at), .beat(let at), .resync(_, let at), .changed(let at): at
-        case .source, .bye: nil
+        case .source, .bye, .expiring, .token: nil
         }
     }
 }
@@ -75,6 +81,8 @@ extension WireMessage {
             append("{\"at\":\"", to: &bytes)
             bytes.append(contentsOf: at)
             append("\"}", to: &bytes)
+        case .expiring(let second), .token(.some(let second)): append("{\"exp\":\(second)}", to: &bytes)
+        case .token(nil): append("{}", to: &bytes)
         case .resync(let why, let at):
             append("{\"why\":\"\(why.rawValue)\"", to: &bytes)
             appendCursor(at, to: &bytes)

@@ -4,6 +4,35 @@ extension LiveStreamTests {
     /// What is said besides events: the source, beats.
     static let controls: [Row] = [
         Row(
+            name: "the end of a token and a new token are told to those with control messages",
+            target: "/live/v1?with=at",
+            steps: [
+                (
+                    [.now("c0"), .expires(9), .taken(99), .taken(nil)],
+                    [
+                        "subscribe with cursors limit=256", "head", #"{"live":{"at":"c0"}}"#,
+                        #"{"expiring":{"exp":9}}"#, #"{"token":{"exp":99}}"#, #"{"token":{}}"#,
+                    ]
+                )
+            ]),
+        Row(
+            name: "nothing is said of tokens to a plain client",
+            target: "/live/v1",
+            steps: [([.now("c0"), .expires(9), .taken(99)], ["subscribe limit=256", "head"])]),
+        Row(
+            name: "a stream that is behind is told of its token when that is over, the newest alone",
+            target: "/live/v1?with=at",
+            steps: [
+                (
+                    [.now("c0"), .blocked, .expires(9), .taken(98), .taken(99), .expires(99), .drained],
+                    [
+                        "subscribe with cursors limit=256", "head", #"{"live":{"at":"c0"}}"#,
+                        #"{"token":{"exp":99}}"#, #"{"expiring":{"exp":99}}"#,
+                    ]
+                ),
+                ([.drained, .source(.stalled(since: 7))], [#"{"source":{"state":"stalled","ts":7}}"#]),
+            ]),
+        Row(
             name: "the source is told when it changes, and to those who come meanwhile",
             target: "/live/v1?with=at",
             steps: [

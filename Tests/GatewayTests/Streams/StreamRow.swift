@@ -28,6 +28,9 @@ enum StreamInput {
     case time(UInt64)
     /// The node has no time for a wait any more.
     case hurried
+    /// The end of the client's token is told, or a new one is taken.
+    case expires(Int64)
+    case taken(Int64?)
     case end
 }
 
@@ -125,6 +128,8 @@ final class StreamRig {
             }
             now = moment
         case .hurried: if case .poll(let poll) = subscription { poll.answerNow() }
+        case .expires(let second): if case .stream(let stream) = subscription { stream.tokenExpires(at: second, now) }
+        case .taken(let second): if case .stream(let stream) = subscription { stream.tokenTaken(endsAt: second, now) }
         case .end: subscription.end()
         }
     }

@@ -1,0 +1,99 @@
+# Tests: Connection+Tokens.swift, TokenRenewal.swift, PartialMessage.swift
+"""The token of an open stream: its client is told that it ends, sends the next one, and goes on."""
+
+import base64
+import json
+
+import pytest
+
+from programs import eventually
+from rawclient import RawClient, play, until
+from wire import BINARY, TEXT, event_stream_request, frame
+from test_origins import first
+
+
+def expiry(token):
+    return json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))["exp"]
+
+
+def message(token, pad=0):
+    return json.dumps({"token": token, **({"pad": "x" * pad} if pad else {})}).encode()
+
+
+def pieces(payload, count):
+    """One message in so many fragments."""
+    size = -(-len(payload) // count)
+    cut = [payload[at:at + size] for at in range(0, len(payload), size)]
+    return b"".join(frame(TEXT if not at else 0, piece, final=at == len(cut) - 1) for at, piece in enumerate(cut))
+
+
+@pytest.fixture
+def small_door(gateway, mock_broker):
+    """A gateway that takes messages of 100 bytes."""
+    return gateway(mock_broker.bootstrap, limits__max_message_bytes=100)
+
+
+def test_a_stream_goes_on_with_the_next_token_and_ends_with_that(door, tokens, tell):
+    async def scenario():
+        short, next_one = tokens.token("PACC1", "--expires", "3s"), tokens.token("PACC1", "--expires", "1h")
+        kept = await RawClient.open(door.host, short, path="/live/v1?with=at")
+        plain = await RawClient.open(door.host, short)
+        left = await RawClient.open(door.host, short, path="/live/v1?with=at")
+        for client in (kept, left):
+            # Less than 60 s are left, so the client is told at once.
+            await until(lambda: {"expiring": {"exp": expiry(short)}} in client.messages)
+        for client in (kept, plain):
+            client.writer.write(frame(TEXT, message(next_one)))
+        await until(lambda: kept.messages[-1] == {"token": {"exp": expiry(next_one)}})
+        await until(lambda: left.close is not None)
+        assert left.close == (4401, "token expired")
+        tell(["after"])
+        await until(lambda: kept.ids_of_events() == ["after"] and plain.ids_of_events() == ["after"])
+        assert kept.close is None and plain.messages == [message_of for message_of in plain.messages if "ent" in message_of]
+        # The next one ends too.
+        last = tokens.token("PACC1", "--expires", "2s")
+        kept.writer.write(frame(TEXT, message(last)))
+        await until(lambda: kept.close is not None)
+        names = [next(iter(message)) for message in kept.messages if "ent" not in message]
+        assert names == ["live", "expiring", "token", "token", "expiring", "bye"] and kept.close[0] == 4401
+    RawClient.ids_of_events = lambda self: [message["id"] for message in self.messages if "ent" in message]
+    play(scenario())
+
+
+def test_what_is_no_token_is_ignored_within_the_limit_and_a_bad_token_closes(small_door, tokens):
+    good, long = tokens.token("PACC1"), 16 * 1024
+    full = long - len(message(good, 1)) + 1
+    rows = [
+        (frame(TEXT, message(good)), None), (frame(TEXT, message(good, full)), None), (pieces(message(good, full), 7), None),
+        (frame(TEXT, message(good, full + 1)), 1009), (pieces(message(good, full + 1), 7), 1009),
+        (frame(TEXT, b"x" * 100), None), (frame(TEXT, b"x" * 101), 1009), (frame(BINARY, message(good)), 1009),
+        (frame(TEXT, b'{"other":"' + b"x" * 88 + b'"}'), None), (frame(TEXT, b'{"other":"' + b"x" * 89 + b'"}'), 1009),
+        (frame(TEXT, b" " * 101), 1009), (frame(TEXT, message(good)[:-1]), 1009), (frame(TEXT, b'{"token":"x"}'), 4401),
+        (frame(TEXT, b'{"token":5}'), 4401), (frame(TEXT, message(tokens.token("PACC2"))), 4401),
+        (frame(TEXT, message(good + "x")), 4401), (pieces(message(tokens.token("PACC2")), 3), 4401),
+    ]
+
+    async def scenario():
+        for sent, code in rows:
+            client = await RawClient.open(small_door.host, good, path="/live/v1?with=at")
+            await until(lambda: client.messages)
+            client.writer.write(sent)
+            if code is None:
+                # Whatever it was, what follows is taken.
+                client.writer.write(frame(TEXT, message(good)))
+                await until(lambda: client.messages[-1] == {"token": {"exp": expiry(good)}} or client.close)
+                assert client.close is None, sent[:60]
+            else:
+                await until(lambda: client.close is not None)
+                assert client.close[0] == code, (sent[:60], client.close)
+    play(scenario())
+
+
+def test_an_event_stream_is_told_of_the_end_of_its_token(door, tokens, event_stream, ends_with_test):
+    token = tokens.token("PACC1", "--expires", "4s")
+    stream = ends_with_test(type(event_stream(door))(door, token))
+    assert stream.wait_for("expiring").json == {"exp": expiry(token)}
+    assert stream.wait_for("bye").json["code"] == 4401
+    quiet = ends_with_test(type(stream)(door, tokens.token("PACC1", "--expires", "1h")))
+    quiet.wait_for("live")
+    assert not [event for event in quiet.events if event.name == "expiring"]
