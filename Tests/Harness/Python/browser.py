@@ -1,0 +1,67 @@
+"""A headless Chromium, driven by chromedriver over plain HTTP (W3C WebDriver)."""
+
+import json
+import os
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+
+from brokers import unavailable
+from programs import PATIENCE, eventually, free_port
+
+
+class Browser:
+    def __init__(self, folder):
+        program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+        if not program or not driver:
+            unavailable("no chromium or no chromedriver: install the packages chromium and chromium-driver")
+        port = free_port()
+        self.address = f"http://127.0.0.1:{port}"
+        self.log = open(folder / "chromedriver.log", "wb")
+        self.driver = subprocess.Popen([driver, f"--port={port}"], stdout=self.log, stderr=self.log)
+        eventually(self._is_ready, 30, "chromedriver")
+        arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                     f"--user-data-dir={folder / 'profile'}"]
+        # Its sandbox wants rights that root has not got in a container.
+        arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
+        options = {"goog:chromeOptions": {"args": arguments, "binary": program},
+                   "timeouts": {"script": int(30_000 * PATIENCE), "pageLoad": int(30_000 * PATIENCE)}}
+        session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": options}})
+        self.session = f"/session/{session['sessionId']}"
+
+    def _is_ready(self):
+        try:
+            return self._ask("GET", "/status")["ready"]
+        except OSError:
+            return False
+
+    def _ask(self, method, path, body=None):
+        request = urllib.request.Request(
+            self.address + path, None if body is None else json.dumps(body).encode(),
+            {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=120 * PATIENCE) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()[:1000]) from None
+
+    def go(self, url):
+        """Opens a page, whose scripts are gone with the next one."""
+        self._ask("POST", self.session + "/url", {"url": url})
+
+    def run(self, script, *arguments):
+        """What a script returns, run in the page as the body of a function."""
+        return self._ask("POST", self.session + "/execute/sync", {"script": script, "args": arguments})
+
+    def wait(self, script, *arguments):
+        """What a script gives to its last argument, a function."""
+        return self._ask("POST", self.session + "/execute/async", {"script": script, "args": arguments})
+
+    def end(self):
+        try:
+            self._ask("DELETE", self.session)
+        finally:
+            self.driver.terminate()
+            self.driver.wait(20 * PATIENCE)
+            self.log.close()
