@@ -4,7 +4,6 @@ over TLS. Each place comes back at once, whatever way a connection ends."""
 
 import contextlib
 import json
-import re
 import socket
 import ssl
 import struct
@@ -14,57 +13,11 @@ import pytest
 
 from brokers import MockBroker
 from clients import LiveClient
-from gateway import launch
-from programs import PATIENCE, PROGRAMS, Program, event, eventually, produce
+from limited import Stage, assert_refused, head, is_in
+from programs import PROGRAMS, Program, event, eventually, produce
 from wire import CLOSE, event_stream_request, frame, get, upgrade
 
 RESET = struct.pack("ii", 1, 0)
-
-
-class Stage:
-    """A gateway that is plain or not, and its clients."""
-
-    def __init__(self, ending, folder, tokens, certificates, broker, is_secure, loops=2, **limits):
-        def start(*command, **options):
-            program = Program(*command, **options)
-            ending.callback(program.end)
-            return program
-
-        self.is_secure, self.broker, self.tokens = is_secure, broker, tokens
-        self.context = certificates.client() if is_secure else None
-        self.door = launch(start, folder, tokens, broker.bootstrap, loops=loops, limits=limits, **(
-            {"tls": certificates.settings["ecdsa"]} if is_secure else {}))
-
-    def token(self, account="PACC1", subject=None):
-        return self.tokens.token(account, *(["--subject", subject] if subject else []))
-
-    def begin(self, source="127.0.0.1"):
-        """A connection from an address of this machine, its handshake of TLS done."""
-        host, _, port = self.door.host.rpartition(":")
-        plain = socket.create_connection((host, int(port)), 20 * PATIENCE, source_address=(source, 0))
-        return self.context.wrap_socket(plain, server_hostname="localhost") if self.context else plain
-
-    def ask(self, request, source="127.0.0.1"):
-        """A connection that has asked, and the head of the answer; nothing where there is none."""
-        try:
-            peer = self.begin(source)
-        except (ConnectionError, ssl.SSLError):
-            return None, b""
-        try:
-            peer.sendall(request)
-            return peer, head(peer)
-        except (ConnectionError, ssl.SSLError):
-            return peer, b""
-
-
-def head(peer):
-    found = b""
-    while b"\r\n\r\n" not in found:
-        piece = peer.recv(4096)
-        if not piece:
-            return found
-        found += piece
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -81,17 +34,6 @@ def stage(request, tmp_path, tokens, certificates, broker):
     with contextlib.ExitStack() as ending:
         yield lambda **limits: Stage(
             ending, tmp_path, tokens, certificates, broker, request.param == "tls", **limits)
-
-
-def is_in(answer):
-    return answer.startswith((b"HTTP/1.1 101 ", b"HTTP/1.1 200 "))
-
-
-def assert_refused(answer, status, code):
-    head, _, body = answer.partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 %d " % status), answer
-    assert re.search(rb"\r\nRetry-After: [1-5]\r\n", head + b"\r\n") and b"\r\nConnection: close" in head, head
-    assert json.loads(body)["code"] == code
 
 
 # The ways to hold a place. Of a wait there is no answer yet: on a node with one loop it is there before whoever comes next.
@@ -227,7 +169,7 @@ def test_a_full_node_refuses_with_503_and_streams_that_it_has_are_served(stage):
     for other in others:
         assert other.wait_for_id("x") == ["x"]
     line = stage.door.wait_for_log("the node is at a limit")
-    assert (line["level"], line["limit"], line["peer"]) == ("warning", "max_connections 5", line["peer"])
+    assert (line["level"], line["limit"], line["peer"]) == ("warning", "max_connections 5", "127.0.0.1")
     others.pop().end()
 
     def fits():
@@ -261,7 +203,7 @@ def test_one_address_fills_its_own_places_and_nobody_elses(stage):
     last, answer = stage.ask(upgrade(token), "127.0.0.2")
     assert is_in(answer)
     line = stage.door.wait_for_log("client refused: it is at a limit")
-    assert line["limit"] == "max_connections_per_address 4" and line["peer"].startswith("127.0.0.2")
+    assert line["limit"] == "max_connections_per_address 4" and line["peer"] == "127.0.0.2"
     for peer in [elsewhere, kept, last, *silent, *(peer for peer, _ in streams)]:
         peer.close()
 
@@ -275,23 +217,29 @@ def test_one_address_fills_its_own_places_and_nobody_elses(stage):
 
 
 def test_handshakes_over_the_rate_are_refused_before_anything_is_paid_for(stage):
-    stage = stage(max_handshakes_per_second=10)
-    answers = []
-    # Whatever is asked for counts: here nothing that is there.
-    for _ in range(60):
-        peer, answer = stage.ask(get("/nothing"))
+    stage = stage(max_handshakes_per_second=2)
+    # All are there at once, and a second's worth of them is served.
+    answers, peers = [], [stage.connect() for _ in range(20)]
+    if not stage.is_secure:
+        for peer in peers:
+            # Whatever is asked for counts: here nothing that is there.
+            peer.sendall(get("/nothing"))
+    for peer in peers:
+        answer = b""
+        with peer, contextlib.suppress(ConnectionError, ssl.SSLError):
+            if stage.is_secure:
+                peer = stage.secured(peer)
+                peer.sendall(get("/nothing"))
+            answer = head(peer)
         answers.append(answer)
-        if peer:
-            peer.close()
-    served = [answer for answer in answers if answer.startswith(b"HTTP/1.1 404 ")]
     refused = [answer for answer in answers if not answer.startswith(b"HTTP/1.1 404 ")]
-    assert all(answer.startswith(b"HTTP/1.1 404 ") for answer in answers[:10]) and len(refused) > 0, len(served)
+    assert 0 < len(refused) <= len(answers) - 2
     for answer in refused:
         if stage.is_secure:
             assert answer == b""
         else:
             assert_refused(answer, 503, "overloaded")
-    assert stage.door.wait_for_log("the node is at a limit")["limit"] == "max_handshakes_per_second 10"
+    assert stage.door.wait_for_log("the node is at a limit")["limit"] == "max_handshakes_per_second 2"
 
     # It goes on as soon as there is a handshake again.
     def is_served():
@@ -300,6 +248,33 @@ def test_handshakes_over_the_rate_are_refused_before_anything_is_paid_for(stage)
             peer.close()
         return is_in(answer)
     eventually(is_served, what="a handshake of another second")
+
+
+def test_behind_a_balancer_its_clients_are_counted_and_it_is_not(stage):
+    stage = stage(loops=1, max_connections_per_address=2, balancer={
+        "trusted": ["127.0.0.1"], "proxy_protocol": True, "client_address": "x-forwarded-for"})
+
+    def come(address, *headers):
+        peer, answer = stage.ask(upgrade(stage.token(), headers=headers), header=(
+            f"PROXY TCP4 {address} 192.0.2.9 4711 443\r\n".encode()))
+        if peer:
+            peers.append(peer)
+        return answer
+    peers = []
+    # By the PROXY header, before TLS.
+    assert is_in(come("192.0.2.1")) and is_in(come("192.0.2.1"))
+    answer = come("192.0.2.1")
+    assert answer == b"" if stage.is_secure else answer.startswith(b"HTTP/1.1 429 ")
+    assert is_in(come("192.0.2.2"))
+    # By the request's, which the balancer itself sends.
+    phone = "X-Forwarded-For: 192.0.2.3"
+    assert is_in(come("127.0.0.1", phone)) and is_in(come("127.0.0.1", phone))
+    assert_refused(come("127.0.0.1", phone), 429, "too_many")
+    assert {line["peer"] for line in stage.door.log("client refused: it is at a limit")} == {"192.0.2.1"}
+    # The balancer for itself.
+    assert all(is_in(come("127.0.0.1")) for _ in range(4))
+    for peer in peers:
+        peer.close()
 
 
 def test_a_kept_connection_is_one_handshake_and_a_silent_one_none(stage):

@@ -69,6 +69,7 @@ package actor GatewayServer {
 
     /// Listens and begins to read. Clients are refused with 503 until the node is ready.
     package func start() async throws(GatewayError) {
+        warnOfDescriptors()
         let count = parts.settings.loops > 0 ? parts.settings.loops : ProcessLimits.usableCores
         let (ingestLoop, probeLoop, adminLoop, judgingLoop, workers) = try makeLoops(count)
         loops = [ingestLoop, probeLoop, judgingLoop] + workers + [adminLoop]
@@ -89,6 +90,15 @@ package actor GatewayServer {
             loop: ingestLoop, probeLoop: probeLoop, ready: ready, failure: failure)
         let problem = await ingestLoop.perform { assembly.open(desk.value) }
         if let problem { throw problem }
+    }
+
+    /// What the settings allow and the system does not: clients would be refused below the limit that was set.
+    private func warnOfDescriptors() {
+        let wanted = parts.settings.limits.maximumConnections
+        guard wanted > descriptors - PlaceLimits.keptDescriptors else { return }
+        logger.warning(
+            "limits.max_connections is more than descriptors allow: raise the limit of open files (ulimit -n)",
+            [.limit: .number(wanted), .count: .number(descriptors)])
     }
 
     private func makeLoops(

@@ -49,10 +49,20 @@ struct ConnectionLoopTests {
         await server.adopt(try parts(Self.changed))
         #expect(readiness.verdict(now: 1_000) == .ready)
         #expect(await server.parts.settings.limits.maximumLag == .seconds(3))
+        // The node's places too: newcomers are held to the new limit.
+        let places = await server.places
+        var first: Place?
+        var second: Place?
+        #expect(places.enter(Account("A"), subject: nil, address: nil, &first) == nil)
+        #expect(places.enter(Account("A"), subject: nil, address: nil, &second)?.description == "max_connections 1")
+        if let first = first.take() { places.leave(first, of: Account("A")) }
+        if let second = second.take() { places.leave(second, of: nil) }
+        #expect(places.isEmpty)
     }
 
     static let changed = """
-        limits: {handshake_timeout: 2s, max_message_bytes: 99, max_lag: 3s, max_sync_events: 7, broker_grace: never}
+        limits: {handshake_timeout: 2s, max_message_bytes: 99, max_lag: 3s, max_sync_events: 7, broker_grace: never, \
+        max_connections: 1}
         auth: {anonymous: A}
         """
 }

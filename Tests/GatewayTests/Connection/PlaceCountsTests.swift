@@ -233,6 +233,10 @@ struct PlaceCountsTests {
         #expect(places.isEmpty)
     }
 
+    @Test func `an open connection is hardly larger for its place`() {
+        #expect(MemoryLayout<Place?>.size <= 20)
+    }
+
     @Test func `a limit that is lowered drops nobody and refuses the next`() throws {
         let places = Places(PlaceLimits(maximumConnections: 3))
         var first: Place?
