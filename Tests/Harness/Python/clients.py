@@ -15,8 +15,8 @@ from wire import connect, cursor_of, event_of, event_stream_request, query
 
 
 def connection(gateway, context):
-    """A socket to a gateway, over TLS where there is a context."""
-    plain = connect(gateway.host, 60 * PATIENCE)
+    """A socket to a gateway or to what stands before it, over TLS where there is a context."""
+    plain = connect(gateway.host, 60 * PATIENCE, source=getattr(gateway, "source", None))
     return context.wrap_socket(plain, server_hostname="localhost") if context else plain
 
 
@@ -109,6 +109,16 @@ def resumed(client):
     return client.ids
 
 
+def unchunked(body):
+    """What a body says that a balancer sends in chunks (RFC 9112 §7.1), as far as they are whole."""
+    text = b""
+    while True:
+        size, end, rest = body.partition(b"\r\n")
+        if not end or len(rest) < int(size, 16) + 2:
+            return text
+        text, body = text + rest[:int(size, 16)], rest[int(size, 16) + 2:]
+
+
 class EventStream:
     """A GET for an event stream; what comes is kept as bytes until the server ends it."""
 
@@ -138,7 +148,8 @@ class EventStream:
     @property
     def blocks(self):
         """What is complete, without the empty lines that end it."""
-        body = self.body.decode()
+        is_chunked = self.fields.get("transfer-encoding") == "chunked"
+        body = (unchunked(self.body) if is_chunked else self.body).decode()
         assert "\r" not in body and "\0" not in body
         return body.split("\n\n")[:-1]
 

@@ -17,6 +17,11 @@ def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def children(pid):
+    """The processes that it has begun and that have not ended."""
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def private_bytes(pid):
     """Resident memory that the process shares with nobody."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()

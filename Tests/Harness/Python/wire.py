@@ -39,8 +39,9 @@ def event_stream_request(token=None, path="/live/v1", headers=()):
     return get(path, token, ["Accept: text/event-stream", *headers])
 
 
-def connect(host, within=10 * PATIENCE, receive_buffer=None):
-    """A plain blocking socket to `ADDRESS:PORT`. With `receive_buffer` the kernel keeps no more than about so many bytes."""
+def connect(host, within=10 * PATIENCE, receive_buffer=None, source=None):
+    """A plain blocking socket to `ADDRESS:PORT`. With `receive_buffer` the kernel keeps no more than about so many bytes;
+    `source` is the address that it comes from."""
     address, _, port = host.rpartition(":")
     address = address.strip("[]")
     peer = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
@@ -48,6 +49,8 @@ def connect(host, within=10 * PATIENCE, receive_buffer=None):
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     peer.settimeout(within)
     try:
+        if source:
+            peer.bind((source, 0))
         peer.connect((address, int(port)))
     except OSError:
         peer.close()

@@ -1,0 +1,119 @@
+"""Balancers that others wrote, with the files of deploy/, before two nodes."""
+
+import os
+import re
+import signal
+import socket
+from pathlib import Path
+
+from brokers import unavailable
+from processes import children
+from programs import eventually, free_port
+from wire import connect
+
+DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
+# Where clients come from, and where the balancer comes from: addresses of loopback that differ.
+PHONE, BALANCER = "127.0.0.77", "127.0.0.1"
+# A broker that is not there: who reads from it never becomes ready.
+NOBODY = "127.0.0.1:1"
+
+
+def program(name):
+    """Where Debian installs it: /usr/sbin is not on everybody's path."""
+    for folder in (*os.environ["PATH"].split(":"), "/usr/sbin"):
+        if os.access(f"{folder}/{name}", os.X_OK):
+            return f"{folder}/{name}"
+    unavailable(f"no {name}")
+
+
+def to_change(text):
+    """What the head comment says that an operator has to change."""
+    lines = text.partition("# Change these")[2].partition("\n#\n")[0].splitlines()[1:]
+    return [re.match(r"#   (\S.*?)  +\S", line).group(1) for line in lines]
+
+
+class Site:
+    """Two nodes behind a balancer, which has a file of deploy/ with what its head comment names changed, and nothing else.
+    A client connects to it as to a gateway."""
+
+    source = PHONE
+
+    def __init__(self, start, gateway, bootstrap, certificates, folder, file, unready=(), **settings):
+        text = (DEPLOY / file).read_text()
+        self.host = f"{BALANCER}:{free_port()}"
+        self.url = f"ws://{self.host}/live/v1"
+        self.kind, port = file.partition("/")[0], self.host.rpartition(":")[2]
+        name, value = re.search(r"#   balancer: {trusted: \[10\.0\.0\.5\], (\w+): ([\w-]+)}", text).groups()
+        settings["balancer"] = {"trusted": [BALANCER], name: value if name == "client_address" else value == "true"}
+        if "#   tls: {certificate: chain.pem, key: key.pem}" in text:
+            settings["tls"] = certificates.settings["ecdsa"]
+        self.nodes = []
+        for node in "ab":
+            broker = {"kafka__brokers": NOBODY, "ready": False} if node in unready else {}
+            self.nodes.append(gateway(bootstrap, **settings, **broker))
+        certificate, key = certificates.settings["ecdsa"].values()
+        both = folder / "both.pem"
+        both.write_text(Path(certificate).read_text() + Path(key).read_text())
+        changes = {":443": f":{port}", "443 ssl": f"{port} ssl", "listen 443": f"listen {port}",
+                   "/etc/haproxy/site.pem": both, "/etc/nginx/site.pem": certificate, "/etc/nginx/site.key": key}
+        for number, node in enumerate(self.nodes, 11):
+            changes |= {f"10.0.0.{number}:8080": node.host, f"10.0.0.{number}:8443": node.host,
+                        f"addr 10.0.0.{number} port 9080": "addr {} port {}".format(*node.admin.split(":"))}
+        body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
+        for old in to_change(text):
+            assert old in body, f"{file} says to change {old}, which is not there"
+            body = body.replace(old, str(changes[old]))
+        # Nothing that is another machine's is left.
+        assert not re.search(r"10\.0\.0\.|443|/etc/\w+/site", body), body
+        self.file = folder / Path(file).name
+        self.file.write_text(body)
+        self.program = self._start(start, folder)
+        eventually(self._listens, 20, lambda: f"a balancer; {self.program.told()}")
+
+    def _start(self, start, folder):
+        if self.kind == "haproxy":
+            return start(program("haproxy"), "-W", "-db", "-f", self.file)
+        return start(program("nginx"), "-c", self.file, "-e", "stderr", "-g", f"daemon off; pid {folder}/nginx.pid;")
+
+    def _listens(self):
+        assert self.program.process.poll() is None, self.program.told()
+        try:
+            connect(self.host).close()
+            return True
+        except OSError:
+            return False
+
+    def reload(self, meanwhile):
+        """Returns once a new worker serves. `meanwhile` is called again and again until then, three times at least."""
+        if self.kind == "haproxy":
+            # Before that it takes no signal.
+            self.program.line("Loading success")
+        before = set(children(self.program.pid))
+        self.program.signal(signal.SIGUSR2 if self.kind == "haproxy" else signal.SIGHUP)
+        for _ in range(3):
+            meanwhile()
+
+        def is_renewed():
+            meanwhile()
+            return set(children(self.program.pid)) - before
+        eventually(is_renewed, 20, "a new worker")
+
+    def end(self):
+        """Nobody waits for a drain."""
+        for node in self.nodes:
+            if node.program.process.poll() is None:
+                node.program.signal(signal.SIGINT)
+
+    def peers(self):
+        """The addresses of the streams that were opened, by node."""
+        return [[line["peer"] for line in node.log("connection opened")] for node in self.nodes]
+
+    def opened(self):
+        """How many streams each node has opened."""
+        return [len(peers) for peers in self.peers()]
+
+
+def cut(client):
+    """Ends a client's connection without a word of its protocol. Its reader keeps a socket that is only closed."""
+    connection = getattr(client.socket, "socket", client.socket)
+    connection.shutdown(socket.SHUT_RDWR)
