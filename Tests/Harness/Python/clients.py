@@ -11,21 +11,27 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect as connect_websocket
 
 from programs import PATIENCE, eventually
+from secure import SecureSocket
 from wire import connect, cursor_of, event_of, event_stream_request, query
 
 
 def connection(gateway, context):
     """A socket to a gateway or to what stands before it, over TLS where there is a context."""
-    plain = connect(gateway.host, 60 * PATIENCE, source=getattr(gateway, "source", None))
+    plain = plain_connection(gateway)
     return context.wrap_socket(plain, server_hostname="localhost") if context else plain
+
+
+def plain_connection(gateway):
+    return connect(gateway.host, 60 * PATIENCE, source=getattr(gateway, "source", None))
 
 
 class LiveClient:
     """PyPI's `websockets`, read until it is closed. Its messages are events or control messages."""
 
     def __init__(self, gateway, token, context=None, **words):
+        plain = plain_connection(gateway)
         self.socket = connect_websocket(
-            gateway.url + query(words), sock=connection(gateway, context),
+            gateway.url + query(words), sock=SecureSocket(plain, context, "localhost") if context else plain,
             additional_headers={"Authorization": f"Bearer {token}"}, compression=None, max_size=None, ping_interval=None,
             open_timeout=20 * PATIENCE)
         self.texts, self.read = [], []
