@@ -55,6 +55,8 @@ let fuzzTargets: [Target] =
         fuzz("mapping", "Mapping", "LiveUpdates"),
         fuzz("settings", "Settings", "GatewaySettings", "YAML"),
         fuzz("cursor", "Cursor", "LiveUpdates"),
+        fuzz("proxy-header", "ProxyHeader", "Balancer"),
+        fuzz("forwarded-header", "ForwardedHeader", "Balancer"),
         fuzz("token", "Token", "LiveUpdates", "TLS", "Tokens"),
     ]
 
