@@ -58,6 +58,8 @@ let fuzzTargets: [Target] =
         fuzz("proxy-header", "ProxyHeader", "Balancer"),
         fuzz("forwarded-header", "ForwardedHeader", "Balancer"),
         fuzz("token", "Token", "LiveUpdates", "TLS", "Tokens"),
+        fuzz("key-set", "KeySet", "Tokens"),
+        fuzz("introspection", "Introspection", "LiveUpdates", "Tokens"),
     ]
 
 /// The race that the thread sanitizer has to report before its silence counts; `Tests/run tsan` asks for it.

@@ -108,7 +108,8 @@ private struct SettingsCheck {
     mutating func verifier() -> TokenVerifier {
         let issuers = settings.auth.jwt.map { issuer($0) }
         let verifier = TokenVerifier(
-            issuers: issuers, tokens: staticTokens(), anonymous: settings.auth.anonymous)
+            issuers: issuers, tokens: staticTokens(), anonymous: settings.auth.anonymous,
+            introspection: draft.introspection())
         if draft.isWhole, draft.isSound("auth"), verifier.letsNobodyIn {
             draft.report(
                 "auth",

@@ -154,6 +154,7 @@ package struct AuthTable: SettingTable {
         The cookie with the token of callers that bring none otherwise. It counts in what pages of auth.origins ask, and \
         in a browser's own GET of the same origin.
         """)
+    package let introspection = IntrospectionTable()
     package let tickets = TicketsTable()
 
     package init() {}

@@ -47,6 +47,9 @@ struct JOSEObject {
         if case .text(let bytes)? = self[name] { bytes } else { nil }
     }
 
+    /// The truth value of a member, `nil` when there is none or it is something else.
+    func truth(_ name: String) -> Bool? { members[Array(name.utf8)]?.bool }
+
     private static func value(_ value: JSONValue) -> Value {
         switch value.kind {
         case .string: value.string.map { .text(Array($0.utf8)) } ?? .other

@@ -6,6 +6,9 @@ import TLS
 package struct TokenClaims {
     private let members: JOSEObject
 
+    /// Of what somebody else has verified.
+    init(_ members: JOSEObject) { self.members = members }
+
     init(_ text: [UInt8]) throws(TokenRefusal) {
         guard let members = JOSEObject(text) else { throw .malformed(.payload) }
         self.members = members

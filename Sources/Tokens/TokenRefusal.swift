@@ -46,7 +46,10 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case account
     /// The token is neither a JWT nor one of the static tokens.
     case unknownToken
-    /// Nobody can say now: the issuer's keys could not be fetched for too long.
+    /// The server that judges tokens says so.
+    case inactive
+    /// Nobody can say now: the issuer's keys could not be fetched for too long, or the server that judges tokens does not
+    /// answer.
     case unavailable
     /// Nobody can say before this is answered.
     case undecided(TokenQuestion)
@@ -56,6 +59,8 @@ package enum TokenRefusal: Error, Hashable, Sendable {
 package enum TokenQuestion: Hashable, Sendable {
     /// For the issuer's keys: the token names one that is not known.
     case keys(issuer: String)
+    /// For this token, which has not the form of a JWT.
+    case introspection(token: [UInt8])
 }
 
 /// A part of a compact token.
@@ -92,6 +97,7 @@ extension TokenRefusal: CustomStringConvertible {
         case .notYetValid(let second): "token is not valid before \(InternetDate.text(secondsSince1970: second))"
         case .account: "token does not name an account in the expected claim"
         case .unknownToken: "token is not known here"
+        case .inactive: "token is not active"
         case .unavailable, .undecided: "token cannot be judged now, try again later"
         }
     }

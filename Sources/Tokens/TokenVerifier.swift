@@ -37,17 +37,25 @@ package struct TokenVerifier: Sendable {
     package let issuers: [TrustedIssuer]
     private let tokens: StaticTokens
     private let anonymous: Account?
+    /// Who judges tokens that are no JWTs; nil: nobody.
+    package let introspection: IntrospectionSource?
 
     /// - Parameter issuers: no two with the same `issuer` (`check` refuses them); the first would hide the second.
     /// - Parameter anonymous: the account of callers without a token; `nil` lets none of them in.
-    package init(issuers: [TrustedIssuer], tokens: StaticTokens = StaticTokens(), anonymous: Account? = nil) {
+    package init(
+        issuers: [TrustedIssuer], tokens: StaticTokens = StaticTokens(), anonymous: Account? = nil,
+        introspection: IntrospectionSource? = nil
+    ) {
         self.issuers = issuers
         self.tokens = tokens
         self.anonymous = anonymous
+        self.introspection = introspection
     }
 
     /// Whether anybody at all could be let in. Warned about by `check`.
-    package var letsNobodyIn: Bool { !issuers.contains(where: \.mayHaveKeys) && tokens.isEmpty && anonymous == nil }
+    package var letsNobodyIn: Bool {
+        !issuers.contains(where: \.mayHaveKeys) && tokens.isEmpty && anonymous == nil && introspection == nil
+    }
 
     /// Who a caller without a token is.
     package func withoutToken() -> Result<Identity, TokenRefusal> {
@@ -66,9 +74,15 @@ package struct TokenVerifier: Sendable {
         if let entry = tokens.entry(token) {
             return .success(Identity(account: entry.account, subject: entry.subject, expiresAt: nil))
         }
+        if introspection != nil, !Self.hasFormOfJWT(token) {
+            return .failure(.undecided(.introspection(token: token)))
+        }
         guard !issuers.isEmpty else { return .failure(.unknownToken) }
         return Result { () throws(TokenRefusal) in try verifyJWT(token, now: now) }
     }
+
+    /// Three parts with dots between (RFC 7515 §3.1). Whatever else is wrong with it, it is no other kind of token.
+    private static func hasFormOfJWT(_ token: [UInt8]) -> Bool { token.count { $0 == UInt8(ascii: ".") } == 2 }
 
     private func verifyJWT(_ token: [UInt8], now: Int64) throws(TokenRefusal) -> Identity {
         let parts = try CompactToken(token)

@@ -1,4 +1,4 @@
-// Tests: StaticTokenFile.swift
+// Tests: IntrospectionTable.swift, StaticTokenFile.swift
 
 import Foundation
 import LiveUpdates
@@ -63,6 +63,35 @@ private final class Folder {
                 "auth: {jwt: [{issuer: a, keys_url: 'https://localhost:1/k', keys_ca: \(file)}]}")
             #expect(material == nil && lines.count == 1 && lines.first?.contains("auth.jwt[0].keys_ca: ") == true)
         }
+    }
+
+    @Test func `a server of tokens is asked with a name and a secret, or with nothing`() throws {
+        let folder = try Folder(["secret": "s %\n", "two": "a\nb\n", "none": "\n"])
+        func check(_ text: String) throws -> (source: IntrospectionSource?, lines: [String]) {
+            let (material, lines) = try folder.check("auth: {introspection: {\(text)}}")
+            return (
+                material?.verifier.introspection,
+                lines.map { $0.replacing("gate.yaml:1: auth.introspection.", with: "") }
+            )
+        }
+        let url = "url: 'https://localhost:1/i'"
+        let (source, lines) = try check("\(url), client_id: me, client_secret_file: secret, cache: 5s, timeout: 6s")
+        #expect(lines == [] && source?.url == "https://localhost:1/i" && source?.accountClaim == "account_id")
+        #expect(source?.authorization == Introspection.authorization(client: "me", secret: Array("s %".utf8)))
+        #expect(source?.cacheMilliseconds == 5_000 && source?.timeoutMilliseconds == 6_000)
+        let secret = "is missing: a file with our secret is expected"
+        #expect(
+            try check(url).lines
+                == [
+                    "client_id: is missing: the server wants to know who asks", "client_secret_file: \(secret)",
+                ].map { "gate.yaml: auth.introspection.\($0)" })
+        for file in ["two", "none"] {
+            #expect(
+                try check("\(url), client_id: me, client_secret_file: \(file)").lines == [
+                    "client_secret_file: \(file) holds no secret: one line without control characters is expected"
+                ])
+        }
+        #expect(try check("client_id: me").lines == ["client_id: is of no use without auth.introspection.url"])
     }
 
     @Test func `each issuer has the audience and the algorithms of its entry`() throws {

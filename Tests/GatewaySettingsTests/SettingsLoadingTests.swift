@@ -62,6 +62,7 @@ import Tokens
           jwt: [{issuer: x, audience: y, algorithms: [ES256], keys: keys.json, account_claim: account_id}]
           tokens: tokens.yaml
           anonymous: PACC1
+          introspection: {url: 'https://id/i', client_id: me, client_secret_file: s, ca: c.pem, account_claim: acc, cache: 5s, timeout: 6s}
         websocket: {deflate: true}
         history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 2d, epoch: 4294967295}
         limits: {max_connections: 21, max_connections_per_account: 22, max_connections_per_subject: 23, max_connections_per_address: 24, max_handshakes_per_second: 25, max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 1MiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
@@ -89,6 +90,11 @@ import Tokens
         #expect(issuer.issuer == "x" && issuer.audience == ["y"] && issuer.algorithms == [.es256])
         #expect(issuer.keys == "/etc/livegate/keys.json" && issuer.accountClaim == "account_id")
         #expect(settings.auth.tokens == "/etc/livegate/tokens.yaml" && settings.auth.anonymous == Account("PACC1"))
+        let introspection = settings.auth.introspection
+        #expect(introspection.url == "https://id/i" && introspection.clientId == "me")
+        #expect(introspection.clientSecretFile == "/etc/livegate/s" && introspection.ca == "/etc/livegate/c.pem")
+        #expect(introspection.accountClaim == "acc")
+        #expect(introspection.cache == .seconds(5) && introspection.timeout == .seconds(6))
         #expect(settings.websocket.deflate)
         #expect(settings.limits.maximumHeaderBytes == 8192 && settings.limits.maximumHeaders == 50)
         #expect(settings.limits.handshakeTimeout == .milliseconds(500))
@@ -116,6 +122,17 @@ import Tokens
         ("LIVEGATE_ADMIN", "127.0.0.1:3", { $0.admin.description == "127.0.0.1:3" }),
         ("LIVEGATE_ADMIN_TOKEN_FILE", "t", { $0.adminTokenFile == "/etc/livegate/t" }),
         ("LIVEGATE_ADMIN_HOSTS", "a.b,c", { $0.adminHosts == ["a.b", "c"] }),
+        ("LIVEGATE_AUTH_INTROSPECTION_URL", "https://a/i", { $0.auth.introspection.url == "https://a/i" }),
+        (
+            "LIVEGATE_AUTH_INTROSPECTION_CLIENT_SECRET_FILE", "s",
+            { $0.auth.introspection.clientSecretFile == "/etc/livegate/s" }
+        ),
+        ("LIVEGATE_AUTH_INTROSPECTION_CA", "/c.pem", { $0.auth.introspection.ca == "/c.pem" }),
+        ("LIVEGATE_AUTH_INTROSPECTION_ACCOUNT_CLAIM", "acc", { $0.auth.introspection.accountClaim == "acc" }),
+        ("LIVEGATE_AUTH_INTROSPECTION_CACHE", "5s", { $0.auth.introspection.cache == .seconds(5) }),
+        ("LIVEGATE_AUTH_INTROSPECTION_TIMEOUT", "6s", { $0.auth.introspection.timeout == .seconds(6) }),
+        ("LIVEGATE_AUTH_INTROSPECTION_CLIENT_ID", "me", { $0.auth.introspection.clientId == "me" }),
+        ("LIVEGATE_AUTH_INTROSPECTION", "{client_id: me}", { $0.auth.introspection.clientId == "me" }),
         ("LIVEGATE_LOOPS", "5", { $0.loops == 5 }),
         ("LIVEGATE_TLS_CERTIFICATE", "c.pem", { $0.tls.certificate == "/etc/livegate/c.pem" }),
         ("LIVEGATE_TLS_KEY", "/k.pem", { $0.tls.key == "/k.pem" }),

@@ -218,6 +218,21 @@ import Testing
             ]
         ),
         (
+            "auth: {introspection: {url: 'http://id.example.com/i', cache: 0s, timeout: 2}}\n",
+            [
+                """
+                gate.yaml:1: auth.introspection.url: is http: only https is asked, and http on this machine (localhost, \
+                127.0.0.1, [::1])
+                """,
+                """
+                gate.yaml:1: auth.introspection.cache: '0s' is not a duration from 1s to 1d (as 250ms, 30s, 5m, 24h, 7d)
+                """,
+                """
+                gate.yaml:1: auth.introspection.timeout: '2' is not a duration from 10ms to 1m (as 250ms, 30s, 5m, 24h, 7d)
+                """,
+            ]
+        ),
+        (
             "auth: {anonymous: \"a\\nb\"}\n",
             [
                 "gate.yaml:1: auth.anonymous: is not an account of at most 255 bytes without control characters"

@@ -10,6 +10,7 @@ final class JudgingDesk {
     private let loop: EventLoop
     private let fetching = LazyFetcher()
     private var keys: KeyDesk?
+    private var introspection: IntrospectionDesk?
 
     init(loop: EventLoop) { self.loop = loop }
 
@@ -20,18 +21,25 @@ final class JudgingDesk {
     ) {
         keys = KeyDesk(
             loop: loop, fetching: fetching, outlets: outlets, readiness: readiness, counters: counters, logger: logger)
+        introspection = IntrospectionDesk(
+            loop: loop, fetching: fetching, counters: counters, logger: logger
+        ) { request, finding in
+            outlets[request.loop].post(JudgingAnswer(connection: request.connection, finding: finding))
+        }
         adopt(verifier)
     }
 
     /// Goes on with the verifier of settings that were read again, before any loop uses it.
     func adopt(_ verifier: TokenVerifier) {
         keys?.adopt(verifier.issuers)
+        introspection?.adopt(verifier.introspection)
     }
 
     func receive(_ requests: [JudgingRequest]) {
         for request in requests {
             switch request.question {
             case .keys(let issuer): keys?.ask(request, issuer)
+            case .introspection(let token): introspection?.ask(request, token)
             }
         }
     }

@@ -25,4 +25,7 @@ enum JudgingFinding: Sendable {
 final class JudgingCounters: Sendable {
     let keyFetchesOK = Atomic<Int>(0)
     let keyFetchesFailed = Atomic<Int>(0)
+    let introspectionsActive = Atomic<Int>(0)
+    let introspectionsInactive = Atomic<Int>(0)
+    let introspectionsFailed = Atomic<Int>(0)
 }

@@ -1,0 +1,107 @@
+import Fetching
+import Logging
+import Reactor
+import TLS
+import Tokens
+
+/// Has another server judge the tokens that are no JWTs (RFC 7662), and answers the requests that wait for it.
+///
+/// What is asked, kept and answered, ``IntrospectionAnswers`` decides. Confined to its loop; questions run on the fetcher's
+/// thread.
+final class IntrospectionDesk {
+    private let loop: EventLoop
+    private let fetching: LazyFetcher
+    private let counters: JudgingCounters
+    private let logger: Logger
+    private let limiter = RateLimiter()
+    private let answer: (JudgingRequest, JudgingFinding) -> Void
+    private var source: IntrospectionSource?
+    private var answers = IntrospectionAnswers<JudgingRequest>()
+
+    init(
+        loop: EventLoop, fetching: LazyFetcher, counters: JudgingCounters, logger: Logger,
+        answer: @escaping (JudgingRequest, JudgingFinding) -> Void
+    ) {
+        self.loop = loop
+        self.fetching = fetching
+        self.counters = counters
+        self.logger = logger
+        self.answer = answer
+    }
+
+    /// Goes on with the server of these settings; what another one has said counts no longer.
+    func adopt(_ source: IntrospectionSource?) {
+        guard source != self.source else { return }
+        self.source = source
+        for request in answers.forgetAll() { answer(request, .judged(.failure(.unavailable))) }
+    }
+
+    /// A request waits for what the server says of this token.
+    func ask(_ request: JudgingRequest, _ token: [UInt8]) {
+        guard let source else { return answer(request, .judged(.failure(.unavailable))) }
+        let digest = Digest.sha256(token)
+        switch answers.ask(digest, request, now: loop.now) {
+        case .known(let verdict): answer(request, .judged(verdict.asOf(WallClock.milliseconds / 1000)))
+        case .busy: answer(request, .judged(.failure(.unavailable)))
+        case .waits: break
+        case .asks: ask(source, token, digest)
+        }
+    }
+
+    private func ask(_ source: IntrospectionSource, _ token: [UInt8], _ digest: [UInt8]) {
+        let request = FetchRequest(
+            url: source.url, authorities: source.authorities,
+            headers: [
+                source.authorization, "Accept: application/json", "Content-Type: application/x-www-form-urlencoded",
+            ],
+            body: Introspection.question(token), maximumBytes: Introspection.maximumAnswerBytes,
+            timeoutMilliseconds: Int(source.timeoutMilliseconds))
+        let (desk, loop) = (LoopBound(self, loop: loop), loop)
+        fetching.fetch(request) { result in
+            loop.execute { desk.value.answered(digest, source, result) }
+        }
+    }
+
+    private func answered(_ digest: [UInt8], _ asked: IntrospectionSource, _ result: Result<[UInt8], FetchError>) {
+        // Nobody waits any more for an answer of a server that the settings have replaced.
+        guard asked == source else { return }
+        let now = WallClock.milliseconds / 1000
+        var verdict: Result<Identity, TokenRefusal> = .failure(.unavailable)
+        var keepFor: UInt64?
+        do {
+            verdict = try Introspection.read(
+                try result.get(), accountClaim: asked.accountClaim, now: now, lifetimeSeconds: asked.lifetimeSeconds)
+            keepFor = asked.keeps(verdict, now: now)
+            if verdict.isSuccess {
+                counters.introspectionsActive.add(1, ordering: .relaxed)
+            } else {
+                counters.introspectionsInactive.add(1, ordering: .relaxed)
+            }
+        } catch {
+            counters.introspectionsFailed.add(1, ordering: .relaxed)
+            if let passed = limiter.pass(asked.url, now: loop.now) {
+                logger.warning(
+                    "a token cannot be introspected, and is refused with 503",
+                    [.url: .text(asked.url), .error: .text("\(error)"), .suppressed: passed.suppressed])
+            }
+        }
+        for request in answers.answered(digest, verdict, keepFor: keepFor, now: loop.now) {
+            answer(request, .judged(verdict))
+        }
+    }
+}
+
+@available(*, unavailable)
+extension IntrospectionDesk: Sendable {}
+
+extension Result where Success == Identity, Failure == TokenRefusal {
+    fileprivate var isSuccess: Bool {
+        if case .success = self { true } else { false }
+    }
+
+    /// An answer that was kept may be as old as its token: the wall clock may have been set.
+    fileprivate func asOf(_ now: Int64) -> Self {
+        guard case .success(let identity) = self, let end = identity.expiresAt, end <= now else { return self }
+        return .failure(.expired(at: end))
+    }
+}

@@ -1,0 +1,86 @@
+import Options
+import TLS
+import Tokens
+
+/// The section `auth.introspection`.
+package struct IntrospectionTable: SettingTable {
+    package let url = Setting(
+        "auth.introspection.url", .fetchURL, default: "''",
+        """
+        Where tokens are judged that are no JWTs (RFC 7662): https, or http on this machine. '' is nowhere. While it is \
+        out of reach such tokens are refused with 503.
+        """)
+    package let clientId = Setting(
+        "auth.introspection.client_id", .text("our name there"), default: "''",
+        "Our name at that server, for Basic authentication.")
+    package let clientSecretFile = Setting(
+        "auth.introspection.client_secret_file", .path, default: "''",
+        "A file with our secret at that server, in one line.")
+    package let ca = Setting(
+        "auth.introspection.ca", .path, default: "''",
+        "A PEM file with the authorities that may vouch for that server. '' is those of the system.")
+    package let accountClaim = Setting(
+        "auth.introspection.account_claim", .nonEmptyText("the name of a member"), default: "account_id",
+        "The member of an answer that holds the account.")
+    package let cache = Setting(
+        "auth.introspection.cache", .duration(milliseconds: 1_000...86_400_000), default: "60s",
+        """
+        How long an answer counts, and how long a token is good whose answer has no exp. Refusals count for 10 s, at most \
+        100,000 answers are kept.
+        """)
+    package let timeout = Setting(
+        "auth.introspection.timeout", .duration(milliseconds: 10...60_000), default: "2s",
+        "How long an answer may take. Then the token is refused with 503.")
+
+    package init() {}
+}
+
+extension SettingsDraft {
+    /// What the section says; nil where nothing is to be asked, or something is wrong with it.
+    mutating func introspection() -> IntrospectionSource? {
+        let section = settings.auth.introspection
+        typealias Path = SettingsTable
+        guard let url = section.url else {
+            for (path, isSaid) in [
+                (Path.path(of: \.auth.introspection.clientId), !section.clientId.isEmpty),
+                (Path.path(of: \.auth.introspection.clientSecretFile), section.clientSecretFile != nil),
+                (Path.path(of: \.auth.introspection.ca), section.ca != nil),
+            ] where isSaid && isSound("auth.introspection") {
+                report(path, "is of no use without \(Path.path(of: \.auth.introspection.url))")
+            }
+            return nil
+        }
+        if section.clientId.isEmpty {
+            report(Path.path(of: \.auth.introspection.clientId), "is missing: the server wants to know who asks")
+        }
+        if let authorities = section.ca, let problem = TLSContext.problem(certificate: authorities) {
+            report(Path.path(of: \.auth.introspection.ca), "\(problem)")
+        }
+        guard let secret = clientSecret(section.clientSecretFile), !section.clientId.isEmpty else { return nil }
+        return IntrospectionSource(
+            url: url, authorities: section.ca,
+            authorization: Introspection.authorization(client: section.clientId, secret: secret),
+            accountClaim: section.accountClaim,
+            cacheMilliseconds: UInt64(section.cache / .milliseconds(1)),
+            timeoutMilliseconds: UInt64(section.timeout / .milliseconds(1)))
+    }
+
+    /// The one line of the file, without its end.
+    private mutating func clientSecret(_ file: String?) -> [UInt8]? {
+        let setting = SettingsTable.path(of: \.auth.introspection.clientSecretFile)
+        guard let file else {
+            report(setting, "is missing: a file with our secret is expected")
+            return nil
+        }
+        do throws(BoundedFile.Unreadable) {
+            var secret = try BoundedFile.read(file, maximumBytes: 4096)
+            if secret.last == 0x0A { secret.removeLast() }
+            if secret.last == 0x0D { secret.removeLast() }
+            if !secret.isEmpty, !secret.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return secret }
+            report(setting, "\(file) holds no secret: one line without control characters is expected")
+        } catch {
+            report(setting, "cannot read \(error)")
+        }
+        return nil
+    }
+}

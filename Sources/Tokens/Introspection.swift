@@ -1,0 +1,99 @@
+import TLS
+
+/// What a server of tokens says of one (RFC 7662 §2.2).
+package enum Introspection {
+    /// An honest answer has some hundred bytes.
+    package static let maximumAnswerBytes = 64 * 1024
+    /// How long a refusal is kept: somebody who tries again with the same bad token costs nobody a question.
+    package static let refusalMilliseconds: UInt64 = 10_000
+
+    /// The answer is none: nothing follows for the token.
+    package enum Problem: Error, Hashable, Sendable {
+        case notJSON
+        case noActive
+    }
+
+    /// Who the token is for, or why it is refused.
+    ///
+    /// - Parameters:
+    ///   - now: seconds since 1970, when the answer came.
+    ///   - lifetimeSeconds: when a token ends for which the answer has no `exp`.
+    package static func read(
+        _ text: [UInt8], accountClaim: String, now: Int64, lifetimeSeconds: Int64
+    ) throws(Problem) -> Result<Identity, TokenRefusal> {
+        guard text.count <= maximumAnswerBytes, let members = JOSEObject(text) else { throw .notJSON }
+        guard let isActive = members.truth("active") else { throw .noActive }
+        guard isActive else { return .failure(.inactive) }
+        let claims = TokenClaims(members)
+        return Result { () throws(TokenRefusal) in
+            var expiry = now + lifetimeSeconds
+            if members.has("exp") { expiry = try claims.checkTimes(now: now) }
+            return Identity(
+                account: try claims.account(claim: accountClaim), subject: claims.subject, expiresAt: expiry,
+                issuedAt: claims.issuedAt, tokenID: claims.tokenID)
+        }
+    }
+
+    /// The body of the question (RFC 7662 §2.1).
+    package static func question(_ token: [UInt8]) -> [UInt8] {
+        Array("token=".utf8) + formEncoded(token) + Array("&token_type_hint=access_token".utf8)
+    }
+
+    /// The header line with which a client names itself (RFC 6749 §2.3.1): each part is form-encoded before they are joined.
+    package static func authorization(client: String, secret: [UInt8]) -> String {
+        let pair = formEncoded(Array(client.utf8)) + [UInt8(ascii: ":")] + formEncoded(secret)
+        return "Authorization: Basic \(Base64.encode(pair))"
+    }
+
+    /// `application/x-www-form-urlencoded`: a blank is a plus, and only letters, digits and `*-._` stand for themselves.
+    static func formEncoded(_ bytes: [UInt8]) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return bytes.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"):
+                [byte]
+            case 0x20: [UInt8(ascii: "+")]
+            default: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+    }
+}
+
+/// Which server judges the tokens that are no JWTs, and how it is asked.
+package struct IntrospectionSource: Hashable, Sendable {
+    package let url: String
+    /// The file with the authorities that may vouch for the server; nil: those of the system.
+    package let authorities: String?
+    /// The header line with our name and secret.
+    package let authorization: String
+    /// The member of an answer that holds the account.
+    package let accountClaim: String
+    /// How long an answer is kept.
+    package let cacheMilliseconds: UInt64
+    package let timeoutMilliseconds: UInt64
+
+    package init(
+        url: String, authorities: String?, authorization: String, accountClaim: String, cacheMilliseconds: UInt64,
+        timeoutMilliseconds: UInt64
+    ) {
+        self.url = url
+        self.authorities = authorities
+        self.authorization = authorization
+        self.accountClaim = accountClaim
+        self.cacheMilliseconds = cacheMilliseconds
+        self.timeoutMilliseconds = timeoutMilliseconds
+    }
+
+    /// When a token ends for which an answer has no `exp`, from the answer on.
+    package var lifetimeSeconds: Int64 { Int64((cacheMilliseconds + 999) / 1000) }
+
+    /// How long an answer is kept, in milliseconds: never past the end of its token.
+    package func keeps(_ verdict: Result<Identity, TokenRefusal>, now: Int64) -> UInt64 {
+        guard case .success(let identity) = verdict else { return Introspection.refusalMilliseconds }
+        guard let end = identity.expiresAt else { return cacheMilliseconds }
+        let (rest, overflow) = UInt64(max(0, end - now)).multipliedReportingOverflow(by: 1000)
+        return overflow ? cacheMilliseconds : min(cacheMilliseconds, rest)
+    }
+}

@@ -1,0 +1,99 @@
+# Tests: IntrospectionDesk.swift
+"""Tokens that are no JWTs, judged by a server of tokens (RFC 7662)."""
+
+import base64
+import json
+import threading
+import time
+import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from https_server import Server
+from programs import eventually
+from test_auth import answer, bearer
+
+
+class TokenServer:
+    """Knows tokens by name; `say` is what it answers for each."""
+
+    def __init__(self, certificates, folder):
+        self.say, self.free, self.asked = {}, threading.Event(), []
+        self.free.set()
+        self.server = Server(self.answer, *certificates.settings["ecdsa"].values())
+        secret = folder / "client-secret"
+        secret.write_text("s€cret:%\n")
+        self.settings = {"url": f"https://localhost:{self.server.port}/introspect", "client_id": "live gate",
+                         "client_secret_file": str(secret), "ca": str(certificates.authority)}
+
+    def answer(self, request):
+        name, secret = base64.b64decode(request.headers["Authorization"].removeprefix("Basic ")).decode().split(":")
+        assert (urllib.parse.unquote_plus(name), urllib.parse.unquote_plus(secret)) == ("live gate", "s€cret:%")
+        assert request.command == "POST" and request.headers["Content-Type"] == "application/x-www-form-urlencoded"
+        token = dict(urllib.parse.parse_qsl(request.body))["token"]
+        self.asked.append(token)
+        said = self.say.get(token, {"active": False})
+        self.free.wait(20)
+        said(request) if callable(said) else request.reply(said)
+
+    def end(self):
+        self.free.set()
+        self.server.end()
+
+
+@pytest.fixture
+def token_server(certificates, tmp_path, ends_with_test):
+    return ends_with_test(TokenServer(certificates, tmp_path))
+
+
+def status(gateway, token):
+    return answer(gateway.host, bearer(token))[0]
+
+
+def test_tokens_that_are_no_jwts_are_judged_by_the_server_and_its_answers_are_kept(
+        gateway, mock_broker, tokens, token_server):
+    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "1s", "cache": "1h"})
+    token_server.say = {
+        "good": {"active": True, "account_id": "PACC1", "sub": "u1", "exp": int(time.time()) + 3600},
+        "a+b/c==": {"active": True, "account_id": "PACC1"},
+        "nobody": {"active": True, "sub": "u1"},
+        "html": lambda request: request.reply("<html>"),
+        "down": lambda request: request.reply("no", 500),
+        "away": lambda request: request.server.ends.wait(20),
+        "large": lambda request: request.reply(b" " * 65_537),
+    }
+    expected = {"good": 101, "a+b/c==": 101, "nobody": 401, "stranger": 401, "html": 503, "down": 503, "away": 503,
+                "large": 503}
+    assert {token: status(node, token) for token in expected} == expected
+    # What was said is not asked again; what was not said is.
+    again = {token: status(node, token) for token in expected if token != "away"}
+    assert again == {token: code for token, code in expected.items() if token != "away"}
+    counts = {token: token_server.asked.count(token) for token in again}
+    assert counts == {"good": 1, "a+b/c==": 1, "nobody": 1, "stranger": 1, "html": 2, "down": 2, "large": 2}
+    code, fields, body = answer(node.host, bearer("down"))
+    assert (code, json.loads(body)["code"]) == (503, "not_ready") and int(fields["retry-after"]) > 0
+    # JWTs are judged as before, and nothing is said of tokens in the log.
+    asked = len(token_server.asked)
+    assert status(node, tokens.token("PACC1")) == 101 and status(node, "a.b.c") == 401
+    assert len(token_server.asked) == asked
+    assert node.wait_for_log("cannot be introspected")
+    lines = json.dumps(node.log())
+    assert not any(word in lines for word in ("stranger", "nobody", "s€cret"))
+
+
+def test_those_with_one_token_share_a_question_and_it_ends_when_its_answer_does(
+        gateway, mock_broker, token_server, ends_with_test):
+    from clients import LiveClient
+    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "cache": "2s"})
+    token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
+    token_server.free.clear()
+    with ThreadPoolExecutor(10) as crowd:
+        waiting = [crowd.submit(status, node, "one") for _ in range(10)]
+        eventually(lambda: token_server.asked, what="the question")
+        token_server.free.set()
+        assert [each.result() for each in waiting] == [101] * 10
+    assert token_server.asked == ["one"]
+    client = ends_with_test(LiveClient(node, "one"))
+    client.wait_until_closed()
+    assert client.closed == 4401

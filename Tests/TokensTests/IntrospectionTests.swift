@@ -1,0 +1,109 @@
+import Testing
+
+@testable import Tokens
+
+@Suite struct IntrospectionTests {
+    private static let now: Int64 = 1_795_240_000
+
+    private static func read(_ text: String) throws -> Result<Identity, TokenRefusal> {
+        try Introspection.read(Array(text.utf8), accountClaim: "account_id", now: now, lifetimeSeconds: 60)
+    }
+
+    @Test func `an active token is who its answer says`() throws {
+        let identity = try Self.read(
+            #"{"active":true,"account_id":"PACC1","sub":"u1","exp":1795240100,"iat":1795230000,"jti":"t1","aud":[1],"x":{}}"#
+        ).get()
+        #expect(identity.account.text == "PACC1" && identity.subject == "u1" && identity.expiresAt == 1_795_240_100)
+        #expect(identity.issuedAt == 1_795_230_000 && identity.tokenID == "t1")
+    }
+
+    @Test func `without exp the token ends when its answer does`() throws {
+        let identity = try Self.read(#"{"active":true,"account_id":42}"#).get()
+        #expect(identity.account.text == "42" && identity.expiresAt == Self.now + 60 && identity.issuedAt == nil)
+    }
+
+    static let refused: [(String, TokenRefusal)] = [
+        (#"{"active":false}"#, .inactive), (#"{"active":false,"account_id":"PACC1"}"#, .inactive),
+        (#"{"active":true}"#, .account), (#"{"active":true,"account_id":""}"#, .account),
+        (#"{"active":true,"account_id":null}"#, .account), (#"{"active":true,"account_id":["PACC1"]}"#, .account),
+        (#"{"active":true,"account_id":"a\u0000"}"#, .account),
+        (#"{"active":true,"account_id":"PACC1","exp":1795240000}"#, .expired(at: 1_795_240_000)),
+        (#"{"active":true,"account_id":"PACC1","exp":"1795240100"}"#, .claim(.exp)),
+        (#"{"active":true,"account_id":"PACC1","exp":-1}"#, .claim(.exp)),
+        (#"{"active":true,"account_id":"PACC1","exp":1795240100.5}"#, .claim(.exp)),
+        (
+            #"{"active":true,"account_id":"PACC1","exp":1795240100,"nbf":1795240031}"#,
+            .notYetValid(before: 1_795_240_031)
+        ),
+    ]
+
+    @Test(arguments: refused.indices) func `another one is refused, with its reason`(row: Int) throws {
+        #expect(try Self.read(Self.refused[row].0).refusal == Self.refused[row].1)
+    }
+
+    @Test(
+        arguments: [
+            ("", .notJSON), ("{", .notJSON), ("[]", .notJSON), ("null", .notJSON), ("<html>", .notJSON),
+            (#"{"active":true,"active":true}"#, .notJSON), (#"{"active":true} x"#, .notJSON), ("{}", .noActive),
+            (#"{"active":"true"}"#, .noActive), (#"{"active":1}"#, .noActive), (#"{"active":null}"#, .noActive),
+            (#"{"error":"invalid_client"}"#, .noActive),
+        ] as [(String, Introspection.Problem)])
+    func `what is no answer says nothing of the token`(text: String, problem: Introspection.Problem) {
+        #expect(throws: problem) { _ = try Self.read(text) }
+    }
+
+    @Test func `an answer has at most 64 KiB`() throws {
+        let text = #"{"active":true,"account_id":"PACC1"}"#
+        func padded(_ count: Int) -> String { text + String(repeating: " ", count: count - text.utf8.count) }
+        #expect(try Self.read(padded(65_536)).get().account.text == "PACC1")
+        #expect(throws: Introspection.Problem.notJSON) { _ = try Self.read(padded(65_537)) }
+    }
+
+    // MARK: - The question
+
+    @Test func `a token is form-encoded in the question`() {
+        let question = Introspection.question(Array("a-b.c_d*e~f+g/h=i j&k%".utf8))
+        #expect(
+            String(decoding: question, as: UTF8.self)
+                == "token=a-b.c_d*e%7Ef%2Bg%2Fh%3Di+j%26k%25&token_type_hint=access_token")
+    }
+
+    @Test func `name and secret are form-encoded before they are joined`() {
+        // "my%3Aclient:s%C3%A9cret+%25" in base64.
+        let line = Introspection.authorization(client: "my:client", secret: Array("sécret %".utf8))
+        #expect(line == "Authorization: Basic bXklM0FjbGllbnQ6cyVDMyVBOWNyZXQrJTI1")
+    }
+
+    @Test func `an answer is kept for its time, and never past the end of its token`() throws {
+        let source = IntrospectionSource(
+            url: "https://a", authorities: nil, authorization: "", accountClaim: "account_id",
+            cacheMilliseconds: 60_000,
+            timeoutMilliseconds: 1)
+        func kept(_ text: String) throws -> UInt64 { source.keeps(try Self.read(text), now: Self.now) }
+        #expect(try kept(#"{"active":true,"account_id":"A"}"#) == 60_000)
+        #expect(try kept(#"{"active":true,"account_id":"A","exp":1795240059}"#) == 59_000)
+        #expect(try kept(#"{"active":true,"account_id":"A","exp":1795240061}"#) == 60_000)
+        #expect(try kept(#"{"active":true,"account_id":"A","exp":18446744073709551615}"#) == 60_000)
+        #expect(try kept(#"{"active":false}"#) == 10_000)
+    }
+
+    @Test(arguments: [
+        ("opaque", true), ("a.b", true), ("a.b.c.d", true), ("a.b.c", false), ("..", false),
+        ("AAAA~/+=", true),
+    ])
+    func `what has not the form of a JWT is asked for`(token: String, isAsked: Bool) {
+        let source = IntrospectionSource(
+            url: "https://a", authorities: nil, authorization: "", accountClaim: "a", cacheMilliseconds: 1,
+            timeoutMilliseconds: 1)
+        let verifier = TokenVerifier(issuers: [], introspection: source)
+        let refusal = verifier.verify(Array(token.utf8), now: Self.now).refusal
+        #expect(refusal == (isAsked ? .undecided(.introspection(token: Array(token.utf8))) : .unknownToken))
+        #expect(!verifier.letsNobodyIn)
+    }
+}
+
+extension Result where Success == Identity, Failure == TokenRefusal {
+    fileprivate var refusal: TokenRefusal? {
+        if case .failure(let refusal) = self { refusal } else { nil }
+    }
+}
