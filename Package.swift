@@ -174,9 +174,7 @@ let package = Package(
         tests("YAMLTests", "YAML"),
         tests(
             "GatewaySettingsTests", "Balancer", "GatewaySettings", "HTTP", "TestTokens", "LiveUpdates", "Logging",
-            "Options",
-            "Reactor",
-            "TLS", "Tokens", "YAML"),
+            "Options", "Reactor", "TLS", "Tokens", "YAML", "TestHarness"),
         tests(
             "GatewayTests", "Balancer", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor",
             "TLS", "Tokens",

@@ -60,6 +60,13 @@ package struct IssuerSettings: Equatable, Sendable {
         IssuerTable.declarations.allSatisfy { $0.setting.isEqual(a.values.held, b.values.held) }
     }
 
+    /// Its files, each with its place behind `auth.jwt`.
+    var files: [(suffix: String, path: String)] {
+        let place = path.drop { $0 != "[" }
+        return IssuerTable.declarations.flatMap { $0.setting.files(in: values.held) }
+            .map { (suffix: "\(place).\($0.setting)", path: $0.path) }
+    }
+
     /// The path of one of the entry's settings.
     func path<Value>(of key: KeyPath<IssuerTable, Setting<Value>>) -> String {
         "\(path).\(IssuerTable.path(of: key))"
@@ -69,7 +76,8 @@ package struct IssuerSettings: Equatable, Sendable {
 extension SettingKind where Value == [IssuerSettings] {
     /// With an entry for each that is a map, also where something is wrong with it.
     static var issuers: Self {
-        .init("a list of issuers", .structured) { element, reading in
+        let files: @Sendable ([IssuerSettings]) -> [(suffix: String, path: String)] = { $0.flatMap(\.files) }
+        return Self("a list of issuers", .structured, files: files) { element, reading in
             guard let elements = reading.list(element, expected: "a list of issuers, [{issuer: …, keys: …}]") else {
                 return nil
             }

@@ -45,6 +45,10 @@ package struct Setting<Value: Equatable & Sendable>: SettingDeclaration {
     func isEqual(_ a: HeldValues, _ b: HeldValues) -> Bool { a[self] == b[self] }
 
     func take(from other: HeldValues, into values: inout HeldValues) { values[self] = other[self] }
+
+    func files(in values: HeldValues) -> [NamedFile] {
+        kind.files(values[self]).map { NamedFile(setting: row.path + $0.suffix, path: $0.path) }
+    }
 }
 
 /// A setting of any type.
@@ -58,6 +62,8 @@ protocol SettingDeclaration: Sendable {
     func isEqual(_ a: HeldValues, _ b: HeldValues) -> Bool
     /// Keeps the value that `other` has.
     func take(from other: HeldValues, into values: inout HeldValues)
+    /// The files that its value names.
+    func files(in values: HeldValues) -> [NamedFile]
 }
 
 /// What is said about a setting without its type.
@@ -108,7 +114,7 @@ extension SettingTable {
     }
 
     /// The key of a setting with the sections before it.
-    static func path<Value>(of key: KeyPath<Self, Setting<Value>>) -> String { Self()[keyPath: key].row.path }
+    package static func path<Value>(of key: KeyPath<Self, Setting<Value>>) -> String { Self()[keyPath: key].row.path }
 }
 
 /// Values by the paths of their settings.

@@ -18,13 +18,17 @@ struct SettingKind<Value: Sendable>: Sendable {
     /// Nil after a problem that leaves no value. With other problems, what could be read: nobody starts with it, but
     /// more problems are found.
     let read: @Sendable (YAMLElement, inout SettingReading) -> Value?
+    /// The files that a value names and that are read by us, each with where it stands in the setting, as in `[2].keys`.
+    let files: @Sendable (Value) -> [(suffix: String, path: String)]
 
     init(
         _ expected: String, _ shape: SettingShape = .scalar,
+        files: @escaping @Sendable (Value) -> [(suffix: String, path: String)] = { _ in [] },
         read: @escaping @Sendable (YAMLElement, inout SettingReading) -> Value?
     ) {
         self.expected = expected
         self.shape = shape
+        self.files = files
         self.read = read
     }
 }
@@ -86,6 +90,18 @@ extension SettingKind where Value == Duration {
     }
 }
 
+extension SettingKind where Value == Duration {
+    /// 0, with a unit or without, is none.
+    static func durationOrNone(milliseconds range: ClosedRange<Int64>) -> Self {
+        let duration = Self.duration(milliseconds: range)
+        let expected = "0 or " + duration.expected
+        return Self(expected) { element, reading in
+            guard let text = reading.scalar(element, expected: expected) else { return nil }
+            return text == "0" || Quantity.milliseconds(text) == 0 ? .zero : duration.read(element, &reading)
+        }
+    }
+}
+
 extension SettingKind where Value == Duration? {
     /// Nil is `never`.
     static func durationOrNever(milliseconds range: ClosedRange<Int64>) -> Self {
@@ -128,7 +144,8 @@ extension SettingKind {
 extension SettingKind where Value == String? {
     /// The name of a file, made absolute or relative to the process's folder; nil for the empty text.
     static var path: Self {
-        Self("the name of a file") { element, reading in
+        let files: @Sendable (String?) -> [(suffix: String, path: String)] = { $0.map { [("", $0)] } ?? [] }
+        return Self("the name of a file", files: files) { element, reading in
             guard let text = reading.text(element, expected: "the name of a file") else { return nil }
             if text.utf8.contains(0) {
                 reading.refuse(element, "holds a NUL: no file has such a name")

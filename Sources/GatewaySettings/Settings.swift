@@ -9,12 +9,28 @@ package typealias Settings = SettingValues<SettingsTable>
 /// What came of reading settings.
 package struct SettingsOutcome: Sendable {
     /// What could be read, and all that is wrong with it.
-    let draft: SettingsDraft
+    private(set) var draft: SettingsDraft
     let others: [SettingsProblem]
+    /// The settings file.
+    package let file: NamedFile
+    /// What of it was read.
+    package let fileMark: FileMark
+    /// The settings file says nothing at all.
+    package let isFileEmpty: Bool
 
-    init(_ draft: SettingsDraft, otherProblems: [SettingsProblem]) {
+    init(_ draft: SettingsDraft, otherProblems: [SettingsProblem], _ layer: SettingsLayer, mark: FileMark) {
         self.draft = draft
         others = otherProblems
+        if case .file(let path) = layer.origin { file = NamedFile(path: path) } else { file = NamedFile(path: "") }
+        fileMark = mark
+        isFileEmpty = layer.isWhole && layer.values.isEmpty
+    }
+
+    /// The same, with what was found out since.
+    func with(_ draft: SettingsDraft) -> SettingsOutcome {
+        var outcome = self
+        outcome.draft = draft
+        return outcome
     }
 
     /// Nil when something is wrong.
@@ -57,14 +73,15 @@ extension Settings {
     package static func load(
         file: String, environment: SettingsEnvironment = .ofProcess(), flags: [SettingsFlag] = []
     ) -> SettingsOutcome {
-        let layer: SettingsLayer
+        let isRegular = BoundedFile.isRegular(file) ?? true
         do throws(BoundedFile.Unreadable) {
-            layer = SettingsLayer(
-                file: file, try BoundedFile.read(file, maximumBytes: YAMLDocument.maximumBytes))
+            let bytes = try BoundedFile.read(file, maximumBytes: YAMLDocument.maximumBytes)
+            let mark = isRegular ? FileMark(holding: bytes) : .unwatched
+            return load(SettingsLayer(file: file, bytes), file: file, mark, environment, flags)
         } catch {
-            layer = SettingsLayer(file: file, unreadable: error.reason)
+            let layer = SettingsLayer(file: file, unreadable: error.reason)
+            return load(layer, file: file, .unreadable(error.reason), environment, flags)
         }
-        return load(layer, file: file, environment, flags)
     }
 
     /// Reads settings whose file is in memory. `file` is its name, for problems and relative paths.
@@ -72,11 +89,12 @@ extension Settings {
         text: [UInt8], file: String, environment: SettingsEnvironment = SettingsEnvironment([]),
         flags: [SettingsFlag] = []
     ) -> SettingsOutcome {
-        load(SettingsLayer(file: file, text), file: file, environment, flags)
+        load(SettingsLayer(file: file, text), file: file, FileMark(holding: text), environment, flags)
     }
 
     private static func load(
-        _ layer: SettingsLayer, file: String, _ environment: SettingsEnvironment, _ flags: [SettingsFlag]
+        _ layer: SettingsLayer, file: String, _ mark: FileMark, _ environment: SettingsEnvironment,
+        _ flags: [SettingsFlag]
     ) -> SettingsOutcome {
         var resolution = SettingsResolution(
             flags.compactMap(\.layer) + environment.layers + [layer], folder: folder(of: file))
@@ -90,7 +108,7 @@ extension Settings {
             resolution, settings: settings, file: SettingsLocation(.file(file)), isWhole: layer.isWhole)
         draft.compileMapping()
         draft.checkConsistency()
-        return SettingsOutcome(draft, otherProblems: environment.warnings)
+        return SettingsOutcome(draft, otherProblems: environment.warnings, layer, mark: mark)
     }
 
     /// The map, with single variables over it: they hide an entry of the same name, even a bad one.

@@ -5,7 +5,7 @@ import TLS
 import Tokens
 
 /// What a gateway is made of: settings, and what they name, loaded.
-package struct SettingsMaterial {
+package struct SettingsMaterial: Sendable {
     package let settings: Settings
     package let mapping: EventMapping
     /// Nil: plain text.
@@ -24,19 +24,30 @@ extension SettingsOutcome {
     /// - Parameter now: seconds since 1970, for certificates.
     /// - Returns: all problems, those of the values too; and all that a start needs, unless one of them is no warning.
     package func check(now: Int64) -> (material: SettingsMaterial?, problems: [SettingsProblem]) {
+        let (material, problems, _) = checkWithTokens(now: now)
+        return (material, problems)
+    }
+
+    /// As ``check(now:)``, and the static tokens that the settings name, whatever else is wrong; nil where that is not known.
+    func checkWithTokens(
+        now: Int64
+    ) -> (material: SettingsMaterial?, problems: [SettingsProblem], tokens: StaticTokens?) {
         var check = SettingsCheck(draft: draft, now: now)
         let tls = check.certificate()
         let verifier = check.verifier()
         let adminToken = check.adminToken()
         let ticketSeal = check.ticketSeal()
         check.kafka()
-        let outcome = SettingsOutcome(check.draft, otherProblems: others)
-        guard let settings = outcome.settings, let mapping = outcome.mapping else { return (nil, outcome.problems) }
+        let outcome = with(check.draft)
+        let tokens = outcome.knowsTokens ? verifier.tokens : nil
+        guard let settings = outcome.settings, let mapping = outcome.mapping else {
+            return (nil, outcome.problems, tokens)
+        }
         return (
             SettingsMaterial(
                 settings: settings, mapping: mapping, tls: tls, verifier: verifier, adminToken: adminToken,
                 ticketSeal: ticketSeal),
-            outcome.problems
+            outcome.problems, tokens
         )
     }
 }

@@ -17,6 +17,14 @@ package enum SettingsDocument {
             Every key is also a variable, which goes over this file: limits.max_headers is LIVEGATE_LIMITS_MAX_HEADERS; \
             lists by comma, maps and auth.jwt as YAML in one line.
             """, indent: "")
+        let atOnce = SettingsLayer.children(of: "").filter { name in
+            SettingsTable.effects.contains { $0.effect == .atOnce && $0.setting.row.path.hasPrefix("\(name).") }
+        }
+        text += comment(
+            """
+            A gateway that runs reads this file again at SIGHUP, and by itself when it has changed: what stands in \
+            \(atOnce.joined(separator: ", ")) counts at once, the rest after a restart.
+            """, indent: "")
         var current: [Substring] = []
         for row in SettingsTable.rows {
             let parts = row.path.split(separator: ".")

@@ -32,6 +32,13 @@ package struct SettingsTable: SettingTable {
         "loops", .integer(0...1024), default: "0",
         "Event loops; 0 is one for each core that the process may use.")
 
+    package let reloadInterval = Setting(
+        "reload_interval", .durationOrNone(milliseconds: 100...86_400_000), default: "10s",
+        """
+        How often this file and those that it names are looked at: what has changed is read again, as with SIGHUP, once two \
+        looks have found it the same. 0s: never.
+        """)
+
     package let tls = TLSTable()
     package let kafka = KafkaTable()
     package let events = EventsTable()

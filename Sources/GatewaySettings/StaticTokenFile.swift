@@ -32,7 +32,11 @@ enum StaticTokenFile {
             }
             return (StaticTokens(), problems)
         }
-        guard let root else { return (StaticTokens(), []) }
+        guard let root else {
+            // As a file is that is about to be written.
+            let text = "is empty: a file without tokens holds []"
+            return (StaticTokens(), [SettingsProblem(SettingsLocation(origin), key: key, text)])
+        }
         var reading = SettingReading(key, from: origin, folder: "")
         let elements = reading.list(root, expected: "a list of tokens, [{sha256: HEX, account: PACC1}]") ?? []
         var entries: [StaticTokens.Entry] = []

@@ -48,6 +48,13 @@ package enum BoundedFile {
         return facts.st_mode & S_IFMT == S_IFDIR && !takesFolder ? "it is a folder" : nil
     }
 
+    /// Whether it is a regular file, or a link to one; nil where there is nothing, or nothing that we may see.
+    package static func isRegular(_ path: String) -> Bool? {
+        var facts = stat()
+        guard unsafe stat(path, &facts) == 0 else { return nil }
+        return facts.st_mode & S_IFMT == S_IFREG
+    }
+
     private static func failure(_ path: String, _ error: Int32) -> Unreadable {
         Unreadable(path: path, reason: WholeWrite.reason(error), isMissing: error == ENOENT)
     }

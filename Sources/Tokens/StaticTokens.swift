@@ -30,12 +30,27 @@ package struct StaticTokens: Sendable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
+    package var count: Int { entries.values.reduce(0) { $0 + $1.count } }
+
     /// The entry of a token. It is looked for by its SHA-256: the time shows at most whether eight bytes of the digest
     /// are those of an entry, which nobody can aim at. The others are compared in constant time.
     func entry(_ token: [UInt8]) -> Entry? {
         guard !entries.isEmpty else { return nil }
         let digest = Digest.sha256(token)
         return entries[Self.beginning(digest)]?.last { constantTimeEquals($0.digest, digest) }
+    }
+
+    /// Whether the token of this digest is there, and means this account and subject.
+    func means(_ digest: [UInt8], _ account: Account, _ subject: String?) -> Bool {
+        guard let entry = entries[Self.beginning(digest)]?.last(where: { $0.digest == digest }) else { return false }
+        return entry.account == account && entry.subject == subject
+    }
+
+    /// Those of these tokens that mean the same among others, and how many do not.
+    package func stillIn(_ others: StaticTokens) -> (tokens: StaticTokens, lost: Int) {
+        let all = entries.values.joined()
+        let kept = all.filter { others.means($0.digest, $0.account, $0.subject) }
+        return (StaticTokens(kept), all.count - kept.count)
     }
 
     private static func beginning(_ digest: [UInt8]) -> UInt64 {

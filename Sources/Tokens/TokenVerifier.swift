@@ -12,15 +12,19 @@ package struct Identity: Sendable {
     package let issuedAt: Int64?
     /// What its issuer calls the token (`jti`), as ``TokenClaims/tokenID(of:)`` has it.
     package let tokenID: String?
+    /// The SHA-256 of a static token; nil for others.
+    package let staticToken: [UInt8]?
 
     package init(
-        account: Account, subject: String?, expiresAt: Int64?, issuedAt: Int64? = nil, tokenID: String? = nil
+        account: Account, subject: String?, expiresAt: Int64?, issuedAt: Int64? = nil, tokenID: String? = nil,
+        staticToken: [UInt8]? = nil
     ) {
         self.account = account
         self.subject = subject
         self.expiresAt = expiresAt
         self.issuedAt = issuedAt
         self.tokenID = tokenID
+        self.staticToken = staticToken
     }
 }
 
@@ -35,7 +39,8 @@ package struct TokenVerifier: Sendable {
     package static let notBeforeLeewaySeconds: Int64 = 30
 
     package let issuers: [TrustedIssuer]
-    private let tokens: StaticTokens
+    /// The static tokens.
+    package private(set) var tokens: StaticTokens
     private let anonymous: Account?
     /// Who judges tokens that are no JWTs; nil: nobody.
     package let introspection: IntrospectionSource?
@@ -72,7 +77,8 @@ package struct TokenVerifier: Sendable {
     package func verify(_ token: [UInt8], now: Int64) -> Result<Identity, TokenRefusal> {
         guard token.count <= Self.maximumTokenBytes else { return .failure(.tooLarge) }
         if let entry = tokens.entry(token) {
-            return .success(Identity(account: entry.account, subject: entry.subject, expiresAt: nil))
+            return .success(
+                Identity(account: entry.account, subject: entry.subject, expiresAt: nil, staticToken: entry.digest))
         }
         if introspection != nil, !Self.hasFormOfJWT(token) {
             return .failure(.undecided(.introspection(token: token)))
@@ -83,6 +89,20 @@ package struct TokenVerifier: Sendable {
 
     /// Three parts with dots between (RFC 7515 §3.1). Whatever else is wrong with it, it is no other kind of token.
     private static func hasFormOfJWT(_ token: [UInt8]) -> Bool { token.count { $0 == UInt8(ascii: ".") } == 2 }
+
+    /// The same with other static tokens.
+    package func with(_ tokens: StaticTokens) -> TokenVerifier {
+        var verifier = self
+        verifier.tokens = tokens
+        return verifier
+    }
+
+    /// Whether somebody who was let in is still who they were: false once their static token is gone, or means another
+    /// account or subject.
+    package func stillKnows(_ identity: Identity) -> Bool {
+        guard let digest = identity.staticToken else { return true }
+        return tokens.means(digest, identity.account, identity.subject)
+    }
 
     private func verifyJWT(_ token: [UInt8], now: Int64) throws(TokenRefusal) -> Identity {
         let parts = try CompactToken(token)

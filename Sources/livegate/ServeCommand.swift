@@ -15,7 +15,11 @@ enum ServeCommand {
             lifecycle.drain_delay nobody is let in any more, and connections are closed with 1012, spread over \
             lifecycle.drain_window; a second one closes all of them at once. SIGINT closes all with 1001 and ends the \
             gateway within 2 seconds.
+            """,
             """
+            SIGHUP reads the settings file and all that it names again, which also happens by itself when one of them has \
+            changed. What is broken changes nothing, and is a line of the log.
+            """,
         ],
         options: [SettingsArguments.config] + SettingsArguments.flags.map(\.option),
         statuses: [
@@ -24,9 +28,15 @@ enum ServeCommand {
         ])
 
     static func run(_ arguments: Arguments) async -> ExitStatus {
-        let outcome = SettingsArguments.load(arguments, flags: SettingsArguments.flags)
-        let (material, problems) = outcome.check(now: Int64(time(nil)))
-        guard let material else {
+        let (file, flags) = (arguments.required(SettingsArguments.config), SettingsArguments.flags(of: arguments))
+        let environment = SettingsEnvironment.ofProcess()
+        let load: @Sendable () -> SettingsOutcome = {
+            Settings.load(file: file, environment: environment, flags: flags)
+        }
+        let outcome = load()
+        let reading = outcome.reading(now: Int64(time(nil)))
+        let problems = reading.problems
+        guard let material = reading.material else {
             SettingsArguments.report(problems)
             return .settings
         }
@@ -39,27 +49,20 @@ enum ServeCommand {
         }
         defer { writer.finish() }
         let logger = Logger("gateway", to: writer)
+        let reloads = ReloadSource(load: load, startOutcome: outcome, start: reading) { settings in
+            writer.configure(format: settings.log.format, level: settings.log.level)
+        }
         do throws(GatewayError) {
-            try await Service(GatewayServer.Parts(material), logger: logger).run(begun: {
+            try await Service(GatewayServer.Parts(material), logger: logger, reloads: reloads).run(begun: {
                 logger.notice(
                     "starting", [.version: "\(Release.version)", .library: "librdkafka \(KafkaLibrary.version)"])
-                for problem in problems { warn(problem, logger) }
+                for problem in problems { problem.warn(logger) }
             })
             return .success
         } catch {
             logger.critical("the gateway cannot go on", [.error: "\(error)"])
             return error.status
         }
-    }
-
-    /// A warning is a line of the log, so that whoever reads JSON gets nothing else.
-    private static func warn(_ problem: SettingsProblem, _ logger: Logger) {
-        logger.warning(
-            "a setting may not be what was meant",
-            [
-                .file: "\(problem.location)", .setting: problem.key.isEmpty ? .absent : .text(problem.key),
-                .reason: .text(problem.text),
-            ])
     }
 }
 

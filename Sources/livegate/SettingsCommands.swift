@@ -31,10 +31,12 @@ enum SettingsArguments {
 
     static let flags: [Flag] = SettingsTable.rows.compactMap(Flag.init)
 
-    /// The settings as this command line, the environment and the file have them.
-    static func load(_ arguments: Arguments, flags: [Flag] = []) -> SettingsOutcome {
-        Settings.load(
-            file: arguments.required(config), flags: flags.map { SettingsFlag($0.row, words: $0.words(arguments)) })
+    /// The settings as the environment and the file have them.
+    static func load(_ arguments: Arguments) -> SettingsOutcome { Settings.load(file: arguments.required(config)) }
+
+    /// The flags of `serve` as they were given.
+    static func flags(of arguments: Arguments) -> [SettingsFlag] {
+        flags.map { SettingsFlag($0.row, words: $0.words(arguments)) }
     }
 
     /// Every problem, one line each on standard error.

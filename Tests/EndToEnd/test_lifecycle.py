@@ -89,7 +89,7 @@ def test_a_hang_up_ends_nothing(gateway, mock_broker, tokens):
     with connected(door.host, tokens.token("PACC1")):
         for _ in range(2):
             door.program.signal(signal.SIGHUP)
-        door.program.line("signal ignored")
+        door.program.line("settings reloaded")
         connected(door.host, tokens.token("PACC1")).close()
     door.program.signal()
     assert door.program.wait() == 0

@@ -231,7 +231,11 @@ private final class Folder {
         }
         #expect(StaticTokenFile.read(file(StaticTokens.maximumTokens), path: "t").problems.isEmpty)
         #expect(StaticTokenFile.read(file(StaticTokens.maximumTokens + 1), path: "t").problems.count == 1)
-        #expect(StaticTokenFile.read([], path: "t").tokens.isEmpty)
+        #expect(StaticTokenFile.read(Array("[]".utf8), path: "t").problems.isEmpty)
+        for empty in ["", "\n", "# none\n"] {
+            let lines = StaticTokenFile.read(Array(empty.utf8), path: "t").problems.map(\.description)
+            #expect(lines == ["t: auth.tokens: is empty: a file without tokens holds []"])
+        }
     }
 
     @Test func `a wrong entry among fixed tokens is told with its line and without its value`() {

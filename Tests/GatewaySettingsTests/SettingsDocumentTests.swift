@@ -23,9 +23,8 @@ import YAML
 
     /// Section 6 of the interface that operators rely on.
     static let names = [
-        "listen", "admin", "admin_token_file", "admin_hosts", "loops", "tls.certificate", "tls.key",
-        "tls.ticket_secret_file", "kafka.brokers",
-        "kafka.topics", "kafka.settings",
+        "listen", "admin", "admin_token_file", "admin_hosts", "loops", "reload_interval", "tls.certificate", "tls.key",
+        "tls.ticket_secret_file", "kafka.brokers", "kafka.topics", "kafka.settings",
         "events.preset", "events.account", "events.entity", "events.id", "events.type", "events.rename", "events.drop",
         "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "auth.origins",
         "auth.cookie", "auth.introspection.url", "auth.introspection.client_id",
@@ -44,6 +43,16 @@ import YAML
         "lifecycle.drain_window", "lifecycle.drain_retry",
         "balancer.trusted", "balancer.proxy_protocol", "balancer.client_address", "log.level", "log.format",
     ]
+
+    @Test func `the printed settings say which sections count at once`() {
+        let words = SettingsDocument.text.split(separator: "\n").prefix { $0.hasPrefix("#") }
+            .map { $0.dropFirst(2) }.joined(separator: " ")
+        let named = words.firstMatch(of: /what stands in ([a-z, ]+) counts at once/)?.1.replacing(", ", with: " ")
+        let sections = Set(SettingsTable.rows.map { String($0.path.prefix { $0 != "." }) })
+        #expect(
+            Set(named?.split(separator: " ").map(String.init) ?? [])
+                == sections.intersection(SettingEffectTests.sectionsAtOnce))
+    }
 
     @Test func `the keys are those that operators know`() {
         #expect(SettingsTable.rows.map(\.path) == Self.names)

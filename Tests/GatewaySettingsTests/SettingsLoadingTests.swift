@@ -134,6 +134,7 @@ import Tokens
         ("LIVEGATE_AUTH_INTROSPECTION_CLIENT_ID", "me", { $0.auth.introspection.clientId == "me" }),
         ("LIVEGATE_AUTH_INTROSPECTION", "{client_id: me}", { $0.auth.introspection.clientId == "me" }),
         ("LIVEGATE_LOOPS", "5", { $0.loops == 5 }),
+        ("LIVEGATE_RELOAD_INTERVAL", "0s", { $0.reloadInterval == .zero }),
         ("LIVEGATE_TLS_CERTIFICATE", "c.pem", { $0.tls.certificate == "/etc/livegate/c.pem" }),
         ("LIVEGATE_TLS_KEY", "/k.pem", { $0.tls.key == "/k.pem" }),
         ("LIVEGATE_TLS_TICKET_SECRET_FILE", "s", { $0.tls.ticketSecretFile == "/etc/livegate/s" }),

@@ -2,6 +2,7 @@ import HTTP
 import LiveUpdates
 import Logging
 import Reactor
+import Tokens
 import Transport
 import WebSocket
 
@@ -96,6 +97,26 @@ extension Connection {
         send(session)
         // From here on the peer's close frame is awaited.
         ending.deadline = schedule(.deadline, afterMilliseconds: ConnectionLoop.closeTimeoutMilliseconds)
+    }
+
+    /// Who the client is, while a stream or a poll of it lasts.
+    var identity: Identity? {
+        switch phase {
+        case .joining(let joining): joining.admitted.identity
+        case .open(let open): open.identity
+        case .polling(let polling): polling.identity
+        case .request, .judging, .answering, .ending: nil
+        }
+    }
+
+    /// The token that let the client in counts no more: a stream is closed with 4403, what waits for an answer gets 401.
+    func revoke() {
+        switch phase {
+        case .open: close(.revoked)
+        case .joining: refuse(Refusal(.invalidToken, "\(TokenRefusal.unknownToken)"))
+        case .polling: refuse(Refusal(.invalidToken, "\(TokenRefusal.unknownToken)"), isStorable: false)
+        case .request, .judging, .answering, .ending: break
+        }
     }
 
     // MARK: - The log

@@ -151,7 +151,8 @@ extension Connection: SubscriberPort {
 
     func streamBegins() {
         guard case .joining(let joining) = phase else { preconditionFailure("a stream begins that has not joined") }
-        let open = OpenStream(joining.stream, writeHead(joining.admitted), joining.place.take())
+        let open = OpenStream(
+            joining.admitted.identity, joining.stream, writeHead(joining.admitted), joining.place.take())
         // A stream has no further head.
         answerFields = []
         phase = .open(open)

@@ -12,7 +12,7 @@ extension Connection {
         let poll = Poll(
             parameters, patience: min(parameters.waitMilliseconds, tokenMilliseconds), account: identity.account,
             port: self, fanOut: loop.fanOut)
-        phase = .polling(Polling(poll, keepsAlive: keepsAlive, early: early, place))
+        phase = .polling(Polling(identity, poll, keepsAlive: keepsAlive, early: early, place))
         // While it waits its end should be noticed.
         if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
         poll.begin()

@@ -46,6 +46,8 @@ extension ConnectionLoop {
     private func settle(_ connection: Connection) {
         if let farewell = walk.farewell {
             connection.close(farewell.code, retryMilliseconds: farewell.randomRetry(&spread))
+        } else if let identity = connection.identity, !admission.verifier.stillKnows(identity) {
+            connection.revoke()
         } else {
             connection.subscription?.settle(now: eventLoop.now)
         }

@@ -95,13 +95,15 @@ final class ConnectionLoop {
     }
 
     /// Goes on with another policy and admission. Connections stay; from here on all of them, and those that come, are held
-    /// to the new ones. What one has begun under the old ones (a deadline, a TLS handshake) it ends under them.
+    /// to the new ones. What one has begun under the old ones (a deadline, a TLS handshake) it ends under them. Those are
+    /// closed whose static token is gone or means somebody else.
     func adopt(_ policy: ConnectionPolicy, _ admission: Admission) {
         self.policy = policy
         self.admission = admission
         fanOut.policy = policy.streams
         transports.limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         webSockets.limits = policy.webSocketLimits
+        walkAll()
     }
 
     /// All that was counted on this loop.

@@ -2,6 +2,7 @@ import Balancer
 import HTTP
 import LiveUpdates
 import Reactor
+import Tokens
 import WebSocket
 
 /// The phases of a connection, each with what it alone needs: a timer or a subscriber of a phase that is over cannot be
@@ -52,6 +53,8 @@ extension Connection {
 
     /// The head was sent; events come.
     final class OpenStream {
+        /// Who the client is, by the token that let it in.
+        var identity: Identity
         let stream: LiveStream<Connection>
         /// Nil for an event stream.
         let session: WebSocketSession?
@@ -64,7 +67,11 @@ extension Connection {
         var tokenWatch: TokenWatch?
         var place: Place?
 
-        init(_ stream: LiveStream<Connection>, _ session: WebSocketSession?, _ place: consuming Place?) {
+        init(
+            _ identity: Identity, _ stream: LiveStream<Connection>, _ session: WebSocketSession?,
+            _ place: consuming Place?
+        ) {
+            self.identity = identity
             self.stream = stream
             self.session = session
             self.place = place
@@ -73,6 +80,8 @@ extension Connection {
 
     /// A request to `/sync/v1` waits for its answer.
     final class Polling {
+        /// Who the client is, by the token that let it in.
+        let identity: Identity
         let poll: Poll<Connection>
         var keepsAlive: Bool
         /// What came behind the request.
@@ -81,7 +90,11 @@ extension Connection {
         /// Of one that may wait, or that is the connection's first request.
         var place: Place?
 
-        init(_ poll: Poll<Connection>, keepsAlive: Bool, early: EarlyBytes, _ place: consuming Place?) {
+        init(
+            _ identity: Identity, _ poll: Poll<Connection>, keepsAlive: Bool, early: EarlyBytes,
+            _ place: consuming Place?
+        ) {
+            self.identity = identity
             self.poll = poll
             self.keepsAlive = keepsAlive
             self.early = early

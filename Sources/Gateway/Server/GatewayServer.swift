@@ -43,6 +43,8 @@ package actor GatewayServer {
     var hasClosedListeners = false
     var hasEnded = false
     var whenStopped: [CheckedContinuation<Void, Never>] = []
+    /// How often its settings were read again.
+    package nonisolated let reloads = ReloadRecord()
 
     /// The addresses that are listened on, with the ports that the system chose; after ``start()``.
     package private(set) var addresses: [SocketAddress] = []
@@ -198,7 +200,8 @@ package actor GatewayServer {
     /// Goes on with other parts: connections that come get the new certificate and verifier, all are held to the new limits,
     /// nobody is dropped. What counts only after a restart must be in them as it was.
     ///
-    /// Each loop takes them between two of its ticks, as whole values: no connection ever sees half of them.
+    /// Each loop takes them between two of its ticks, as whole values: no connection ever sees half of them, and no loop waits
+    /// for another.
     package func adopt(_ parts: Parts) async {
         self.parts = parts
         readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
@@ -208,7 +211,7 @@ package actor GatewayServer {
         places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors))
         await judgingDesk?.loop.perform { [judgingDesk] in judgingDesk?.value.adopt(parts.verifier) }
         for connections in connectionLoops {
-            await connections.loop.perform { connections.value.adopt(policy, admission) }
+            connections.loop.execute { connections.value.adopt(policy, admission) }
         }
     }
 }

@@ -36,6 +36,18 @@ extension GatewayServer {
             self.servesAdmin = servesAdmin
         }
 
+        /// What a gateway that runs with these parts goes on with: the settings that it goes by from now on, and what was loaded
+        /// for those that count at once.
+        func adopting(_ material: SettingsMaterial, _ settings: Settings) -> Parts {
+            var parts = Parts(material)
+            parts.settings = settings
+            parts.mapping = mapping
+            parts.servesAdmin = servesAdmin
+            // Another file counts after a restart, what the same one holds now counts at once.
+            if material.settings.adminTokenFile != settings.adminTokenFile { parts.adminToken = adminToken }
+            return parts
+        }
+
         package init(_ material: SettingsMaterial) {
             self.init(
                 settings: material.settings, mapping: material.mapping, verifier: material.verifier,

@@ -16,8 +16,13 @@ package struct Service: Sendable {
     private let logger: Logger
     /// Ends by itself after so long; nil never.
     private let seconds: Int?
+    /// Nil: there is nothing to be read again.
+    private let reloads: ReloadSource?
 
-    package init(_ parts: GatewayServer.Parts, logger: Logger, seconds: Int? = nil) {
+    package init(
+        _ parts: GatewayServer.Parts, logger: Logger, seconds: Int? = nil, reloads: ReloadSource? = nil
+    ) {
+        self.reloads = reloads
         self.parts = parts
         self.logger = logger
         self.seconds = seconds
@@ -43,26 +48,29 @@ package struct Service: Sendable {
         }
         SignalWatch.ignoreBrokenPipes()
         let signals = Signals()
+        let server = GatewayServer(parts, logger: logger, ready: ready) { signals.ended.yield(.failure($0)) }
+        let reloading = try await makeReloading(server)
         // Before the first word: whoever reads it may answer with a signal.
-        let watches = watchSignals(on: control, signals)
+        let watches = watchSignals(on: control, signals, reloading)
         begun()
         var failure: GatewayError?
         do throws(GatewayError) {
-            try await serve(signals, control, listening: listening, ready: ready)
+            try await serve(server, signals, control, reloading, listening: listening)
         } catch {
             failure = error
         }
         for watch in watches { watch.cancel() }
+        // Not waited for: it may read a file of a disk that hangs.
+        reloading?.reloader.loop.stop()
         await control.stopped()
         if let failure { throw failure }
     }
 
     /// From the start of the server to its stop.
     private func serve(
-        _ signals: Signals, _ control: EventLoop, listening: @escaping @Sendable ([SocketAddress]) -> Void,
-        ready: @escaping @Sendable () -> Void
+        _ server: GatewayServer, _ signals: Signals, _ control: EventLoop, _ reloading: Reloading?,
+        listening: @escaping @Sendable ([SocketAddress]) -> Void
     ) async throws(GatewayError) {
-        let server = GatewayServer(parts, logger: logger, ready: ready) { signals.ended.yield(.failure($0)) }
         do {
             try await server.start()
         } catch {
@@ -83,9 +91,12 @@ package struct Service: Sendable {
                 control.schedule(afterMilliseconds: UInt64(seconds) * 1000) { signals.ended.yield(.timeIsUp) }
             }
         }
+        let adopting = Task { if let reloading { for await parts in reloading.adopted { await server.adopt(parts) } } }
+        reloading?.reloader.loop.execute { reloading?.reloader.value.start() }
         let obeying = Task { await obey(signals, server) }
         await server.stopped()
         signals.ended.finish()
+        adopting.cancel()
         if let failure = await obeying.value { throw failure }
     }
 
@@ -119,13 +130,45 @@ package struct Service: Sendable {
         }
     }
 
+    /// What reads settings again, and the parts that the gateway goes on with; only the newest matter.
+    private struct Reloading: Sendable {
+        let reloader: LoopBound<Reloader>
+        let adopted: AsyncStream<GatewayServer.Parts>
+    }
+
+    private func makeReloading(_ server: GatewayServer) async throws(GatewayError) -> Reloading? {
+        guard let reloads else { return nil }
+        let loop: EventLoop
+        do throws(ReactorError) {
+            loop = try EventLoop(label: "reload")
+        } catch {
+            throw .system(error)
+        }
+        let (adopted, adopt) = AsyncStream.makeStream(
+            of: GatewayServer.Parts.self, bufferingPolicy: .bufferingNewest(1))
+        let (parts, logger) = (parts, logger.named("reload"))
+        let readiness = server.readiness
+        let reloader = await loop.perform {
+            LoopBound(
+                Reloader(
+                    reloads, parts: parts, loop: loop, logger: logger, record: server.reloads, readiness: readiness
+                ) { adopt.yield($0) }, loop: loop)
+        }
+        return Reloading(reloader: reloader, adopted: adopted)
+    }
+
     /// SIGHUP ends nothing.
-    private func watchSignals(on loop: EventLoop, _ signals: Signals) -> [SignalWatch] {
+    private func watchSignals(
+        on loop: EventLoop, _ signals: Signals, _ reloading: Reloading?
+    ) -> [SignalWatch] {
         let stops = [(SIGTERM, Ending.terminate), (SIGINT, Ending.interrupt)].map { number, ending in
             SignalWatch(number, loop: loop) { signals.ended.yield(ending) }
         }
         let hangUp = SignalWatch(SIGHUP, loop: loop) { [logger] in
-            logger.notice("signal ignored: settings are read at the start alone", [.signal: "SIGHUP"])
+            guard let reloader = reloading?.reloader else {
+                return logger.notice("signal ignored: there is no settings file to read again", [.signal: "SIGHUP"])
+            }
+            reloader.loop.execute { reloader.value.reload(cause: "SIGHUP") }
         }
         return stops + [hangUp]
     }

@@ -1,0 +1,51 @@
+import GatewaySettings
+import Synchronization
+
+/// Decides from one look at the files after the other when settings are to be read again: when they hold something else
+/// than what was last read, and two looks have found the same. One alone may have met a file that is half written.
+struct ReloadWatch {
+    /// What was there when settings were read last, whatever came of it: a broken file is not read again and again.
+    private var read: FileMarks
+    /// What the last look has found, if that was something else.
+    private var seen: FileMarks?
+
+    init(read marks: FileMarks) { read = marks }
+
+    /// The files to look at.
+    var files: some Sequence<NamedFile> { read.keys }
+
+    /// Whether settings are to be read again.
+    mutating func check(_ marks: FileMarks) -> Bool {
+        let before = exchange(&seen, with: marks == read ? nil : marks)
+        return seen != nil && seen == before
+    }
+
+    /// Settings were read again, for whatever reason.
+    mutating func wasRead(_ marks: FileMarks) {
+        read = marks
+        seen = nil
+    }
+}
+
+/// How often settings were read again, and what came of it last. Any thread may ask.
+package final class ReloadRecord: Sendable {
+    package struct Counts: Equatable, Sendable {
+        package var succeeded: UInt64 = 0
+        package var failed: UInt64 = 0
+        /// Why the last one failed, with the file; nil when it did not, or there was none.
+        package var problem: String?
+    }
+
+    private let kept = Mutex(Counts())
+
+    package init() {}
+
+    package var counts: Counts { kept.withLock { $0 } }
+
+    func count(_ problem: String?) {
+        kept.withLock {
+            if problem == nil { $0.succeeded += 1 } else { $0.failed += 1 }
+            $0.problem = problem
+        }
+    }
+}
