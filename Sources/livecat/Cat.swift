@@ -61,6 +61,7 @@ final class Cat {
             colorsNotices: settings.allowsColor && TerminalMode.isTerminal(STDERR_FILENO))
         connection = PersistentConnection<Cat>(
             settings.connection, maximumRedirects: settings.maximumRedirects, reconnects: settings.reconnects,
+            policy: ReconnectPolicy(hasFixedToken: settings.hasFixedToken),
             on: TransportLoop(loop: loop))
         terminal = isInteractive ? TerminalMode() : nil
         inputIsTerminal = TerminalMode.isTerminal(STDIN_FILENO)

@@ -12,6 +12,8 @@ struct CatSettings {
     /// `Host`, likewise.
     var host: String?
     var tokenFile: String?
+    /// Whether there is a token that no wait renews.
+    var hasFixedToken: Bool { credentials.contains { $0.name.lowercased() == "authorization" } }
     /// Nil: redirects are not followed.
     var maximumRedirects: Int?
     var execute: [String]

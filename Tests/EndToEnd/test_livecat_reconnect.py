@@ -35,6 +35,25 @@ def test_it_comes_back_at_once_for_a_new_token(peer, run_livecat):
     assert out == b"two\n" and "reconnecting in 0.0 s" in err
 
 
+def test_a_token_that_has_expired_is_not_shown_again(peer, livecat, tmp_path):
+    file = tmp_path / "token"
+    file.write_text("old\n")
+    server = peer(closes(4401, "token expired"), greet("two"))
+    program = livecat("--reconnect", "--count", "1", "--token-file", file, server.url)
+    while "still the one that has expired" not in program.notice():
+        pass
+    assert server.connections == 1
+    file.write_text("new\n")
+    assert program.finish()[:2] == (0, b"two\n")
+    assert server.field("Authorization", 0) == ["Bearer old"] and server.field("Authorization", 1) == ["Bearer new"]
+
+
+def test_it_stops_when_its_only_token_has_expired(peer, run_livecat):
+    server = peer(closes(4401, "token expired"), greet("two"))
+    status, out, _ = run_livecat("--reconnect", "-H", "authorization: Bearer old", server.url)
+    assert (status, out, server.connections) == (3, b"", 1)
+
+
 def test_it_waits_as_long_as_a_refusal_says(peer, run_livecat):
     begin = time.monotonic()
     _, out, err = run_livecat("--reconnect", peer(lambda c: c.refuse("503 Busy", "Retry-After: 1"), greet("two")).url)

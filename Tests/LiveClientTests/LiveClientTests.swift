@@ -81,6 +81,24 @@ import Testing
         #expect(String(decoding: server.received.last ?? [], as: UTF8.self).contains("Bearer t2\r\n"))
     }
 
+    @Test func `does not show a token again that has expired`() async throws {
+        let server = try ScriptedServer(
+            [.awaitHead, .upgrade(), Self.close(4401, "token expired"), .awaitBytes(8), .close],
+            [.awaitHead, .upgrade(), Self.close(4403, "revoked"), .awaitBytes(8), .close])
+        let asked = Mutex(0)
+        let client = try Self.client(server) {
+            asked.withLock {
+                $0 += 1
+                return $0 < 3 ? "old" : "new"
+            }
+        }
+        let (updates, error) = await Self.all(client)
+        #expect(error == .revoked(reason: "revoked") && updates.count { $0 == .connected } == 2)
+        // The old one was fetched once more in vain: no attempt was made with it.
+        let shown = server.received.map { String(decoding: $0, as: UTF8.self) }.filter { $0.hasPrefix("GET ") }
+        #expect(shown.count == 2 && shown[0].contains("Bearer old\r\n") && shown[1].contains("Bearer new\r\n"))
+    }
+
     @Test func `comes back after what the server asked for`() async throws {
         let server = try ScriptedServer(
             [.awaitHead, .upgrade(), Self.close(1012, "restart retry_ms=20"), .awaitBytes(8), .close],

@@ -69,6 +69,14 @@ import WebSocket
         #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 20_000, random: 0) == .wait(milliseconds: 0))
     }
 
+    @Test func `whoever has one token and no other does not come back when it has expired`() {
+        var policy = ReconnectPolicy(hasFixedToken: true)
+        #expect(
+            policy.verdict(on: Self.closed(1012, "restart retry_ms=7"), openMilliseconds: 5, random: 0)
+                == .wait(milliseconds: 7))
+        #expect(policy.verdict(on: Self.closed(4401, "token expired"), openMilliseconds: 5, random: 0) == .stop)
+    }
+
     @Test func `a refused token is fetched anew once, by those who can`() {
         var policy = ReconnectPolicy(refreshesToken: true)
         #expect(policy.verdict(on: Self.refused(401), openMilliseconds: nil, random: 0) == .wait(milliseconds: 0))

@@ -28,6 +28,9 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     private var state = State.new
     private var openedAt: UInt64?
     private var isClosing = false
+    /// `Authorization` of the last attempt, and the one that has expired, as the server said: no attempt is made with it.
+    private var credentials: String?
+    private var expiredCredentials: String?
 
     package init(
         _ settings: ConnectionSettings, maximumRedirects: Int?, reconnects: Bool,
@@ -71,6 +74,10 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     ///   - since: where to go on; it takes the place of the address's own `since`.
     package func proceed(headers: [(name: String, value: String)], host: String?, since: LiveCursor? = nil) {
         guard case .preparing = state, !isClosing else { return }
+        credentials = headers.first { $0.name.lowercased() == "authorization" }?.value
+        if let credentials, credentials == expiredCredentials {
+            return fail(.credentials("what is at hand is still the one that has expired"))
+        }
         var settings = settings
         settings.url = path.current.setting(since.map { [("since", $0.text)] } ?? [])
         settings.host = host
@@ -161,6 +168,7 @@ extension PersistentConnection: ConnectionOwner {
         let stood = openedAt.map { loop.now - $0 }
         openedAt = nil
         if isClosing { return finish(ending) }
+        if case .closed(.tokenExpired, _) = ending { expiredCredentials = credentials }
         var ending = ending
         if case .answered(let answer) = ending {
             if follows(answer) { return }

@@ -23,12 +23,17 @@ package struct ReconnectPolicy: Sendable {
 
     /// Whether a refused token is fetched again, once, instead of giving up.
     private let refreshesToken: Bool
+    /// Whether there is one token and no other: once it has expired there is nothing to come back with.
+    private let hasFixedToken: Bool
     /// Failures in a row.
     private var failures = 0
     /// Whether a new token was asked for just before: asking again at once would be a loop.
     private var refreshedToken = false
 
-    package init(refreshesToken: Bool = false) { self.refreshesToken = refreshesToken }
+    package init(refreshesToken: Bool = false, hasFixedToken: Bool = false) {
+        self.refreshesToken = refreshesToken
+        self.hasFixedToken = hasFixedToken
+    }
 
     /// A document came: the row of failures has ended.
     package mutating func succeeded() {
@@ -76,6 +81,7 @@ package struct ReconnectPolicy: Sendable {
             failures += 1
             return .wait(milliseconds: UInt64(max(asked, minimum)))
         case .refreshToken:
+            if hasFixedToken { return .stop }
             if refreshedToken { return asked(reason) ?? backOff(random) }
             refreshedToken = true
             return .wait(milliseconds: 0)
