@@ -81,6 +81,12 @@ package struct LimitsTable: SettingTable {
     package let maximumRequestsPerConnection = Setting(
         "limits.max_requests_per_connection", .integer(1...1_000_000_000), default: "1000",
         "Requests that a connection may make, one after the other. The answer to the last one ends it.")
+    package let maximumConnectionAge = Setting(
+        "limits.max_connection_age", .durationOrNone(milliseconds: 1_000...31_536_000_000), default: "0",
+        """
+        How long a connection may last, from 0.9 to 1.1 of it at random: then it is closed with 1012 and comes back, to \
+        another node perhaps. 0: as long as it likes.
+        """)
     package let maximumPendingBytes = Setting(
         "limits.max_pending_bytes", .size(1024...1_073_741_824), default: "64KiB",
         """

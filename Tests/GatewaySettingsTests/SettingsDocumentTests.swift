@@ -37,7 +37,7 @@ import YAML
         "limits.max_header_bytes", "limits.max_headers", "limits.handshake_timeout", "limits.max_message_bytes",
         "limits.max_fragments", "limits.max_control_frames_per_second",
         "limits.max_messages_per_second", "limits.max_inbound_bytes_per_second", "limits.max_requests_per_connection",
-        "limits.max_pending_bytes",
+        "limits.max_connection_age", "limits.max_pending_bytes",
         "limits.broker_grace", "limits.max_lag", "limits.ping_interval", "limits.pong_timeout", "limits.max_wait",
         "limits.max_sync_events", "limits.changed_interval", "lifecycle.drain_delay",
         "lifecycle.drain_window", "lifecycle.drain_retry",

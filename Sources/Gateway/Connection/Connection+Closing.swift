@@ -34,7 +34,7 @@ extension Connection {
     }
 
     /// Whether a request has begun, or may be on its way.
-    private func mayBeAsking(_ reading: RequestReading) -> Bool {
+    func mayBeAsking(_ reading: RequestReading) -> Bool {
         if reading.parser.isInsideHead || transport?.isHandshaking == true { return true }
         return !reading.isIdle && loop.eventLoop.now < acceptedAt + ConnectionLoop.newcomerMilliseconds
     }

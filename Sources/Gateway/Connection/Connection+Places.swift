@@ -70,7 +70,8 @@ extension Connection {
     /// Whether another request may follow on this connection: as its client wants, up to the last that it may make. Not
     /// behind a body, which is never read.
     func keepsAlive(behind head: RequestHead) -> Bool {
-        id.turn + 1 < loop.policy.maximumRequestsPerConnection && head.body.isEmpty && SyncAnswer.keepsAlive(head)
+        let isLast = isOld || id.turn + 1 >= loop.policy.maximumRequestsPerConnection
+        return !isLast && head.body.isEmpty && SyncAnswer.keepsAlive(head)
     }
 
     /// The place of a connection that waits for its first answer.

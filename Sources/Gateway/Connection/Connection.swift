@@ -27,6 +27,10 @@ final class Connection {
     /// Monotonic, in milliseconds.
     let acceptedAt: UInt64
     var phase: Phase
+    /// Fires when the connection is old; nil where no age is set.
+    var age: Timer?
+    /// The answer to the request that is under way is the last one.
+    var isOld = false
     private(set) var transport: Transport<Connection>?
     /// What the answer to the request at hand has for its browser, whatever it is.
     var answerFields: CrossOrigin.Fields
@@ -58,6 +62,7 @@ final class Connection {
             preconditionFailure("a server's transport was refused: \(error)")
         }
         self.transport = transport
+        reckonAge()
         transport.start(self)
         if let limit { refuseArrival(limit) }
     }
@@ -187,7 +192,7 @@ final class Connection {
 }
 
 extension Connection: TimerTarget {
-    /// The timers of a connection. Each has a field of its own in the phase that needs it.
+    /// The timers of a connection. Each but its age has a field of its own in the phase that needs it.
     enum Alarm: UInt8 {
         /// Of a request, of an answer that is to be taken, of the close.
         case deadline
@@ -195,11 +200,15 @@ extension Connection: TimerTarget {
         case wake
         case tokenEnd
         case heartbeat
+        case age
     }
 
     func timerFired(_ kind: UInt8) {
         guard let alarm = Alarm(rawValue: kind) else { preconditionFailure("a timer that no connection has") }
         switch (alarm, phase) {
+        case (.age, _):
+            age = nil
+            ageIsReached()
         case (.deadline, .request(let reading)):
             reading.deadline = nil
             requestTimedOut(reading)
@@ -273,6 +282,7 @@ extension Connection: TransportOwner {
     func transportEnded(_ reason: TransportEnd) {
         countCutProxyHeader(reason)
         endPhase()
+        cancel(&age)
         logEnd(reason)
         phase = .ending(Ending())
         loop.forget(self, reason)

@@ -10,6 +10,8 @@ extension ConnectionLoop {
         var isOwed = false
         /// With it those that are reached are closed.
         var farewell: Farewell?
+        /// Whether the age of those that are reached is counted again.
+        var reckonsAges = false
     }
 
     /// Goes over all connections from the next tick on, once for all that one tick asks for: a reset comes in as many messages
@@ -35,6 +37,7 @@ extension ConnectionLoop {
             walk.next = nil
             guard exchange(&walk.isOwed, with: false) else {
                 walk.farewell = nil
+                walk.reckonsAges = false
                 return fanOut.forgetResets()
             }
             return walkAll()
@@ -44,6 +47,7 @@ extension ConnectionLoop {
     }
 
     private func settle(_ connection: Connection) {
+        if walk.reckonsAges { connection.reckonAge() }
         if let farewell = walk.farewell {
             connection.close(farewell.code, retryMilliseconds: farewell.randomRetry(&spread))
         } else if let identity = connection.identity, !admission.verifier.stillKnows(identity) {
@@ -58,6 +62,12 @@ extension ConnectionLoop {
     func closeAll(_ farewell: Farewell) {
         keepTheRest()
         walk.farewell = farewell
+        walkAll()
+    }
+
+    /// Another age is set.
+    func reckonAges() {
+        walk.reckonsAges = true
         walkAll()
     }
 

@@ -15,6 +15,8 @@ struct ConnectionPolicy: Sendable {
     let handshakeTimeoutMilliseconds: UInt64
     let pingIntervalMilliseconds: UInt64
     let pongTimeoutMilliseconds: UInt64
+    /// 0: connections may last as long as they like.
+    let maximumAgeMilliseconds: UInt64
     /// Requests that one connection may make, one after the other.
     let maximumRequestsPerConnection: Int
     let streams: StreamPolicy
@@ -98,8 +100,10 @@ final class ConnectionLoop {
     /// to the new ones. What one has begun under the old ones (a deadline, a TLS handshake) it ends under them. Those are
     /// closed whose static token is gone or means somebody else.
     func adopt(_ policy: ConnectionPolicy, _ admission: Admission) {
+        let setsAge = policy.maximumAgeMilliseconds != self.policy.maximumAgeMilliseconds
         self.policy = policy
         self.admission = admission
+        if setsAge { reckonAges() }
         fanOut.policy = policy.streams
         transports.limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         webSockets.limits = policy.webSocketLimits

@@ -78,6 +78,7 @@ extension ConnectionPolicy {
         handshakeTimeoutMilliseconds = limits.handshakeTimeout.milliseconds
         pingIntervalMilliseconds = limits.pingInterval.milliseconds
         pongTimeoutMilliseconds = limits.pongTimeout.milliseconds
+        maximumAgeMilliseconds = limits.maximumConnectionAge.milliseconds
         maximumRequestsPerConnection = limits.maximumRequestsPerConnection
         streams = StreamPolicy(parts.settings)
         security = parts.tls.map { .server($0) } ?? .plain
