@@ -192,6 +192,7 @@ package struct WebSocketTable: SettingTable {
 package struct LifecycleTable: SettingTable {
     package static let effect: SettingEffect? = .atOnce
     private static let times: ClosedRange<Int64> = 0...3_600_000
+    package static let expectedTime = SettingKind<Duration>.duration(milliseconds: times).expected
 
     package let drainDelay = Setting(
         "lifecycle.drain_delay", .duration(milliseconds: times), default: "5s",
@@ -206,6 +207,11 @@ package struct LifecycleTable: SettingTable {
         "Closed clients are asked to come back after a random time of at most this.")
 
     package init() {}
+
+    /// A time as it may stand here; nil: it may not.
+    package static func time(_ text: String) -> Duration? {
+        Quantity.milliseconds(text).flatMap { times.contains($0) ? .milliseconds($0) : nil }
+    }
 }
 
 package struct LogTable: SettingTable {

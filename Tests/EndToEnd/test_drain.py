@@ -1,11 +1,13 @@
 # Tests: ConnectionLoop+Drain.swift, ConnectionLoop+Walk.swift, GatewayServer+Stopping.swift, GatewayServer+Log.swift,
-#   Connection+Closing.swift, Service.swift
+#   Connection+Closing.swift, Service.swift, NodeLifecycle.swift
 """What clients notice of a node that goes out of service: each by its own record."""
 
 import asyncio
 import json
 import re
 import signal
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -192,3 +194,60 @@ def test_who_stands_in_a_queue_is_not_cut(gateway, mock_broker, tokens):
         assert answer.startswith(b"HTTP/1.1 200 ") or refusal_of(answer)[:2] == (503, "draining"), answer
     assert door.program.wait() == 0
     eventually(lambda: door.log("stopped"), what="the last line")
+
+
+def posted(door, path):
+    """Status and text of a request that an operator makes."""
+    asked = urllib.request.Request(f"http://{door.admin}{path}", data=b"", method="POST")
+    try:
+        with urllib.request.urlopen(asked, timeout=20 * PATIENCE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_an_operator_takes_a_node_out_of_service_and_back(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, lifecycle={"drain_delay": "1h", "drain_window": "1h"})
+    token = tokens.token(ACCOUNT)
+
+    for bad in ("window=", "window=30", "window=2h", "window=-1s", "window=soon", "window=1s&window=1s"):
+        status, why = posted(door, f"/admin/drain?{bad}")
+        assert status == 400 and "window" in why
+    assert door.status("/admin/drain") == 405 and door.status("/readyz") == 200
+    assert posted(door, "/admin/undrain")[0] == 200
+
+    async def scenario():
+        clients = [await RawClient.open(door.host, token) for _ in range(20)]
+        for _ in range(2):
+            assert (await asyncio.to_thread(posted, door, "/admin/drain"))[0] == 202
+        assert door.readyz() == (503, "draining\n") and door.status("/livez") == 200
+        # The listener is open, but nobody is let in.
+        answer = await asyncio.to_thread(ask, door.host, upgrade(token))
+        status, code, retry = refusal_of(answer)
+        assert (status, code) == (503, "draining") and 1 <= retry <= 5
+        for _ in range(2):
+            assert (await asyncio.to_thread(posted, door, "/admin/undrain"))[0] == 200
+        assert door.readyz() == (200, "ready\n")
+        clients += [await RawClient.open(door.host, token) for _ in range(20)]
+        # The first moment of the hour would have come after a minute and a half.
+        assert not any(client.close for client in clients)
+
+        assert (await asyncio.to_thread(posted, door, "/admin/drain?window=0s"))[0] == 202
+        await until(lambda: all(client.close for client in clients), what="every close")
+        for client in clients:
+            retry_of(client)
+        assert door.readyz() == (503, "draining\n") and posted(door, "/admin/undrain")[0] == 200
+        last = await RawClient.open(door.host, token)
+
+        # SIGTERM begins a drain of its own, which nobody takes back.
+        assert (await asyncio.to_thread(posted, door, "/admin/drain"))[0] == 202
+        door.program.signal()
+        await asyncio.to_thread(door.wait_for_log, "the node ends when everybody has left")
+        assert (await asyncio.to_thread(posted, door, "/admin/undrain"))[0] == 409
+        assert (await asyncio.to_thread(posted, door, "/admin/drain"))[0] == 202
+        assert refusal_of(await asyncio.to_thread(ask, door.host, upgrade(token)))[:2] == (503, "draining")
+        door.program.signal()
+        await until(lambda: last.close, what="the last close")
+
+    play(scenario())
+    assert door.program.wait() == 0

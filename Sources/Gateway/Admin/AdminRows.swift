@@ -62,5 +62,11 @@ enum AdminRows {
         AdminRow(
             "PUT", "/admin/loglevel", .protected,
             .atOnce { administration, request throws(AdminRefusal) in try administration.setLogLevel(request) }),
+        AdminRow(
+            "POST", "/admin/drain", .protected,
+            .later { administration, request throws(AdminRefusal) in try await administration.drain(request) }),
+        AdminRow(
+            "POST", "/admin/undrain", .protected,
+            .later { administration, _ throws(AdminRefusal) in try await administration.undrain() }),
     ]
 }

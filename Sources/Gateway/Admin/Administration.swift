@@ -1,12 +1,22 @@
+import GatewaySettings
 import HTTP
 import Logging
 import Reactor
 import Synchronization
 
+/// What a node as a whole does when it is asked to.
+struct NodeControl: Sendable {
+    /// Takes the node out of service within the window; nil: that of the settings.
+    let drain: @Sendable (_ window: Duration?) async -> Void
+    /// Takes that back. False: it is too late.
+    let undrain: @Sendable () async -> Bool
+}
+
 /// What the rows of the administration answer from. Any thread may hold it; what is confined to a loop is asked there.
 package final class Administration: Sendable {
     let readiness: NodeReadiness
     let logger: Logger
+    private let control: NodeControl
     /// A request with its body has this long.
     let requestMilliseconds: UInt64
     let loop: EventLoop
@@ -16,11 +26,12 @@ package final class Administration: Sendable {
     /// Only on the administration's loop.
     init(
         loop: EventLoop, watched: [(name: String, loop: EventLoop)], gate: AdminGate, requestMilliseconds: UInt64,
-        readiness: NodeReadiness, logger: Logger
+        readiness: NodeReadiness, control: NodeControl, logger: Logger
     ) {
         self.loop = loop
         self.readiness = readiness
         self.logger = logger
+        self.control = control
         self.requestMilliseconds = requestMilliseconds
         heldGate = Mutex(gate)
         let watch = NodeWatch(loop: loop, watched: watched, readiness: readiness)
@@ -72,5 +83,24 @@ package final class Administration: Sendable {
         logger.notice("log level set", [.text: .text(level.name)])
         logger.setLevel(level)
         return AdminAnswer(200, level.name)
+    }
+
+    // MARK: - Rows that concern the whole node
+
+    func drain(_ request: AdminRequest) async throws(AdminRefusal) -> AdminAnswer {
+        var window: Duration?
+        if let text = try request.text("window") {
+            window = LifecycleTable.time(text)
+            guard window != nil else {
+                throw .badParameter("window is not \(LifecycleTable.expectedTime): '\(text)'.")
+            }
+        }
+        await control.drain(window)
+        return AdminAnswer(202, "draining")
+    }
+
+    func undrain() async throws(AdminRefusal) -> AdminAnswer {
+        guard await control.undrain() else { throw .conflict("The node is ending: that is not taken back.") }
+        return AdminAnswer(200, "clients are let in")
     }
 }

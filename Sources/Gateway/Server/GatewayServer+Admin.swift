@@ -12,10 +12,13 @@ extension GatewayServer {
         let watched = workers.map { (name: "loop \($0.label)", loop: $0) } + [(name: "ingest", loop: ingest)]
         let (gate, readiness, logger) = (parts.gate, readiness, logger.named("admin"))
         let requestMilliseconds = parts.settings.limits.handshakeTimeout.milliseconds
+        let control = NodeControl(
+            drain: { [weak self] window in await self?.drain(window: window) },
+            undrain: { [weak self] in await self?.undrain() ?? false })
         let administration = await loop.perform {
             Administration(
                 loop: loop, watched: watched, gate: gate, requestMilliseconds: requestMilliseconds,
-                readiness: readiness, logger: logger)
+                readiness: readiness, control: control, logger: logger)
         }
         self.administration = administration
         let log = ConnectionLog(logger: logger)
