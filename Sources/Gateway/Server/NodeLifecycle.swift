@@ -116,17 +116,18 @@ struct NodeLifecycle: Equatable, Sendable {
 
     private mutating func beginWindow() -> [Step] {
         state = .window
+        // The time counts from here, however many stand in the listeners' queues.
         return [
-            .refuseRequests(true), .closeListeners, .spread(windowMilliseconds: times.window),
             .wait(milliseconds: times.window + Self.lastRequestsMilliseconds),
+            .refuseRequests(true), .closeListeners, .spread(windowMilliseconds: times.window),
         ]
     }
 
     private mutating func hurry(_ farewell: Farewell) -> [Step] {
         state = .hurried
         return [
-            .reportDraining(true), .refuseRequests(true), .closeAll(farewell), .closeListeners,
-            .wait(milliseconds: Self.hurryMilliseconds),
+            .wait(milliseconds: Self.hurryMilliseconds), .reportDraining(true), .refuseRequests(true),
+            .closeAll(farewell), .closeListeners,
         ]
     }
 

@@ -22,7 +22,7 @@ struct NodeLifecycleTests {
     }
 
     static let toWindow: [Step] = [
-        .refuseRequests(true), .closeListeners, .spread(windowMilliseconds: 30_000), .wait(milliseconds: 31_000),
+        .wait(milliseconds: 31_000), .refuseRequests(true), .closeListeners, .spread(windowMilliseconds: 30_000),
     ]
     static let sigterm: Turn = (.terminate, [.reportDraining(true), .wait(milliseconds: 5_000)])
     static let drain: Turn = (
@@ -34,8 +34,8 @@ struct NodeLifecycleTests {
         (
             input,
             [
-                .reportDraining(true), .refuseRequests(true), .closeAll(farewell), .closeListeners,
-                .wait(milliseconds: 1_500),
+                .wait(milliseconds: 1_500), .reportDraining(true), .refuseRequests(true), .closeAll(farewell),
+                .closeListeners,
             ]
         )
     }
@@ -63,8 +63,8 @@ struct NodeLifecycleTests {
                 (
                     .terminate,
                     [
-                        .reportDraining(true), .refuseRequests(true), .closeListeners,
-                        .spread(windowMilliseconds: 0), .wait(milliseconds: 1_000),
+                        .reportDraining(true), .wait(milliseconds: 1_000), .refuseRequests(true), .closeListeners,
+                        .spread(windowMilliseconds: 0),
                     ]
                 ),
                 (.empty, [.stop]),
