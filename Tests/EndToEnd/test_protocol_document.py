@@ -51,7 +51,7 @@ def test_the_flow_in_curl_is_true(gateway, mock_broker, tokens, tmp_path):
 
 def test_its_examples_of_messages_are_json():
     shown = re.findall(r"^    (\{.*\})$", DOCUMENT, re.M) + re.findall(r"^\| `(\{.*?\})` \|", DOCUMENT, re.M)
-    assert len(shown) == 7
+    assert len(shown) == 9
     for text in shown:
         json.loads(text.replace('"ts":…', '"ts":1'))
 
