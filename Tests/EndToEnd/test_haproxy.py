@@ -26,7 +26,10 @@ def site(start, gateway, mock_broker, certificates, tmp_path, ends_with_test):
 def test_every_kind_of_client_passes_and_the_log_names_the_phone(
         site, file, live, event_stream, sync, context, tell):
     site = site(file)
-    streams = [live(site, context=context), event_stream(site, context=context), live(site, context=context)]
+    # What a client says of itself is not believed.
+    forged = ["X-Forwarded-For: 203.0.113.9"]
+    streams = [live(site, context=context), event_stream(site, headers=forged, context=context),
+               live(site, context=context)]
     poll = sync(site, context=context)
     cursor = poll.page()["at"]
     poll.send(since=cursor, wait=30)
