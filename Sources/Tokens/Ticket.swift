@@ -121,6 +121,7 @@ private enum TicketCoding {
         append(identity.expiresAt)
         append(identity.issuedAt)
         append(identity.tokenID.map { Array($0.utf8) } ?? [])
+        append(identity.staticToken ?? [])
         return bytes
     }
 
@@ -134,7 +135,8 @@ private enum TicketCoding {
             return rest.prefix(Int(count))
         }
         guard let account = next(), let subject = next(), let expiresAt = next(), let issuedAt = next(),
-            let tokenID = next(), rest.isEmpty, !account.isEmpty,
+            let tokenID = next(), let staticToken = next(), rest.isEmpty, !account.isEmpty,
+            staticToken.isEmpty || staticToken.count == StaticTokens.digestBytes,
             [expiresAt, issuedAt].allSatisfy({ $0.isEmpty || $0.count == 8 }),
             let accountText = String(validating: account, as: UTF8.self),
             let subjectText = String(validating: subject, as: UTF8.self),
@@ -145,7 +147,8 @@ private enum TicketCoding {
         }
         let identity = Identity(
             account: Account(accountText), subject: subjectText.isEmpty ? nil : subjectText,
-            expiresAt: second(expiresAt), issuedAt: second(issuedAt), tokenID: tokenIDText.isEmpty ? nil : tokenIDText)
+            expiresAt: second(expiresAt), issuedAt: second(issuedAt), tokenID: tokenIDText.isEmpty ? nil : tokenIDText,
+            staticToken: staticToken.isEmpty ? nil : Array(staticToken))
         return Ticket(id: id, endsAt: Int64(bitPattern: bytes[..<8].bigEndianNumber), identity: identity)
     }
 }

@@ -18,7 +18,7 @@ import Testing
 
     private func isSame(_ left: Identity, _ right: Identity) -> Bool {
         left.account == right.account && left.subject == right.subject && left.expiresAt == right.expiresAt
-            && left.issuedAt == right.issuedAt && left.tokenID == right.tokenID
+            && left.issuedAt == right.issuedAt && left.tokenID == right.tokenID && left.staticToken == right.staticToken
     }
 
     static let identities = [
@@ -29,7 +29,8 @@ import Testing
         Identity(
             account: Account(String(repeating: "a", count: 255)), subject: String(repeating: "s", count: 255),
             expiresAt: .max, issuedAt: .max,
-            tokenID: String(repeating: "t", count: TokenClaims.maximumTokenIDBytes)),
+            tokenID: String(repeating: "t", count: TokenClaims.maximumTokenIDBytes),
+            staticToken: [UInt8](repeating: 7, count: StaticTokens.digestBytes)),
     ]
 
     @Test func `a ticket says what its token said, in at most 1,024 characters that a URL carries`() throws {

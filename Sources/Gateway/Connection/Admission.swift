@@ -134,9 +134,11 @@ struct Admission: Sendable {
         case .ticket(let text):
             if case .ticket = service { return .failure(.ticketForTicket) }
             guard let tickets else { return .failure(.ticket) }
-            let verdict = tickets.ticket(text, now: now)
-            ticket = try? verdict.get()
-            return verdict.map(\.identity)
+            guard case .success(let found) = tickets.ticket(text, now: now), verifier.stillKnows(found.identity) else {
+                return .failure(.ticket)
+            }
+            ticket = found
+            return .success(found.identity)
         }
     }
 

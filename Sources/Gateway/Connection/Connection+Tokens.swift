@@ -78,6 +78,7 @@ extension Connection {
         case .later: break
         case .refused: close(.tokenExpired)
         case .taken(let identity):
+            open.identity = identity
             open.stream.tokenTaken(endsAt: identity.expiresAt, loop.eventLoop.now)
             watchToken(open, expiresAt: identity.expiresAt)
         }

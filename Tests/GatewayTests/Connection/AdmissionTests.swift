@@ -16,13 +16,15 @@ struct AdmissionTests {
 
     private func admission(
         anonymous: String? = "PACC1", isReady: Bool = true, isDraining: Bool = false, deflate: Bool = false,
-        browsers: BrowserPolicy = BrowserPolicy(), tickets: TicketPolicy? = nil
+        browsers: BrowserPolicy = BrowserPolicy(), tickets: TicketPolicy? = nil,
+        tokens: StaticTokens = StaticTokens()
     ) -> Admission {
         let readiness = NodeReadiness(graceMilliseconds: nil)
         if isReady { _ = readiness.becomeReady() }
         if isDraining { readiness.setRefusing(true) }
         return Admission(
-            verifier: TokenVerifier(issuers: [], anonymous: anonymous.map { Account($0) }), readiness: readiness,
+            verifier: TokenVerifier(issuers: [], tokens: tokens, anonymous: anonymous.map { Account($0) }),
+            readiness: readiness,
             agreesToDeflate: deflate,
             syncLimits: SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000), browsers: browsers,
             tickets: tickets)
@@ -243,6 +245,19 @@ struct AdmissionTests {
             return
         }
         #expect(refusal.code == .invalidToken)
+    }
+
+    @Test func `a ticket of a static token that is gone, or means somebody else, lets nobody in`() throws {
+        let digest = [UInt8](repeating: 9, count: StaticTokens.digestBytes)
+        let identity = Identity(account: Account("PACC2"), subject: nil, expiresAt: nil, staticToken: digest)
+        let ticket = Ticket(identity, id: .random(), lifetimeSeconds: 30, now: 1_800_000_000)
+        let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)) HTTP/1.1\r\nHost: h\r\n"
+        for (account, expected) in [("PACC2", "admitted"), ("PACC1", "invalid_token"), (nil, "invalid_token")] {
+            let entries = [account].compactMap(\.self).map {
+                StaticTokens.Entry(digest: digest, account: Account($0), subject: nil)
+            }
+            #expect(try outcome(target, admission(tickets: Self.policy, tokens: StaticTokens(entries))) == expected)
+        }
     }
 
     @Test func `the address of tickets is there only with a secret, and wants a POST and a token`() throws {
