@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "Process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <time.h>
 
 int linux_usable_cores(void) {
     // The kernel refuses a set smaller than its own with EINVAL, so the set grows up to 64 Ki cores.
@@ -33,6 +35,54 @@ int linux_raise_descriptor_limit(uint64_t *soft, uint64_t *hard) {
     limit.rlim_cur = limit.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
     *soft = limit.rlim_cur;
+    return 0;
+}
+
+static int first_line(const char *path, char *text, size_t room) {
+    FILE *file = fopen(path, "re");
+    if (!file) return -errno;
+    int failed = fgets(text, (int)room, file) ? 0 : -EIO;
+    fclose(file);
+    return failed;
+}
+
+static uint64_t open_descriptors(void) {
+    DIR *folder = opendir("/proc/self/fd");
+    if (!folder) return 0;
+    uint64_t count = 0;
+    while (readdir(folder)) count++;
+    closedir(folder);
+    // Without `.`, `..`, and the descriptor that reads the folder.
+    return count > 3 ? count - 3 : 0;
+}
+
+int linux_process_usage(struct linux_usage *usage) {
+    memset(usage, 0, sizeof *usage);
+    char text[1024];
+    int answer = first_line("/proc/self/stat", text, sizeof text);
+    if (answer < 0) return answer;
+    // The name of the program, in parentheses, may hold anything.
+    char *rest = strrchr(text, ')');
+    unsigned long long user = 0, system = 0, start = 0;
+    if (!rest || sscanf(rest + 1,
+                        " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu", &user,
+                        &system, &start) != 3)
+        return -EIO;
+    long ticks = sysconf(_SC_CLK_TCK);
+    usage->cpu_seconds = (double)(user + system) / (double)ticks;
+    unsigned long long pages = 0;
+    if ((answer = first_line("/proc/self/statm", text, sizeof text)) < 0) return answer;
+    if (sscanf(text, "%*u %llu", &pages) != 1) return -EIO;
+    usage->resident_bytes = pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    usage->open_descriptors = open_descriptors();
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
+    usage->maximum_descriptors = limit.rlim_cur;
+    struct timespec wall, boot;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    usage->started_seconds = (double)wall.tv_sec - (double)boot.tv_sec + (double)(wall.tv_nsec - boot.tv_nsec) / 1e9
+                             + (double)start / (double)ticks;
     return 0;
 }
 

@@ -70,10 +70,43 @@ extension LogTracker {
         allPartitions.map { name in (name, self[name].flatMap { $0.hasAnswered ? $0.next : nil }) }
     }
 
+    /// The partitions whose number in the order of their names lies in a range: for whoever goes over all of them in slices.
+    package func partitionStates(_ range: Range<Int>) -> [PartitionState] {
+        var states: [PartitionState] = []
+        var first = 0
+        for (topic, tracked) in topics.enumerated() {
+            let here = range.clamped(to: first..<(first + tracked.partitions.count))
+            for index in here {
+                let partition = tracked.partitions[index - first]
+                let isOpen = partition.opening != nil
+                states.append(
+                    PartitionState(
+                        partition: name(topic, index - first), leader: partition.leader.flatMap { $0 < 0 ? nil : $0 },
+                        position: isOpen ? partition.next : nil, end: partition.end,
+                        newest: partition.anchor.newest?.timestamp))
+            }
+            first += tracked.partitions.count
+        }
+        return states
+    }
+
     /// What is known of all logs that are read, in the order of their names.
     package var facts: [LogFacts] { allPartitions.compactMap { facts(of: $0) } }
     package var partitionCount: Int { topics.reduce(0) { $0 + $1.partitions.count } }
     package func topicName(_ index: Int) -> String { topics[index].name }
+}
+
+/// How far a partition is read, for an operator.
+package struct PartitionState: Sendable {
+    package let partition: PartitionName
+    /// Nil where none is known.
+    package let leader: Int32?
+    /// The offset that is read next; nil until it is known where reading begins.
+    package let position: Int64?
+    /// The log's end when it was last asked for; nil before.
+    package let end: Int64?
+    /// The highest time stamp of a record that was read, in milliseconds since 1970.
+    package let newest: Int64?
 }
 
 /// What the operator is told about topics and partitions; named as in the settings.

@@ -82,6 +82,9 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
     /// What was queued and the kernel has not taken yet, in bytes.
     package var pendingBytes: Int { queue.count }
 
+    /// What the kernel has taken since the start, in bytes.
+    package private(set) var sentBytes: UInt64 = 0
+
     /// True from ``start(_:)`` to the first of: a close by us, the end.
     package var isOpen: Bool { state == .open }
 
@@ -125,6 +128,9 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
             let sent = queue.send(to: raw, loop.syscalls)
             if sent == Int(-EAGAIN) { break }
             guard sent >= 0 else { return finish(.failed(SystemFailure(.send, Int32(-sent)))) }
+            loop.work.sends += 1
+            loop.work.sentBytes += UInt64(sent)
+            sentBytes += UInt64(sent)
             if queue.isEmpty { return }
         }
         isBlocked = true
@@ -157,6 +163,7 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
     private func receive() {
         let count = unsafe loop.syscalls.receive(raw, into: loop.receiveBuffer)
         if count > 0 {
+            loop.work.receivedBytes += UInt64(count)
             if state == .open {
                 let bytes = unsafe UnsafeRawBufferPointer(rebasing: loop.receiveBuffer[..<count])
                 unsafe owner?.streamReceived(bytes.assumingMemoryBound(to: UInt8.self).span)

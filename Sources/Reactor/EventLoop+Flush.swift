@@ -46,12 +46,16 @@ extension EventLoop {
 
     /// Returns how many of `flushing` had their turn before the tick had flushed long enough.
     private func flushInTime() -> Int {
-        if flushEnd == 0 { flushEnd = linux_monotonic_microseconds() + Self.flushMicroseconds }
+        if flushEnd == 0 {
+            flushedAt = linux_monotonic_microseconds()
+            flushEnd = flushedAt + Self.flushMicroseconds
+        }
         for (index, target) in flushing.enumerated() {
             target.isDirty = false
             target.tickEnds()
             // A loop that ends owes all of it before it is gone.
-            if !isStopped, linux_monotonic_microseconds() >= flushEnd { return index + 1 }
+            flushedAt = linux_monotonic_microseconds()
+            if !isStopped, flushedAt >= flushEnd { return index + 1 }
         }
         return flushing.count
     }
@@ -59,13 +63,15 @@ extension EventLoop {
     /// Goes on with what earlier ticks have left. Once a tick.
     func flushLeft() {
         guard nextLeft < left.count else { return }
-        let end = linux_monotonic_microseconds() + Self.flushMicroseconds / 2
+        flushedAt = linux_monotonic_microseconds()
+        let end = flushedAt + Self.flushMicroseconds / 2
         while nextLeft < left.count {
             let target = left[nextLeft]
             nextLeft += 1
             target.isDirty = false
             target.tickEnds()
-            if !isStopped, linux_monotonic_microseconds() >= end { break }
+            flushedAt = linux_monotonic_microseconds()
+            if !isStopped, flushedAt >= end { break }
         }
         if nextLeft == left.count {
             (left, nextLeft) = ([], 0)
@@ -76,4 +82,17 @@ extension EventLoop {
         flush()
         if nextLeft < left.count { wakeAgain() }
     }
+}
+
+/// What a loop did since its start: plain numbers, touched on the loop alone.
+package struct LoopWork: Sendable {
+    /// Taken by the kernel, and taken from it; with TLS as it goes over the wire.
+    package internal(set) var sentBytes: UInt64 = 0
+    package internal(set) var receivedBytes: UInt64 = 0
+    /// System calls that sent something.
+    package internal(set) var sends: UInt64 = 0
+    /// Between the beginnings and the ends of its ticks.
+    package internal(set) var busyMicroseconds: UInt64 = 0
+
+    package init() {}
 }

@@ -48,6 +48,26 @@ package enum ProcessLimits {
     }
 }
 
+/// What the process has used so far, as Prometheus' own clients say it.
+package struct ProcessUsage: Sendable {
+    package let cpuSeconds: Double
+    /// Since 1970.
+    package let startedSeconds: Double
+    package let residentBytes: UInt64
+    package let openDescriptors: UInt64
+    package let maximumDescriptors: UInt64
+
+    /// Now, from `/proc/self`; nil where there is none. Reads a folder with an entry for each descriptor: not on a loop of
+    /// clients.
+    package static func now() -> ProcessUsage? {
+        var usage = linux_usage()
+        guard unsafe linux_process_usage(&usage) == 0 else { return nil }
+        return ProcessUsage(
+            cpuSeconds: usage.cpu_seconds, startedSeconds: usage.started_seconds, residentBytes: usage.resident_bytes,
+            openDescriptors: usage.open_descriptors, maximumDescriptors: usage.maximum_descriptors)
+    }
+}
+
 /// The time of day. It may be set back: deadlines go by ``EventLoop/now``, which never is.
 package enum WallClock {
     /// Now, in milliseconds since 1970, UTC. The corresponding C function is `clock_gettime` with CLOCK_REALTIME.

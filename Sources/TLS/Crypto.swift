@@ -43,6 +43,14 @@ private struct DigestAlgorithm: @unchecked Sendable {
     }
 }
 
+/// The OpenSSL that is loaded.
+package enum TLSLibrary {
+    /// As `3.0.17`.
+    package static var version: String {
+        unsafe OpenSSL_version(OPENSSL_VERSION_STRING).map { unsafe String(cString: $0) } ?? ""
+    }
+}
+
 /// Compares secrets, or what is derived from them, in a time that depends on their length alone.
 package func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     guard a.count == b.count else { return false }

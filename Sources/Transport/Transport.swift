@@ -104,6 +104,9 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
     /// What was written and the kernel has not taken yet: plaintext that waits, and ciphertext.
     package var pendingBytes: Int { (encryption?.plaintext.count ?? 0) + stream.pendingBytes }
 
+    /// What the kernel has taken since the start, as it goes over the wire, in bytes.
+    package var sentBytes: UInt64 { stream.sentBytes }
+
     /// Whether the kernel did not take all that was written in an earlier tick: the peer reads too slowly, or not at
     /// all.
     package var isBlocked: Bool { stream.isBlocked }

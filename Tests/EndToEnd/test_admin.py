@@ -2,54 +2,13 @@
 """The administration address, asked as balancers, scrapers, people and others ask."""
 
 import contextlib
-import socket
 
 import pytest
 
+from asker import Asker
 from programs import eventually
 
 PARTS = ["loops", "window", "broker", "keys", "control", "archive", "reload", "draining"]
-
-
-class Asker:
-    """One connection to an address, read by the byte."""
-
-    def __init__(self, address, timeout=60):
-        host, _, port = address.rpartition(":")
-        self.socket = socket.create_connection((host, int(port)), timeout=timeout)
-        self.file = self.socket.makefile("rb")
-
-    def send(self, method, path, body=None, version="HTTP/1.1", host="localhost", **fields):
-        lines = [f"{method} {path} {version}", *([f"Host: {host}"] if host is not None else [])]
-        lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items()]
-        if body is not None:
-            lines.append(f"Content-Length: {len(body)}")
-        self.socket.sendall("\r\n".join([*lines, "", ""]).encode() + (body or b""))
-
-    def answer(self, withoutBody=False):
-        """Status, fields in lower case, and body."""
-        status = int(self.file.readline().split()[1])
-        fields = {}
-        while (line := self.file.readline()) != b"\r\n":
-            name, _, value = line.decode().partition(":")
-            fields[name.lower()] = value.strip()
-        if withoutBody:
-            return status, fields, b""
-        if fields.get("transfer-encoding") == "chunked":
-            body = b""
-            while size := int(self.file.readline(), 16):
-                body += self.file.read(size)
-                assert self.file.read(2) == b"\r\n"
-            assert self.file.readline() == b"\r\n"
-            return status, fields, body
-        return status, fields, self.file.read(int(fields["content-length"]))
-
-    def ask(self, method, path, *rest, **fields):
-        self.send(method, path, *rest, **fields)
-        return self.answer(withoutBody=method == "HEAD")
-
-    def ended(self):
-        return self.file.read() == b""
 
 
 @pytest.fixture
@@ -116,17 +75,15 @@ def test_with_a_token_all_but_probes_ask_for_it(gateway, mock_broker, tmp_path):
 
 
 def test_who_does_not_finish_a_request_is_told_so_and_who_says_nothing_is_not(gateway, mock_broker):
-    running = gateway(mock_broker.bootstrap, limits__handshake_timeout="3s")
-    slow = Asker(running.admin)
+    running = gateway(mock_broker.bootstrap, limits__handshake_timeout="300ms")
+    silent, slow, body = (Asker(running.admin) for _ in range(3))
     slow.socket.sendall(b"GET /livez HT")
-    body, silent = Asker(running.admin), Asker(running.admin)
     body.socket.sendall(b"PUT /admin/loglevel HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\ndeb")
     assert slow.answer()[0] == body.answer()[0] == 408
     assert slow.ended() and body.ended() and silent.ended()
 
 
-def test_whoever_keeps_connections_keeps_no_probe_out(gateway, mock_broker):
-    door = gateway(mock_broker.bootstrap, limits__handshake_timeout="10m")
+def test_whoever_keeps_connections_keeps_no_probe_out(door):
     idle = [Asker(door.admin) for _ in range(64)]
     for asker in idle:
         assert asker.ask("GET", "/livez")[0] == 200
@@ -139,7 +96,7 @@ def test_whoever_keeps_connections_keeps_no_probe_out(gateway, mock_broker):
 
     def is_refused():
         with contextlib.suppress(OSError, IndexError):
-            return Asker(door.admin, timeout=5).answer()[0] == 503
+            return Asker(door.admin, timeout=1).answer()[0] == 503
     eventually(is_refused, what="a refusal at the limit")
 
 

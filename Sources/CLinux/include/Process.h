@@ -11,6 +11,17 @@
 /// The cores that this process may run on; the corresponding C function is `sched_getaffinity`.
 int linux_usable_cores(void);
 
+// What the process has used, from /proc/self and getrlimit.
+struct linux_usage {
+    double cpu_seconds;
+    // Since 1970.
+    double started_seconds;
+    uint64_t resident_bytes;
+    uint64_t open_descriptors;
+    uint64_t maximum_descriptors;
+};
+int linux_process_usage(struct linux_usage *usage);
+
 /// Raises the soft limit of RLIMIT_NOFILE to the hard one; both are written. The C functions are `getrlimit`, `setrlimit`.
 int linux_raise_descriptor_limit(uint64_t *soft, uint64_t *hard);
 

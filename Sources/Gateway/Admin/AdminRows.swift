@@ -56,6 +56,22 @@ enum AdminRows {
     static let all: [AdminRow] = [
         AdminRow("GET", "/livez", .probe, .atOnce { administration, _ in administration.livez() }),
         AdminRow("GET", "/readyz", .probe, .atOnce { administration, request in administration.readyz(request) }),
+        AdminRow("GET", "/", .page, .atOnce { _, _ in StatusPage.answer }),
+        AdminRow("GET", "/metrics", .protected, .later { administration, _ in await administration.metrics() }),
+        AdminRow("GET", "/admin/status", .protected, .later { administration, _ in await administration.status() }),
+        AdminRow("GET", "/admin/charts", .protected, .later { administration, _ in await administration.charts() }),
+        AdminRow(
+            "GET", "/admin/connections", .protected,
+            .atOnce { administration, request throws(AdminRefusal) in try administration.connections(request) }),
+        AdminRow(
+            "GET", "/admin/accounts/", .protected,
+            .later { administration, request throws(AdminRefusal) in try await administration.account(request) }),
+        AdminRow(
+            "GET", "/admin/kafka", .protected,
+            .later { administration, _ throws(AdminRefusal) in try await administration.kafka() }),
+        AdminRow(
+            "POST", "/admin/disconnect", .protected,
+            .later { administration, request throws(AdminRefusal) in try await administration.disconnect(request) }),
         AdminRow(
             "GET", "/admin/loglevel", .protected,
             .atOnce { administration, _ in AdminAnswer(200, administration.logger.level.name) }),

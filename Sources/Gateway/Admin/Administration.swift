@@ -1,5 +1,7 @@
 import GatewaySettings
 import HTTP
+import KafkaLogs
+import LiveUpdates
 import Logging
 import Reactor
 import Synchronization
@@ -20,30 +22,55 @@ package final class Administration: Sendable {
     /// A request with its body has this long.
     let requestMilliseconds: UInt64
     let loop: EventLoop
+    let connectionLoops: [LoopBound<ConnectionLoop>]
+    let desk: LoopBound<IngestDesk>
+    let startedMilliseconds = WallClock.milliseconds
     private let heldGate: Mutex<AdminGate>
+    /// Of the clients' listeners, in seconds since 1970.
+    private let certificateEnd: Mutex<Int64?>
+    private let known: Mutex<Known>
     private let watch: LoopBound<NodeWatch>
 
-    /// Only on the administration's loop.
+    /// What was answered last: of a loop that does not answer now, this stands for it, so that no counter goes back.
+    private struct Known {
+        var loops: [LoopReport?]
+        var ingest: IngestReport?
+        var partitions: [PartitionState] = []
+        var lags: [PartitionName: PartitionLag] = [:]
+    }
+
+    /// Only on the administration's loop. Begins to watch the loops with ``begin()``.
     init(
-        loop: EventLoop, watched: [(name: String, loop: EventLoop)], gate: AdminGate, requestMilliseconds: UInt64,
-        readiness: NodeReadiness, control: NodeControl, logger: Logger
+        loop: EventLoop, connectionLoops: [LoopBound<ConnectionLoop>], desk: LoopBound<IngestDesk>, gate: AdminGate,
+        certificateEnd: Int64?, requestMilliseconds: UInt64, readiness: NodeReadiness, control: NodeControl,
+        logger: Logger
     ) {
         self.loop = loop
+        self.connectionLoops = connectionLoops
+        self.desk = desk
         self.readiness = readiness
         self.logger = logger
         self.control = control
         self.requestMilliseconds = requestMilliseconds
         heldGate = Mutex(gate)
-        let watch = NodeWatch(loop: loop, watched: watched, readiness: readiness)
-        watch.start()
-        self.watch = LoopBound(watch, loop: loop)
+        self.certificateEnd = Mutex(certificateEnd)
+        known = Mutex(Known(loops: Array(repeating: nil, count: connectionLoops.count)))
+        let watched = connectionLoops.map { (name: "loop \($0.loop.label)", loop: $0.loop) }
+        watch = LoopBound(
+            NodeWatch(loop: loop, watched: watched + [("ingest", desk.loop)], readiness: readiness), loop: loop)
     }
+
+    /// Only on the loop.
+    func begin() { watch.value.start(self) }
 
     /// Who may ask; read for each request.
     var gate: AdminGate { heldGate.withLock { $0 } }
 
-    /// The token file or the names were read again.
-    package func setGate(_ gate: AdminGate) { heldGate.withLock { $0 = gate } }
+    /// Settings and what they name were read again.
+    func adopt(_ gate: AdminGate, certificateEnd: Int64?) {
+        heldGate.withLock { $0 = gate }
+        self.certificateEnd.withLock { $0 = certificateEnd }
+    }
 
     var date: String { HTTPDate.text(secondsSince1970: Int(WallClock.milliseconds / 1000)) }
 
@@ -102,5 +129,87 @@ package final class Administration: Sendable {
     func undrain() async throws(AdminRefusal) -> AdminAnswer {
         guard await control.undrain() else { throw .conflict("The node is ending: that is not taken back.") }
         return AdminAnswer(200, "clients are let in")
+    }
+
+    // MARK: - What is known of the node
+
+    func history() async -> LoadHistory {
+        await watch.ask(within: Self.questionMilliseconds, clock: loop) { $0.history } ?? LoadHistory()
+    }
+
+    /// Asks all loops at once.
+    ///
+    /// - Parameter whole: whether the process's own use is asked for too, which reads a folder as long as the list of its
+    ///   descriptors.
+    func report(whole: Bool) async -> NodeReport {
+        async let ingest = askIngest()
+        async let loops = askLoops()
+        var report = NodeReport()
+        for loop in await loops { report.loops = report.loops + loop }
+        report.ingest = await ingest
+        report.lags = lags(report.ingest?.topics ?? [])
+        let verdict = readiness.verdict(now: EventLoop.microseconds / 1000)
+        (report.isReady, report.isDraining) = (verdict == .ready, verdict == .draining)
+        report.startedMilliseconds = startedMilliseconds
+        report.usage = whole ? ProcessUsage.now() : nil
+        report.certificateEnd = certificateEnd.withLock { $0 }
+        report.droppedLines = logger.dropped
+        return report
+    }
+
+    private func askLoops() async -> [LoopReport] {
+        await withTaskGroup(of: Void.self) { group in
+            for (index, connections) in connectionLoops.enumerated() {
+                group.addTask { [self] in
+                    let answer = await connections.ask(within: Self.questionMilliseconds, clock: loop) { $0.report }
+                    if let answer { known.withLock { $0.loops[index] = answer } }
+                }
+            }
+        }
+        return known.withLock { known in known.loops.map { $0 ?? LoopReport() } }
+    }
+
+    private func askIngest() async -> IngestReport? {
+        let answer = await desk.ask(within: Self.questionMilliseconds, clock: loop) { $0.report }
+        if let answer, let report = answer {
+            known.withLock { $0.ingest = report }
+            await askPartitions(report.partitions)
+        }
+        return known.withLock { $0.ingest }
+    }
+
+    /// In slices, however many there are.
+    private func askPartitions(_ count: Int) async {
+        var states: [PartitionState] = []
+        while states.count < count {
+            let first = states.count
+            let answer = await desk.ask(within: Self.questionMilliseconds, clock: loop) { $0.partitions(from: first) }
+            guard let answer, !answer.isEmpty else { return }
+            states += answer
+        }
+        let now = EventLoop.microseconds / 1000
+        known.withLock { known in
+            var lags: [PartitionName: PartitionLag] = [:]
+            for state in states {
+                var lag = known.lags[state.partition] ?? PartitionLag()
+                lag.note(position: state.position, end: state.end, now: now)
+                lags[state.partition] = lag
+            }
+            (known.partitions, known.lags) = (states, lags)
+        }
+    }
+
+    private func lags(_ topics: [String]) -> [NodeReport.Lag] {
+        let now = EventLoop.microseconds / 1000
+        return known.withLock { known in
+            known.partitions.compactMap { state in
+                guard Int(state.partition.topic) < topics.count, let lag = known.lags[state.partition] else {
+                    return nil
+                }
+                return NodeReport.Lag(
+                    topic: topics[Int(state.partition.topic)], number: state.partition.number, records: lag.records,
+                    seconds: Double(lag.milliseconds(now: now)) / 1000, state: state)
+            }
+        }
     }
 }

@@ -1,12 +1,15 @@
 import Reactor
 
-/// Asks every loop once a second whether it turns. Confined to the administration's loop.
+/// Asks every loop once a second whether it turns, and keeps what the node did in the last ten minutes. Confined to the
+/// administration's loop.
 final class NodeWatch {
     private let loop: EventLoop
     private let watched: [EventLoop]
     private let readiness: NodeReadiness
     private var heartbeat: LoopHeartbeat
-    private var timer: Timer?
+    private(set) var history = LoadHistory()
+    /// A sample is being gathered: a loop may not answer.
+    private var isSampling = false
 
     /// - Parameter watched: the loops whose stop is the node's: those of the clients, and ingest's.
     init(loop: EventLoop, watched: [(name: String, loop: EventLoop)], readiness: NodeReadiness) {
@@ -16,7 +19,12 @@ final class NodeWatch {
         heartbeat = LoopHeartbeat(watched.map(\.name))
     }
 
-    func start() { beat() }
+    /// - Parameter administration: gathers the samples; nil in tests of the heartbeat alone.
+    func start(_ administration: Administration? = nil) {
+        beat()
+        if let administration { sample(administration) }
+        loop.schedule(afterMilliseconds: LoopHeartbeat.intervalMilliseconds) { self.start(administration) }
+    }
 
     private func beat() {
         let this = LoopBound(self, loop: loop)
@@ -24,12 +32,24 @@ final class NodeWatch {
             watched[index].execute { [loop] in loop.execute { this.value.answered(index) } }
         }
         readiness.report(.loops, heartbeat.stuck)
-        timer = loop.schedule(afterMilliseconds: LoopHeartbeat.intervalMilliseconds) { self.beat() }
     }
 
     private func answered(_ index: Int) {
         heartbeat.answered(index)
         readiness.report(.loops, heartbeat.stuck)
+    }
+
+    private func sample(_ administration: Administration) {
+        guard !isSampling else { return }
+        isSampling = true
+        let (this, loop) = (LoopBound(self, loop: loop), loop)
+        Task {
+            let sample = await administration.report(whole: false).sample(at: EventLoop.microseconds / 1000)
+            loop.execute {
+                this.value.isSampling = false
+                this.value.history.note(sample)
+            }
+        }
     }
 
     /// Which loop does not turn, and since when; nil: all do.

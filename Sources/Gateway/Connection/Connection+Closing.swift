@@ -85,7 +85,7 @@ extension Connection {
     }
 
     private func end(_ open: OpenStream, _ code: CloseCode, reason: String) {
-        loop.counters.closes[code.rawValue, default: 0] += 1
+        loop.counters.end(open.kind, CloseLabel.of(code, isOurs: true))
         let ending = Ending(
             session: open.session, account: open.stream.account, close: Close(code: code, isOurs: true))
         phase = .ending(ending)

@@ -85,7 +85,7 @@ extension Connection {
         if case .open(let open) = phase {
             // The peer's close, or a rule that it broke.
             let ending = session.ending
-            if !ending.isClean { loop.counters.closes[ending.code.rawValue, default: 0] += 1 }
+            loop.counters.end(open.kind, CloseLabel.of(ending.code, isOurs: !ending.isClean))
             endPhase()
             phase = .ending(
                 Ending(
@@ -151,14 +151,16 @@ extension Connection: SubscriberPort {
 
     func streamBegins() {
         guard case .joining(let joining) = phase else { preconditionFailure("a stream begins that has not joined") }
+        let identity = joining.admitted.identity
         let open = OpenStream(
-            joining.admitted.identity, joining.stream, writeHead(joining.admitted), joining.place.take())
+            identity, joining.stream, writeHead(joining.admitted), joining.place.take(), at: loop.eventLoop.now)
         // A stream has no further head.
         answerFields = []
         phase = .open(open)
         loop.counters.opened += 1
+        loop.counters.begin(open.kind)
         let account = joining.stream.account
         loop.logger.info("connection opened", [.peer: .text("\(client)"), .account: .text(account.text)])
-        open.tokenWatch = joining.admitted.identity.expiresAt.map(TokenWatch.init)
+        open.tokenWatch = identity.expiresAt.map(TokenWatch.init)
     }
 }

@@ -12,32 +12,53 @@ extension Connection {
         let poll = Poll(
             parameters, patience: min(parameters.waitMilliseconds, tokenMilliseconds), account: identity.account,
             port: self, fanOut: loop.fanOut)
-        phase = .polling(Polling(identity, poll, keepsAlive: keepsAlive, early: early, place))
+        phase = .polling(
+            Polling(identity, poll, at: loop.eventLoop.now, keepsAlive: keepsAlive, early: early, place))
         // While it waits its end should be noticed.
         if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
         poll.begin()
     }
 
-    func pollEnds(answer body: [UInt8]) {
-        endPoll { SyncAnswer.page(body, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
+    func pollBegins() {
+        guard case .polling(let polling) = phase else { preconditionFailure("a wait that nobody asked for") }
+        polling.hasBegun = true
+        loop.counters.begin(.sync)
+    }
+
+    /// The wait is over: with an answer, or because the client has gone.
+    func endWait(_ polling: Polling, _ label: String) {
+        guard polling.hasBegun else { return }
+        polling.hasBegun = false
+        loop.counters.end(.sync, label)
+    }
+
+    func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts) {
+        endPoll(facts) { SyncAnswer.page(body, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
     }
 
     func pollEnds(refused why: ResyncReason, fresh: CursorText) {
         let refusal = SyncAnswer.refusal(of: why, fresh: fresh.bytes)
-        loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)
-        endPoll { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
+        if refusal.code == .resync {
+            // An answer to a request that was let in: it says where to go on.
+            loop.counters.resyncs[why.rawValue, default: 0] += 1
+            loop.log.refused(refusal.code.rawValue, refusal.status, client, now: loop.eventLoop.now)
+        } else {
+            loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)
+        }
+        endPoll(nil) { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
     }
 
-    private func endPoll(_ bytes: (_ keepsAlive: Bool) -> [UInt8]) {
+    private func endPoll(_ facts: DeliveryFacts?, _ bytes: (_ keepsAlive: Bool) -> [UInt8]) {
         guard case .polling(let polling) = phase else { preconditionFailure("an answer that nobody asked for") }
+        endWait(polling, CloseLabel.answered)
         cancel(&polling.wake)
         leave(&polling.place, polling.poll.account)
-        beginAnswer(bytes(polling.keepsAlive), keepsAlive: polling.keepsAlive, polling.early)
+        beginAnswer(bytes(polling.keepsAlive), facts, keepsAlive: polling.keepsAlive, polling.early)
     }
 
     /// No next request is read while this answer waits; a client that does not take it is cut.
-    private func beginAnswer(_ bytes: [UInt8], keepsAlive: Bool, _ early: EarlyBytes) {
-        let answering = Answering(keepsAlive: keepsAlive, early: early)
+    private func beginAnswer(_ bytes: [UInt8], _ facts: DeliveryFacts?, keepsAlive: Bool, _ early: EarlyBytes) {
+        let answering = Answering(facts, keepsAlive: keepsAlive, early: early)
         phase = .answering(answering)
         transport?.pauseReading()
         answering.deadline = schedule(.deadline, afterMilliseconds: loop.policy.streams.maximumLagMilliseconds)
@@ -47,7 +68,7 @@ extension Connection {
     /// Answers a request for which nothing has to be waited for.
     func answer(_ bytes: [UInt8], keepsAlive: Bool, _ early: EarlyBytes) {
         endPhase()
-        beginAnswer(bytes, keepsAlive: keepsAlive, early)
+        beginAnswer(bytes, nil, keepsAlive: keepsAlive, early)
     }
 
     func answerWasNotTaken() {

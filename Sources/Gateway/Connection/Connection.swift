@@ -120,6 +120,7 @@ final class Connection {
 
     /// Answers with a refusal, and ends.
     func refuse(_ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true) {
+        if case .polling(let polling) = phase { endWait(polling, CloseLabel.answered) }
         loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)
         finish(
             writing: loop.withRetry(refusal).serialized(
@@ -176,6 +177,7 @@ final class Connection {
         case .polling(let polling):
             polling.poll.end()
             leave(&polling.place, polling.poll.account)
+            endWait(polling, CloseLabel.cut)
             cancel(&polling.wake)
         case .answering(let answering): cancel(&answering.deadline)
         case .ending(let ending): cancel(&ending.deadline)
@@ -262,11 +264,13 @@ extension Connection: TransportOwner {
     }
 
     func transportDrained() {
+        loop.fanOut.moment = loop.eventLoop.flushedAt
         switch phase {
         case .open(let open):
             if let session = open.session, session.hasOutput { send(session) }
             open.stream.drained(now: loop.eventLoop.now)
         case .answering(let answering):
+            if let facts = answering.facts { loop.fanOut.ledger.observe(facts, .sync, at: loop.fanOut.moment) }
             guard answering.keepsAlive else { return finish(writing: []) }
             endPhase()
             awaitNextRequest(answering.early)
@@ -281,6 +285,7 @@ extension Connection: TransportOwner {
 
     func transportEnded(_ reason: TransportEnd) {
         countCutProxyHeader(reason)
+        if case .open(let open) = phase { loop.counters.end(open.kind, CloseLabel.cut) }
         endPhase()
         cancel(&age)
         logEnd(reason)

@@ -117,6 +117,7 @@ final class ConnectionLoop {
         totals.tlsFull = UInt64(tls.handshakes - tls.resumed)
         totals.tlsResumed = UInt64(tls.resumed)
         totals.tlsFailed = UInt64(tls.failedHandshakes)
+        totals.deliveries = fanOut.ledger.counts.total
         for (why, count) in fanOut.resyncs { totals.resyncs[why.rawValue, default: 0] += count }
         return totals
     }
@@ -200,6 +201,7 @@ final class ConnectionLoop {
 
     func receive(_ message: FanOutMessage) {
         let now = eventLoop.now
+        fanOut.moment = EventLoop.microseconds
         switch message {
         case .joined(let id, let answer):
             fanOut.advance(to: answer.sequence)
@@ -210,7 +212,7 @@ final class ConnectionLoop {
             connections[id]?.subscription?.page(answer, now: now)
         case .fresh(let id, let cursor): connections[id]?.subscription?.fresh(cursor, now: now)
         case .events(let batch, let sequence):
-            counters.deliveries += UInt64(fanOut.deliver(batch, sequence: sequence, now: now))
+            _ = fanOut.deliver(batch, sequence: sequence, now: now)
             if fanOut.owesAnswers, !isAnswering { answerPolls() }
             if backlog.remove(batch.reduce(0) { $0 + $1.events.count }) { ingest.post(.caughtUp) }
         case .reset(let why, let sequence, let cursors):

@@ -66,16 +66,21 @@ extension Connection {
         /// Nil where the token has no end.
         var tokenWatch: TokenWatch?
         var place: Place?
+        /// Monotonic, in milliseconds.
+        let since: UInt64
 
         init(
             _ identity: Identity, _ stream: LiveStream<Connection>, _ session: WebSocketSession?,
-            _ place: consuming Place?
+            _ place: consuming Place?, at now: UInt64
         ) {
             self.identity = identity
             self.stream = stream
             self.session = session
             self.place = place
+            since = now
         }
+
+        var kind: DeliveryCounts.Kind { session == nil ? .eventStream : .webSocket }
     }
 
     /// A request to `/sync/v1` waits for its answer.
@@ -89,13 +94,18 @@ extension Connection {
         var wake: Timer?
         /// Of one that may wait, or that is the connection's first request.
         var place: Place?
+        /// It was let in, and counts as open until it is answered or gone.
+        var hasBegun = false
+        /// Monotonic, in milliseconds.
+        let since: UInt64
 
         init(
-            _ identity: Identity, _ poll: Poll<Connection>, keepsAlive: Bool, early: EarlyBytes,
+            _ identity: Identity, _ poll: Poll<Connection>, at now: UInt64, keepsAlive: Bool, early: EarlyBytes,
             _ place: consuming Place?
         ) {
             self.identity = identity
             self.poll = poll
+            since = now
             self.keepsAlive = keepsAlive
             self.early = early
             self.place = place
@@ -108,8 +118,11 @@ extension Connection {
         let keepsAlive: Bool
         var early: EarlyBytes
         var deadline: Timer?
+        /// The events of the answer.
+        let facts: DeliveryFacts?
 
-        init(keepsAlive: Bool, early: EarlyBytes) {
+        init(_ facts: DeliveryFacts?, keepsAlive: Bool, early: EarlyBytes) {
+            self.facts = facts
             self.keepsAlive = keepsAlive
             self.early = early
         }

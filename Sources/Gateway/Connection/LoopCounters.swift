@@ -1,10 +1,15 @@
 import Reactor
 import Transport
+import WebSocket
 
 /// What happened on one loop since the start.
 struct LoopCounters: Sendable {
     var accepted: UInt64 = 0
     var opened: UInt64 = 0
+    /// Streams that began, and requests to `/sync/v1` that were let in.
+    var handshakes: UInt64 = 0
+    /// Of these, those that have not ended, by kind.
+    var open = [Int](repeating: 0, count: DeliveryCounts.Kind.allCases.count)
     var deliveries: UInt64 = 0
     /// TLS handshakes in full, those that resumed a session, and those that were begun and came to nothing.
     var tlsFull: UInt64 = 0
@@ -14,12 +19,22 @@ struct LoopCounters: Sendable {
     var proxyHeadersRejected: UInt64 = 0
     /// Refused requests by their stable code.
     var refusals: [String: UInt64] = [:]
-    /// Closes that we began, by code.
-    var closes: [UInt16: UInt64] = [:]
+    /// How they ended, by ``CloseLabel``.
+    var closes: [String: UInt64] = [:]
     /// Resyncs that were sent, by reason.
     var resyncs: [String: UInt64] = [:]
     /// Ends of the transport by reason.
     var ends: [String: UInt64] = [:]
+
+    mutating func begin(_ kind: DeliveryCounts.Kind) {
+        handshakes += 1
+        open[kind.rawValue] += 1
+    }
+
+    mutating func end(_ kind: DeliveryCounts.Kind, _ label: String) {
+        open[kind.rawValue] -= 1
+        closes[label, default: 0] += 1
+    }
 
     mutating func count(_ end: TransportEnd) {
         ends[end.countedAs, default: 0] += 1
@@ -30,6 +45,8 @@ struct LoopCounters: Sendable {
         sum.accepted += b.accepted
         sum.opened += b.opened
         sum.proxyHeadersRejected += b.proxyHeadersRejected
+        sum.handshakes += b.handshakes
+        for index in sum.open.indices { sum.open[index] += b.open[index] }
         sum.deliveries += b.deliveries
         sum.tlsFull += b.tlsFull
         sum.tlsResumed += b.tlsResumed
@@ -39,6 +56,26 @@ struct LoopCounters: Sendable {
         sum.resyncs.merge(b.resyncs, uniquingKeysWith: +)
         sum.ends.merge(b.ends, uniquingKeysWith: +)
         return sum
+    }
+}
+
+/// Under which name the end of a stream or a wait is counted.
+enum CloseLabel {
+    /// The connection ended without a close.
+    static let cut = "cut"
+    /// A close frame without a code.
+    static let none = "none"
+    /// A code that the protocol does not list.
+    static let other = "other"
+    /// A request to `/sync/v1` that was answered.
+    static let answered = "\(CloseCode.normal.rawValue)"
+
+    static let all = CloseCode.table.map { "\($0.code.rawValue)" } + [none, cut, other]
+
+    /// What we sent always has a name, what came has one where the protocol lists it.
+    static func of(_ code: CloseCode, isOurs: Bool) -> String {
+        if code == .noStatus { return none }
+        return isOurs || CloseCode.table.contains { $0.code == code } ? "\(code.rawValue)" : other
     }
 }
 

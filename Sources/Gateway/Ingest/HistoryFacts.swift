@@ -36,6 +36,7 @@ final class HistoryFacts {
             case .found(let partition): unopened.append((partition, true))
             case .vanished(let partition): unopened.append((partition, false))
             case .recreated(let topic):
+                ingest.epochChanges += 1
                 lost.append(.topic(topic))
                 logger.warning(
                     "everybody is told to resync: the topic was recreated",

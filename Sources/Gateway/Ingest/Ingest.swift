@@ -44,9 +44,14 @@ final class Ingest {
     private var touched: [SubscriptionTable.Entry] = []
     /// The wall clock at the last wake or message, in milliseconds since 1970.
     var wallClock: Int64 = 0
+    /// When the current wake began; monotonic.
+    private var wakeMicroseconds: UInt64 = 0
 
     private var records: UInt64 = 0
     private var events: UInt64 = 0
+    private var outcomes: RecordOutcomes
+    /// Logs that lost their meaning since the start.
+    var epochChanges: UInt64 = 0
 
     init(mapper: EventMapper, topics: Int = 1, limits: HistoryLimits, outlets: [Outlet], skipped: SkipLog) {
         self.mapper = mapper
@@ -55,9 +60,12 @@ final class Ingest {
         self.skipped = skipped
         subscriptions = SubscriptionTable(loops: outlets.count)
         resets = ResetProgress(loops: outlets.count)
+        outcomes = RecordOutcomes(topics: topics)
     }
 
-    var counters: IngestCounters { IngestCounters(records: records, events: events, skipped: skipped.counts) }
+    var counters: IngestCounters {
+        IngestCounters(records: records, events: events, skipped: skipped.counts, outcomes: outcomes)
+    }
 
     /// The cluster is known, and with it the epoch. Cursors that came before are undecided until then.
     func begin(_ epoch: Epoch) { history.begin(epoch) }
@@ -65,8 +73,11 @@ final class Ingest {
     // MARK: - The records of a wake
 
     /// Begins a wake. What came before it has been handed out, as far as cursors are concerned.
-    func beginWake(wallClock: Int64) {
+    ///
+    /// `microseconds` is monotonic; nil where it goes on with one that has begun.
+    func beginWake(wallClock: Int64, microseconds: UInt64? = nil) {
         self.wallClock = wallClock
+        if let microseconds { wakeMicroseconds = microseconds }
         history.beginWake()
     }
 
@@ -79,6 +90,7 @@ final class Ingest {
         records += 1
         switch mapper.read(record) {
         case .event(let event):
+            outcomes.count(nil, topic: partition.topic)
             // Its reset comes before whatever is read from now on.
             if resets.nextSlot != nil { gatherReset(of: event.account) }
             let appended = history.append(
@@ -97,6 +109,7 @@ final class Ingest {
                     sequence: appended.sequence, at: cursor))
             events += 1
         case .skip(let reason, let why):
+            outcomes.count(reason, topic: partition.topic)
             history.skip(partition, offset: offset, timestamp: timestamp, now: wallClock)
             skipped.count(
                 reason, why: why,
@@ -116,11 +129,12 @@ final class Ingest {
         postResets()
         guard !touched.isEmpty else { return }
         let sequence = history.lastSequence
+        let consumption = Consumption(microseconds: wakeMicroseconds, wallMilliseconds: wallClock)
         for (loop, outlet) in outlets.enumerated() {
             var batch: [AccountEvents] = []
             var count = 0
             for entry in touched where entry.hasSubscribers(onLoop: loop) {
-                batch.append(AccountEvents(account: entry.account, events: entry.gathered))
+                batch.append(AccountEvents(account: entry.account, events: entry.gathered, consumption: consumption))
                 count += entry.gathered.count
             }
             guard !batch.isEmpty else { continue }
@@ -186,4 +200,43 @@ struct IngestCounters: Sendable {
     var events: UInt64 = 0
     /// Records that yielded no event, by reason.
     var skipped: [SkipReason: UInt64] = [:]
+    var outcomes = RecordOutcomes(topics: 0)
+}
+
+/// What records came to, by topic.
+struct RecordOutcomes: Sendable {
+    /// One for events, and one for each reason to skip.
+    private static let perTopic = 1 + SkipReason.allCases.count
+    private var counts: [UInt64]
+
+    init(topics: Int) { counts = Array(repeating: 0, count: topics * Self.perTopic) }
+
+    /// `reason` is nil for an event.
+    mutating func count(_ reason: SkipReason?, topic: UInt16) {
+        let index = Int(topic) * Self.perTopic + (reason.map { $0.index + 1 } ?? 0)
+        // A partition of no topic of ours is counted nowhere.
+        if index < counts.count { counts[index] += 1 }
+    }
+
+    subscript(reason: SkipReason?, topic topic: Int) -> UInt64 {
+        counts[topic * Self.perTopic + (reason.map { $0.index + 1 } ?? 0)]
+    }
+}
+
+extension SkipReason {
+    /// In the order of its cases.
+    fileprivate var index: Int {
+        switch self {
+        case .tombstone: 0
+        case .notJSON: 1
+        case .ambiguous: 2
+        case .ignored: 3
+        case .dropped: 4
+        case .noEntity: 5
+        case .noAccount: 6
+        case .noIdentifier: 7
+        case .noType: 8
+        case .tooLong: 9
+        }
+    }
 }

@@ -7,8 +7,8 @@ import Reactor
 /// Loops need ingest's mailbox and ingest needs theirs; the desk stands first, and opens when all of them are there.
 final class IngestDesk {
     private let loop: EventLoop
-    private var ingest: Ingest?
-    private var source: KafkaSource?
+    private(set) var ingest: Ingest?
+    private(set) var source: KafkaSource?
     private var requests = RequestQueue()
     private var isServedLater = false
 

@@ -76,7 +76,7 @@ final class KafkaSource {
         guard status.isReading else { return }
         let now = loop.now
         facts.apply(now: now)
-        ingest.beginWake(wallClock: WallClock.milliseconds)
+        ingest.beginWake(wallClock: WallClock.milliseconds, microseconds: EventLoop.microseconds)
         let taken = consumer.drain { record in
             if consumer.hasChanges { facts.apply(now: now) }
             ingest.take(

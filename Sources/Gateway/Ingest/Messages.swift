@@ -98,4 +98,13 @@ struct PageAnswer: Sendable {
 struct AccountEvents: Sendable {
     let account: Account
     let events: [LoggedEvent]
+    var consumption = Consumption()
+}
+
+/// When ingest read what a wake has brought.
+struct Consumption: Sendable {
+    /// Monotonic.
+    var microseconds: UInt64 = 0
+    /// Since 1970.
+    var wallMilliseconds: Int64 = 0
 }

@@ -4,21 +4,22 @@ import Reactor
 /// takes a client's time but for what the client's loop itself is asked.
 extension GatewayServer {
     /// Makes what answers, and listens. `connections` and ingest exist by now.
-    func listenForAdministration(
-        on loop: EventLoop, ingest: EventLoop, workers: [EventLoop]
-    ) async throws(GatewayError) {
-        guard parts.servesAdmin else { return }
+    func listenForAdministration(on loop: EventLoop) async throws(GatewayError) {
+        guard parts.servesAdmin, let desk else { return }
         let socket = try open(parts.settings.admin, count: 1)[0]
-        let watched = workers.map { (name: "loop \($0.label)", loop: $0) } + [(name: "ingest", loop: ingest)]
-        let (gate, readiness, logger) = (parts.gate, readiness, logger.named("admin"))
+        let (connectionLoops, readiness, logger) = (connectionLoops, readiness, logger.named("admin"))
+        let (gate, certificateEnd) = (parts.gate, parts.tls?.certificate?.notAfter)
         let requestMilliseconds = parts.settings.limits.handshakeTimeout.milliseconds
         let control = NodeControl(
             drain: { [weak self] window in await self?.drain(window: window) },
             undrain: { [weak self] in await self?.undrain() ?? false })
         let administration = await loop.perform {
-            Administration(
-                loop: loop, watched: watched, gate: gate, requestMilliseconds: requestMilliseconds,
-                readiness: readiness, control: control, logger: logger)
+            let administration = Administration(
+                loop: loop, connectionLoops: connectionLoops, desk: desk, gate: gate, certificateEnd: certificateEnd,
+                requestMilliseconds: requestMilliseconds, readiness: readiness, control: control,
+                logger: logger)
+            administration.begin()
+            return administration
         }
         self.administration = administration
         let log = ConnectionLog(logger: logger)

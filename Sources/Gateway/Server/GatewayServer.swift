@@ -83,7 +83,7 @@ package actor GatewayServer {
         self.desk = desk
         let outlets = await makeConnectionLoops(workers, ingest: ingestBox, judging: judgingLoop)
         try await listen(workers)
-        try await listenForAdministration(on: adminLoop, ingest: ingestLoop, workers: workers)
+        try await listenForAdministration(on: adminLoop)
         let assembly = IngestAssembly(
             settings: ConsumerSettings(parts.settings.kafka), mapping: parts.mapping,
             history: HistoryLimits(parts.settings.history),
@@ -205,7 +205,7 @@ package actor GatewayServer {
     package func adopt(_ parts: Parts) async {
         self.parts = parts
         readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
-        administration?.setGate(parts.gate)
+        administration?.adopt(parts.gate, certificateEnd: parts.tls?.certificate?.notAfter)
         let policy = ConnectionPolicy(parts)
         let admission = Admission(parts, readiness: readiness, usedTickets: usedTickets)
         places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors))

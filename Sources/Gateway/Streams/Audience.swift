@@ -14,6 +14,8 @@ final class AudienceGroup<Port: SubscriberPort> {
     /// Streams that are behind: each will join again, or end.
     var behind = 0
     var recent = RecentSlices()
+    /// The last slice of the group in the ledger.
+    var lastEntry = DeliveryLedger.none
     /// The sequence of the last event that passed the filter since the group was made.
     var lastSequence: UInt64 = 0
     /// Only of a group with a filter.
@@ -83,20 +85,21 @@ final class AudienceGroup<Port: SubscriberPort> {
     // MARK: Delivering
 
     /// From the last slot to the first: a member that leaves meanwhile is replaced by one that has had its turn.
-    func deliver(_ slice: [UInt8], now: UInt64) {
+    /// `entry` is the slice's in the ledger.
+    func deliver(_ slice: [UInt8], _ entry: UInt32, now: UInt64) {
         var index = streams.count
         while index > 0 {
             index -= 1
-            streams[index].deliver(slice, now: now)
+            streams[index].deliver(slice, entry, now: now)
         }
     }
 
     /// For streams that make messages of their own of the events.
-    func deliver(_ events: [LoggedEvent], now: UInt64) {
+    func deliver(_ events: [LoggedEvent], _ consumption: Consumption, now: UInt64) {
         var index = streams.count
         while index > 0 {
             index -= 1
-            streams[index].events(events, now: now)
+            streams[index].events(events, consumption, now: now)
         }
     }
 

@@ -10,16 +10,25 @@ final class CatchUp<Port: SubscriberPort> {
     var given: UInt64
     /// When a client that has not caught up counts as too slow, and is closed; monotonic, in milliseconds.
     let deadline: UInt64
+    /// Since when; monotonic, in milliseconds.
+    let since: UInt64
     /// A page was asked for and has not come.
     var isReading = false
     /// The page that was asked for was read before a reset: it is dropped when it comes.
     var ignoresPage = false
     /// A resync that is sent as soon as the socket takes it: the reason, and the cursor from which everything follows.
     var resync: (why: ResyncReason, at: CursorText)?
+    /// What was written and the socket did not take at once.
+    var unsent: [DeliveryFacts] = []
+    /// A resync was sent, which is what this came to.
+    var isResynced = false
     /// The control message `live` is due when the stream has caught up.
     var owesLive: Bool
 
-    init(group: AudienceGroup<Port>, position: StreamPosition, deadline: UInt64, owesLive: Bool = false) {
+    init(
+        group: AudienceGroup<Port>, position: StreamPosition, since: UInt64, deadline: UInt64, owesLive: Bool = false
+    ) {
+        self.since = since
         self.group = group
         self.position = position
         given = position.sequence
@@ -45,7 +54,7 @@ extension LiveStream {
         guard case .live(let group) = state else { return }
         fanOut.fallBehind(self, group, now: now)
         let catchUp = CatchUp(
-            group: group, position: StreamPosition(sequence: fanOut.sequence),
+            group: group, position: StreamPosition(sequence: fanOut.sequence), since: now,
             deadline: now + fanOut.policy.maximumLagMilliseconds)
         state = .behind(catchUp)
         wishWake(at: catchUp.deadline)
@@ -74,7 +83,10 @@ extension LiveStream {
         guard let recent = catchUp.group.recent.next(after: catchUp.position.sequence, limit: limit) else {
             return true
         }
-        for slice in recent.slices { write(slice, now) }
+        for (slice, facts) in recent.slices {
+            // They were consumed then; but what is caught up says nothing of the age in which events come.
+            write(slice, facts.map { DeliveryFacts(replayed: Int($0.count), at: $0.consumed) }, now)
+        }
         catchUp.position = StreamPosition(sequence: recent.sequence)
         catchUp.given = recent.sequence
         // More follows when these have left.
@@ -95,12 +107,15 @@ extension LiveStream {
             // Only a page that is the last one says that there is nothing.
             if events.isEmpty, !isComplete { return proceed(catchUp, now) }
             // The cursor is of now, and so is the stream from here on.
-            if !events.isEmpty { signal(at: page.fresh.bytes, now) }
+            if !events.isEmpty {
+                signal(at: page.fresh.bytes, DeliveryFacts(replayed: 1, at: fanOut.moment), now)
+            }
             return caughtUp(page.fresh, catchUp, now)
         }
         if let last = events.last { catchUp.given = last.sequence }
-        let messages = fanOut.encoder.page(aboveFloors(events), form)
-        if !messages.isEmpty { write(messages, now) }
+        let fresh = aboveFloors(events)
+        let messages = fanOut.encoder.page(fresh, form)
+        if !messages.isEmpty { write(messages, DeliveryFacts(replayed: fresh.count, at: fanOut.moment), now) }
         if isComplete { caughtUp(page.fresh, catchUp, now) } else if messages.isEmpty { proceed(catchUp, now) }
     }
 
@@ -109,7 +124,8 @@ extension LiveStream {
     private func caughtUp(_ fresh: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
         goLive()
         fanOut.endBehind(catchUp.group)
-        if let at = changed?.pending { signal(at: at, now) }
+        if !catchUp.isResynced { fanOut.catchUps[.caughtUp, default: 0] += 1 }
+        if let (at, facts) = changed?.pending { signal(at: at, facts, now) }
         if catchUp.owesLive { return sendLive(at: fresh, now) }
         // The group got a beat for events that its filter left out; this stream did not.
         if let missed = catchUp.group.lastBeat, missed.sequence > catchUp.given {
@@ -156,6 +172,8 @@ extension LiveStream {
     private func restart(_ why: ResyncReason, _ at: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
         guard hasControls else { return close("what it missed is no longer in the log") }
         catchUp.resync = nil
+        if !catchUp.isResynced { fanOut.catchUps[.resync, default: 0] += 1 }
+        catchUp.isResynced = true
         catchUp.owesLive = true
         sendResync(why, at: at, now)
     }

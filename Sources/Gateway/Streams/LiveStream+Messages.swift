@@ -83,17 +83,18 @@ extension LiveStream {
     // MARK: - mode=changed
 
     /// Says that something has changed: at once, or at the end of the interval since it was said last.
-    func signal(at cursor: [UInt8], _ now: UInt64) {
+    /// It counts as one delivery, of the newest of the events.
+    func signal(at cursor: [UInt8], _ facts: DeliveryFacts, _ now: UInt64) {
         guard let changed else { return }
         let due = changed.due(fanOut.policy.changedIntervalMilliseconds)
         guard due <= now else {
-            changed.pending = cursor
+            changed.pending = (cursor, facts)
             return wishWake(at: due)
         }
         changed.lastAt = now
         changed.pending = nil
         changed.lastCursor = cursor
-        write(control(.changed(at: cursor)), now)
+        write(control(.changed(at: cursor)), facts, now)
         guard changed.owesLive else { return }
         changed.owesLive = false
         sendLive(at: CursorText(bytes: cursor), now)
@@ -111,7 +112,7 @@ final class ChangedSignal {
     /// When the last one was sent; nil before.
     var lastAt: UInt64?
     /// The newest cursor that has not been sent. Nothing with a cursor behind it may be sent before.
-    var pending: [UInt8]?
+    var pending: (cursor: [UInt8], facts: DeliveryFacts)?
     /// The last cursor that was sent.
     var lastCursor: [UInt8]?
     /// `live` waits for the pending signal.

@@ -40,6 +40,10 @@ final class LiveStream<Port: SubscriberPort> {
     /// The number of resets of which the client was notified, as the fan-out counts them.
     private var resetsSeen: UInt32 = 0
     private var slot32: UInt32 = 0
+    /// What was written and has not left: in the loop's ledger.
+    var owed = DeliveryLedger.Owed()
+    /// Events that the kernel has taken.
+    var deliveries: UInt64 = 0
     /// Whether control messages are sent, and the account's events have to carry cursors for the sake of this stream.
     let hasControls: Bool
     private var awaitsFresh = false
@@ -77,6 +81,7 @@ final class LiveStream<Port: SubscriberPort> {
         case .live(let group): fanOut.leave(self, group)
         case .behind(let catchUp): fanOut.endBehind(catchUp.group)
         }
+        fanOut.ledger.drop(&owed)
         state = .ended
         port.unsubscribe(account, withCursors: hasControls)
     }
@@ -103,6 +108,7 @@ final class LiveStream<Port: SubscriberPort> {
             self.floors = floors
             let catchUp = CatchUp(
                 group: fanOut.beginBehind(account, groupForm), position: StreamPosition(sequence: answer.sequence),
+                since: now,
                 deadline: now + fanOut.policy.maximumLagMilliseconds, owesLive: true)
             state = .behind(catchUp)
             wishWake(at: catchUp.deadline)
@@ -111,25 +117,28 @@ final class LiveStream<Port: SubscriberPort> {
         wishBeat()
     }
 
-    /// A slice that all streams of the group share.
-    func deliver(_ slice: [UInt8], now: UInt64) {
+    /// A slice that all streams of the group share. `entry` is its in the ledger; none of what holds no event.
+    func deliver(_ slice: [UInt8], _ entry: UInt32, now: UInt64) {
         if resetsSeen != fanOut.resets { settle(now: now) }
         guard case .live = state else { return }
+        if entry != DeliveryLedger.none { fanOut.ledger.owe(entry, to: &owed) }
         write(slice, now)
         // Within one tick nothing has blocked yet.
         if port.pendingBytes > fanOut.policy.maximumPendingBytes { fallBehind(now) }
     }
 
     /// Events that pass the filter, for a stream that stands for itself.
-    func events(_ events: [LoggedEvent], now: UInt64) {
+    func events(_ events: [LoggedEvent], _ consumption: Consumption, now: UInt64) {
         settle(now: now)
         guard isLive else { return }
+        let fresh = aboveFloors(events)
+        let facts = DeliveryFacts(fresh, consumption)
         if changed != nil {
-            if let last = aboveFloors(events).last { signal(at: last.at, now) }
+            if let last = fresh.last { signal(at: last.at, facts.asOne, now) }
             return
         }
-        let messages = fanOut.encoder.messages(aboveFloors(events), form)
-        if !messages.isEmpty { deliver(messages, now: now) }
+        let messages = fanOut.encoder.messages(fresh, form)
+        if !messages.isEmpty { deliver(messages, fanOut.ledger.add(facts), now: now) }
         guard floors.isEmpty, case .live(let group) = state else { return }
         fanOut.leave(self, group)
         goLive()
@@ -139,7 +148,7 @@ final class LiveStream<Port: SubscriberPort> {
     func passedOver(at cursor: [UInt8], now: UInt64) {
         settle(now: now)
         // A signal that is owed stands for everything up to its cursor, so it takes the place of the beat.
-        if changed?.pending != nil { changed?.pending = cursor } else { sendBeat(at: cursor, now) }
+        if changed?.pending != nil { changed?.pending?.cursor = cursor } else { sendBeat(at: cursor, now) }
     }
 
     /// The page has come that was asked for while behind.
@@ -166,12 +175,15 @@ final class LiveStream<Port: SubscriberPort> {
     func blocked(now: UInt64) {
         settle(now: now)
         fallBehind(now)
+        if case .behind(let catchUp) = state { catchUp.unsent += fanOut.ledger.detach(&owed) }
     }
 
     /// Everything that was written has left.
     func drained(now: UInt64) {
+        if !owed.isEmpty { deliveries += fanOut.ledger.observe(&owed, form.deliveryKind, at: fanOut.moment) }
         // Nearly every call ends here: a stream that is live waits for nothing.
-        guard case .behind = state else { return }
+        guard case .behind(let blocked) = state else { return }
+        observeUnsent(of: blocked)
         settle(now: now)
         if case .behind(let catchUp) = state { proceed(catchUp, now) }
     }
@@ -186,8 +198,8 @@ final class LiveStream<Port: SubscriberPort> {
             if now >= catchUp.deadline { return close("behind for longer than max_lag") }
             wishWake(at: catchUp.deadline)
         case .live:
-            if let due = changed?.due(fanOut.policy.changedIntervalMilliseconds), let cursor = changed?.pending {
-                if due <= now { signal(at: cursor, now) } else { wishWake(at: due) }
+            if let due = changed?.due(fanOut.policy.changedIntervalMilliseconds), let pending = changed?.pending {
+                if due <= now { signal(at: pending.cursor, pending.facts, now) } else { wishWake(at: due) }
             }
             guard hasControls, !awaitsFresh else { return }
             if now >= lastMessageAt + quietMilliseconds {
@@ -216,29 +228,11 @@ final class LiveStream<Port: SubscriberPort> {
         sendSourceState(now)
     }
 
-    // MARK: - Live
-
-    /// Whether its messages are its own, so that it cannot share those of its form.
-    var standsAlone: Bool { changed != nil || !floors.isEmpty }
-
-    var groupForm: StreamForm { standsAlone ? StreamForm(individual: form.entities) : form }
-
-    func goLive() {
-        state = .live(fanOut.join(self, account, groupForm))
-    }
-
-    /// The events that the client has not had from another node.
-    func aboveFloors(_ events: [LoggedEvent]) -> [LoggedEvent] {
-        guard !floors.isEmpty else { return events }
-        let fresh = events.filter { event in !floors.contains { $0.isAbove(event) } }
-        floors.removeAll { floor in events.contains { $0.partition == floor.partition && !floor.isAbove($0) } }
-        return fresh
-    }
-
     /// The client is behind and cannot be given what it misses: only the close is written any more.
     func close(_ why: StaticString) {
         // The close of an event stream is this message.
         if form.carrier == .eventStream { sendBye(.tooSlow, nil) }
+        fanOut.catchUps[.tooSlow, default: 0] += 1
         end()
         port.streamEnds(.tooSlow, why)
     }
@@ -280,8 +274,3 @@ final class LiveStream<Port: SubscriberPort> {
 
 @available(*, unavailable)
 extension LiveStream: Sendable {}
-
-extension PartitionFloor {
-    /// Whether the event was delivered by a node that was ahead.
-    func isAbove(_ event: LoggedEvent) -> Bool { partition == event.partition && event.offset < offset }
-}

@@ -31,6 +31,14 @@ final class LoopFanOut<Port: SubscriberPort> {
     var resyncs: [ResyncReason: UInt64] = [:]
     private var audiences: [Account: Audience<Port>] = [:]
     private var recentBytes = 0
+    /// What was handed to the kernel, and what is on its way there.
+    var ledger = DeliveryLedger()
+    /// The time of what is happening, monotonic, in microseconds: set by the loop before it calls, for what is measured.
+    var moment: UInt64 = 0
+    /// Streams that are behind.
+    private(set) var behind = 0
+    /// How being behind ended, by outcome.
+    var catchUps: [CatchUpOutcome: UInt64] = [:]
     private var closedLines = ClosedLines<Port>()
 
     init(policy: StreamPolicy) {
@@ -80,6 +88,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     func fallBehind(_ stream: LiveStream<Port>, _ group: Group, now: UInt64) {
         group.remove(stream)
         group.behind += 1
+        behind += 1
         if group.form.isShared { group.recent.keep(after: sequence, now: now) }
     }
 
@@ -87,6 +96,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     func beginBehind(_ account: Account, _ form: StreamForm) -> Group {
         let group = audience(account).group(account, form)
         group.behind += 1
+        behind += 1
         return group
     }
 
@@ -94,6 +104,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     func endBehind(_ group: Group) {
         precondition(group.behind > 0, "a stream caught up that had not been behind")
         group.behind -= 1
+        behind -= 1
         if group.behind == 0 { dropRecent(of: group) }
         tidy(group)
     }
@@ -131,42 +142,53 @@ final class LoopFanOut<Port: SubscriberPort> {
             for group in unfiltered where group.form.isShared {
                 group.lastSequence = last.sequence
                 guard group.needsSlices else { continue }
-                deliveries += events.count * share(encoder.all(group.form), events[0].sequence, group, now)
+                let facts = DeliveryFacts(events, part.consumption)
+                deliveries += events.count * share(encoder.all(group.form), facts, events[0].sequence, group, now)
             }
             for (group, passing) in matches where group.form.isShared {
                 group.lastSequence = events[passing[passing.count - 1]].sequence
                 guard group.needsSlices else { continue }
                 let first = events[passing[0]].sequence
-                deliveries += passing.count * share(encoder.some(passing, group.form), first, group, now)
+                let facts = DeliveryFacts(passing.map { events[$0] }, part.consumption)
+                deliveries += passing.count * share(encoder.some(passing, group.form), facts, first, group, now)
             }
-            for group in unfiltered where !group.form.isShared { deliveries += hand(events, group, now) }
+            for group in unfiltered where !group.form.isShared { deliveries += hand(events, part, group, now) }
             for (group, passing) in matches where !group.form.isShared {
                 let all = passing.count == events.count
-                deliveries += hand(all ? events : passing.map { events[$0] }, group, now)
+                deliveries += hand(all ? events : passing.map { events[$0] }, part, group, now)
             }
             giveCursor(last, to: audience.passedOver(policy.maximumPassedOver), now)
         }
         return deliveries
     }
 
-    /// Delivers a slice to a group; returns to how many streams. `first` is the sequence of the first event in it.
-    private func share(_ slice: [UInt8], _ first: UInt64, _ group: Group, _ now: UInt64) -> Int {
+    /// Delivers a slice to a group; returns to how many streams. `first` is the sequence of the first event in it; without
+    /// facts it holds no event.
+    private func share(_ slice: [UInt8], _ facts: DeliveryFacts?, _ first: UInt64, _ group: Group, _ now: UInt64) -> Int
+    {
         if group.recent.isKept {
             recentBytes -= group.recent.bytes
-            group.recent.append(slice, first: first, sequence: sequence, now: now)
+            group.recent.append(slice, facts, first: first, sequence: sequence, now: now)
             recentBytes += group.recent.bytes
             if recentBytes > Self.maximumRecentBytes { dropRecent(of: group) }
         }
         let count = group.streams.count
-        group.deliver(slice, now: now)
+        if let facts, count > 0 {
+            group.lastEntry = ledger.add(facts, after: group.lastEntry)
+            group.deliver(slice, group.lastEntry, now: now)
+        } else {
+            group.deliver(slice, DeliveryLedger.none, now: now)
+        }
         return count
     }
 
-    private func hand(_ events: [LoggedEvent], _ group: Group, _ now: UInt64) -> Int {
+    private func hand(_ events: [LoggedEvent], _ part: AccountEvents, _ group: Group, _ now: UInt64) -> Int {
         group.lastSequence = events[events.count - 1].sequence
         let count = group.streams.count + group.waitingPolls
-        group.deliver(events, now: now)
-        if let line = group.closeLine(.init(events: events, resets: resets)) { closedLines.add(line, group) }
+        group.deliver(events, part.consumption, now: now)
+        if let line = group.closeLine(.init(events: events, consumption: part.consumption, resets: resets)) {
+            closedLines.add(line, group)
+        }
         return count * events.count
     }
 
@@ -192,7 +214,7 @@ final class LoopFanOut<Port: SubscriberPort> {
         for group in groups {
             group.noteBeat(last)
             if group.form.isShared {
-                _ = share(encoder.control(.beat(at: last.at), group.form.carrier), last.sequence, group, now)
+                _ = share(encoder.control(.beat(at: last.at), group.form.carrier), nil, last.sequence, group, now)
             } else {
                 group.passedOver(at: last.at, now: now)
             }
@@ -228,6 +250,13 @@ final class LoopFanOut<Port: SubscriberPort> {
 
     /// Every subscriber has handled the resets.
     func forgetResets() { resetsByAccount = [:] }
+}
+
+/// How a stream's being behind ended.
+enum CatchUpOutcome: String, CaseIterable, Sendable {
+    case caughtUp = "caught_up"
+    case resync
+    case tooSlow = "too_slow"
 }
 
 /// What a subscriber needs to know of a reset.

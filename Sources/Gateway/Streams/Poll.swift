@@ -78,6 +78,8 @@ final class Poll<Port: SubscriberPort> {
     func joined(_ answer: JoinAnswer, now: UInt64) {
         guard case .joining = state else { return }
         resetsSeen = fanOut.resets
+        // A cursor that cannot be read is a bad request; every other answer is one.
+        if case .refused(.invalid) = answer.outcome {} else { port.pollBegins() }
         switch answer.outcome {
         case .refused(let why): refuse(why, answer.fresh)
         case .now: reply(at: answer.fresh.bytes, more: false)
@@ -153,12 +155,14 @@ final class Poll<Port: SubscriberPort> {
             if floors.isEmpty {
                 let body = line.body(owed, limit: limit)
                 end()
-                return port.pollEnds(answer: body)
+                return port.pollEnds(answer: body, DeliveryFacts(owed.events.prefix(limit), owed.consumption))
             }
             let fresh = owed.events.filter { event in !floors.contains { $0.isAbove(event) } }
             guard fresh.isEmpty else {
                 end()
-                return port.pollEnds(answer: SyncPage.body(fresh, limit: limit))
+                return port.pollEnds(
+                    answer: SyncPage.body(fresh, limit: limit),
+                    DeliveryFacts(fresh.prefix(limit), owed.consumption))
             }
             state = .waiting(group, fanOut.moveOn(self, group, line))
         }
@@ -169,7 +173,8 @@ final class Poll<Port: SubscriberPort> {
     private func reply(at cursor: [UInt8], more: Bool) {
         let answer = exchange(&self.answer, with: SyncPage())
         end()
-        port.pollEnds(answer: answer.finished(at: cursor, more: more))
+        port.pollEnds(
+            answer: answer.finished(at: cursor, more: more), DeliveryFacts(replayed: answer.count, at: fanOut.moment))
     }
 
     private func refuse(_ why: ResyncReason, _ fresh: CursorText) {

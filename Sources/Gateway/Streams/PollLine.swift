@@ -8,6 +8,7 @@ import LiveUpdates
 final class PollLine<Port: SubscriberPort> {
     struct Owed {
         let events: [LoggedEvent]
+        var consumption = Consumption()
         /// The resets of the logs that came before the events, as the fan-out counts them.
         let resets: UInt32
     }

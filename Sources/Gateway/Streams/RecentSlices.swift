@@ -8,6 +8,8 @@ struct RecentSlices {
     /// socket's buffer by then, or the client is slow and the log is for it.
     static let keptMilliseconds: UInt64 = 2_000
 
+    typealias Given = (bytes: [UInt8], facts: DeliveryFacts?)
+
     private struct Slice {
         /// The first sequence in it.
         let first: UInt64
@@ -15,6 +17,8 @@ struct RecentSlices {
         let sequence: UInt64
         let time: UInt64
         let bytes: [UInt8]
+        /// Nil of a slice that holds no event.
+        let facts: DeliveryFacts?
     }
 
     private var slices: [Slice] = []
@@ -34,11 +38,12 @@ struct RecentSlices {
     }
 
     /// `first` and `sequence` are those of the first event in the slice and of the last.
-    mutating func append(_ slice: [UInt8], first: UInt64, sequence: UInt64, now: UInt64) {
+    mutating func append(_ slice: [UInt8], _ facts: DeliveryFacts? = nil, first: UInt64, sequence: UInt64, now: UInt64)
+    {
         guard isKept else { return }
         guard now <= keptUntil else { return drop() }
         letGo(now: now)
-        slices.append(Slice(first: first, sequence: sequence, time: now, bytes: slice))
+        slices.append(Slice(first: first, sequence: sequence, time: now, bytes: slice, facts: facts))
         bytes += slice.count
     }
 
@@ -58,16 +63,16 @@ struct RecentSlices {
     /// The next slices after `sequence`, at least one and at most about `limit` bytes of them; nil where this does not
     /// reach back so far, or where a page of the log has ended in the middle of a slice: the beginning of that one would
     /// come twice. Empty: there is nothing more.
-    func next(after sequence: UInt64, limit: Int) -> (slices: [[UInt8]], sequence: UInt64)? {
+    func next(after sequence: UInt64, limit: Int) -> (slices: [Given], sequence: UInt64)? {
         guard let after, sequence >= after else { return nil }
-        var found: [[UInt8]] = []
+        var found: [Given] = []
         var (reached, size) = (sequence, 0)
         // Mostly the newest ones are asked for.
         var index = slices.endIndex
         while index > first, slices[index - 1].sequence > sequence { index -= 1 }
         if index < slices.endIndex, slices[index].first <= sequence { return nil }
         while index < slices.endIndex, size < limit {
-            found.append(slices[index].bytes)
+            found.append((slices[index].bytes, slices[index].facts))
             size += slices[index].bytes.count
             reached = slices[index].sequence
             index += 1

@@ -30,8 +30,10 @@ protocol SubscriberPort: AnyObject {
     func streamBegins()
     /// The stream has ended by itself, and `code` says why to the client. Nothing is written after the close.
     func streamEnds(_ code: CloseCode, _ why: StaticString)
-    /// A poll has its answer, the body of a 200.
-    func pollEnds(answer body: [UInt8])
+    /// A poll is let in: it waits for its answer, or has it already.
+    func pollBegins()
+    /// A poll has its answer, the body of a 200; the facts are those of the events in it.
+    func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts)
     /// A poll's cursor is refused; `fresh` is the one to go on with.
     func pollEnds(refused why: ResyncReason, fresh: CursorText)
 }

@@ -33,6 +33,8 @@ package final class History {
 
     /// What was dropped counts until its memory is freed.
     package internal(set) var size = HistorySize()
+    /// Events that were let go since the start, by why.
+    package private(set) var evictions = HistoryEvictions()
     /// Events that the last ``read(account:from:limit:entities:now:withCursors:)`` passed, those that the filter left out
     /// included: what it cost.
     package internal(set) var lastReadEvents = 0
@@ -85,6 +87,7 @@ package final class History {
             let next = log.letOldestGo(now: now, entities: vocabulary.entities)
             if let next { earliest = min(earliest ?? .max, next) }
             size.events -= 1
+            evictions.count += 1
         }
         size.bytes += log.bytes - before
         if log.subscribers > 0 { attended.use(log.slot) } else { unattended.use(log.slot) }
@@ -203,6 +206,7 @@ package final class History {
             let gone = log.letGo(
                 arrivedBefore: horizon, limit: work, now: now, entities: vocabulary.entities)
             size.events -= gone
+            evictions.age += UInt64(gone)
             size.bytes += log.bytes - before
             work -= max(1, gone)
             if let oldest = log.oldestArrival {
@@ -222,11 +226,15 @@ package final class History {
         if drops.isPending { freeDropped(limit: Self.maximumFreedPerRecord) }
         while size.bytes > limits.maximumLogBytes {
             if let slot = unattended.longestIdle, let log = logs[slot: slot] {
-                if holdsNothingDropped(log) { forget(log, now: now) }
+                if holdsNothingDropped(log) {
+                    evictions.bytes += UInt64(log.count)
+                    forget(log, now: now)
+                }
             } else if let slot = attended.longestIdle, let log = logs[slot: slot] {
                 _ = holdsNothingDropped(log)
                 let before = log.bytes
                 size.events -= log.count
+                evictions.bytes += UInt64(log.count)
                 log.letAllGo(now: now)
                 size.bytes += log.bytes - before
                 attended.remove(slot)
@@ -278,12 +286,4 @@ package struct HistoryLimits: Sendable {
         self.maximumLogBytes = maximumLogBytes
         self.maximumTimestampDelayMilliseconds = maximumTimestampDelayMilliseconds
     }
-}
-
-/// What a history comes to.
-package struct HistorySize: Equatable, Sendable {
-    package var accounts = 0
-    package var events = 0
-    /// Allocated for logs, states and their tables.
-    package var bytes = 0
 }

@@ -238,6 +238,9 @@ final class ModelNode: SubscriberPort {
 
     func streamEnds(_ code: CloseCode, _ why: StaticString) { client.closed(byStream: "\(why)") }
 
-    func pollEnds(answer body: [UInt8]) { client.answered(String(decoding: body, as: UTF8.self)) }
+    func pollBegins() {}
+    func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts) {
+        client.answered(String(decoding: body, as: UTF8.self))
+    }
     func pollEnds(refused why: ResyncReason, fresh: CursorText) { client.refused(why) }
 }

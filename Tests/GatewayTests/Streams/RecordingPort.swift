@@ -54,7 +54,11 @@ final class RecordingPort: SubscriberPort {
 
     func streamEnds(_ code: CloseCode, _ why: StaticString) { said.append("close \(code.rawValue): \(why)") }
 
-    func pollEnds(answer body: [UInt8]) { said.append("200 " + String(decoding: body, as: UTF8.self)) }
+    func pollBegins() {}
+
+    func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts) {
+        said.append("200 " + String(decoding: body, as: UTF8.self))
+    }
 
     func pollEnds(refused why: ResyncReason, fresh: CursorText) {
         said.append("410 \(why) " + String(decoding: fresh.bytes, as: UTF8.self))

@@ -1,0 +1,172 @@
+import HTTP
+import Kafka
+import LiveUpdates
+import Options
+import TLS
+
+/// Every metric of a node. Names and labels are the operators' contract; the values of labels are bounded, and none comes
+/// from clients or records, but for topics and partitions.
+enum MetricTable {
+    static let rows: [MetricRow] = node + connections + deliveries + history + kafka + process
+
+    /// Counters with known labels stand at 0 from the start, so that the first of its kind is a rise that an alert sees.
+    private static func counts(_ known: [String], _ counted: [String: UInt64]) -> [MetricRow.Sample] {
+        let others = counted.keys.filter { !known.contains($0) }.sorted()
+        return (known + others).map { .count($0, is: counted[$0] ?? 0) }
+    }
+
+    private static let node: [MetricRow] = [
+        MetricRow(
+            "livegate_build_info", .gauge, ["version", "librdkafka", "openssl"], "What runs, in its labels; always 1.",
+            { _ in [.count(Release.version, KafkaLibrary.version, TLSLibrary.version, is: 1)] }),
+        .one("livegate_ready", .gauge, "Whether /readyz answers 200.", { $0.isReady ? 1 : 0 }),
+        .one("livegate_draining", .gauge, "Whether the node is going out of service.", { $0.isDraining ? 1 : 0 }),
+        .one("livegate_start_time_seconds", .gauge, "When the node started, in seconds since 1970.") {
+            Double($0.startedMilliseconds) / 1000
+        },
+        MetricRow(
+            "livegate_loop_busy_seconds_total", .counter, ["loop"],
+            "Time that an event loop of clients was at work. Its rate is the share of a core.",
+            { report in
+                report.loops.work.enumerated().map { .number(["\($0)"], Double($1.busyMicroseconds) / 1e6) }
+            }),
+        .one(
+            "livegate_log_lines_dropped_total", .counter, "Lines of the log that were dropped, since nobody took them."
+        ) {
+            Double($0.droppedLines)
+        },
+    ]
+
+    private static let connections: [MetricRow] = [
+        MetricRow(
+            "livegate_connections", .gauge, ["kind"], "Open WebSockets and event streams, and requests that wait.",
+            { report in
+                DeliveryCounts.Kind.allCases.map { .count($0.name, is: report.loops.counters.open[$0.rawValue]) }
+            }),
+        .one("livegate_accounts", .gauge, "Accounts with a connection.", { $0.ingest.map { Double($0.accounts) } }),
+        MetricRow(
+            "livegate_handshakes_total", .counter, ["outcome"],
+            "Requests of clients that were let in, and those that were refused, by the refusal's code.",
+            { report in
+                var counted = report.loops.counters.refusals
+                counted["accepted"] = report.loops.counters.handshakes
+                return counts(["accepted"] + RefusalCode.allCases.map(\.rawValue).filter { $0 != "resync" }, counted)
+            }),
+        MetricRow(
+            "livegate_tls_handshakes_total", .counter, ["outcome"],
+            "TLS handshakes in full, those that resumed a session, and those that came to nothing.",
+            { report in
+                let counters = report.loops.counters
+                return [
+                    .count("full", is: counters.tlsFull), .count("resumed", is: counters.tlsResumed),
+                    .count("failed", is: counters.tlsFailed),
+                ]
+            }),
+        .one(
+            "livegate_tls_certificate_not_after_seconds", .gauge,
+            "When the certificate of the clients' listeners expires, in seconds since 1970. Only with tls.",
+            { $0.certificateEnd.map { Double($0) } }),
+        .one(
+            "livegate_proxy_headers_rejected_total", .counter,
+            "Connections that were closed, since they did not begin with a PROXY header of a trusted balancer.",
+            { Double($0.loops.counters.proxyHeadersRejected) }),
+        MetricRow(
+            "livegate_closes_total", .counter, ["code"],
+            "Ends of connections, by close code; none without a code, cut without a close, other of codes that nobody knows.",
+            { counts(CloseLabel.all, $0.loops.counters.closes) }),
+        MetricRow(
+            "livegate_resyncs_total", .counter, ["why"], "Clients that were told to fetch everything again, by reason.",
+            { counts(ResyncReason.allCases.map(\.rawValue), $0.loops.counters.resyncs) }),
+    ]
+
+    private static let deliveries: [MetricRow] = [
+        MetricRow(
+            "livegate_deliveries_total", .counter, ["kind"], "Events that were handed to the kernel for a client.",
+            { report in
+                DeliveryCounts.Kind.allCases.map { .count($0.name, is: report.loops.deliveries.events[$0.rawValue]) }
+            }),
+        .one("livegate_sent_bytes_total", .counter, "Bytes that the kernel took for clients, as they go over the wire.")
+        {
+            Double($0.loops.work.reduce(0) { $0 + $1.sentBytes })
+        },
+        .one("livegate_received_bytes_total", .counter, "Bytes that came from clients, as they came over the wire.") {
+            Double($0.loops.work.reduce(0) { $0 + $1.receivedBytes })
+        },
+        .one("livegate_sends_total", .counter, "System calls that sent something to clients.") {
+            Double($0.loops.work.reduce(0) { $0 + $1.sends })
+        },
+        MetricRow(
+            "livegate_delivery_seconds", .histogram, [], "From an event's consumption to the kernel, of each delivery.",
+            { [.histogram($0.loops.deliveries.delivery)] }),
+        MetricRow(
+            "livegate_event_age_seconds", .histogram, [],
+            "From a record's time stamp to the kernel, of each delivery that is neither replayed nor caught up.",
+            { [.histogram($0.loops.deliveries.age)] }),
+        .one("livegate_behind_connections", .gauge, "Streams that catch up from the log.", { Double($0.loops.behind) }),
+        MetricRow(
+            "livegate_catch_ups_total", .counter, ["outcome"], "What catching up came to.",
+            { report in
+                CatchUpOutcome.allCases.map { .count($0.rawValue, is: report.loops.catchUps[$0] ?? 0) }
+            }),
+    ]
+
+    private static let history: [MetricRow] = [
+        .one(
+            "livegate_log_bytes", .gauge, "Memory of the accounts' logs.", { $0.ingest.map { Double($0.size.bytes) } }),
+        .one(
+            "livegate_log_events", .gauge, "Events in the accounts' logs.", { $0.ingest.map { Double($0.size.events) } }
+        ),
+        .one("livegate_log_accounts", .gauge, "Accounts with a log.", { $0.ingest.map { Double($0.size.accounts) } }),
+        MetricRow(
+            "livegate_log_evictions_total", .counter, ["reason"],
+            "Events that left the logs: too old, over an account's number, over the bytes of all.",
+            { report in
+                guard let evictions = report.ingest?.evictions else { return [] }
+                return [
+                    .count("age", is: evictions.age), .count("count", is: evictions.count),
+                    .count("bytes", is: evictions.bytes),
+                ]
+            }),
+    ]
+
+    private static let kafka: [MetricRow] = [
+        MetricRow(
+            "livegate_records_total", .counter, ["topic", "outcome"],
+            "Records that were read: event, or why none came of them.",
+            { report in
+                guard let ingest = report.ingest else { return [] }
+                return ingest.topics.enumerated().flatMap { index, topic -> [MetricRow.Sample] in
+                    let outcomes = [SkipReason?.none] + SkipReason.allCases.map(Optional.some)
+                    return outcomes.map { reason in
+                        .count(topic, reason?.rawValue ?? "event", is: ingest.counters.outcomes[reason, topic: index])
+                    }
+                }
+            }),
+        .one("livegate_kafka_up", .gauge, "Whether a broker answers.", { $0.ingest.map { $0.reachesBroker ? 1 : 0 } }),
+        MetricRow(
+            "livegate_kafka_lag_records", .gauge, ["topic", "partition"],
+            "Offsets between what is read and the log's end.",
+            { $0.lags.map { .count($0.topic, "\($0.number)", is: $0.records) } }),
+        MetricRow(
+            "livegate_kafka_lag_seconds", .gauge, ["topic", "partition"],
+            "For how long there has been something that is not read yet.",
+            { $0.lags.map { .number([$0.topic, "\($0.number)"], $0.seconds) } }),
+        .one("livegate_kafka_epoch_changes_total", .counter, "Topics that were recreated while the node ran.") {
+            $0.ingest.map { Double($0.epochChanges) }
+        },
+    ]
+
+    private static let process: [MetricRow] = [
+        .one("process_cpu_seconds_total", .counter, "CPU time of the process.", { $0.usage?.cpuSeconds }),
+        .one("process_resident_memory_bytes", .gauge, "Resident memory of the process.") {
+            $0.usage.map { Double($0.residentBytes) }
+        },
+        .one("process_open_fds", .gauge, "Open descriptors.", { $0.usage.map { Double($0.openDescriptors) } }),
+        .one("process_max_fds", .gauge, "The limit of open descriptors.") {
+            $0.usage.map { Double($0.maximumDescriptors) }
+        },
+        .one("process_start_time_seconds", .gauge, "When the process started, in seconds since 1970.") {
+            $0.usage?.startedSeconds
+        },
+    ]
+}

@@ -1,0 +1,96 @@
+/// One metric of the node: what it is called and means, and where its values come from. The scrape, its documentation and
+/// its tests read this.
+struct MetricRow: Sendable {
+    enum Kind: String, Sendable { case counter, gauge, histogram }
+
+    enum Sample: Sendable {
+        /// The values of the labels, in the order of their names.
+        case number([String], Double)
+        case histogram(Histogram)
+
+        static func count(_ labels: String..., is value: some BinaryInteger) -> Sample {
+            .number(labels, Double(value))
+        }
+    }
+
+    let name: String
+    let kind: Kind
+    let labels: [String]
+    let help: String
+    /// Without samples the metric does not stand in a scrape.
+    let samples: @Sendable (NodeReport) -> [Sample]
+
+    init(
+        _ name: String, _ kind: Kind, _ labels: [String] = [], _ help: String,
+        _ samples: @escaping @Sendable (NodeReport) -> [Sample]
+    ) {
+        self.name = name
+        self.kind = kind
+        self.labels = labels
+        self.help = help
+        self.samples = samples
+    }
+
+    /// A metric of one number.
+    static func one(
+        _ name: String, _ kind: Kind, _ help: String, _ value: @escaping @Sendable (NodeReport) -> Double?
+    ) -> MetricRow {
+        MetricRow(name, kind, [], help) { report in value(report).map { [.number([], $0)] } ?? [] }
+    }
+}
+
+/// The text format of Prometheus, version 0.0.4.
+enum MetricText {
+    static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+
+    static func bytes(_ rows: [MetricRow], _ report: NodeReport) -> [UInt8] {
+        var text = ""
+        for row in rows {
+            let samples = row.samples(report)
+            guard !samples.isEmpty else { continue }
+            text += "# HELP \(row.name) \(row.help)\n# TYPE \(row.name) \(row.kind.rawValue)\n"
+            for sample in samples {
+                switch sample {
+                case .number(let values, let number):
+                    text += "\(row.name)\(labels(row.labels, values)) \(self.number(number))\n"
+                case .histogram(let histogram): append(histogram, of: row.name, to: &text)
+                }
+            }
+        }
+        return Array(text.utf8)
+    }
+
+    private static func append(_ histogram: Histogram, of name: String, to text: inout String) {
+        var sum: UInt64 = 0
+        for (index, count) in histogram.counts.enumerated() {
+            sum += count
+            let bound = index < Histogram.bounds.count ? number(Double(Histogram.bounds[index]) / 1e6) : "+Inf"
+            text += "\(name)_bucket{le=\"\(bound)\"} \(sum)\n"
+        }
+        text += "\(name)_sum \(number(Double(histogram.sum) / 1e6))\n\(name)_count \(sum)\n"
+    }
+
+    private static func labels(_ names: [String], _ values: [String]) -> String {
+        guard !names.isEmpty else { return "" }
+        let pairs = zip(names, values).map { "\($0)=\"\(escaped($1))\"" }
+        return "{\(pairs.joined(separator: ","))}"
+    }
+
+    private static func escaped(_ value: String) -> String {
+        var text = ""
+        for character in value.unicodeScalars {
+            switch character {
+            case "\\": text += "\\\\"
+            case "\"": text += "\\\""
+            case "\n": text += "\\n"
+            default: text.unicodeScalars.append(character)
+            }
+        }
+        return text
+    }
+
+    private static func number(_ value: Double) -> String {
+        guard let whole = Int64(exactly: value) else { return "\(value)" }
+        return "\(whole)"
+    }
+}

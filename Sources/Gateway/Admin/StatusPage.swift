@@ -1,0 +1,177 @@
+import TLS
+
+/// `GET /`: one file without anything from elsewhere, which asks the administration for JSON and holds no data itself.
+///
+/// It is text, so that the binary needs no folder beside it. The policy names its style and its script by their hashes:
+/// whatever else got into the page, as text of an account or of a topic, would not run.
+enum StatusPage {
+    static let answer = AdminAnswer(
+        200, "text/html; charset=utf-8", .bytes(Array(html.utf8)),
+        fields: [
+            ("Content-Security-Policy", policy), ("Referrer-Policy", "no-referrer"), ("X-Frame-Options", "DENY"),
+        ])
+
+    private static let policy =
+        "default-src 'none'; style-src \(hash(style)); script-src \(hash(script)); connect-src 'self'; "
+        + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+    private static func hash(_ text: String) -> String {
+        "'sha256-\(Base64.encode(Digest.sha256(Array(text.utf8))))'"
+    }
+
+    private static let html = """
+        <!doctype html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1">
+        <title>Livegate</title>
+        <style>\(style)</style>
+        </head>
+        <body>
+        <header><h1>Livegate</h1><p id="state" role="status">…</p></header>
+        <form id="login" hidden>
+        <label for="token">Token of the administration</label>
+        <input id="token" type="password" autocomplete="off" spellcheck="false" required>
+        <button>Show</button>
+        </form>
+        <main id="main" hidden>
+        <section aria-labelledby="wrong"><h2 id="wrong">What is wrong</h2><ul id="problems"></ul></section>
+        <section aria-labelledby="minutes"><h2 id="minutes">The last ten minutes</h2><div id="charts"></div></section>
+        <section aria-labelledby="busiest"><h2 id="busiest">Busiest accounts</h2>
+        <table><thead><tr><th scope="col">Account</th><th scope="col">Connections</th></tr></thead>
+        <tbody id="accounts"></tbody></table></section>
+        <section aria-labelledby="numbers"><h2 id="numbers">Now</h2><dl id="facts"></dl></section>
+        </main>
+        <noscript>This page needs JavaScript; GET /admin/status has the same as JSON.</noscript>
+        <script>\(script)</script>
+        </body>
+        </html>
+
+        """
+
+    private static let style = """
+        :root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--soft:#667;--line:#0b62c4;--second:#c4610b;
+        --bad:#b3261e;--edge:#ccd}
+        @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--paper:#14171a;--soft:#9aa3ad;--line:#6cb0ff;
+        --second:#ffb066;--bad:#ff8a80;--edge:#343a41}}
+        *{box-sizing:border-box}
+        body{margin:0 auto;max-width:72rem;padding:1rem;font:1rem/1.45 system-ui,sans-serif;color:var(--ink);
+        background:var(--paper)}
+        header{display:flex;flex-wrap:wrap;gap:0 1rem;align-items:baseline}
+        h1{font-size:1.4rem;margin:0}h2{font-size:1.05rem;margin:1.5rem 0 .5rem}
+        #state{margin:0;color:var(--soft)}#state.bad{color:var(--bad);font-weight:600}
+        #problems{margin:0;padding-left:1.2rem}#problems .bad{color:var(--bad)}
+        #charts{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr))}
+        figure{margin:0;border:1px solid var(--edge);border-radius:.4rem;padding:.6rem}
+        figcaption{display:flex;justify-content:space-between;gap:.5rem}figcaption b{font-weight:600}
+        svg{display:block;width:100%;height:5rem}
+        .a{stroke:var(--line)}.b{stroke:var(--second)}.grid{stroke:var(--edge)}
+        polyline{fill:none;stroke-width:1.5;vector-effect:non-scaling-stroke}
+        table{border-collapse:collapse;min-width:min(100%,24rem)}
+        th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--edge);overflow-wrap:anywhere}
+        td:last-child,th:last-child{text-align:right;font-variant-numeric:tabular-nums}
+        dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1rem;margin:0}dt{color:var(--soft)}dd{margin:0}
+        input,button{font:inherit;padding:.4rem .6rem}form{display:grid;gap:.5rem;max-width:24rem;margin-top:1rem}
+        :focus-visible{outline:3px solid var(--line);outline-offset:2px}
+        """
+
+    private static let script = #"""
+        "use strict";
+        const at = id => document.getElementById(id), KEY = "livegate-token", SVG = "http://www.w3.org/2000/svg";
+        const show = n => n === null || n === undefined ? "–"
+          : n.toLocaleString("en", {maximumFractionDigits: n < 10 ? 2 : 0});
+        const make = (tag, text, name) => {
+          const node = document.createElement(tag);
+          if (text !== undefined) node.textContent = text;
+          if (name) node.className = name;
+          return node;
+        };
+        const draw = (tag, values) => {
+          const node = document.createElementNS(SVG, tag);
+          for (const [name, value] of Object.entries(values)) node.setAttribute(name, value);
+          return node;
+        };
+        async function ask(path) {
+          const token = sessionStorage.getItem(KEY);
+          const headers = token ? {Authorization: "Bearer " + token} : {};
+          const answer = await fetch(path, {headers, cache: "no-store"});
+          if (answer.status === 401) { sessionStorage.removeItem(KEY); throw new Error("token"); }
+          if (!answer.ok) throw new Error("the node answers " + answer.status);
+          return answer.json();
+        }
+        function line(points, value, top, name) {
+          const parts = [];
+          let run = [];
+          for (const point of [...points, null]) {
+            const y = point === null ? null : value(point);
+            if (y === null || y === undefined) { if (run.length) parts.push(run); run = []; continue; }
+            run.push((600 - point.seconds_ago).toFixed(1) + "," + (78 - 74 * y / top).toFixed(1));
+          }
+          return parts.map(run => draw("polyline", {points: run.join(" "), class: name}));
+        }
+        function chart(title, unit, points, values) {
+          const all = points.flatMap(point => values.map(value => value(point))).filter(y => typeof y === "number");
+          const top = Math.max(1, ...all), last = points.length ? points[points.length - 1] : null;
+          const now = last ? values.map(value => show(value(last))).join(" / ") : "–";
+          const figure = make("figure"), caption = make("figcaption");
+          caption.append(make("span", title), make("b", now + " " + unit));
+          const label = title + ": now " + now + " " + unit + ", at most " + show(all.length ? top : null);
+          const frame = {viewBox: "0 0 600 80", preserveAspectRatio: "none", role: "img", "aria-label": label};
+          const svg = draw("svg", frame);
+          svg.append(draw("line", {x1: 0, x2: 600, y1: 78, y2: 78, class: "grid"}));
+          values.forEach((value, index) => svg.append(...line(points, value, top, "ab"[index])));
+          figure.append(caption, svg);
+          return figure;
+        }
+        function render(status, charts) {
+          at("login").hidden = true;
+          at("main").hidden = false;
+          at("state").textContent = status.state + " · version " + status.version + " · since " + status.started;
+          at("state").className = status.state === "ready" ? "" : "bad";
+          at("problems").replaceChildren(...(status.problems.length
+            ? status.problems.map(text => make("li", text, "bad")) : [make("li", "Nothing that is known.")]));
+          const points = charts.points;
+          at("charts").replaceChildren(
+            chart("Connections", "open", points, [p => p.connections]),
+            chart("Deliveries", "a second", points, [p => p.deliveries]),
+            chart("Delivery, median and 99 %", "ms", points, [p => p.delivery_p50_ms, p => p.delivery_p99_ms]),
+            chart("Lag", "records", points, [p => p.lag_records]),
+            chart("Refused", "a second", points, [p => p.refusals]));
+          at("accounts").replaceChildren(...status.accounts.map(entry => {
+            const row = make("tr");
+            row.append(make("td", entry.account), make("td", show(entry.connections)));
+            return row;
+          }));
+          const kinds = status.connections, late = status.event_age_ms, facts = [
+            ["WebSockets", show(kinds.websocket)], ["Event streams", show(kinds.event_stream)],
+            ["Waiting requests", show(kinds.sync)], ["Handshakes", show(status.rates.handshakes[1]) + " a second"],
+            ["Events", show(status.rates.events[1]) + " a second"],
+            ["Age of events", show(late.p50) + " ms, 99 % " + show(late.p99) + " ms"],
+            ["Kept", show(status.log.events) + " events of " + show(status.log.accounts) + " accounts"]];
+          at("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
+        }
+        let timer;
+        async function refresh() {
+          clearTimeout(timer);
+          try {
+            render(...await Promise.all([ask("/admin/status"), ask("/admin/charts")]));
+          } catch (error) {
+            const wants = error.message === "token";
+            if (wants && at("login").hidden) { at("login").hidden = false; at("token").focus(); }
+            if (wants) at("main").hidden = true;
+            at("state").textContent = wants ? "asks for a token" : "cannot be asked: " + error.message;
+            at("state").className = "bad";
+          }
+          timer = setTimeout(refresh, document.hidden ? 60000 : 5000);
+        }
+        at("login").addEventListener("submit", event => {
+          event.preventDefault();
+          sessionStorage.setItem(KEY, at("token").value);
+          at("token").value = "";
+          refresh();
+        });
+        document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+        refresh();
+        """#
+}

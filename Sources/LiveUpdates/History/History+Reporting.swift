@@ -1,0 +1,41 @@
+/// What a history comes to.
+package struct HistorySize: Equatable, Sendable {
+    package var accounts = 0
+    package var events = 0
+    /// Allocated for logs, states and their tables.
+    package var bytes = 0
+}
+
+/// Events that a history let go, by the limit that they were over.
+package struct HistoryEvictions: Equatable, Sendable {
+    /// Older than the retention.
+    package var age: UInt64 = 0
+    /// Of a full log of an account.
+    package var count: UInt64 = 0
+    /// Of accounts that gave way to others, over the bytes of all.
+    package var bytes: UInt64 = 0
+}
+
+/// What is kept of an account, for an operator: numbers and moments, and nothing of the events themselves, which are the
+/// account's own business.
+package struct AccountSummary: Sendable {
+    package let events: Int
+    /// Arrivals of the events that are held, in milliseconds since 1970; nil without any.
+    package let oldest: Int64?
+    package let newest: Int64?
+    /// The partitions in which it has had events, each with how far it is read.
+    package let partitions: [(partition: PartitionName, position: Int64)]
+}
+
+extension History {
+    /// What is kept of the account; nil where nothing is.
+    ///
+    /// O(partitions of the account). What was dropped and is not freed yet is left out.
+    package func summary(of account: Account) -> AccountSummary? {
+        guard let log = log(of: account) else { return nil }
+        let newest = log.parts.filter { $0.count > 0 }.map(\.last.arrival).max()
+        return AccountSummary(
+            events: log.count, oldest: log.oldestArrival, newest: newest,
+            partitions: log.parts.map { ($0.partition, partitions[$0.slot].next) }.sorted { $0.0 < $1.0 })
+    }
+}

@@ -1,0 +1,189 @@
+# Tests: Administration+Answers.swift, ConnectionLoop+Reporting.swift, History+Reporting.swift, IngestReport.swift
+"""What the administration says of a node, held against what its clients counted."""
+
+import datetime
+import json
+import re
+import subprocess
+import time
+
+import pytest
+
+from asker import Asker
+from clients import LiveClient
+from programs import eventually, event, produce
+
+
+@pytest.fixture
+def asker(door):
+    return Asker(door.admin)
+
+
+def scrape(asker):
+    """Each sample's value, by its name with its labels."""
+    status, fields, body = asker.ask("GET", "/metrics")
+    assert status == 200 and fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    lines = [line for line in body.decode().splitlines() if not line.startswith("#")]
+    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
+
+
+def total(metrics, name, **labels):
+    wanted = [f'{label}="{value}"' for label, value in labels.items()]
+    return sum(value for key, value in metrics.items()
+               if key.split("{")[0] == name and all(part in key for part in wanted))
+
+
+def settled(asker, holds):
+    """The metrics, once they say so: what was sent is counted when the kernel has it, a moment later than a client may."""
+    return eventually(lambda: (lambda metrics: metrics if holds(metrics) else None)(scrape(asker)), 20,
+                      lambda: f"sums; {scrape(asker)}")
+
+
+def test_the_sums_hold_for_clients_of_all_kinds(door, asker, tell, live, event_stream, sync, tokens):
+    plain, cursors, stream = live(door), live(door, **{"with": "at"}), event_stream(door)
+    changed = live(door, mode="changed")
+    filtered = live(door, ent="note")
+    poller = sync(door)
+    begin = poller.page()["at"]
+    for client in (cursors, changed):
+        client.wait_for_control("live")
+    stream.wait_for("live")
+    eventually(lambda: total(scrape(asker), "livegate_connections") == 5, what="five streams")
+    tell(range(50))
+    tell(["n1", "n2"], entity="note")
+    tell(["other"], account="PACC2")
+    for client in (plain, cursors):
+        client.wait_for_events(52)
+    filtered.wait_for_events(2)
+    eventually(lambda: len(stream.ids) == 52, 20, "all events in the stream")
+    pages = [poller.page(since=begin, limit=20), poller.page(since=begin, limit=500)]
+    resumed = live(door, since=cursors.events[9]["at"])
+    resumed.wait_for_control("live")
+    answers = [poller.ask(since="nonsense"), poller.ask(since=begin[:-2] + "zz")]
+    clients = (plain, cursors, filtered, resumed)
+    counted = sum(len(client.events) for client in clients)
+    signals = sum("changed" in message for message in changed.messages)
+    polled = sum(len(page["events"]) for page in pages)
+    everything = counted + signals + len(stream.ids) + polled
+    metrics = settled(asker, lambda m: total(m, "livegate_deliveries_total") >= everything)
+    signals = sum("changed" in message for message in changed.messages)
+    assert total(metrics, "livegate_deliveries_total", kind="websocket") == counted + signals
+    assert total(metrics, "livegate_deliveries_total", kind="event_stream") == len(stream.ids) == 52
+    assert total(metrics, "livegate_deliveries_total", kind="sync") == polled == 72
+    assert metrics["livegate_delivery_seconds_count"] == total(metrics, "livegate_deliveries_total")
+    # Pages and what was resumed have no age.
+    assert metrics["livegate_event_age_seconds_count"] == 52 * 3 + 2 + signals
+    assert total(metrics, "livegate_records_total", outcome="event") == 53
+    assert total(metrics, "livegate_records_total") == 53
+    assert total(metrics, "livegate_handshakes_total", outcome="accepted") == 6 + 3 + sum(a.status == 410 for a in answers)
+    assert total(metrics, "livegate_handshakes_total", outcome="bad_cursor") == sum(a.status == 400 for a in answers)
+    assert metrics["livegate_accounts"] == 1 and metrics['livegate_connections{kind="event_stream"}'] == 1
+    waiting = sync(door)
+    waiting.send(since=poller.page(since=begin)["at"], wait=30)
+    eventually(lambda: scrape(asker)['livegate_connections{kind="sync"}'] == 1, what="a request that waits")
+    waiting.end()
+    plain.end()
+    metrics = settled(asker, lambda m: total(m, "livegate_connections") == 5)
+    assert total(metrics, "livegate_handshakes_total", outcome="accepted") == (
+        total(metrics, "livegate_connections") + total(metrics, "livegate_closes_total"))
+    # Four answers, the client that said goodbye, and the one that left while it waited.
+    assert metrics['livegate_closes_total{code="1000"}'] == 5 and metrics['livegate_closes_total{code="cut"}'] == 1
+    assert metrics["livegate_sends_total"] > 0 and metrics["livegate_received_bytes_total"] > 0
+
+
+def test_prometheus_finds_nothing_wrong(door, asker, tell, live):
+    live(door)
+    tell(["a"])
+    body = asker.ask("GET", "/metrics")[2]
+    done = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    metrics = scrape(asker)
+    assert metrics["livegate_ready"] == 1 and metrics["livegate_draining"] == 0 and metrics["livegate_kafka_up"] == 1
+    assert metrics["process_open_fds"] > 5 and metrics["process_resident_memory_bytes"] > 1e6
+    assert abs(metrics["process_start_time_seconds"] - time.time()) < 600
+    assert abs(metrics["livegate_start_time_seconds"] - metrics["process_start_time_seconds"]) < 120
+    assert re.search(rb'livegate_build_info\{version="[^"]+",librdkafka="[^"]+",openssl="3[^"]+"\} 1', body)
+
+
+def test_stamps_say_how_old_events_are(door, asker, mock_broker, live):
+    client = live(door)
+    eventually(lambda: total(scrape(asker), "livegate_connections") == 1, what="the stream")
+    produce(mock_broker.bootstrap, "incidents", [event("PACC1", "now")])
+    client.wait_for_events(1)
+    metrics = settled(asker, lambda m: m["livegate_event_age_seconds_count"] == 1)
+    assert metrics['livegate_event_age_seconds_bucket{le="60"}'] == 1
+    assert metrics["livegate_event_age_seconds_sum"] >= metrics["livegate_delivery_seconds_sum"] >= 0
+
+
+def test_status_and_listings_are_what_they_should_be(door, asker, tell, live, event_stream, sync):
+    clients = [live(door, "PACC1"), live(door, "PACC1"), event_stream(door, "PACC2")]
+    tell(range(3))
+    clients[0].wait_for_events(3)
+    status = eventually(lambda: (lambda s: s if s["connections"] == {"websocket": 2, "event_stream": 1, "sync": 0}
+                                 else None)(asker.json("/admin/status")), what="three connections")
+    assert status["state"] == "ready" and status["ready"] is True and status["problems"] == []
+    assert status["accounts"] == [{"account": "PACC1", "connections": 2}, {"account": "PACC2", "connections": 1}]
+    assert [len(status["rates"][name]) for name in ("events", "deliveries", "handshakes")] == [3, 3, 3]
+    assert {entry["partition"] for entry in status["lag"]} == set(range(4))
+    assert status["log"]["events"] == 3 and status["log"]["accounts"] >= 1
+    started = datetime.datetime.fromisoformat(status["started"].replace("Z", "+00:00"))
+    assert abs(started.timestamp() - time.time()) < 600
+    late = eventually(lambda: asker.json("/admin/status")["delivery_ms"]["p99"], what="a quantile")
+    assert late > 0
+    lines = [json.loads(line) for line in asker.ask("GET", "/admin/connections")[2].splitlines()]
+    assert len(lines) == 3 and len({line["id"] for line in lines}) == 3
+    assert all(list(line) == ["id", "account", "subject", "peer", "kind", "since", "behind_ms", "deliveries", "sent_bytes"]
+               for line in lines)
+    assert {line["peer"] for line in lines} == {"127.0.0.1"} and all(line["sent_bytes"] > 100 for line in lines)
+    of_one = asker.ask("GET", "/admin/connections?account=PACC2&unknown=1")[2].splitlines()
+    assert [json.loads(line)["kind"] for line in of_one] == ["event_stream"]
+    assert len(asker.ask("GET", "/admin/connections?limit=1")[2].splitlines()) == 1
+    for query in ("limit=0", "limit=100001", "limit=x", "limit=1&limit=1", "account=", "account=a&account=b"):
+        assert asker.ask("GET", f"/admin/connections?{query}")[0] == 400, query
+    account = asker.json("/admin/accounts/PACC1")
+    assert (account["account"], account["connections"], account["events"]) == ("PACC1", 2, 3)
+    assert account["oldest"] <= account["newest"] and account["partitions"] == [
+        {"topic": "incidents", "partition": 0, "position": 3}]
+    assert asker.ask("GET", "/admin/accounts/NOBODY")[0] == 404
+    kafka = asker.json("/admin/kafka")
+    (topic,) = kafka["topics"]
+    assert topic["topic"] == "incidents" and len(topic["partitions"]) == 4
+    first = eventually(lambda: (lambda p: p if p["end"] == 3 else None)(
+        asker.json("/admin/kafka")["topics"][0]["partitions"][0]), what="the end of the partition")
+    assert (first["position"], first["lag"]) == (3, 0) and first["leader"] is not None and first["last_message"]
+    assert all(re.fullmatch(r".+:\d+", broker) for broker in kafka["brokers"]) and kafka["brokers"]
+    assert asker.json("/admin/charts")["interval_seconds"] == 5
+
+
+def test_an_operator_disconnects_an_account(door, asker, live, event_stream, sync, tokens):
+    mine, stream, other = live(door, "PACC1"), event_stream(door, "PACC1"), live(door, "PACC2")
+    eventually(lambda: total(scrape(asker), "livegate_connections") == 3, what="three connections")
+    assert asker.ask("POST", "/admin/disconnect")[0] == 400
+    assert asker.ask("POST", "/admin/disconnect?account=PACC1&account=PACC2")[0] == 400
+    assert asker.ask("GET", "/admin/disconnect?account=PACC1")[0] == 405
+    assert asker.json("/admin/disconnect?account=PACC1&subject=nobody", "POST") == {"closed": 0}
+    assert asker.json("/admin/disconnect?account=PACC1", "POST") == {"closed": 2}
+    assert mine.wait_until_closed() == 1012
+    stream.wait_until_ended()
+    metrics = settled(asker, lambda m: total(m, "livegate_connections") == 1)
+    assert metrics['livegate_closes_total{code="1012"}'] == 2 and other.closed is None
+    assert door.wait_for_log("closed by an operator", count=2)["count"] == 2
+
+
+def test_a_listing_that_nobody_reads_holds_one_piece(gateway, mock_broker, tokens, ends_with_test):
+    """Many connections, a listing that is not read: the node goes on, and the one who reads gets all of them once."""
+    door = gateway(mock_broker.bootstrap)
+    clients = [ends_with_test(LiveClient(door, tokens.token("PACC1"))) for _ in range(300)]
+    assert len(clients) == 300
+    asker = Asker(door.admin)
+    eventually(lambda: total(scrape(asker), "livegate_connections") == 300, what="300 connections")
+    silent = Asker(door.admin)
+    for _ in range(50):
+        silent.send("GET", "/admin/connections?limit=100000")
+    lines = asker.ask("GET", "/admin/connections?limit=100000")[2].splitlines()
+    assert len({json.loads(line)["id"] for line in lines}) == len(lines) == 300
+    old = Asker(door.admin)
+    old.send("GET", "/admin/connections?limit=100000", version="HTTP/1.0")
+    body = old.file.read().partition(b"\r\n\r\n")[2]
+    assert len(body.splitlines()) == 300
+    assert asker.ask("HEAD", "/admin/connections")[0] == 200 and asker.ask("GET", "/livez")[0] == 200

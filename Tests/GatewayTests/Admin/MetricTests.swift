@@ -1,0 +1,147 @@
+// Tests: LoadHistory.swift, MetricTable.swift, MetricText.swift, NodeReport.swift
+
+import Foundation
+import Testing
+
+@testable import Gateway
+
+struct MetricTests {
+    private static let report: NodeReport = {
+        var report = NodeReport()
+        report.loops.counters.begin(.webSocket)
+        report.loops.counters.begin(.sync)
+        report.loops.counters.end(.sync, CloseLabel.answered)
+        report.loops.counters.refusals = ["not_found": 2, "not_a_websocket": 1]
+        report.loops.deliveries.delivery.observe(700, times: 2)
+        report.loops.deliveries.delivery.observe(90_000_000)
+        return report
+    }()
+
+    private static func lines(_ report: NodeReport) -> [String] {
+        String(decoding: MetricText.bytes(MetricTable.rows, report), as: UTF8.self).split(separator: "\n").map(
+            String.init)
+    }
+
+    @Test func `a metric has one row, a name of its kind and a sentence`() {
+        let names = MetricTable.rows.map(\.name)
+        #expect(Set(names).count == names.count)
+        for row in MetricTable.rows {
+            #expect(row.name.hasPrefix("livegate_") || row.name.hasPrefix("process_"), "\(row.name)")
+            #expect(row.name.hasSuffix("_total") == (row.kind == .counter), "\(row.name)")
+            #expect(row.help.hasSuffix(".") && !row.help.contains("\n"), "\(row.name)")
+            #expect(row.kind != .histogram || row.name.hasSuffix("_seconds"), "\(row.name)")
+        }
+    }
+
+    @Test func `numbers, labels and buckets are written as Prometheus reads them`() {
+        let lines = Self.lines(Self.report)
+        for line in [
+            "# TYPE livegate_connections gauge", "livegate_connections{kind=\"websocket\"} 1",
+            "livegate_connections{kind=\"sync\"} 0", "livegate_handshakes_total{outcome=\"accepted\"} 2",
+            "livegate_handshakes_total{outcome=\"not_found\"} 2", "livegate_handshakes_total{outcome=\"forbidden\"} 0",
+            "livegate_handshakes_total{outcome=\"not_a_websocket\"} 1", "livegate_closes_total{code=\"1000\"} 1",
+            "livegate_closes_total{code=\"cut\"} 0", "livegate_closes_total{code=\"4409\"} 0",
+            "livegate_delivery_seconds_bucket{le=\"0.0005\"} 0", "livegate_delivery_seconds_bucket{le=\"0.001\"} 2",
+            "livegate_delivery_seconds_bucket{le=\"60\"} 2", "livegate_delivery_seconds_bucket{le=\"+Inf\"} 3",
+            "livegate_delivery_seconds_count 3", "livegate_delivery_seconds_sum 90.0014", "livegate_ready 0",
+            "livegate_catch_ups_total{outcome=\"too_slow\"} 0",
+        ] {
+            #expect(lines.contains(line), "\(line)")
+        }
+        // What ingest knows is nothing before it is open, and a certificate there is only with TLS.
+        #expect(!lines.contains { $0.contains("livegate_records_total") || $0.contains("not_after") })
+        #expect(lines.allSatisfy { $0.hasPrefix("#") || $0.contains(/^[a-z_]+(\{[^{}]*\})? [0-9.e+-]+$/) })
+    }
+
+    @Test func `a label's value cannot end its line`() {
+        let row = MetricRow("x", .gauge, ["a"], "X.", { _ in [.count("a\"b\\c\nd", is: 1)] })
+        let text = String(decoding: MetricText.bytes([row], NodeReport()), as: UTF8.self)
+        #expect(text == "# HELP x X.\n# TYPE x gauge\nx{a=\"a\\\"b\\\\c\\nd\"} 1\n")
+    }
+
+    /// The pages beside the code, next to this file's own folder.
+    private static func page(_ name: String) throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return try String(
+            contentsOf: root.appendingPathComponent("Sources/Gateway/Gateway.docc/\(name)"), encoding: .utf8)
+    }
+
+    @Test func `the page about metrics has the table's rows, in its order`() throws {
+        let written = try Self.page("Metrics.md").split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let rows = MetricTable.rows.map { row in
+            let labels = row.labels.map { "`\($0)`" }.joined(separator: ", ")
+            return "| `\(row.name)` | \(row.kind.rawValue) | \(labels) | \(row.help) |"
+        }
+        #expect(written.map(String.init) == rows)
+    }
+
+    @Test func `the page about the administration names each of its paths`() throws {
+        let page = try Self.page("Administration.md")
+        for row in AdminRows.all {
+            let path = row.path.hasSuffix("/") && row.path != "/" ? row.path + "ID" : row.path
+            #expect(page.contains("`\(row.method) \(path)`") || page.contains("`\(row.method)` takes"), "\(path)")
+        }
+    }
+
+    /// A position, an end, and a moment; then records and milliseconds.
+    static let lags: [[(position: Int64?, end: Int64?, now: UInt64, records: Int64, milliseconds: UInt64)]] = [
+        [(nil, nil, 0, 0, 0), (5, 5, 1_000, 0, 0)],
+        [(5, 9, 0, 4, 0), (5, 9, 3_000, 4, 3_000), (9, 9, 4_000, 0, 0)],
+        // A busy partition has always something on its way; what counts is the oldest of it.
+        [(5, 9, 0, 4, 0), (8, 12, 1_000, 4, 1_000), (11, 15, 2_000, 4, 1_000), (14, 18, 3_000, 4, 1_000)],
+        // Nobody answers: the last known end stays.
+        [(5, 9, 0, 4, 0), (6, nil, 5_000, 3, 5_000), (6, nil, 60_000, 3, 60_000)],
+        // The log was cut back, or begins again.
+        [(5, 9, 0, 4, 0), (2, 3, 1_000, 1, 0), (3, 3, 2_000, 0, 0)],
+    ]
+
+    @Test(arguments: lags.indices) func `the lag in seconds is the age of the oldest that is not read`(row: Int) {
+        var lag = PartitionLag()
+        for step in Self.lags[row] {
+            lag.note(position: step.position, end: step.end, now: step.now)
+            #expect(lag.records == step.records && lag.milliseconds(now: step.now) == step.milliseconds, "\(step)")
+        }
+    }
+
+    @Test func `ends that are remembered are bounded, and the oldest stays`() {
+        var lag = PartitionLag()
+        for step in 1...1_000 { lag.note(position: 0, end: Int64(step), now: UInt64(step) * 1_000) }
+        #expect(lag.records == 1_000 && lag.milliseconds(now: 1_000_000) == 999_000)
+        #expect(MemoryLayout.size(ofValue: lag) < 64)
+    }
+
+    @Test func `rates are over the time that was asked for, or since the first sample`() {
+        var history = LoadHistory()
+        #expect(history.rate(\.events, seconds: 1, until: LoadSample(time: 5)) == 0)
+        for second in 0...120 {
+            var sample = LoadSample(time: UInt64(second) * 1_000)
+            sample.events = UInt64(second < 60 ? 0 : (second - 60) * 10)
+            history.note(sample)
+        }
+        var now = LoadSample(time: 120_000)
+        now.events = 600
+        #expect(history.rate(\.events, seconds: 1, until: now) == 10)
+        #expect(history.rate(\.events, seconds: 60, until: now) == 10)
+        #expect(history.rate(\.events, seconds: 100, until: now) == 6)
+        // Not further back than there is anything.
+        #expect(history.rate(\.events, seconds: 1_000, until: now) == 5)
+        #expect(history.quantile(0.5, \.delivery, until: now) == nil)
+        now.delivery.observe(700, times: 10)
+        #expect((0.5...1).contains(history.quantile(0.5, \.delivery, until: now) ?? 0))
+    }
+
+    @Test func `samples are those of ten minutes, and points stand five seconds apart`() {
+        var history = LoadHistory()
+        for second in 0...2_000 {
+            var sample = LoadSample(time: UInt64(second) * 1_000)
+            sample.deliveries = UInt64(second) * 3
+            sample.connections = second
+            history.note(sample)
+        }
+        let points = history.points(until: LoadSample(time: 2_000_000))
+        #expect(points.count == 120 && points.last?.secondsAgo == 0 && points.first?.secondsAgo == 595)
+        #expect(points.allSatisfy { $0.deliveries == 3 && $0.deliveryP50Milliseconds == nil })
+        #expect(points.last?.connections == 2_000)
+    }
+}
