@@ -169,7 +169,8 @@ final class KeyDesk {
     }
 
     private func ended(_ issuer: Issuer, _ result: Result<[SignatureKey], KeyFetchFailure>) {
-        guard !isClosed else { return }
+        // An issuer that the settings have left out since is not fetched again.
+        guard !isClosed, issuers.contains(where: { $0 === issuer }) else { return }
         let source = issuer.published.source
         switch result {
         case .success(let keys):
