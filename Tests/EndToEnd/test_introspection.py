@@ -53,7 +53,7 @@ def status(gateway, token):
 
 def test_tokens_that_are_no_jwts_are_judged_by_the_server_and_its_answers_are_kept(
         gateway, mock_broker, tokens, token_server):
-    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "1s", "cache": "1h"})
+    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "5s", "cache": "1h"})
     token_server.say = {
         "good": {"active": True, "account_id": "PACC1", "sub": "u1", "exp": int(time.time()) + 3600},
         "a+b/c==": {"active": True, "account_id": "PACC1"},
@@ -85,7 +85,7 @@ def test_tokens_that_are_no_jwts_are_judged_by_the_server_and_its_answers_are_ke
 def test_those_with_one_token_share_a_question_and_it_ends_when_its_answer_does(
         gateway, mock_broker, token_server, ends_with_test):
     from clients import LiveClient
-    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "cache": "2s"})
+    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "9s", "cache": "2s"})
     token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
     token_server.free.clear()
     with ThreadPoolExecutor(10) as crowd:
