@@ -54,6 +54,8 @@ def test_nothing_on_the_page_runs_but_its_own_script(door):
     assert status == 200 and "default-src 'none'" in policy and "unsafe" not in policy
     text = body.decode()
     assert "http" not in re.sub(r'"http://www\.w3\.org/2000/svg"', "", text) and " style=" not in text
+    # What is hidden stays so, however it is laid out.
+    assert "[hidden]{display:none!important}" in text
     assert len(re.findall(r"<script", text)) == 1 and not re.search(r"\son\w+=", text)
 
 

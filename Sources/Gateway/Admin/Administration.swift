@@ -25,6 +25,8 @@ package final class Administration: Sendable {
     let connectionLoops: [LoopBound<ConnectionLoop>]
     let desk: LoopBound<IngestDesk>
     let startedMilliseconds = WallClock.milliseconds
+    /// What is counted elsewhere; from any thread.
+    private let others: @Sendable () -> OtherCounts
     private let heldGate: Mutex<AdminGate>
     /// Of the clients' listeners, in seconds since 1970.
     private let certificateEnd: Mutex<Int64?>
@@ -43,7 +45,7 @@ package final class Administration: Sendable {
     init(
         loop: EventLoop, connectionLoops: [LoopBound<ConnectionLoop>], desk: LoopBound<IngestDesk>, gate: AdminGate,
         certificateEnd: Int64?, requestMilliseconds: UInt64, readiness: NodeReadiness, control: NodeControl,
-        logger: Logger
+        others: @escaping @Sendable () -> OtherCounts, logger: Logger
     ) {
         self.loop = loop
         self.connectionLoops = connectionLoops
@@ -51,6 +53,7 @@ package final class Administration: Sendable {
         self.readiness = readiness
         self.logger = logger
         self.control = control
+        self.others = others
         self.requestMilliseconds = requestMilliseconds
         heldGate = Mutex(gate)
         self.certificateEnd = Mutex(certificateEnd)
@@ -154,6 +157,7 @@ package final class Administration: Sendable {
         report.usage = whole ? ProcessUsage.now() : nil
         report.certificateEnd = certificateEnd.withLock { $0 }
         report.droppedLines = logger.dropped
+        report.others = others()
         return report
     }
 

@@ -30,6 +30,23 @@ enum MetricTable {
             { report in
                 report.loops.work.enumerated().map { .number(["\($0)"], Double($1.busyMicroseconds) / 1e6) }
             }),
+        MetricRow(
+            "livegate_reloads_total", .counter, ["outcome"],
+            "Times that settings and the files that they name were read again.",
+            { [.count("ok", is: $0.others.reloadsOK), .count("failed", is: $0.others.reloadsFailed)] }),
+        MetricRow(
+            "livegate_key_fetches_total", .counter, ["outcome"], "Fetches of issuers' keys.",
+            { [.count("ok", is: $0.others.keyFetchesOK), .count("failed", is: $0.others.keyFetchesFailed)] }),
+        MetricRow(
+            "livegate_introspections_total", .counter, ["outcome"], "Questions to the server that judges tokens.",
+            { report in
+                let others = report.others
+                return [
+                    .count("active", is: others.introspectionsActive),
+                    .count("inactive", is: others.introspectionsInactive),
+                    .count("failed", is: others.introspectionsFailed),
+                ]
+            }),
         .one(
             "livegate_log_lines_dropped_total", .counter, "Lines of the log that were dropped, since nobody took them."
         ) {

@@ -26,6 +26,7 @@ struct NodeReport: Sendable {
     /// Seconds since 1970; nil without TLS.
     var certificateEnd: Int64?
     var droppedLines = 0
+    var others = OtherCounts()
 
     /// What the charts need of it.
     func sample(at time: UInt64) -> LoadSample {
@@ -70,6 +71,17 @@ struct PartitionLag: Sendable {
 
     /// For how long; grows while nothing is read.
     func milliseconds(now: UInt64) -> UInt64 { ends.first.map { now - min(now, $0.at) } ?? 0 }
+}
+
+/// What parts of the node count that are no loops of clients, since the start.
+struct OtherCounts: Sendable {
+    var reloadsOK = 0
+    var reloadsFailed = 0
+    var keyFetchesOK = 0
+    var keyFetchesFailed = 0
+    var introspectionsActive = 0
+    var introspectionsInactive = 0
+    var introspectionsFailed = 0
 }
 
 extension LoopBound {

@@ -55,7 +55,7 @@ enum StatusPage {
         --bad:#b3261e;--edge:#ccd}
         @media(prefers-color-scheme:dark){:root{--ink:#e6e8eb;--paper:#14171a;--soft:#9aa3ad;--line:#6cb0ff;
         --second:#ffb066;--bad:#ff8a80;--edge:#343a41}}
-        *{box-sizing:border-box}
+        *{box-sizing:border-box}[hidden]{display:none!important}
         body{margin:0 auto;max-width:72rem;padding:1rem;font:1rem/1.45 system-ui,sans-serif;color:var(--ink);
         background:var(--paper)}
         header{display:flex;flex-wrap:wrap;gap:0 1rem;align-items:baseline}
@@ -108,6 +108,8 @@ enum StatusPage {
             if (y === null || y === undefined) { if (run.length) parts.push(run); run = []; continue; }
             run.push((600 - point.seconds_ago).toFixed(1) + "," + (78 - 74 * y / top).toFixed(1));
           }
+          // A point alone is a dash.
+          for (const run of parts) if (run.length === 1) run.push(run[0].replace(/^[^,]+/, x => Number(x) + 3));
           return parts.map(run => draw("polyline", {points: run.join(" "), class: name}));
         }
         function chart(title, unit, points, values) {

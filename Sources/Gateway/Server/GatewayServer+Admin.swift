@@ -1,4 +1,5 @@
 import Reactor
+import Synchronization
 
 /// The administration: on a loop of its own, so that it answers whatever the loops of the clients do, and so that no scrape
 /// takes a client's time but for what the client's loop itself is asked.
@@ -13,11 +14,12 @@ extension GatewayServer {
         let control = NodeControl(
             drain: { [weak self] window in await self?.drain(window: window) },
             undrain: { [weak self] in await self?.undrain() ?? false })
+        let counted = { @Sendable [reloads, judgingCounters] in OtherCounts(reloads.counts, judgingCounters) }
         let administration = await loop.perform {
             let administration = Administration(
                 loop: loop, connectionLoops: connectionLoops, desk: desk, gate: gate, certificateEnd: certificateEnd,
                 requestMilliseconds: requestMilliseconds, readiness: readiness, control: control,
-                logger: logger)
+                others: counted, logger: logger)
             administration.begin()
             return administration
         }
@@ -43,4 +45,16 @@ extension GatewayServer {
 extension GatewayServer.Parts {
     /// Who may ask the administration what.
     var gate: AdminGate { AdminGate(token: adminToken, hosts: settings.adminHosts) }
+}
+
+extension OtherCounts {
+    fileprivate init(_ reloads: ReloadRecord.Counts, _ judging: JudgingCounters) {
+        reloadsOK = Int(reloads.succeeded)
+        reloadsFailed = Int(reloads.failed)
+        keyFetchesOK = judging.keyFetchesOK.load(ordering: .relaxed)
+        keyFetchesFailed = judging.keyFetchesFailed.load(ordering: .relaxed)
+        introspectionsActive = judging.introspectionsActive.load(ordering: .relaxed)
+        introspectionsInactive = judging.introspectionsInactive.load(ordering: .relaxed)
+        introspectionsFailed = judging.introspectionsFailed.load(ordering: .relaxed)
+    }
 }
