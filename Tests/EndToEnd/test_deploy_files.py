@@ -17,7 +17,7 @@ LONGEST_DRAIN = 5 + 30 + 5
 
 
 def run(*command, **options):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=120, **options)
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=600, **options)
     assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
