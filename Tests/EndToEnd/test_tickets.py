@@ -108,7 +108,7 @@ def test_the_address_of_tickets_takes_a_post_with_a_token_and_needs_no_body(node
 def test_a_ticket_that_is_too_late_is_none(gateway, mock_broker, tokens, tmp_path):
     (tmp_path / "secret").write_text(secrets.token_hex(16))
     node = gateway(mock_broker.bootstrap, auth__tickets={"secret_file": str(tmp_path / "secret"), "lifetime": "1s"})
-    bought = time.time()
     ticket = ticket_of(node, tokens.token("PACC1"))
+    bought = time.time()
     eventually(lambda: time.time() > bought + 2)
     assert first(node.host, get(f"/sync/v1?ticket={ticket}"))[0] == 401
