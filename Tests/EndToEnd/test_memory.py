@@ -65,12 +65,12 @@ def cost(door, broker, count, limit, context=None):
 
 def test_an_idle_plain_connection_costs_at_most_2_kib(gateway, mock_broker, tmp_path):
     door = gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ACCOUNTS))},
-                   limits__ping_interval="1h")
+                   limits__ping_interval="1h", limits__pong_timeout="1h")
     cost(door, mock_broker, 2000, 2048)
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_an_idle_connection_over_tls_costs_at_most_18_kib(gateway, mock_broker, certificates, tmp_path, version):
     door = gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ACCOUNTS))},
-                   tls=certificates.settings["ecdsa"], limits__ping_interval="1h")
+                   tls=certificates.settings["ecdsa"], limits__ping_interval="1h", limits__pong_timeout="1h")
     cost(door, mock_broker, 1000, 18 * 1024, certificates.client(minimum_version=version, maximum_version=version))

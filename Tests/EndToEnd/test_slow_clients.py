@@ -16,7 +16,7 @@ from wire import frame, narrow, read_frames
 def test_a_client_that_never_reads_is_closed_with_4409_while_others_get_everything(gateway, mock_broker, tokens):
     # On a machine that is slow for other reasons those who read may fall behind too, and come back by the log.
     door = gateway(mock_broker.bootstrap, history={"max_events_per_account": 1_000_000},
-                   limits={"max_lag": "5s", "ping_interval": "1h"})
+                   limits={"max_lag": "5s", "ping_interval": "1h", "pong_timeout": "1h"})
     token = tokens.token("PACC1")
 
     async def scenario():

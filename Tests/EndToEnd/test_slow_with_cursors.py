@@ -63,7 +63,7 @@ def has_id(name):
 @pytest.mark.parametrize("words", [{}, {"with_": "at"}], ids=["plain", "with cursors"])
 def test_who_reads_again_in_time_gets_all_of_it(gateway, mock_broker, tokens, words):
     door = gateway(mock_broker.bootstrap, history__max_events_per_account=200_000, limits__max_lag="5m",
-                   limits__ping_interval="1h")
+                   limits__ping_interval="1h", limits__pong_timeout="1h")
     token = tokens.token("PACC1")
 
     async def scenario():
@@ -80,7 +80,7 @@ def test_who_reads_again_in_time_gets_all_of_it(gateway, mock_broker, tokens, wo
 
 def test_where_the_log_no_longer_reaches_back_a_stream_is_told_to_resync_and_goes_on(gateway, mock_broker, tokens):
     door = gateway(mock_broker.bootstrap, history__max_events_per_account=500, limits__max_lag="5m",
-                   limits__ping_interval="1h")
+                   limits__ping_interval="1h", limits__pong_timeout="1h")
     token = tokens.token("PACC1")
 
     async def scenario():
@@ -106,7 +106,7 @@ def test_where_the_log_no_longer_reaches_back_a_stream_is_told_to_resync_and_goe
 
 def test_a_client_without_cursors_is_closed_with_4409_instead(gateway, mock_broker, tokens):
     door = gateway(mock_broker.bootstrap, history__max_events_per_account=500, limits__max_lag="5m",
-                   limits__ping_interval="1h")
+                   limits__ping_interval="1h", limits__pong_timeout="1h")
     token = tokens.token("PACC1")
 
     async def scenario():
@@ -132,7 +132,7 @@ async def until_too_slow(door, mock_broker, count):
 
 def test_behind_for_longer_than_max_lag_is_4409_for_all_and_with_cursors_they_resume(gateway, mock_broker, tokens, live):
     door = gateway(mock_broker.bootstrap, history__max_events_per_account=1_000_000, limits__max_lag="3s",
-                   limits__ping_interval="1h")
+                   limits__ping_interval="1h", limits__pong_timeout="1h")
     token = tokens.token("PACC1")
 
     async def scenario():
