@@ -28,8 +28,8 @@ final class AdminConnection {
     /// What came behind the request that is being answered.
     private var early = EarlyBytes()
     private var request: AdminRequest?
-    /// Whether nothing of a request has come since the last answer: it may give way to another peer.
-    private(set) var isIdle = false
+    /// Whether nothing of a request has come since the last answer.
+    private var isIdle = false
 
     init(
         _ descriptor: consuming FileDescriptor, loop: EventLoop, _ administration: Administration,
@@ -44,6 +44,22 @@ final class AdminConnection {
     func start() {
         setDeadline(administration.requestMilliseconds)
         stream.start(self)
+    }
+
+    /// Who gives way to another peer first, where there is no room. Who is being answered does not.
+    enum Patience: Int {
+        /// Nothing of a request has come since the last answer.
+        case idle
+        /// Nothing has come at all.
+        case silent
+        /// A request that is not whole.
+        case unfinished
+    }
+
+    /// Nil while a request is answered.
+    var patience: Patience? {
+        guard case .reading(let reader) = phase else { return nil }
+        return isIdle ? .idle : reader.hasBegun ? .unfinished : .silent
     }
 
     /// Ends it without a word.
@@ -234,18 +250,19 @@ final class AdminConnections {
         self.loop = loop
     }
 
-    /// At the limit the one that has been there longest and asks nothing gives way: whoever keeps connections does not keep
-    /// a probe out.
+    /// At the limit one that is not being answered gives way, of several alike the one that came first: whoever keeps
+    /// connections, silent ones too, does not keep a probe out.
     func accept(_ descriptor: consuming FileDescriptor) {
         if connections.count >= Self.maximumConnections {
-            guard let idle = connections.first(where: \.isIdle) else {
+            let waiting = connections.compactMap { connection in connection.patience.map { (connection, $0.rawValue) } }
+            guard let (first, _) = waiting.min(by: { $0.1 < $1.1 }) else {
                 let refusal = AdminRefusal.unavailable("All connections of this address are busy.")
                 return descriptor.sendLastWords(
                     refusal.answer.serialized(
                         date: administration.date, withoutBody: false, keepsAlive: false, isChunked: false))
             }
-            connections.removeAll { $0 === idle }
-            idle.close()
+            connections.removeAll { $0 === first }
+            first.close()
         }
         let connection = AdminConnection(descriptor, loop: loop, administration, self)
         connections.append(connection)

@@ -137,6 +137,10 @@ extension Administration {
         }
         guard let (found, topics) = answer else { throw .unavailable("Ingest does not answer.") }
         guard let (connections, summary) = found else { throw .notFound }
+        // A node that ends has let go of its source before its logs.
+        guard summary.partitions.allSatisfy({ Int($0.0.topic) < topics.count }) else {
+            throw .unavailable("The node is ending.")
+        }
         return AdminAnswer(
             .members([
                 "account": .text(account.text), "connections": .integer(connections),

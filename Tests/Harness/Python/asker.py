@@ -7,7 +7,7 @@ import socket
 class Asker:
     """One connection to an address, read by the byte."""
 
-    def __init__(self, address, timeout=20):
+    def __init__(self, address, timeout=60):
         host, _, port = address.rpartition(":")
         self.socket = socket.create_connection((host, int(port)), timeout=timeout)
         self.file = self.socket.makefile("rb")
