@@ -15,6 +15,9 @@ package enum TokenRenewal: Sendable {
     /// The token cannot be checked now: the stream goes on as it was, with the one that it has.
     case later
 
+    /// Whether the message held a token, of which the check has its cost.
+    package var wasJudged: Bool { if case .noToken = self { false } else { true } }
+
     /// Judges a message by what it holds, whatever stands beside the token. What is not JSON is no token, however it begins.
     ///
     /// - Parameters:

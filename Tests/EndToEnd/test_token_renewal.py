@@ -45,11 +45,14 @@ def test_a_stream_goes_on_with_the_next_token_and_ends_with_that(door, tokens, t
         left = await RawClient.open(door.host, ending, path="/live/v1?with=at")
         for client, token in ((kept, short), (left, ending)):
             await until(lambda: {"expiring": {"exp": expiry(token)}} in client.messages)
+        # The same one again is taken again, and not told of again.
+        left.writer.write(frame(TEXT, message(ending)))
         for client in (kept, plain):
             client.writer.write(frame(TEXT, message(next_one)))
         await until(lambda: kept.messages[-1] == {"token": {"exp": expiry(next_one)}})
         await until(lambda: left.close is not None, within=40)
         assert left.close == (4401, "token expired")
+        assert [next(iter(message)) for message in left.messages] == ["live", "expiring", "token", "bye"]
         tell(["after"])
         await until(lambda: ids(kept) == ids(plain) == ["after"])
         assert kept.close is None and all("ent" in message for message in plain.messages)
@@ -88,6 +91,20 @@ def test_what_is_no_token_is_ignored_within_the_limit_and_a_bad_token_closes(sma
             else:
                 await until(lambda: client.close is not None)
                 assert client.close[0] == code, (sent[:60], client.close)
+    play(scenario())
+
+
+def test_who_sends_tokens_without_end_is_asked_to_wait(door, tokens):
+    token = tokens.token("PACC1")
+
+    async def scenario():
+        client = await RawClient.open(door.host, token, path="/live/v1?with=at")
+        await until(lambda: client.messages)
+        client.writer.write(60 * frame(TEXT, message(token)))
+        await until(lambda: client.close is not None)
+        assert client.close[0] == 4429 and "retry_ms=" in client.close[1]
+        first, *taken, last = [next(iter(message)) for message in client.messages]
+        assert (first, set(taken), last) == ("live", {"token"}, "bye") and len(taken) >= 10
     play(scenario())
 
 

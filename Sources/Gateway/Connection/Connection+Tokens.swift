@@ -38,6 +38,25 @@ struct TokenWatch: Equatable {
     }
 }
 
+/// How many tokens one client has sent within a second. Confined to its loop.
+struct TokenRate {
+    /// Over it the stream ends with 4429: judging a token costs its loop 0.1 ms or more for the signature, and a client has
+    /// a new one every few minutes.
+    static let maximumTokensPerSecond = 10
+
+    /// When the second began: the low half of the monotonic time in ms.
+    private var begin: UInt32 = 0
+    private var count: UInt32 = 0
+
+    /// Counts one; false for one too many.
+    mutating func admits(now: UInt64) -> Bool {
+        let now = UInt32(truncatingIfNeeded: now)
+        if count == 0 || now &- begin >= 1_000 { (begin, count) = (now, 0) }
+        count += 1
+        return count <= Self.maximumTokensPerSecond
+    }
+}
+
 extension Connection {
     /// A stream goes on with this token: at its end, or when it is about to come, the connection acts.
     func watchToken(_ open: OpenStream, expiresAt: Int64?) {
@@ -70,6 +89,9 @@ extension Connection {
         guard case .open(let open) = phase, session.phase == .open else { return }
         let renewal = TokenRenewal.decide(
             message, account: open.stream.account, verifier: loop.admission.verifier, now: loop.epochSeconds())
+        if renewal.wasJudged, !open.tokenRate.admits(now: loop.eventLoop.now) {
+            return session.fail(.tooManyMessages(limit: TokenRate.maximumTokensPerSecond))
+        }
         switch renewal {
         case .noToken:
             let limit = loop.webSockets.limits.maximumMessageBytes
@@ -80,7 +102,8 @@ extension Connection {
         case .taken(let identity):
             open.identity = identity
             open.stream.tokenTaken(endsAt: identity.expiresAt, loop.eventLoop.now)
-            watchToken(open, expiresAt: identity.expiresAt)
+            // Of the same token once more, or one that ends with it, its client knows.
+            if open.tokenWatch?.expiresAt != identity.expiresAt { watchToken(open, expiresAt: identity.expiresAt) }
         }
     }
 }

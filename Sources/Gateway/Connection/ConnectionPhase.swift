@@ -65,6 +65,7 @@ extension Connection {
         var tokenEnd: Timer?
         /// Nil where the token has no end.
         var tokenWatch: TokenWatch?
+        var tokenRate = TokenRate()
         var place: Place?
         /// Monotonic, in milliseconds.
         let since: UInt64

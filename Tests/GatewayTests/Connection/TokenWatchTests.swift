@@ -34,4 +34,13 @@ import Testing
         #expect(TokenWatch.leadMilliseconds.lowerBound - 1_000 == 60_000)
         #expect(TokenWatch.leadMilliseconds.upperBound == 90_000)
     }
+
+    @Test func `ten tokens within a second are judged, and one more is too many`() {
+        // The half of the time that is kept runs over in the middle.
+        for begin in [0, 7, UInt64(UInt32.max) - 500] {
+            var rate = TokenRate()
+            let admitted = ((0..<10).map { $0 * 99 } + [999, 1_000]).map { rate.admits(now: begin + $0) }
+            #expect(admitted == Array(repeating: true, count: 10) + [false, true])
+        }
+    }
 }
