@@ -81,6 +81,11 @@ enum StaticTokenFile {
             reading.refuse(element, "lacks an account of 1 to \(Account.maximumBytes) bytes without control characters")
             return nil
         }
+        if let subject, !TokenClaims.isPlain(Array(subject.utf8), maximumBytes: TokenClaims.maximumSubjectBytes) {
+            let limit = TokenClaims.maximumSubjectBytes
+            reading.refuse(element, "has a subject that is not 1 to \(limit) bytes without control characters")
+            return nil
+        }
         return StaticTokens.Entry(digest: digest, account: Account(account), subject: subject)
     }
 }

@@ -91,8 +91,8 @@ package struct TokenClaims {
         return Int64(clamping: second)
     }
 
-    /// A subject only stands in log lines; a longer one is left out of them.
-    private static let maximumSubjectBytes = 255
+    /// A longer subject of a token counts as none.
+    package static let maximumSubjectBytes = 255
 
     /// Whether it is not empty, not too long, and without control characters (C0, DEL, C1).
     package static func isPlain(_ text: [UInt8], maximumBytes: Int) -> Bool {

@@ -239,12 +239,14 @@ private final class Folder {
     }
 
     @Test func `a wrong entry among fixed tokens is told with its line and without its value`() {
-        let good = String(repeating: "0a", count: 32)
+        let (good, long) = (String(repeating: "0a", count: 32), String(repeating: "s", count: 256))
         let rows: [(String, String)] = [
             ("- {sha256: geheim, account: A}", "auth.tokens[0]: sha256 is not 64 hexadecimal digits"),
             ("- {sha256: \(good)0a, account: A}", "auth.tokens[0]: sha256 is not 64 hexadecimal digits"),
             ("- {sha256: \(good)}", "auth.tokens[0]: lacks an account"),
             ("- {sha256: \(good), account: ''}", "auth.tokens[0]: lacks an account"),
+            ("- {sha256: \(good), account: A, subject: ''}", "auth.tokens[0]: has a subject that is not"),
+            ("- {sha256: \(good), account: A, subject: \(long)}", "auth.tokens[0]: has a subject that is not"),
             ("- {sha256: \(good), account: \"a\\0b\"}", "auth.tokens[0]: lacks an account"),
             ("- {account: geheim}", "auth.tokens[0]: lacks sha256"),
             ("- {sha256: \(good), account: A, token: geheim}", "auth.tokens[0]: no such key"),
