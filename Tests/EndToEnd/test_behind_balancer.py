@@ -124,7 +124,7 @@ def test_a_proxy_header_names_the_client_and_no_byte_behind_it_is_lost(
 def test_a_connection_without_a_header_is_closed_without_an_answer(
         gateway, mock_broker, tokens, certificates, secure):
     door = gateway(mock_broker.bootstrap, balancer={"trusted": ["127.0.0.1"], "proxy_protocol": True},
-                   limits={"handshake_timeout": "300ms"}, **({"tls": certificates.settings["ecdsa"]} if secure else {}))
+                   limits={"handshake_timeout": "2s"}, **({"tls": certificates.settings["ecdsa"]} if secure else {}))
     rows = [(upgrade(tokens.token("PACC1")), "began with something else"), (b"\x16\x03\x01", "began with something else"),
             (b"PROXY TCP4 phone 192.0.2.1 1 2\r\n" + get("/live/v1"), "malformed"),
             (SIGNATURE + b"\x21\x12\0\x0c" + b"\0" * 12, "malformed"), (SIGNATURE + b"\x21\x11\x02\x09", "too long"),

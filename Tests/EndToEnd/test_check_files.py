@@ -96,6 +96,6 @@ def test_the_file_of_tokens_is_looked_at(check, tmp_path, tokens, line):
 
 
 def test_an_empty_file_of_tokens_lets_nobody_in(check, tmp_path):
-    (tmp_path / "tokens.yaml").write_text("# none yet\n")
+    (tmp_path / "tokens.yaml").write_text("[] # none yet\n")
     status, lines = check("auth: {tokens: tokens.yaml}\n")
     assert status == 0 and len(lines) == 1 and "warning: auth: lets nobody in" in lines[0]

@@ -72,7 +72,7 @@ def test_bye_says_the_code_of_the_close_that_follows(door, tokens):
     client = tokens.joined_for_a_moment("PACC1", lambda token: LiveClient(door, token, with_="at"))
     assert client.wait_until_closed(90) == 4401
     assert client.texts[-1] == '{"bye":{"code":4401,"why":"token expired"}}'
-    assert len(client.texts) == 2
+    assert [next(iter(message)) for message in client.messages] == ["live", "expiring", "bye"]
     client.end()
 
 

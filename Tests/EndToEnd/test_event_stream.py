@@ -86,7 +86,7 @@ def test_where_a_websocket_is_closed_an_event_stream_says_bye_and_ends(door, tok
     expiring.wait_until_ended(90)
     bye = expiring.wait_for("bye")
     assert (bye.data, bye.id) == ('{"code":4401,"why":"token expired"}', None)
-    assert [event.name for event in expiring.events] == ["live", "bye"] and expiring.body.endswith(b"\n\n")
+    assert [event.name for event in expiring.events] == ["live", "expiring", "bye"] and expiring.body.endswith(b"\n\n")
     expiring.end()
     other.wait_for("live")
     door.program.signal()

@@ -16,9 +16,11 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from clients import plain_connection
 from gateway import static_tokens
 from processes import descriptors
-from programs import eventually, event, produce
+from programs import PATIENCE, eventually, event, produce
+from secure import SecureSocket
 
 INTERVAL = "100ms"
 
@@ -76,6 +78,13 @@ def rewrite(door, **changes):
     return file
 
 
+def come(door, context, token):
+    """A WebSocket over TLS that may be read and written at once."""
+    plain = plain_connection(door)
+    return connect(door.url, sock=SecureSocket(plain, context, "localhost"), open_timeout=60 * PATIENCE,
+                   ping_interval=None, additional_headers={"Authorization": f"Bearer {token}"})
+
+
 def hang_up(door):
     os.kill(door.program.pid, signal.SIGHUP)
 
@@ -102,10 +111,9 @@ def test_renewed_files_are_used_without_a_signal_and_broken_ones_are_not(
     door = gateway(mock_broker.bootstrap, tls=files.tls, reload_interval=INTERVAL,
                    auth={"jwt": tokens.settings, "tokens": str(tokens_file)})
     context = certificates.client()
-    url = f"wss://{door.host.replace('127.0.0.1', 'localhost')}/live/v1"
 
     def client(token):
-        return connect(url, ssl=context, additional_headers={"Authorization": f"Bearer {token}"})
+        return come(door, context, token)
 
     assert served(door.host) == files.leaf("ecdsa")
     with client("token-PACC1") as first, client("token-PACC2") as second, \
@@ -142,7 +150,7 @@ def test_renewed_files_are_used_without_a_signal_and_broken_ones_are_not(
         # A token that is gone closes its connections, whatever else is broken, and is refused from then on.
         static_tokens(tmp_path, ["PACC1"])
         with pytest.raises(ConnectionClosed) as closed:
-            second.recv(timeout=20)
+            second.recv(timeout=60)
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4403, "revoked")
         with pytest.raises(Exception, match="401"):
             client("token-PACC2").close()
@@ -154,7 +162,7 @@ def test_renewed_files_are_used_without_a_signal_and_broken_ones_are_not(
 
         # Whoever was connected from the beginning still is, and gets what comes.
         produce(mock_broker.bootstrap, "incidents", [event("PACC1", "a"), event("PACC2", "b")])
-        assert json.loads(first.recv(timeout=20))["id"] == "a" and json.loads(third.recv(timeout=20))["id"] == "b"
+        assert json.loads(first.recv(timeout=60))["id"] == "a" and json.loads(third.recv(timeout=60))["id"] == "b"
         # Nothing was written of looks that found nothing.
         assert problems <= len(door.log("settings not reloaded")) <= problems + 3
 
@@ -170,15 +178,14 @@ def test_renewed_files_are_used_without_a_signal_and_broken_ones_are_not(
 def test_signals_under_load_lose_nobody_and_leak_no_descriptor(gateway, mock_broker, files, certificates, tokens, sync):
     door = gateway(mock_broker.bootstrap, tls=files.tls, reload_interval="0s")
     context = certificates.client()
-    url = f"wss://{door.host.replace('127.0.0.1', 'localhost')}/live/v1"
-    headers = {"Authorization": f"Bearer {tokens.token('PACC1')}"}
-    clients = [connect(url, ssl=context, additional_headers=headers) for _ in range(20)]
+    token = tokens.token("PACC1")
+    clients = [come(door, context, token) for _ in range(20)]
     stop, failures, comings = threading.Event(), [], []
 
     def come_and_go():
         try:
             while not stop.is_set():
-                connect(url, ssl=context, additional_headers=headers).close()
+                come(door, context, token).close()
                 comings.append(1)
         except Exception as failure:  # Whatever it is, it is one that came in vain.
             failures.append(repr(failure))
@@ -202,7 +209,7 @@ def test_signals_under_load_lose_nobody_and_leak_no_descriptor(gateway, mock_bro
         thread.join()
     assert failures == []
     for client in clients:
-        assert [json.loads(client.recv(timeout=20))["id"] for _ in range(20)] == [str(number) for number in range(20)]
+        assert [json.loads(client.recv(timeout=60))["id"] for _ in range(20)] == [str(number) for number in range(20)]
     # With all of them gone it has what it had before they came: each reload has given back what it took.
     for client in clients:
         client.close()
