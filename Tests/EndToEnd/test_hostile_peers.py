@@ -25,8 +25,9 @@ BYTES_EACH = {"websocket": 512 << 10, "event stream": 512 << 10, "sync": 8 << 20
 BYTES_FOR_ALL = 16 << 20
 # Events of 300 bytes, more than both kernels hold for a connection.
 EVENTS = 15_000
-# The embedded broker keeps 5 MB of a partition: no more than so many are written before the gateway has read them.
-EVENTS_AT_ONCE = 5_000
+# So many are written before the gateway has read them: what it holds of a burst is not what a peer costs, and the embedded
+# broker keeps 5 MB of a partition.
+EVENTS_AT_ONCE = 1_000
 # As short as can be: no peer may stay much longer than the longest of them. Those who behave are Python threads beside
 # the peers' own, and may be late with a pong by more than a second when the machine is busy.
 LIMITS = {"handshake_timeout": "2s", "max_lag": "1s", "ping_interval": "500ms", "pong_timeout": "6s", "max_wait": "2s",
