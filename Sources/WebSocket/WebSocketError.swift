@@ -15,6 +15,8 @@ package enum WebSocketError: Error, Equatable, Sendable {
     case tooManyFragments(limit: Int)
     case tooManyControlFrames(limit: Int)
     case tooManyMessages(limit: Int)
+    /// Messages that its owner has to judge, each at a cost of its own.
+    case tooManyTokens(limit: Int)
     case tooManyBytes(limit: Int)
     case messageTooSlow(limitMilliseconds: UInt64)
     case invalidText
@@ -31,7 +33,7 @@ extension WebSocketError {
         switch self {
         case .messageTooLarge, .compressedMessageTooLarge: .messageTooLarge
         case .tooManyFragments, .tooManyControlFrames, .messageTooSlow: .policyViolation
-        case .tooManyMessages, .tooManyBytes: .tooMuch
+        case .tooManyMessages, .tooManyTokens, .tooManyBytes: .tooMuch
         case .invalidText, .invalidCloseReason, .invalidDeflate: .invalidPayload
         case .zlib: .serverFailure
         default: .protocolError
@@ -55,6 +57,7 @@ extension WebSocketError {
         case .tooManyFragments: "too many fragments"
         case .tooManyControlFrames: "too many control frames"
         case .tooManyMessages: "too many messages"
+        case .tooManyTokens: "too many tokens"
         case .tooManyBytes: "too many bytes"
         case .messageTooSlow: "message too slow"
         case .invalidText: "text is not UTF-8"
@@ -83,6 +86,8 @@ extension WebSocketError: CustomStringConvertible {
         case .tooManyFragments(let limit): "too many fragments in one message: over max_fragments \(limit)"
         case .tooManyControlFrames(let limit):
             "too many pings and pongs within a second: over max_control_frames_per_second \(limit)"
+        case .tooManyTokens(let limit):
+            "too many tokens: more than \(limit) in a second, which no client has a use for"
         case .tooManyMessages(let limit):
             "too many frames of messages within a second: over max_messages_per_second \(limit)"
         case .tooManyBytes(let limit): "too many bytes within a second: over max_inbound_bytes_per_second \(limit)"

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 import clock
+from balancers import Site
 from brokers import ApacheKafka, MockBroker, unavailable
 from certificates import Certificates
 from clients import EventStream, LiveClient, Sync
@@ -128,6 +129,13 @@ def foreign_door(gateway, mock_broker, tokens, certificates, scheme):
         running = gateway(mock_broker.bootstrap, websocket={"deflate": deflate}, **changes)
         return Door(scheme, running, tokens, certificates)
     return begin
+
+
+@pytest.fixture
+def site(start, gateway, mock_broker, certificates, tmp_path, ends_with_test):
+    """Starts two nodes behind a balancer with this file of deploy/: `site("haproxy/proxy-v2.cfg")`."""
+    return lambda file, **settings: ends_with_test(
+        Site(start, gateway, mock_broker.bootstrap, certificates, tmp_path, file, **settings))
 
 
 @pytest.fixture

@@ -1,22 +1,14 @@
 """Envoy with the file of deploy/envoy before two nodes."""
 
-import pytest
-
-from balancers import PHONE, Site, cut
+from balancers import PHONE, cut
 from programs import eventually
 
 FILE = "envoy/envoy.yaml"
 
 
-@pytest.fixture
-def site(start, gateway, mock_broker, certificates, tmp_path, ends_with_test):
-    return lambda **settings: ends_with_test(
-        Site(start, gateway, mock_broker.bootstrap, certificates, tmp_path, FILE, **settings))
-
-
 def test_every_kind_of_client_passes_and_the_log_names_the_phone(
         site, certificates, live, event_stream, sync, tell):
-    site, context = site(), certificates.client()
+    site, context = site(FILE), certificates.client()
     streams = [live(site, context=context), event_stream(site, context=context), live(site, context=context)]
     poll = sync(site, context=context)
     poll.send(since=poll.page()["at"], wait=30)
@@ -25,7 +17,8 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
     eventually(lambda: all(stream.ids == ["a"] for stream in streams), 20, "the event at each stream")
     page = poll.answer()
     assert page.status == 200 and [event["id"] for event in page.body["events"]] == ["a"]
-    assert sum(site.opened()) == 4 and 0 not in site.opened() and set(sum(site.peers(), [])) == {PHONE}
+    eventually(lambda: sum(site.opened()) == 4, 20, lambda: f"the openings: {site.opened()}")
+    assert 0 not in site.opened() and set(sum(site.peers(), [])) == {PHONE}
     for stream in streams:
         cut(stream)
 
@@ -36,7 +29,7 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
 
 
 def test_a_node_that_was_never_ready_gets_nobody(site, certificates, live):
-    site, context = site(unready="a"), certificates.client()
+    site, context = site(FILE, unready="a"), certificates.client()
     for _ in range(3):
         live(site, context=context)
     eventually(lambda: site.opened() == [0, 3], 20, lambda: f"the openings: {site.opened()}")

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from balancers import PHONE, Site, cut, program
+from balancers import PHONE, cut, program
 from programs import eventually
 
 FILES = ["haproxy/x-forwarded-for.cfg", "haproxy/proxy-v2.cfg", "haproxy/passed-through.cfg"]
@@ -14,12 +14,6 @@ FILES = ["haproxy/x-forwarded-for.cfg", "haproxy/proxy-v2.cfg", "haproxy/passed-
 @pytest.fixture
 def context(certificates):
     return certificates.client()
-
-
-@pytest.fixture
-def site(start, gateway, mock_broker, certificates, tmp_path, ends_with_test):
-    return lambda file, **settings: ends_with_test(
-        Site(start, gateway, mock_broker.bootstrap, certificates, tmp_path, file, **settings))
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -43,7 +37,8 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
     assert poll.ask(since="gone").status == 400
     assert poll.page(since=cursor)["events"] == []
     # At both nodes, and not one with the balancer's address.
-    assert sum(site.opened()) == 4 and 0 not in site.opened() and set(sum(site.peers(), [])) == {PHONE}
+    eventually(lambda: sum(site.opened()) == 4, 20, lambda: f"the openings: {site.opened()}")
+    assert 0 not in site.opened() and set(sum(site.peers(), [])) == {PHONE}
     refused = [line["peer"] for node in site.nodes for line in node.log("request refused")]
     assert refused == [PHONE]
     # What leaves without a word gives its connection to the node back, and nothing is written that would show it.

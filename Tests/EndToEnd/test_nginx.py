@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from balancers import PHONE, Site, cut
+from balancers import PHONE, cut
 from programs import eventually
 from wire import connect
 
@@ -14,12 +14,6 @@ FILES = ["nginx/x-forwarded-for.conf", "nginx/passed-through.conf"]
 @pytest.fixture
 def context(certificates):
     return certificates.client()
-
-
-@pytest.fixture
-def site(start, gateway, mock_broker, certificates, tmp_path, ends_with_test):
-    return lambda file, **settings: ends_with_test(
-        Site(start, gateway, mock_broker.bootstrap, certificates, tmp_path, file, **settings))
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -39,7 +33,8 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
     assert page.status == 200 and [event["id"] for event in page.body["events"]] == ["a"]
     assert poll.ask(since="gone").status == 400
     assert poll.page(since=page.body["at"])["events"] == []
-    assert sum(site.opened()) == 4 and 0 not in site.opened() and set(sum(site.peers(), [])) == {PHONE}
+    eventually(lambda: sum(site.opened()) == 4, 20, lambda: f"the openings: {site.opened()}")
+    assert 0 not in site.opened() and set(sum(site.peers(), [])) == {PHONE}
     assert [line["peer"] for node in site.nodes for line in node.log("request refused")] == [PHONE]
     # What leaves without a word gives its connection to the node back, and nothing is written that would show it.
     for stream in streams:

@@ -140,7 +140,7 @@ import Testing
             .unmaskedFrame, .maskedFrame, .lengthNotShortest(1), .lengthTopBit, .continuationWithoutMessage,
             .messageInsideMessage, .messageTooLarge(bytes: 2, limit: 1), .compressedMessageTooLarge(limit: 1),
             .tooManyFragments(limit: 1), .tooManyControlFrames(limit: 1), .tooManyMessages(limit: 1),
-            .tooManyBytes(limit: 1),
+            .tooManyBytes(limit: 1), .tooManyTokens(limit: 1),
             .messageTooSlow(limitMilliseconds: 1), .invalidText, .shortCloseFrame,
             .invalidCloseCode(1), .invalidCloseReason, .invalidDeflate, .zlib(-4),
         ]

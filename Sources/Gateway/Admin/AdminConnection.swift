@@ -254,19 +254,23 @@ final class AdminConnections {
     /// connections, silent ones too, does not keep a probe out.
     func accept(_ descriptor: consuming FileDescriptor) {
         if connections.count >= Self.maximumConnections {
-            let waiting = connections.compactMap { connection in connection.patience.map { (connection, $0.rawValue) } }
-            guard let (first, _) = waiting.min(by: { $0.1 < $1.1 }) else {
+            guard let index = Self.givingWay(connections.map(\.patience)) else {
                 let refusal = AdminRefusal.unavailable("All connections of this address are busy.")
                 return descriptor.sendLastWords(
                     refusal.answer.serialized(
                         date: administration.date, withoutBody: false, keepsAlive: false, isChunked: false))
             }
-            connections.removeAll { $0 === first }
-            first.close()
+            connections.remove(at: index).close()
         }
         let connection = AdminConnection(descriptor, loop: loop, administration, self)
         connections.append(connection)
         connection.start()
+    }
+
+    /// The index of the one that gives way; nil where all are being answered.
+    static func givingWay(_ connections: [AdminConnection.Patience?]) -> Int? {
+        let waiting = connections.enumerated().compactMap { index, patience in patience.map { (index, $0.rawValue) } }
+        return waiting.min { $0.1 < $1.1 }?.0
     }
 
     fileprivate func remove(_ connection: AdminConnection) { connections.removeAll { $0 === connection } }

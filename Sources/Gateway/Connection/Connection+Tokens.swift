@@ -90,7 +90,7 @@ extension Connection {
         let renewal = TokenRenewal.decide(
             message, account: open.stream.account, verifier: loop.admission.verifier, now: loop.epochSeconds())
         if renewal.wasJudged, !open.tokenRate.admits(now: loop.eventLoop.now) {
-            return session.fail(.tooManyMessages(limit: TokenRate.maximumTokensPerSecond))
+            return session.fail(.tooManyTokens(limit: TokenRate.maximumTokensPerSecond))
         }
         switch renewal {
         case .noToken:
