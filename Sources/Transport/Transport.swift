@@ -120,6 +120,16 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
     /// What TLS agreed upon; nil without TLS or before the handshake is done.
     package var agreement: TLSAgreement? { encryption?.session?.agreement }
 
+    /// What a client resumes its session with next time; nil without TLS, and before the server has given it anything:
+    /// see ``TLSSession/ticket``.
+    package var ticket: TLSTicket? { encryption?.session?.ticket }
+
+    /// Offers a ticket of a former session of this loop; before ``start(_:)``. Without TLS it has no effect.
+    package func resume(_ ticket: TLSTicket) {
+        precondition(phase == .opening, "a transport that has begun cannot resume")
+        encryption?.session?.resume(ticket)
+    }
+
     /// Queues bytes; the array is shared and not copied. They leave at the end of the tick, or after the handshake.
     package func write(_ bytes: [UInt8]) { write(bytes, range: 0..<bytes.count) }
 

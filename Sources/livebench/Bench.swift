@@ -36,14 +36,14 @@ final class Bench {
     /// A crowd on a loop of its own, not connected yet. With `account`, an index into ``accounts``, all are of that
     /// one.
     func crowd(
-        _ connections: Int, withCursors: Bool = false, account: Int? = nil,
+        _ connections: Int, withCursors: Bool = false, account: Int? = nil, keepsTickets: Bool = false,
         handshakesAtOnce: Int = CrowdPlan.handshakesAtOnce
     ) async throws -> LoopBound<Crowd> {
         let loop = try crowdLoop()
         let plan = CrowdPlan(
             connections: connections, port: server.port, security: try security(),
             tokens: account.map { [tokens[$0].text] } ?? tokens.map(\.text), handshakesAtOnce: handshakesAtOnce,
-            withCursors: withCursors)
+            withCursors: withCursors, keepsTickets: keepsTickets)
         return await loop.run { LoopBound(Crowd(plan, loop: loop), loop: loop) }
     }
 
@@ -72,6 +72,11 @@ extension LoopBound<Crowd> {
     /// Opens every connection.
     func open() async {
         await withCheckedContinuation { done in loop.execute { value.open { done.resume() } } }
+    }
+
+    /// Everybody leaves, and takes along what was given to resume with.
+    func leave() async {
+        await loop.run { value.leave() }
     }
 
     /// Waits until so many events have been received in all, or for ``Crowd/patienceMilliseconds``.

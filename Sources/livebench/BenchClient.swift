@@ -46,9 +46,14 @@ final class BenchClient {
         self.request = request
     }
 
-    func start(_ descriptor: consuming FileDescriptor, security: TransportSecurity, on shared: TransportLoop) {
+    /// - Parameter ticket: what it resumes a former session with.
+    func start(
+        _ descriptor: consuming FileDescriptor, security: TransportSecurity, ticket: TLSTicket?,
+        on shared: TransportLoop
+    ) {
         do {
             let transport = try Transport<BenchClient>(descriptor, security: security, on: shared)
+            if let ticket { transport.resume(ticket) }
             self.transport = transport
             transport.start(self)
         } catch {
@@ -62,7 +67,17 @@ final class BenchClient {
         if attention == .stops { transport?.pauseReading() } else { transport?.resumeReading() }
     }
 
-    func close() { transport?.close(afterFlush: false) }
+    /// Leaves, which is no loss.
+    func close() {
+        phase = .ended
+        transport?.close(afterFlush: false)
+    }
+
+    /// Whether it shook hands with a ticket.
+    var isResumed: Bool { transport?.agreement?.isResumed ?? false }
+
+    /// For the next time. With TLS 1.3 it comes behind the handshake, before the first answer.
+    var ticket: TLSTicket? { transport?.ticket }
 
     var hasEnded: Bool { if case .ended = phase { true } else { false } }
 
@@ -73,7 +88,7 @@ final class BenchClient {
         case .head(let head, let consumed):
             guard head.status == 101 else { return fail("the handshake was answered with \(head.status)") }
             phase = .open
-            crowd.clientOpened()
+            crowd.clientOpened(self)
             receiveFrames(bytes.extracting(droppingFirst: consumed))
         case .failed(let fault): fail("\(fault)")
         }
@@ -122,9 +137,17 @@ final class BenchClient {
     }
 
     private func fail(_ reason: String) {
-        phase = .ended
         transport?.close(afterFlush: false)
-        crowd.clientFailed(reason)
+        end(reason)
+    }
+
+    private func end(_ reason: String) {
+        defer { phase = .ended }
+        switch phase {
+        case .handshake: crowd.clientFailed(reason)
+        case .open: crowd.clientLost(reason)
+        case .ended: break
+        }
     }
 }
 
@@ -141,9 +164,7 @@ extension BenchClient: TransportOwner {
 
     func transportEnded(_ end: TransportEnd) {
         transport = nil
-        if case .ended = phase { return }
-        phase = .ended
-        crowd.clientLost("\(end)")
+        self.end("\(end)")
     }
 }
 

@@ -12,6 +12,8 @@ final class Crowd {
     /// What the crowd has seen.
     struct Outcome: Sendable {
         let opened: Int
+        /// Of these, with a ticket.
+        let resumed: Int
         let received: Int
         let failures: [String: Int]
         let latencies: [UInt32]
@@ -21,6 +23,7 @@ final class Crowd {
     /// What a receiver made of the bytes at hand; kept between calls for its memory alone.
     var events: [WebSocketEvent] = []
     private var opened = 0
+    private var resumed = 0
     private var received = 0
     private var failures: [String: Int] = [:]
     /// From produce to receive, in µs.
@@ -31,6 +34,10 @@ final class Crowd {
     private let plan: CrowdPlan
     private let shared: TransportLoop
     private var clients: [BenchClient] = []
+    /// For those that come; and of those that have come, for the next time: a ticket is used once (RFC 8446 §C.4).
+    private var tickets: (now: [TLSTicket], next: [TLSTicket]) = ([], [])
+    /// How often the crowd came before.
+    private var visits = 0
     private var underWay = 0
     private var awaited: (received: Int, done: () -> Void)?
     private var patience: Timer?
@@ -46,7 +53,7 @@ final class Crowd {
     }
 
     var outcome: Outcome {
-        Outcome(opened: opened, received: received, failures: failures, latencies: latencies)
+        Outcome(opened: opened, resumed: resumed, received: received, failures: failures, latencies: latencies)
     }
 
     // MARK: - Opening
@@ -62,17 +69,21 @@ final class Crowd {
         let client = BenchClient(crowd: self, request: plan.request(clients.count))
         clients.append(client)
         underWay += 1
-        Connector.connect(to: .address(plan.address(clients.count - 1)), loop: loop) { [weak self] result in
+        let address = plan.address(clients.count - 1, visit: visits)
+        Connector.connect(to: .address(address), loop: loop) { [weak self] result in
             guard let self else { return }
             switch consume result {
-            case .success(let descriptor): client.start(descriptor, security: plan.security, on: shared)
+            case .success(let descriptor):
+                client.start(descriptor, security: plan.security, ticket: tickets.now.popLast(), on: shared)
             case .failure(let error): clientFailed("\(error)")
             }
         }
     }
 
-    func clientOpened() {
+    func clientOpened(_ client: BenchClient) {
         opened += 1
+        if client.isResumed { resumed += 1 }
+        if plan.keepsTickets, let ticket = client.ticket { tickets.next.append(ticket) }
         handshakeEnded()
     }
 
@@ -160,6 +171,13 @@ final class Crowd {
         done()
     }
 
+    /// Everybody leaves, to come back with what was given to resume with.
+    func leave() {
+        close()
+        (opened, visits) = (0, visits + 1)
+        tickets = (tickets.next, [])
+    }
+
     func close() {
         for client in clients { client.close() }
         clients.removeAll()
@@ -183,10 +201,13 @@ struct CrowdPlan: Sendable {
     let handshakesAtOnce: Int
     /// Whether clients ask for cursors, and are told to resync where others are closed.
     var withCursors = false
+    /// Whether clients that come back resume their sessions.
+    var keepsTickets = false
 
-    /// A loopback address has 28,000 free ports; connections are spread over several.
-    func address(_ index: Int) -> SocketAddress {
-        .ipv4(0x7F00_0001 + UInt32(index / 20_000), port: port)
+    /// A loopback address has 28,000 free ports; connections are spread over several. On each visit they are others:
+    /// the kernel keeps a port for a minute after its connection.
+    func address(_ index: Int, visit: Int) -> SocketAddress {
+        .ipv4(0x7F00_0001 + UInt32(visit) << 8 + UInt32(index / 20_000), port: port)
     }
 
     func request(_ index: Int) -> [UInt8] {

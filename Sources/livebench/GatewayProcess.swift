@@ -1,4 +1,5 @@
 import Foundation
+import TLS
 
 /// The gateway under test: `livegate serve` in a process of its own, so that what it uses can be distinguished from
 /// what the load uses.
@@ -15,10 +16,12 @@ final class GatewayProcess {
     }
 
     let port: UInt16
-    private let process = Process()
-    private let guardian = Process()
+    private let admin: UInt16
+    private let program: String
+    private var process = Process()
+    private var guardian = Process()
     /// A line in it dismisses the guardian; its end without one tells that this process is no more.
-    private let lifeline = Pipe()
+    private var lifeline = Pipe()
     private let folder: URL
 
     /// Starts it and waits until it lets clients in.
@@ -36,7 +39,8 @@ final class GatewayProcess {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("livebench-\(getpid())-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         port = try Self.freePort()
-        let admin = try Self.freePort()
+        admin = try Self.freePort()
+        self.program = program
         // The embedded broker gives records with the answer to the next fetch: to ask for them a hundred times a second
         // costs nearly a hundredth of a core, which is not what the pings of idle connections cost.
         var settings = """
@@ -58,12 +62,25 @@ final class GatewayProcess {
         }
         if isSecure {
             try Self.makeCertificate(in: folder)
-            settings += "tls: {certificate: chain.pem, key: key.pem}\n"
+            try Data(Random.bytes(32)).write(to: folder.appendingPathComponent("tickets.key"))
+            settings += "tls: {certificate: chain.pem, key: key.pem, ticket_secret_file: tickets.key}\n"
         }
-        let file = folder.appendingPathComponent("livegate.yaml")
-        try settings.write(to: file, atomically: true, encoding: .utf8)
+        try settings.write(to: settingsFile, atomically: true, encoding: .utf8)
+        try start()
+    }
+
+    private var settingsFile: URL { folder.appendingPathComponent("livegate.yaml") }
+
+    /// Ends it as Control-C would, and starts it again with the same settings at the same port.
+    func restart() throws {
+        end()
+        (process, guardian, lifeline) = (Process(), Process(), Pipe())
+        try start()
+    }
+
+    private func start() throws {
         process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["serve", "--config", file.path]
+        process.arguments = ["serve", "--config", settingsFile.path]
         try process.run()
         try endWithThisProcess()
         try waitUntilReady(admin)
@@ -84,6 +101,11 @@ final class GatewayProcess {
     }
 
     func stop() {
+        end()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    private func end() {
         // First, so that it never ends whoever has the gateway's number after it. By a line and not by a signal: a
         // child of a thread of a pool begins with that thread's mask, which lets no SIGTERM through.
         try? lifeline.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
@@ -93,7 +115,6 @@ final class GatewayProcess {
             process.interrupt()
             process.waitUntilExit()
         }
-        try? FileManager.default.removeItem(at: folder)
     }
 
     // MARK: - What it uses

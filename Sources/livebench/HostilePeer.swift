@@ -137,7 +137,7 @@ final class HostileCrowd {
 
     private func connect(_ peer: HostilePeer) {
         guard !isClosed else { return }
-        Connector.connect(to: .address(plan.address(0)), loop: loop) { [weak self] result in
+        Connector.connect(to: .address(plan.address(0, visit: 0)), loop: loop) { [weak self] result in
             guard let self else { return }
             switch consume result {
             case .success(let descriptor): peer.start(descriptor, security: plan.security, on: shared)

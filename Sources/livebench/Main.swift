@@ -21,7 +21,8 @@ struct Main {
             "Broker, clients and gateway share the machine: compare figures of one run, not of two machines.",
             "Scenarios: idle, idle tls, pinged, saturating, saturating many, accounts, paced 50/s, paced 50/s tls, "
                 + "gentle 5/s, stopping (most clients stop reading), returning (all but 50 TLS clients come at once; "
-                + "those 50 are served meanwhile), hostile, hostile tls (50 clients beside a hundredth of the connections "
+                + "those 50 are served meanwhile), returning resumed (the same with the session tickets that they had "
+                + "before the gateway was restarted), hostile, hostile tls (50 clients beside a hundredth of the connections "
                 + "that write for ever, trickle, or do nothing at all).",
         ],
         options: [connections, loops, only, program, json],

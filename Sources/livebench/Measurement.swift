@@ -79,6 +79,12 @@ struct Measurement: Sendable {
     /// Whether everything that was to arrive did.
     var isComplete: Bool {
         failures.isEmpty && opened == scenario.connections && received == expected
-            && stopping?.broken ?? 0 == 0
+            && stopping?.broken ?? 0 == 0 && haveResumed
+    }
+
+    /// Whether all those did who had something to resume with.
+    private var haveResumed: Bool {
+        guard case .returning(let plan) = scenario.load, plan.resumes else { return true }
+        return returning?.resumed == plan.clients
     }
 }

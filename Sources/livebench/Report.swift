@@ -52,6 +52,7 @@ struct Report {
                     text += "\(number(waits.p99, 1)) ms (p99), \(number(waits.most, 1)) ms at most \(when)\n"
                 }
             }
+            text += comparison(measurement, outcome)
         }
         if let outcome = measurement.hostile {
             for (calm, hostile, what) in [
@@ -66,6 +67,18 @@ struct Report {
             text += "\(name): the gateway grew by \(growth) MiB at most, and ended one of them \(outcome.ends) times\n"
         }
         return text
+    }
+
+    /// Those who resumed against those who could not, of the same run.
+    private func comparison(_ measurement: Measurement, _ outcome: ReturningOutcome) -> String {
+        guard outcome.resumed > 0, let full = measurements.first(where: { $0.returning?.resumed == 0 }) else {
+            return ""
+        }
+        let cpu = measurement.cpuPerHandshake / max(full.cpuPerHandshake, 0.001)
+        let time = outcome.milliseconds / max(full.returning?.milliseconds ?? 0, 0.001)
+        let name = measurement.scenario.name
+        return "\(name): \(outcome.resumed) resumed their session: each cost \(number(cpu, 2)) times the CPU of those "
+            + "who could not, and all were back in \(number(time, 2)) times their time\n"
     }
 
     private func cells(_ measurement: Measurement) -> [String] {
@@ -104,6 +117,7 @@ struct Report {
                 ]
             }
             if let outcome = measurement.returning {
+                fields += ["\"resumed\":\(outcome.resumed)", "\"back_ms\":\(number(outcome.milliseconds, 1))"]
                 for (waits, name) in [
                     (outcome.calm.turns, "turn_calm"), (outcome.storm.turns, "turn_storm"),
                     (outcome.calm.events, "event_calm"), (outcome.storm.events, "event_storm"),

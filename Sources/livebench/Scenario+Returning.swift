@@ -12,6 +12,8 @@ struct ReturningPlan: Sendable {
 
     /// Those who come back.
     let clients: Int
+    /// Whether they resume the sessions that they had before the node was restarted.
+    var resumes = false
 }
 
 /// What those who were connected noticed.
@@ -20,6 +22,10 @@ struct ReturningOutcome: Sendable {
     var calm = Notice()
     /// While they came.
     var storm = Notice()
+    /// So many of them resumed a session.
+    var resumed = 0
+    /// Until all of them were back.
+    var milliseconds = 0.0
 }
 
 extension Scenario {
@@ -27,6 +33,13 @@ extension Scenario {
     func comeBack(_ plan: ReturningPlan, on bench: Bench) async throws -> Measurement {
         var measurement = Measurement(self)
         var outcome = ReturningOutcome()
+        let returning = try await bench.crowd(
+            plan.clients, account: 1, keepsTickets: plan.resumes, handshakesAtOnce: ReturningPlan.handshakesAtOnce)
+        if plan.resumes {
+            await returning.open()
+            await returning.leave()
+            try bench.server.restart()
+        }
         // What is written concerns those who are connected alone.
         let readers = try await bench.crowd(ReturningPlan.readers, account: 0)
         await readers.open()
@@ -37,8 +50,6 @@ extension Scenario {
             outcome.calm = await bench.pace(seconds, accounts: accounts, to: readers, &measurement)
         }
 
-        let returning = try await bench.crowd(
-            plan.clients, account: 1, handshakesAtOnce: ReturningPlan.handshakesAtOnce)
         let stream = Task {
             var written = 0
             while !Task.isCancelled {
@@ -50,12 +61,14 @@ extension Scenario {
         let before = try bench.server.usage()
         let startedAt = BenchEvent.now()
         await returning.open()
-        measurement.handshakes(
-            plan.clients, from: before, to: try bench.server.usage(), microseconds: BenchEvent.now() - startedAt)
+        let microseconds = BenchEvent.now() - startedAt
+        measurement.handshakes(plan.clients, from: before, to: try bench.server.usage(), microseconds: microseconds)
         stream.cancel()
         outcome.storm = await bench.noticed(await stream.value, by: readers, &measurement)
+        let back = await returning.close()
+        (outcome.resumed, outcome.milliseconds) = (back.resumed, Double(microseconds) / 1000)
         measurement.returning = outcome
-        measurement.take(await readers.close(), and: await returning.close())
+        measurement.take(await readers.close(), and: back)
         return measurement
     }
 }

@@ -70,6 +70,9 @@ struct Scenario: Sendable {
                 name: "returning", connections: connections, accounts: 2, isSecure: true,
                 load: .returning(ReturningPlan(clients: connections - ReturningPlan.readers))),
             Scenario(
+                name: "returning resumed", connections: connections, accounts: 2, isSecure: true,
+                load: .returning(ReturningPlan(clients: connections - ReturningPlan.readers, resumes: true))),
+            Scenario(
                 name: "hostile", connections: HostilePlan.readers, accounts: 2, isSecure: false,
                 load: .hostile(HostilePlan(peers: hundredth))),
             Scenario(

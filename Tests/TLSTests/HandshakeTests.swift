@@ -25,6 +25,26 @@ import Testing
         #expect(rig.counters[.plainHTTP] == 1)
     }
 
+    @Test func `resumes the session that the client had before`() throws {
+        let rig = try LoopRig()
+        let (server, client) = (try Kind.tls.server(), try Kind.tls.client())
+        func visit(after former: Recorder?) -> Recorder {
+            let sockets = Loopback.pair()
+            _ = fcntl(sockets.peer, F_SETFL, O_NONBLOCK)
+            // What the server says comes behind the ticket.
+            _ = rig.start(sockets.transport, server) { transport, _ in transport.write(Array("welcome".utf8)) }
+            let recorder = rig.start(sockets.peer, client, after: former)
+            recorder.wait("the welcome") { $0.received == Array("welcome".utf8) }
+            return recorder
+        }
+        let first = visit(after: nil)
+        #expect(first.with(rig) { $0.agreement?.isResumed } == false)
+        let second = visit(after: first)
+        #expect(second.with(rig) { $0.agreement?.isResumed } == true)
+        // Both ends count it.
+        #expect(rig.counters.handshakes == 4 && rig.counters.resumed == 2)
+    }
+
     @Test func `that began with garbage is closed after the alert`() throws {
         let rig = try LoopRig()
         let sockets = Loopback.pair()

@@ -60,9 +60,9 @@ final class LoopRig: Sendable {
         }
     }
 
-    /// Starts a transport over a descriptor, with a recorder as its owner.
+    /// Starts a transport over a descriptor, with a recorder as its owner. It resumes the session of `former`.
     func start(
-        _ descriptor: Int32, _ security: TransportSecurity,
+        _ descriptor: Int32, _ security: TransportSecurity, after former: Recorder? = nil,
         onOpen: @escaping Recorder.Reaction = { _, _ in }, onReceive: @escaping Recorder.Reaction = { _, _ in }
     ) -> Recorder {
         let recorder = Recorder(onOpen: onOpen, onReceive: onReceive)
@@ -70,6 +70,7 @@ final class LoopRig: Sendable {
             do {
                 let transport = try Transport<Recorder>(
                     FileDescriptor(owning: descriptor), security: security, on: shared)
+                if let ticket = former?.ticket { transport.resume(ticket) }
                 recorder.bind(transport)
             } catch {
                 Issue.record("no transport: \(error)")
@@ -118,6 +119,9 @@ final class Recorder: TransportOwner, Sendable {
         let bound = transport.value!
         return rig.perform { _ in work(bound.value) }
     }
+
+    /// On its loop.
+    fileprivate var ticket: TLSTicket? { transport.value?.value.ticket }
 
     func keepOpenWhenPeerFinishes() { keepsOpen.update { $0 = true } }
 
