@@ -20,6 +20,8 @@ WAIT_SECONDS = 20
 class Client:
     """One account's client: comes back whenever it is cut, with its newest cursor, and writes down all it is told."""
 
+    opening_seconds = OPENING_SECONDS
+
     def __init__(self, crowd, account, form):
         self.crowd, self.account, self.form = crowd, account, form
         self.cursor = None
@@ -57,11 +59,12 @@ class Client:
         loop = asyncio.get_running_loop()
         self.heard = time.monotonic()
         try:
-            _, connection = await loop.create_connection(lambda: FORMS[self.form](self), *self.crowd.address)
+            _, connection = await loop.create_connection(
+                lambda: FORMS[self.form](self), *self.crowd.address, **self.crowd.security)
         except OSError:
             return None
         self.connection = connection
-        await asyncio.wait([connection.opened], timeout=OPENING_SECONDS + (WAIT_SECONDS if self.form == "sync" else 0))
+        await asyncio.wait([connection.opened], timeout=self.opening_seconds + (WAIT_SECONDS if self.form == "sync" else 0))
         if not connection.opened.done():
             connection.drop()
         return None

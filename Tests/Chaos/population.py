@@ -21,6 +21,8 @@ class Population:
     def __init__(self, address, count, seed, accounts):
         host, _, port = address.rpartition(":")
         self.address, self.is_over = (host, int(port)), False
+        # What `create_connection` is told of TLS: nothing.
+        self.security = {}
         self.random = random.Random(f"population {seed}")
         self.doors = asyncio.Semaphore(DOORS)
         self.latencies, self.codes = [], {}

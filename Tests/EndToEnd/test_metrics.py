@@ -11,26 +11,13 @@ import pytest
 
 from asker import Asker
 from clients import LiveClient
+from metrics import scrape, total
 from programs import eventually, event, produce
 
 
 @pytest.fixture
 def asker(door):
     return Asker(door.admin)
-
-
-def scrape(asker):
-    """Each sample's value, by its name with its labels."""
-    status, fields, body = asker.ask("GET", "/metrics")
-    assert status == 200 and fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    lines = [line for line in body.decode().splitlines() if not line.startswith("#")]
-    return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)}
-
-
-def total(metrics, name, **labels):
-    wanted = [f'{label}="{value}"' for label, value in labels.items()]
-    return sum(value for key, value in metrics.items()
-               if key.split("{")[0] == name and all(part in key for part in wanted))
 
 
 def settled(asker, holds):
