@@ -13,12 +13,13 @@ sys.path[1:1] = [str(TESTS / "Harness/Python"), str(TESTS / "Chaos")]
 
 import pytest  # noqa: E402
 
+import churn  # noqa: E402
 import reloads  # noqa: E402
 import rolling  # noqa: E402
 import storm  # noqa: E402
 from programs import Program  # noqa: E402
 
-PARTS = {"rolling": rolling, "reloads": reloads, "storm": storm}
+PARTS = {"rolling": rolling, "reloads": reloads, "churn": churn, "storm": storm}
 
 
 class Stage:
@@ -61,6 +62,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=7, help="of the events that are written")
     parser.add_argument("--clients", type=int, help="of rolling, reloads and storm")
     parser.add_argument("--window", type=int, help="seconds of rolling's drain_window")
+    parser.add_argument("--seconds", type=int, help="of churn")
     parser.add_argument("--reloads", type=int, help="SIGHUPs of reloads")
     options = parser.parse_args()
     for part in options.parts:

@@ -1,0 +1,175 @@
+"""Connections of all kinds come and leave in all ways, through PROXY headers, half of them with TLS.
+
+Afterwards nothing of them is left: descriptors, memory, counters and places in limits are where they were, and the sums of the
+metrics hold.
+"""
+
+import contextlib
+import itertools
+import threading
+import time
+import types
+
+from brokers import MockBroker
+from certificates import Certificates
+from gateway import launch, static_tokens
+from metrics import scrape, total
+from processes import descriptors, private_bytes
+from programs import PROGRAMS, eventually
+from visitor import Visitor, cursor, hold
+from wire import upgrade
+
+RATE, WORKERS = 500, 48
+# Some of those who come at once find no place.
+PER_SUBJECT, NODE, HELD = 12, 30, 6
+# Before anything is compared, in seconds: the allocator's pages are as many as they get after some 10,000 connections with TLS.
+# The short form has no time for that, and is content to see that no connection is kept, which costs a kilobyte at least, and
+# with TLS many. The long form would see four bytes of each.
+WARM_SECONDS = {"short": 6, "long": 60}
+SLACK_BYTES = {"short": 3 << 20, "long": 1 << 20}
+# Complete, and none that may begin a connection.
+BAD_HEADERS = [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"PROXY TCP4 203.0.113.300 192.0.2.1 5000 443\r\n",
+               b"\r\n\r\n\0\r\nQUIT\n\x41\x11\0\x0c" + 12 * b"\1"]
+HEADERS = [b"PROXY TCP4 203.0.113.7 192.0.2.1 5000 443\r\n", b"PROXY UNKNOWN\r\n",
+           b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c" + bytes([203, 0, 113, 9, 192, 0, 2, 1]) + b"\x13\x88\x01\xbb"]
+
+
+class Door:
+    """A node, and visitors by each kind of header."""
+
+    def __init__(self, stage, broker, certificates, is_secure):
+        self.name = "tls" if is_secure else "plain"
+        tokens = static_tokens(stage.folder, ["PACC1", "PACC2"])
+        tokens.write_text(tokens.read_text().replace('account: "PACC1"', 'account: "PACC1", subject: "churn"'))
+        self.node = launch(
+            stage.start, stage.folder, types.SimpleNamespace(settings=[]), broker.bootstrap,
+            auth={"tokens": str(tokens)}, log={"level": "warning"},
+            limits={"max_connections": NODE, "max_connections_per_subject": PER_SUBJECT},
+            balancer={"trusted": ["127.0.0.1"], "proxy_protocol": True},
+            **({"tls": certificates.settings["ecdsa"]} if is_secure else {}))
+        context = certificates.client() if is_secure else None
+        self.first = Visitor(self.node, "token-PACC1", None, context, HEADERS[0])
+        at = cursor(self.first)
+        self.visitors = [Visitor(self.node, "token-PACC1", at, context, header) for header in HEADERS]
+        self.bad = [Visitor(self.node, "token-PACC1", at, None, header) for header in BAD_HEADERS]
+        self.other = Visitor(self.node, "token-PACC2", at, context, HEADERS[0])
+        # So many began with no header.
+        self.rejected = 0
+        self.ways = [way for visitor in self.visitors for way in visitor.ways]
+
+    def bad_visit(self, number):
+        # To the end: a connection that is cut before it was read is not counted.
+        with contextlib.suppress(ConnectionError):
+            self.bad[number % len(self.bad)].visit(b"", "read")
+
+    @property
+    def pid(self):
+        return self.node.program.pid
+
+    def metrics(self):
+        return scrape(self.node.admin)
+
+
+class Churn:
+    """`count` visits, at the rate or as fast as this machine can."""
+
+    def __init__(self, doors, count):
+        self.doors, self.turns, self.lock = doors, iter(range(count)), threading.Lock()
+        self.begin = time.monotonic()
+        threads = [threading.Thread(target=self._run) for _ in range(WORKERS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.rate = count / (time.monotonic() - self.begin)
+
+    def _run(self):
+        while True:
+            with self.lock:
+                turn = next(self.turns, None)
+            if turn is None:
+                return
+            time.sleep(max(0, self.begin + turn / RATE - time.monotonic()))
+            door, number = self.doors[turn % len(self.doors)], turn // len(self.doors)
+            if number % 20 == 0:
+                with self.lock:
+                    door.rejected += 1
+                door.bad_visit(number // 20)
+                continue
+            # Refused, or cut in the middle of what it said: that is one of the ways.
+            with contextlib.suppress(OSError):
+                door.ways[number % len(door.ways)]()
+
+
+def check_places(stage, door):
+    """All of the subject's places and not one more; then all of the node's."""
+    held = hold(door.first, upgrade(door.first.token), PER_SUBJECT)
+    peer, line = door.first.ask(upgrade(door.first.token))
+    peer.close()
+    stage.check(f"{door.name}: a subject has as many places as before", None if b" 429 " in line else f"then {line}")
+    held += hold(door.other, upgrade(door.other.token), NODE - PER_SUBJECT)
+    peer, line = door.other.ask(upgrade(door.other.token))
+    peer.close()
+    stage.check(f"{door.name}: the node has as many places as before", None if b" 503 " in line else f"then {line}")
+    for peer in held:
+        peer.close()
+
+
+def problem(condition, text):
+    """None once it has become true; otherwise the text, after some time."""
+    try:
+        eventually(condition, 10)
+    except AssertionError:
+        return text()
+    return None
+
+
+def check_metrics(stage, door):
+    def is_empty():
+        metrics = door.metrics()
+        return not (total(metrics, "livegate_connections") or metrics["livegate_accounts"]
+                    or metrics["livegate_behind_connections"])
+    stage.check(f"{door.name}: nobody is counted as connected", problem(is_empty, lambda: f"{door.metrics()}"))
+    metrics = door.metrics()
+    accepted = total(metrics, "livegate_handshakes_total", outcome="accepted")
+    ended = total(metrics, "livegate_closes_total")
+    stage.check(f"{door.name}: as many were let in as have ended", None if accepted == ended > 0 else f"{accepted}, {ended}")
+    rejected = metrics["livegate_proxy_headers_rejected_total"]
+    stage.check(f"{door.name}: each connection without a PROXY header is counted",
+                None if rejected == door.rejected > 0 else f"{rejected}, not {door.rejected}")
+    read = sum((visitor.refusals for visitor in door.visitors), start=type(door.first.refusals)())
+    counted = {code: total(metrics, "livegate_handshakes_total", outcome=code) for code in read}
+    # Of these the answer is always waited for.
+    exact = {"not_found", "upgrade_required"}
+    wrong = {code: (counted[code], count) for code, count in read.items()
+             if counted[code] < count or code in exact and counted[code] != count}
+    stage.check(f"{door.name}: each refusal that a client has read is counted",
+                None if read and not wrong else f"counted and read: {wrong or read}")
+    stage.say(f"{door.name}: {accepted:.0f} let in, refusals read {dict(read)}")
+
+
+def play(stage):
+    seconds, form = stage.option("seconds", 10, 600), "long" if stage.options.long else "short"
+    broker = MockBroker(stage.start(PROGRAMS / "mockbroker", "incidents:4"))
+    certificates = Certificates(stage.folder)
+    doors = [Door(stage, broker, certificates, is_secure) for is_secure in (False, True)]
+    for door in doors:
+        hold(door.first, upgrade(door.first.token), 1)[0].close()
+    before = [descriptors(door.pid) for door in doors]
+    held = [hold(door.first, upgrade(door.first.token), HELD) for door in doors]
+    Churn(doors, WARM_SECONDS[form] * RATE)
+    warm = [private_bytes(door.pid) for door in doors]
+    churn = Churn(doors, seconds * RATE)
+    stage.say(f"{seconds * RATE} connections, {churn.rate:.0f} a second")
+    after = [private_bytes(door.pid) for door in doors]
+    for peer in itertools.chain(*held):
+        peer.close()
+    for door, descriptors_before, bytes_before, bytes_after in zip(doors, before, warm, after):
+        stage.say(f"{door.name}: private memory {bytes_before >> 10} KiB warm, {bytes_after >> 10} KiB after it")
+        stage.check(f"{door.name}: no descriptor is left", problem(
+            lambda: descriptors(door.pid) <= descriptors_before, lambda: f"{descriptors(door.pid)}, not {descriptors_before}"))
+        stage.check(f"{door.name}: no memory is left", problem(
+            lambda: private_bytes(door.pid) <= bytes_before + SLACK_BYTES[form],
+            lambda: f"{private_bytes(door.pid)} bytes, {bytes_before} before"))
+        check_metrics(stage, door)
+        check_places(stage, door)
