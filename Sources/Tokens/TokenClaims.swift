@@ -17,12 +17,13 @@ package struct TokenClaims {
     /// `iss`, for finding the keys to check it with.
     var issuer: [UInt8]? { members.text("iss") }
 
-    /// `sub`, if it is a text that a log line can hold.
+    /// `sub`, by the rule that also holds for accounts: text, or a whole number in decimal.
     var subject: String? {
-        guard let bytes = members.text("sub"), Self.isPlain(bytes, maximumBytes: Self.maximumSubjectBytes) else {
-            return nil
+        switch members["sub"] {
+        case .text(let name): Self.subject(of: name)
+        case .integer(let number): number.description
+        default: nil
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// `iat`, as far as it is a whole number of seconds. Nothing rests on it but what is revoked.
@@ -34,11 +35,23 @@ package struct TokenClaims {
     /// As many bytes of a token's name are kept as they are: every connection and every ticket holds it.
     package static let maximumTokenIDBytes = 128
 
+    /// As many bytes of a subject are kept as they are.
+    package static let maximumSubjectBytes = 255
+
     /// The name by which a token is known here: as its issuer wrote it, or, of a longer one, its SHA-256 in hexadecimal.
     /// `nil` for an empty one, and one that is not plain.
     package static func tokenID(of name: [UInt8]) -> String? {
         guard isPlain(name, maximumBytes: TokenVerifier.maximumTokenBytes) else { return nil }
         if name.count <= maximumTokenIDBytes { return String(decoding: name, as: UTF8.self) }
+        return Hexadecimal.encode(Digest.sha256(name))
+    }
+
+    /// The name by which a person is known here: as the issuer wrote it; of a longer one, or one that a log line cannot hold,
+    /// its SHA-256 in hexadecimal. `nil` for an empty one. Were a strange name none at all, whoever has it would escape limits
+    /// and revocations.
+    package static func subject(of name: [UInt8]) -> String? {
+        if name.isEmpty { return nil }
+        if isPlain(name, maximumBytes: maximumSubjectBytes) { return String(decoding: name, as: UTF8.self) }
         return Hexadecimal.encode(Digest.sha256(name))
     }
 
@@ -90,9 +103,6 @@ package struct TokenClaims {
         guard case .integer(.positive(let second))? = members[name] else { return nil }
         return Int64(clamping: second)
     }
-
-    /// A longer subject of a token counts as none.
-    package static let maximumSubjectBytes = 255
 
     /// Whether it is not empty, not too long, and without control characters (C0, DEL, C1).
     package static func isPlain(_ text: [UInt8], maximumBytes: Int) -> Bool {

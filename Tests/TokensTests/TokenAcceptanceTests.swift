@@ -98,8 +98,14 @@ import Testing
         #expect(account(TokenForge.verifier(), TokenForge.token(payload: TokenForge.claims(aud: aud))) == "PACC1")
     }
 
-    @Test func `the subject is kept when a log line can hold it`() throws {
-        for (claim, subject) in [(#","sub":"u1""#, "u1"), ("", nil), (#","sub":7"#, nil), (#","sub":"a\nb""#, nil)] {
+    @Test func `a subject is known by its name, and one that is long or strange by its digest`() throws {
+        let (short, long) = (String(repeating: "s", count: 255), String(repeating: "s", count: 256))
+        func digest(_ name: String) -> String { Hexadecimal.encode(Digest.sha256(Array(name.utf8))) }
+        for (claim, subject) in [
+            (#","sub":"u1""#, "u1"), (",\"sub\":\"\(short)\"", short), (",\"sub\":\"\(long)\"", digest(long)),
+            (#","sub":"a\nb""#, digest("a\nb")), (#","sub":7"#, "7"), ("", nil), (#","sub":"""#, nil),
+            (#","sub":null"#, nil), (#","sub":["u1"]"#, nil),
+        ] {
             let token = TokenForge.token(payload: TokenForge.claims(more: claim))
             #expect(try TokenForge.verifier().verify(token, now: TokenForge.now).get().subject == subject)
         }
