@@ -76,11 +76,12 @@ static inline bool livegate_fetch_add_header(livegate_fetch *fetch, const char *
 
 /// A request that is ready to run, or NULL for want of memory, or of a libcurl that can do what is asked.
 ///
-/// https, and http for the addresses that the caller has checked; the certificate is verified, against `ca_file` alone where
-/// there is one, else against the system's. No redirect, no proxy, no cookie, no compression, no file of passwords. With a
-/// `body` it is a POST, of which libcurl keeps a copy.
-static inline livegate_fetch *livegate_fetch_create(const char *url, const char *ca_file, const uint8_t *body,
-                                                    size_t body_count, size_t limit, long timeout_milliseconds) {
+/// https, and http for the addresses that the caller has checked; the certificate is verified, against the PEM in `ca` alone
+/// where there is some, else against the system's. No redirect, no proxy, no cookie, no compression, no file of passwords. With
+/// a `body` it is a POST. Of both libcurl keeps a copy.
+static inline livegate_fetch *livegate_fetch_create(const char *url, const uint8_t *ca, size_t ca_count,
+                                                    const uint8_t *body, size_t body_count, size_t limit,
+                                                    long timeout_milliseconds) {
     livegate_fetch *fetch = calloc(1, sizeof *fetch);
     if (!fetch) return NULL;
     fetch->limit = limit;
@@ -102,11 +103,10 @@ static inline livegate_fetch *livegate_fetch_create(const char *url, const char 
     LIVEGATE_SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     LIVEGATE_SET(CURLOPT_SSL_VERIFYPEER, 1L);
     LIVEGATE_SET(CURLOPT_SSL_VERIFYHOST, 2L);
-    if (ca_file) {
-        LIVEGATE_SET(CURLOPT_CAINFO, ca_file);
+    if (ca) {
+        struct curl_blob authorities = {.data = (void *)ca, .len = ca_count, .flags = CURL_BLOB_COPY};
+        LIVEGATE_SET(CURLOPT_CAINFO_BLOB, &authorities);
         LIVEGATE_SET(CURLOPT_CAPATH, NULL);
-        // A file that was replaced counts for the next connection.
-        LIVEGATE_SET(CURLOPT_CA_CACHE_TIMEOUT, 0L);
     }
     LIVEGATE_SET(CURLOPT_TIMEOUT_MS, timeout_milliseconds);
     LIVEGATE_SET(CURLOPT_CONNECTTIMEOUT_MS, timeout_milliseconds);

@@ -2,8 +2,8 @@
 package struct FetchRequest: Sendable {
     /// One that ``FetchURL/problem(_:)`` has nothing against.
     package var url: String
-    /// The file with the authorities that may vouch for the server; nil: those of the system.
-    package var authorities: String?
+    /// The authorities that may vouch for the server, as PEM; nil: those of the system.
+    package var authorities: [UInt8]?
     /// Header lines, `Name: value`, without line ends.
     package var headers: [String] = []
     /// With a body it is a POST.
@@ -14,7 +14,7 @@ package struct FetchRequest: Sendable {
     package var timeoutMilliseconds: Int
 
     package init(
-        url: String, authorities: String? = nil, headers: [String] = [], body: [UInt8]? = nil, maximumBytes: Int,
+        url: String, authorities: [UInt8]? = nil, headers: [String] = [], body: [UInt8]? = nil, maximumBytes: Int,
         timeoutMilliseconds: Int
     ) {
         self.url = url
@@ -30,7 +30,7 @@ package struct FetchRequest: Sendable {
 package enum FetchError: Error, Hashable, Sendable {
     /// No connection: the name is not known, nobody listens, the network is down.
     case unreachable(String)
-    /// No TLS: the certificate is not trusted, not for this name, or expired; or the file of authorities cannot be read.
+    /// No TLS: the certificate is not trusted, not for this name, or expired; or the authorities cannot be read.
     case notTrusted(String)
     case timedOut(milliseconds: Int)
     /// Any other answer than 200. A redirect is one: it is not followed.

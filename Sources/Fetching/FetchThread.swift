@@ -82,8 +82,8 @@ final class FetchThread {
     private func begin(_ job: FetchQueue.Job) {
         let request = job.request
         let made = unsafe livegate_fetch_create(
-            request.url, request.authorities, request.body, request.body?.count ?? 0, request.maximumBytes,
-            request.timeoutMilliseconds)
+            request.url, request.authorities, request.authorities?.count ?? 0, request.body,
+            request.body?.count ?? 0, request.maximumBytes, request.timeoutMilliseconds)
         guard let fetch = unsafe made else { return queue.end(job, .failure(.broken("libcurl cannot ask"))) }
         for header in request.headers {
             guard unsafe livegate_fetch_add_header(fetch, header) else {

@@ -53,16 +53,26 @@ extension SettingsDraft {
         if section.clientId.isEmpty {
             report(Path.path(of: \.auth.introspection.clientId), "is missing: the server wants to know who asks")
         }
-        if let authorities = section.ca, let problem = TLSContext.problem(certificate: authorities) {
-            report(Path.path(of: \.auth.introspection.ca), "\(problem)")
-        }
+        let authorities = authorities(section.ca, Path.path(of: \.auth.introspection.ca))
         guard let secret = clientSecret(section.clientSecretFile), !section.clientId.isEmpty else { return nil }
         return IntrospectionSource(
-            url: url, authorities: section.ca,
+            url: url, authorities: authorities, client: section.clientId,
             authorization: Introspection.authorization(client: section.clientId, secret: secret),
             accountClaim: section.accountClaim,
             cacheMilliseconds: UInt64(section.cache / .milliseconds(1)),
             timeoutMilliseconds: UInt64(section.timeout / .milliseconds(1)))
+    }
+
+    /// The certificates of a file that is named for those who may vouch for a server: read now, as every other file, and
+    /// reported where that is not possible.
+    mutating func authorities(_ file: String?, _ setting: String) -> [UInt8]? {
+        guard let file else { return nil }
+        do throws(TLSError) {
+            return try TLSContext.authorities(file)
+        } catch {
+            report(setting, "\(error)")
+            return nil
+        }
     }
 
     /// The one line of the file, without its end.

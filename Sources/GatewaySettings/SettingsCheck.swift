@@ -163,11 +163,9 @@ private struct SettingsCheck {
 
     /// An issuer whose keys are fetched: nothing is asked yet, so that a check needs no network.
     private mutating func issuer(_ entry: IssuerSettings, keysAt url: String) -> TrustedIssuer {
-        if let authorities = entry.keysCa, let problem = TLSContext.problem(certificate: authorities) {
-            draft.report(entry.path(of: \.keysCa), "\(problem)")
-        }
+        let authorities = draft.authorities(entry.keysCa, entry.path(of: \.keysCa))
         let source = KeySource(
-            issuer: entry.issuer, url: url, authorities: entry.keysCa, algorithms: entry.algorithms,
+            issuer: entry.issuer, url: url, authorities: authorities, algorithms: entry.algorithms,
             timing: .init(
                 refreshMilliseconds: milliseconds(entry.keysRefresh),
                 cooldownMilliseconds: milliseconds(entry.keysCooldown),

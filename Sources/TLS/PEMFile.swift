@@ -12,8 +12,10 @@ import Glibc
     private let bio: OpaquePointer
     private let isEncrypted: Bool
 
-    init(path: String) throws(TLSError) {
-        let content = try PEMFile.read(path)
+    init(path: String) throws(TLSError) { try self.init(path: path, PEMFile.read(path)) }
+
+    /// - Parameter content: what the file holds.
+    init(path: String, _ content: [UInt8]) throws(TLSError) {
         let bio = unsafe try PEMFile.buffer(content)
         self.path = path
         unsafe self.bio = bio
@@ -45,7 +47,8 @@ import Glibc
         throw .malformed(path: path, cause: error.text)
     }
 
-    private static func read(_ path: String) throws(TLSError) -> [UInt8] {
+    /// All of the file.
+    static func read(_ path: String) throws(TLSError) -> [UInt8] {
         var answer: Int64 = 0
         // One byte more than the limit tells a file that is too large.
         let content = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes + 1) { room, count in

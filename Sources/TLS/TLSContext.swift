@@ -88,6 +88,15 @@ import COpenSSL
         }
     }
 
+    /// What a file of certificates holds, for somebody else who is to trust them; each of them can be read.
+    package static func authorities(_ path: String) throws(TLSError) -> [UInt8] {
+        let content = try PEMFile.read(path)
+        let file = try PEMFile(path: path, content)
+        guard try file.nextCertificate() != nil else { throw .noCertificate(path: path) }
+        while try file.nextCertificate() != nil {}
+        return content
+    }
+
     /// What is wrong with the file of a private key by itself.
     package static func problem(key path: String, passphrase: String? = nil) -> TLSError? {
         do throws(TLSError) {

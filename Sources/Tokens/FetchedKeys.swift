@@ -5,13 +5,13 @@ package struct KeySource: Hashable, Sendable {
     /// The claim `iss`.
     package let issuer: String
     package let url: String
-    /// The file with the authorities that may vouch for the server; nil: those of the system.
-    package let authorities: String?
+    /// The authorities that may vouch for the server, as PEM; nil: those of the system.
+    package let authorities: [UInt8]?
     package let algorithms: [SignatureAlgorithm]
     package let timing: KeySchedule.Timing
 
     package init(
-        issuer: String, url: String, authorities: String?, algorithms: [SignatureAlgorithm], timing: KeySchedule.Timing
+        issuer: String, url: String, authorities: [UInt8]?, algorithms: [SignatureAlgorithm], timing: KeySchedule.Timing
     ) {
         self.issuer = issuer
         self.url = url
@@ -19,6 +19,9 @@ package struct KeySource: Hashable, Sendable {
         self.algorithms = algorithms
         self.timing = timing
     }
+
+    /// Whether keys that were fetched for one are those of the other: how and how often they are fetched does not matter.
+    package func hasKeys(of other: KeySource) -> Bool { issuer == other.issuer && url == other.url }
 }
 
 /// The keys of an issuer that were fetched last, for all who verify. Who fetches them publishes them here.
@@ -51,6 +54,8 @@ package final class FetchedKeys: Sendable {
 package enum FetchedKeySet {
     /// More than any provider publishes. What is larger is refused whole.
     package static let maximumBytes = KeySet.maximumFileBytes
+    /// Keys with names cost nothing until a token names them; how many one token is tried with,
+    /// ``TrustedIssuer/maximumTries`` says.
     package static let maximumKeys = 100
 
     package enum Problem: Error, Hashable, Sendable {

@@ -15,22 +15,25 @@ package enum Introspection {
 
     /// Who the token is for, or why it is refused.
     ///
+    /// A token for which the answer has no `exp` ends with the first whole second after which the answer is not kept any more:
+    /// whoever comes back then is asked about anew.
+    ///
     /// - Parameters:
-    ///   - now: seconds since 1970, when the answer came.
-    ///   - lifetimeSeconds: when a token ends for which the answer has no `exp`.
+    ///   - source: whose answer it is.
+    ///   - now: milliseconds since 1970, when the answer came.
     package static func read(
-        _ text: [UInt8], accountClaim: String, now: Int64, lifetimeSeconds: Int64
+        _ text: [UInt8], from source: IntrospectionSource, now: Int64
     ) throws(Problem) -> Result<Identity, TokenRefusal> {
         guard text.count <= maximumAnswerBytes, let members = JOSEObject(text) else { throw .notJSON }
         guard let isActive = members.truth("active") else { throw .noActive }
         guard isActive else { return .failure(.inactive) }
         let claims = TokenClaims(members)
         return Result { () throws(TokenRefusal) in
-            var expiry = now + lifetimeSeconds
-            if members.has("exp") { expiry = try claims.checkTimes(now: now) }
+            var expiry = (now + Int64(source.cacheMilliseconds) + 999) / 1000
+            if members.has("exp") { expiry = try claims.checkTimes(now: now / 1000) }
             return Identity(
-                account: try claims.account(claim: accountClaim), subject: claims.subject, expiresAt: expiry,
-                issuedAt: claims.issuedAt, tokenID: claims.tokenID)
+                account: try claims.account(claim: source.accountClaim), subject: claims.subject, expiresAt: expiry,
+                issuedAt: claims.issuedAt, tokenID: claims.tokenID, voucher: source.voucher)
         }
     }
 
@@ -64,8 +67,10 @@ package enum Introspection {
 /// Which server judges the tokens that are no JWTs, and how it is asked.
 package struct IntrospectionSource: Hashable, Sendable {
     package let url: String
-    /// The file with the authorities that may vouch for the server; nil: those of the system.
-    package let authorities: String?
+    /// The authorities that may vouch for the server, as PEM; nil: those of the system.
+    package let authorities: [UInt8]?
+    /// Our name there.
+    package let client: String
     /// The header line with our name and secret.
     package let authorization: String
     /// The member of an answer that holds the account.
@@ -73,27 +78,34 @@ package struct IntrospectionSource: Hashable, Sendable {
     /// How long an answer is kept.
     package let cacheMilliseconds: UInt64
     package let timeoutMilliseconds: UInt64
+    let voucher: Voucher
 
     package init(
-        url: String, authorities: String?, authorization: String, accountClaim: String, cacheMilliseconds: UInt64,
-        timeoutMilliseconds: UInt64
+        url: String, authorities: [UInt8]?, client: String, authorization: String, accountClaim: String,
+        cacheMilliseconds: UInt64, timeoutMilliseconds: UInt64
     ) {
+        voucher = .server(url, client: client)
         self.url = url
         self.authorities = authorities
+        self.client = client
         self.authorization = authorization
         self.accountClaim = accountClaim
         self.cacheMilliseconds = cacheMilliseconds
         self.timeoutMilliseconds = timeoutMilliseconds
     }
 
-    /// When a token ends for which an answer has no `exp`, from the answer on.
-    package var lifetimeSeconds: Int64 { Int64((cacheMilliseconds + 999) / 1000) }
+    /// Whether what one says of a token is what the other says: how it is asked, and how long it is believed, does not matter.
+    package func answers(as other: IntrospectionSource) -> Bool {
+        url == other.url && client == other.client && accountClaim == other.accountClaim
+    }
 
     /// How long an answer is kept, in milliseconds: never past the end of its token.
+    ///
+    /// - Parameter now: milliseconds since 1970.
     package func keeps(_ verdict: Result<Identity, TokenRefusal>, now: Int64) -> UInt64 {
         guard case .success(let identity) = verdict else { return Introspection.refusalMilliseconds }
         guard let end = identity.expiresAt else { return cacheMilliseconds }
-        let (rest, overflow) = UInt64(max(0, end - now)).multipliedReportingOverflow(by: 1000)
-        return overflow ? cacheMilliseconds : min(cacheMilliseconds, rest)
+        let (milliseconds, overflow) = end.multipliedReportingOverflow(by: 1000)
+        return overflow ? cacheMilliseconds : min(cacheMilliseconds, UInt64(max(0, milliseconds - now)))
     }
 }

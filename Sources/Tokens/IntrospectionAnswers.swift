@@ -33,9 +33,14 @@ package struct IntrospectionAnswers<Waiting> {
 
     package var openCount: Int { open.count }
     package var answerCount: Int { accepted.count + refused.count }
+    /// What the answers take in the order in which they came, of those that were replaced too.
+    var orderCount: Int { accepted.orderCount + refused.orderCount }
 
-    package mutating func ask(_ token: Digest, _ who: Waiting, now: UInt64) -> Reply {
-        if let known = accepted.find(token, now: now) ?? refused.find(token, now: now) { return .known(known) }
+    /// - Parameter epochSeconds: since 1970. A token that has ended by this clock, which may have been set, is asked for anew.
+    package mutating func ask(_ token: Digest, _ who: Waiting, now: UInt64, epochSeconds: Int64) -> Reply {
+        if let known = accepted.find(token, now: now) ?? refused.find(token, now: now), !known.hasEnded(epochSeconds) {
+            return .known(known)
+        }
         let isOpen = open[token] != nil
         guard waitingCount < Self.maximumWaiting, isOpen || open.count < Self.maximumOpen else { return .busy }
         open[token, default: []].append(who)
@@ -62,6 +67,9 @@ package struct IntrospectionAnswers<Waiting> {
         return waiting
     }
 
+    /// Answers count no longer than this from now on.
+    package mutating func keepAtMost(_ milliseconds: UInt64, now: UInt64) { accepted.keep(until: now + milliseconds) }
+
     /// Another server is asked from now on: nothing counts that this one has said. Returns all who wait.
     package mutating func forgetAll() -> [Waiting] {
         let waiting = open.values.flatMap(\.self)
@@ -70,13 +78,24 @@ package struct IntrospectionAnswers<Waiting> {
     }
 }
 
+extension Result where Success == Identity, Failure == TokenRefusal {
+    fileprivate func hasEnded(_ epochSeconds: Int64) -> Bool {
+        guard case .success(let identity) = self, let end = identity.expiresAt else { return false }
+        return end <= epochSeconds
+    }
+}
+
 /// Answers in the order in which they came. Those that are over go when newer ones come.
 private struct KeptAnswers {
     private struct Kept {
         let verdict: Result<Identity, TokenRefusal>
-        let until: UInt64
+        var until: UInt64
         let number: UInt64
     }
+
+    /// The order has at most twice as many places as there are answers, and these: then those that were replaced, which may
+    /// stand behind one that is kept for long, are taken out of it.
+    private static let spareOrder = 64
 
     private var answers: [[UInt8]: Kept] = [:]
     /// The oldest stands at `first`; those that were replaced meanwhile have another number.
@@ -85,6 +104,11 @@ private struct KeptAnswers {
     private var number: UInt64 = 0
 
     var count: Int { answers.count }
+    var orderCount: Int { order.count - first }
+
+    mutating func keep(until latest: UInt64) {
+        for (token, kept) in answers where kept.until > latest { answers[token]?.until = latest }
+    }
 
     func find(_ token: [UInt8], now: UInt64) -> Result<Identity, TokenRefusal>? {
         guard let kept = answers[token], now < kept.until else { return nil }
@@ -103,6 +127,9 @@ private struct KeptAnswers {
             }
             passOne()
         }
+        guard orderCount > 2 * answers.count + Self.spareOrder else { return }
+        order = order[first...].filter { answers[$0.token]?.number == $0.number }
+        first = 0
     }
 
     /// False when there is none.

@@ -39,10 +39,12 @@ package struct KeySchedule: Sendable {
     /// … and this one at most, from the fourth on.
     package static let longestRetryMilliseconds: UInt64 = 10_000
 
-    private let timing: Timing
+    private var timing: Timing
     package private(set) var isFetching = false
     /// When the last good keys came.
     private var fetchedAt: UInt64?
+    /// When the keys that are there stop counting; nil where there are none.
+    package private(set) var usableUntil: UInt64?
     /// When the next fetch is due; while keys are usable, not later than their end.
     private var due: UInt64
     /// Failed in a row while nothing was usable.
@@ -54,9 +56,6 @@ package struct KeySchedule: Sendable {
         self.timing = timing
         due = now
     }
-
-    /// When the keys that are there stop counting; nil where there are none.
-    package var usableUntil: UInt64? { fetchedAt.map { $0 + timing.maximumAgeMilliseconds } }
 
     package func isUsable(now: UInt64) -> Bool { usableUntil.map { now < $0 } ?? false }
 
@@ -81,6 +80,20 @@ package struct KeySchedule: Sendable {
         return true
     }
 
+    /// Goes on with another timing, and with a fetch as soon as none is under way. Keys that count go on counting: a shorter age
+    /// is reckoned from now.
+    package mutating func change(to timing: Timing, now: UInt64) {
+        let before = usableUntil
+        self.timing = timing
+        due = min(due, now)
+        guard let before, let fetchedAt, now < before else { return }
+        usableUntil = max(
+            fetchedAt + timing.maximumAgeMilliseconds, min(before, now + timing.maximumAgeMilliseconds))
+    }
+
+    /// What was fetched last was asked for by settings that have changed meanwhile.
+    package mutating func fetchAgain(now: UInt64) { due = min(due, now) }
+
     /// A token names a key that is not among those that are known.
     package mutating func ask(now: UInt64) -> Reply {
         guard isUsable(now: now) else { return .unavailable }
@@ -96,6 +109,7 @@ package struct KeySchedule: Sendable {
         isFetching = false
         failures = 0
         fetchedAt = now
+        usableUntil = now + timing.maximumAgeMilliseconds
         due = now + min(timing.refreshMilliseconds, timing.maximumAgeMilliseconds)
     }
 

@@ -2,8 +2,8 @@
 package struct KeySet: Sendable {
     /// A file larger than this is no key set: the largest that providers publish hold some 20 KiB.
     package static let maximumFileBytes = 1 << 20
-    /// More keys than a rotation ever needs. It also bounds how many a token without `kid` is tried with.
-    package static let maximumKeys = 32
+    /// A file with more is refused: each of its keys is tried.
+    package static let maximumKeys = TrustedIssuer.maximumTries
 
     /// Keys that tokens can be verified with, in the order of the file.
     package private(set) var keys: [SignatureKey] = []

@@ -60,7 +60,7 @@ package struct TicketSeal: Sendable {
     package static let maximumSecrets = 16
     package static let minimumSecretBytes = 32
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     private let keys: [[UInt8]]
 
     /// - Parameter secrets: 1 to ``maximumSecrets``; the first seals, all open.
@@ -122,6 +122,7 @@ private enum TicketCoding {
         append(identity.issuedAt)
         append(identity.tokenID.map { Array($0.utf8) } ?? [])
         append(identity.staticToken ?? [])
+        append(identity.voucher?.mark.bigEndianBytes ?? [])
         return bytes
     }
 
@@ -135,9 +136,9 @@ private enum TicketCoding {
             return rest.prefix(Int(count))
         }
         guard let account = next(), let subject = next(), let expiresAt = next(), let issuedAt = next(),
-            let tokenID = next(), let staticToken = next(), rest.isEmpty, !account.isEmpty,
+            let tokenID = next(), let staticToken = next(), let voucher = next(), rest.isEmpty, !account.isEmpty,
             staticToken.isEmpty || staticToken.count == StaticTokens.digestBytes,
-            [expiresAt, issuedAt].allSatisfy({ $0.isEmpty || $0.count == 8 }),
+            [expiresAt, issuedAt, voucher].allSatisfy({ $0.isEmpty || $0.count == 8 }),
             let accountText = String(validating: account, as: UTF8.self),
             let subjectText = String(validating: subject, as: UTF8.self),
             let tokenIDText = String(validating: tokenID, as: UTF8.self)
@@ -148,7 +149,8 @@ private enum TicketCoding {
         let identity = Identity(
             account: Account(accountText), subject: subjectText.isEmpty ? nil : subjectText,
             expiresAt: second(expiresAt), issuedAt: second(issuedAt), tokenID: tokenIDText.isEmpty ? nil : tokenIDText,
-            staticToken: staticToken.isEmpty ? nil : Array(staticToken))
+            staticToken: staticToken.isEmpty ? nil : Array(staticToken),
+            voucher: voucher.isEmpty ? nil : Voucher(mark: voucher.bigEndianNumber))
         return Ticket(id: id, endsAt: Int64(bitPattern: bytes[..<8].bigEndianNumber), identity: identity)
     }
 }

@@ -1,33 +1,5 @@
 import LiveUpdates
 
-/// Who a caller is, from its token.
-package struct Identity: Sendable {
-    /// The account whose events the caller gets.
-    package let account: Account
-    /// Who within the account, for logs.
-    package let subject: String?
-    /// The second since 1970 at which the connection ends; `nil` for static tokens and callers without a token.
-    package let expiresAt: Int64?
-    /// The second since 1970 at which the token was issued, as it says (`iat`).
-    package let issuedAt: Int64?
-    /// What its issuer calls the token (`jti`), as ``TokenClaims/tokenID(of:)`` has it.
-    package let tokenID: String?
-    /// The SHA-256 of a static token; nil for others.
-    package let staticToken: [UInt8]?
-
-    package init(
-        account: Account, subject: String?, expiresAt: Int64?, issuedAt: Int64? = nil, tokenID: String? = nil,
-        staticToken: [UInt8]? = nil
-    ) {
-        self.account = account
-        self.subject = subject
-        self.expiresAt = expiresAt
-        self.issuedAt = issuedAt
-        self.tokenID = tokenID
-        self.staticToken = staticToken
-    }
-}
-
 /// Turns a token into an account, or into a reason why not.
 ///
 /// Immutable: every loop uses the same one, and a reload makes another. Nothing here logs, and no token or part of one
@@ -71,7 +43,7 @@ package struct TokenVerifier: Sendable {
     /// Judges one token: a static one, or a JWT.
     ///
     /// Costs one signature check for each key that may have signed the token: 0.03 to 0.2 ms, at most
-    /// ``KeySet/maximumKeys`` of them. Any loop may call it.
+    /// ``TrustedIssuer/maximumTries`` of them. Any loop may call it.
     ///
     /// - Parameter now: seconds since 1970.
     package func verify(_ token: [UInt8], now: Int64) -> Result<Identity, TokenRefusal> {
@@ -97,11 +69,27 @@ package struct TokenVerifier: Sendable {
         return verifier
     }
 
+    /// Judges by the keys that another one has, where they come from the same places, until others are fetched. Called before it
+    /// is used.
+    package func takeKeys(from before: TokenVerifier) {
+        for keys in issuers.compactMap(\.fetched) {
+            let known = before.issuers.lazy.compactMap(\.fetched).first { $0.source.hasKeys(of: keys.source) }
+            if let known { keys.publish(known.snapshot) }
+        }
+    }
+
     /// Whether somebody who was let in is still who they were: false once their static token is gone, or means another
     /// account or subject.
     package func stillKnows(_ identity: Identity) -> Bool {
         guard let digest = identity.staticToken else { return true }
         return tokens.means(digest, identity.account, identity.subject)
+    }
+
+    /// Whether a ticket still stands for a token that could be believed: its static token means the same, or who has vouched
+    /// for it is still in the settings.
+    package func stillVouches(for identity: Identity) -> Bool {
+        guard let voucher = identity.voucher else { return identity.staticToken != nil && stillKnows(identity) }
+        return introspection?.voucher == voucher || issuers.contains { $0.voucher == voucher }
     }
 
     private func verifyJWT(_ token: [UInt8], now: Int64) throws(TokenRefusal) -> Identity {
@@ -118,7 +106,7 @@ package struct TokenVerifier: Sendable {
         let expiry = try claims.checkTimes(now: now)
         return Identity(
             account: try claims.account(claim: issuer.accountClaim), subject: claims.subject, expiresAt: expiry,
-            issuedAt: claims.issuedAt, tokenID: claims.tokenID)
+            issuedAt: claims.issuedAt, tokenID: claims.tokenID, voucher: issuer.voucher)
     }
 }
 

@@ -2,6 +2,10 @@
 ///
 /// Keys belong to their issuer: a token is tried with the keys of the issuer that it names and with no others.
 package struct TrustedIssuer: Sendable {
+    /// With so many keys a token is tried at most, however many its issuer has without a name, or of one name: each try costs
+    /// the loop of its connection 0.03 to 1 ms, for whoever makes up tokens too. More than a rotation ever needs.
+    package static let maximumTries = 32
+
     /// The claim `iss`, byte by byte.
     package let issuer: String
     /// One of these must stand in `aud`. Without any, a token that has `aud` is meant for somebody else and refused
@@ -15,6 +19,7 @@ package struct TrustedIssuer: Sendable {
     package let keys: [SignatureKey]
     /// Where they are fetched from a server.
     package let fetched: FetchedKeys?
+    let voucher: Voucher
 
     package init(
         issuer: String, audiences: [String], algorithms: [SignatureAlgorithm] = SignatureAlgorithm.asymmetric,
@@ -26,6 +31,7 @@ package struct TrustedIssuer: Sendable {
         self.accountClaim = accountClaim
         self.keys = keys
         self.fetched = fetched
+        voucher = .issuer(issuer)
     }
 
     /// Whether tokens of this issuer could ever be accepted.
@@ -69,7 +75,7 @@ package struct TrustedIssuer: Sendable {
     /// The keys that may have signed a token with this algorithm and key name.
     ///
     /// A key with a name verifies only tokens that give it. Keys without one (from PEM files) are tried when the token
-    /// gives none, or one that no other key of the issuer has.
+    /// gives none, or one that no other key of the issuer has. The first ``maximumTries`` of them.
     static func candidates(
         among keys: [SignatureKey], _ algorithm: SignatureAlgorithm, keyName: [UInt8]?
     ) throws(TokenRefusal) -> [SignatureKey] {
@@ -81,6 +87,6 @@ package struct TrustedIssuer: Sendable {
         } else if unnamed.isEmpty {
             throw .keyName
         }
-        return candidates.filter { $0.fits(algorithm) }
+        return Array(candidates.lazy.filter { $0.fits(algorithm) }.prefix(maximumTries))
     }
 }

@@ -13,6 +13,7 @@ import pytest
 from https_server import Server
 from programs import eventually
 from test_auth import answer, bearer
+from test_reload import hang_up, rewrite
 
 
 class TokenServer:
@@ -97,3 +98,15 @@ def test_those_with_one_token_share_a_question_and_it_ends_when_its_answer_does(
     client = ends_with_test(LiveClient(node, "one"))
     client.wait_until_closed()
     assert client.closed == 4401
+
+
+def test_a_reload_keeps_what_a_server_has_said_and_another_server_is_asked_anew(gateway, mock_broker, token_server):
+    node = gateway(mock_broker.bootstrap, reload_interval="0s", auth__introspection={**token_server.settings, "cache": "1h"})
+    token_server.say = {"good": {"active": True, "account_id": "PACC1"}}
+    assert status(node, "good") == 101
+    for number, (changes, asked) in enumerate([
+            ({"cache": "30m"}, 1), ({"timeout": "9s"}, 1), ({"url": token_server.settings["url"] + "/2"}, 2)], 1):
+        rewrite(node, auth={**node.settings["auth"], "introspection": {**node.settings["auth"]["introspection"], **changes}})
+        hang_up(node)
+        node.wait_for_log("settings reloaded", count=number)
+        assert eventually(lambda: status(node, "good") == 101, what="the answer") and len(token_server.asked) == asked

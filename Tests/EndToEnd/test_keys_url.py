@@ -2,6 +2,8 @@
 """Keys that are fetched from an issuer's server: at the start, after a rotation, and when the server is away."""
 
 import base64
+import secrets
+import shutil
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,6 +14,10 @@ from gateway import Tokens
 from https_server import Server
 from programs import eventually, free_port
 from test_auth import answer, bearer
+from test_origins import first
+from test_reload import hang_up, rewrite
+from test_tickets import ticket_of
+from wire import get
 
 
 class KeyServer:
@@ -129,3 +135,40 @@ def test_keys_count_for_their_age_and_count_again_when_they_are_fetched_again(
     assert status(node, known) == 503 and node.status("/readyz") == 200
     key_server.broken = False
     assert eventually(lambda: status(node, known) == 101, within=20, what="the keys")
+
+
+def test_a_reload_keeps_the_keys_of_an_issuer_and_goes_by_the_authorities_that_it_has_read(
+        gateway, mock_broker, tokens, certificates, key_server, tmp_path):
+    authority, secret = tmp_path / "authority.pem", tmp_path / "secret"
+    shutil.copy(certificates.authority, authority)
+    secret.write_text(secrets.token_hex(32))
+
+    def reload(said="settings reloaded", **changes):
+        rewrite(node, auth={**node.settings["auth"], "jwt": key_server.settings(keys_ca=str(authority), **changes)})
+        count = len(node.log(said))
+        hang_up(node)
+        assert node.wait_for_log(said, count=count + 1)
+
+    key_server.publish("a")
+    key_server.begin()
+    node = gateway(mock_broker.bootstrap, reload_interval="0s", auth__tickets={"secret_file": str(secret), "lifetime": "5m"},
+                   auth__jwt=key_server.settings(keys_ca=str(authority), keys_cooldown="100ms"))
+    a, b = (tokens.token("PACC1", "--kid", name) for name in "ab")
+    # A file that is broken now was read when it was whole, and is not taken.
+    authority.write_text("half a fi")
+    key_server.publish("a", "b")
+    assert status(node, b) == 101
+    reload("settings not reloaded", keys_refresh="1m")
+    shutil.copy(certificates.authority, authority)
+
+    # Its server is away: the keys that were fetched go on counting.
+    key_server.broken = True
+    for changes in ({"keys_refresh": "1m"}, {"keys_max_age": "1h"}, {"algorithms": ["ES256", "RS256"]}):
+        reload(**changes)
+        assert status(node, a) == 101
+    tickets = [ticket_of(node, a) for _ in range(2)]
+    assert first(node.host, get(f"/sync/v1?ticket={tickets[0]}"))[0] == 200
+    # Another issuer has none of them, and the tickets of this one are none any more.
+    reload(issuer="other")
+    assert eventually(lambda: status(node, a) == 401, what="the issuer's end")
+    assert first(node.host, get(f"/sync/v1?ticket={tickets[1]}"))[0] == 401

@@ -14,7 +14,7 @@ import Testing
     static let generous = 20_000
 
     private static func fetch(
-        _ url: String, by fetcher: Fetcher? = nil, authorities: String? = nil, headers: [String] = [],
+        _ url: String, by fetcher: Fetcher? = nil, authorities: [UInt8]? = nil, headers: [String] = [],
         body: [UInt8]? = nil, limit: Int = 1 << 20, within milliseconds: Int = generous
     ) throws -> Result<String, FetchError> {
         let fetcher = try fetcher ?? Fetcher()
@@ -89,12 +89,23 @@ import Testing
     @Test func `a server that the authorities vouch for is asked`() throws {
         for host in ["127.0.0.1", "localhost"] {
             let url = "https://\(host):\(try Self.encrypted.get().port)/fine"
-            #expect(try Self.fetch(url, authorities: TestCertificate.local.file) == .success("fine"))
+            #expect(try Self.fetch(url, authorities: TestCertificate.local.bytes) == .success("fine"))
         }
     }
 
-    @Test(arguments: [nil, TestCertificate.elsewhere.file, "/nowhere/authorities.pem"])
-    func `a server that they do not vouch for is not asked`(authorities: String?) throws {
+    @Test func `a connection that was trusted by others is not used again`() throws {
+        let (url, fetcher) = ("https://127.0.0.1:\(try Self.encrypted.get().port)/fine", try Fetcher())
+        #expect(try Self.fetch(url, by: fetcher, authorities: TestCertificate.local.bytes) == .success("fine"))
+        let others = try Self.fetch(url, by: fetcher, authorities: TestCertificate.elsewhere.bytes)
+        guard case .failure(.notTrusted) = others else {
+            Issue.record("it was asked")
+            return
+        }
+        #expect(try Self.fetch(url, by: fetcher, authorities: TestCertificate.local.bytes) == .success("fine"))
+    }
+
+    @Test(arguments: [nil, TestCertificate.elsewhere.bytes, Array("no certificate".utf8)])
+    func `a server that they do not vouch for is not asked`(authorities: [UInt8]?) throws {
         let url = "https://127.0.0.1:\(try Self.encrypted.get().port)/fine"
         guard case .failure(.notTrusted) = try Self.fetch(url, authorities: authorities) else {
             Issue.record("it was asked")
@@ -104,7 +115,7 @@ import Testing
 
     @Test func `a server with a certificate for another name is not asked`() throws {
         let url = "https://127.0.0.1:\(try Self.misnamed.get().port)/fine"
-        guard case .failure(.notTrusted) = try Self.fetch(url, authorities: TestCertificate.elsewhere.file) else {
+        guard case .failure(.notTrusted) = try Self.fetch(url, authorities: TestCertificate.elsewhere.bytes) else {
             Issue.record("it was asked")
             return
         }

@@ -39,6 +39,11 @@ final class TestCertificate: Sendable {
     private let folder = TemporaryFolder()
     var file: String { folder.path("certificate.pem") }
     var key: String { folder.path("key.pem") }
+    /// What the file holds.
+    var bytes: [UInt8] {
+        guard let content = try? Data(contentsOf: URL(filePath: file)) else { fatalError("no file \(file)") }
+        return Array(content)
+    }
 
     private init(_ names: String) {
         let process = Process()

@@ -48,7 +48,11 @@ private final class Folder {
     }
 
     @Test func `keys at a URL are fetched by nobody who only checks, and their authorities are looked at`() throws {
-        let folder = try Folder(["key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self)])
+        let whole = String(decoding: TestKey.p256.certificatePEM, as: UTF8.self)
+        let folder = try Folder([
+            "key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self), "whole.pem": whole,
+            "half.pem": whole + whole.dropLast(100), "empty.pem": "",
+        ])
         let (material, lines) = try folder.check(
             "auth: {jwt: [{issuer: a, keys_url: 'https://localhost:1/k', keys_refresh: 1s, keys_max_age: 1h}]}")
         #expect(lines == [])
@@ -58,9 +62,13 @@ private final class Folder {
             source.timing
                 == .init(
                     refreshMilliseconds: 1_000, cooldownMilliseconds: 30_000, maximumAgeMilliseconds: 3_600_000))
-        for file in ["none.pem", "key.pem"] {
-            let (material, lines) = try folder.check(
-                "auth: {jwt: [{issuer: a, keys_url: 'https://localhost:1/k', keys_ca: \(file)}]}")
+        func check(_ file: String) throws -> (SettingsMaterial?, [String]) {
+            try folder.check("auth: {jwt: [{issuer: a, keys_url: 'https://localhost:1/k', keys_ca: \(file)}]}")
+        }
+        let trusting = try check("whole.pem").0
+        #expect(trusting?.verifier.issuers.first?.fetched?.source.authorities == Array(whole.utf8))
+        for file in ["none.pem", "key.pem", "half.pem", "empty.pem"] {
+            let (material, lines) = try check(file)
             #expect(material == nil && lines.count == 1 && lines.first?.contains("auth.jwt[0].keys_ca: ") == true)
         }
     }

@@ -86,6 +86,44 @@ import Testing
         return verifier.verify(TokenForge.token(by: signer, header: header), now: TokenForge.now).refusal
     }
 
+    @Test func `a token is tried with so many keys without a name, or of one name, and no more`() throws {
+        let (unnamed, named) = (TokenForge.webKey(.otherP256, .p256), Self.other("a"))
+        for (others, refusal) in [(31, nil), (32, TokenRefusal.signature)] as [(Int, TokenRefusal?)] {
+            let before = Array(repeating: unnamed, count: others)
+            #expect(try Self.verdict(nil, before + [TokenForge.webKey(.p256, .p256)]) == refusal)
+            #expect(try Self.verdict("a", Array(repeating: named, count: others) + [Self.key("a")]) == refusal)
+        }
+        // Keys of other names take nobody's turn.
+        #expect(try Self.verdict("a", (1...99).map { Self.key("\($0)") } + [Self.key("a")]) == nil)
+    }
+
+    private static func other(_ name: String) -> String {
+        TokenForge.webKey(.otherP256, .p256, more: ",\"kid\":\"\(name)\"")
+    }
+
+    @Test func `keys of before count at once where they come from the same place for the same issuer`() throws {
+        func verifier(_ issuer: String, _ url: String, refresh: UInt64) -> TokenVerifier {
+            let source = KeySource(
+                issuer: issuer, url: url, authorities: nil, algorithms: [.es256],
+                timing: .init(refreshMilliseconds: refresh, cooldownMilliseconds: 1, maximumAgeMilliseconds: 2))
+            return TokenVerifier(issuers: [
+                TrustedIssuer(
+                    issuer: issuer, audiences: [TokenForge.audience], algorithms: [.es256], accountClaim: "account_id",
+                    fetched: FetchedKeys(source))
+            ])
+        }
+        let before = verifier(TokenForge.issuer, "https://a", refresh: 1)
+        let keys = try FetchedKeySet.read(Self.set([Self.key("a")]), algorithms: [.es256])
+        before.issuers[0].fetched?.publish(.init(keys: keys, asksForUnknown: false))
+        for (issuer, url, hasKeys) in [
+            (TokenForge.issuer, "https://a", true), (TokenForge.issuer, "https://b", false), ("b", "https://a", false),
+        ] {
+            let next = verifier(issuer, url, refresh: 2)
+            next.takeKeys(from: before)
+            #expect((next.issuers[0].fetched?.snapshot.keys != nil) == hasKeys)
+        }
+    }
+
     private static let question = TokenRefusal.undecided(.keys(issuer: TokenForge.issuer))
 
     @Test func `a token is judged by the keys of now, and asks for one that is not among them`() throws {

@@ -11,8 +11,10 @@ import Testing
     private static let inactive = Result<Identity, TokenRefusal>.failure(.inactive)
 
     /// One word for what becomes of a question.
-    private static func ask(_ answers: inout Answers, _ token: UInt8, by who: Int = 0, now: UInt64) -> String {
-        switch answers.ask([token], who, now: now) {
+    private static func ask(
+        _ answers: inout Answers, _ token: UInt8, by who: Int = 0, now: UInt64, epochSeconds: Int64 = 0
+    ) -> String {
+        switch answers.ask([token], who, now: now, epochSeconds: epochSeconds) {
         case .known(.success): "active"
         case .known(.failure(let refusal)): "\(refusal)"
         case .asks: "asks"
@@ -34,7 +36,7 @@ import Testing
 
     @Test func `a refusal is kept for its time, and no answer for none`() {
         var answers = Answers()
-        _ = answers.ask([1], 0, now: 0)
+        _ = Self.ask(&answers, 1, now: 0)
         _ = answers.answered([1], Self.inactive, keepFor: 10_000, now: 0)
         #expect(Self.ask(&answers, 1, now: 9_999) == "\(TokenRefusal.inactive)")
         #expect(Self.ask(&answers, 1, now: 10_000) == "asks")
@@ -65,7 +67,7 @@ import Testing
     @Test func `so many answers are kept, and refusals give way first`() {
         var answers = Answers(maximumAnswers: 3)
         func tell(_ token: UInt8, _ verdict: Result<Identity, TokenRefusal>) {
-            _ = answers.ask([token], 0, now: 0)
+            _ = Self.ask(&answers, token, now: 0)
             _ = answers.answered([token], verdict, keepFor: 1_000, now: 0)
         }
         for (token, verdict) in [(UInt8(1), Self.inactive), (2, Self.active), (3, Self.inactive)] {
@@ -83,19 +85,53 @@ import Testing
     @Test func `what is over goes when something comes`() {
         var answers = Answers()
         for token in 0..<200 {
-            _ = answers.ask([UInt8(token)], 0, now: UInt64(token))
+            _ = Self.ask(&answers, UInt8(token), now: UInt64(token))
             _ = answers.answered(
                 [UInt8(token)], token % 2 == 0 ? Self.active : Self.inactive, keepFor: 10, now: UInt64(token))
         }
         #expect(answers.answerCount <= 12)
     }
 
+    @Test func `an answer that is replaced takes no room, whatever stands before it`() {
+        var answers = Answers()
+        _ = Self.ask(&answers, 0, now: 0)
+        _ = answers.answered([0], Self.active, keepFor: 86_400_000, now: 0)
+        for now in 1...10_000 as ClosedRange<UInt64> {
+            let token = UInt8(1 + now % 2)
+            #expect(Self.ask(&answers, token, now: 2 * now) == "asks")
+            _ = answers.answered([token], Self.active, keepFor: 1, now: 2 * now)
+            #expect(answers.orderCount <= 2 * 3 + 64)
+        }
+        // The order is what it was: the oldest goes first.
+        #expect(answers.answerCount == 3 && Self.ask(&answers, 0, now: 20_001) == "active")
+    }
+
+    @Test func `a token that has ended by the clock of the wall is asked for anew`() {
+        var answers = Answers()
+        _ = Self.ask(&answers, 1, now: 0)
+        let identity = Identity(account: Account("PACC1"), subject: nil, expiresAt: 60)
+        _ = answers.answered([1], .success(identity), keepFor: 60_000, now: 0)
+        #expect(Self.ask(&answers, 1, now: 1, epochSeconds: 59) == "active")
+        #expect(Self.ask(&answers, 1, now: 1, epochSeconds: 60) == "asks")
+    }
+
+    @Test func `a shorter time holds for what is kept already, and a longer one for what comes`() {
+        var answers = Answers()
+        _ = Self.ask(&answers, 1, now: 0)
+        _ = answers.answered([1], Self.active, keepFor: 1_000, now: 0)
+        answers.keepAtMost(2_000, now: 10)
+        #expect(Self.ask(&answers, 1, now: 999) == "active")
+        answers.keepAtMost(100, now: 10)
+        #expect(Self.ask(&answers, 1, now: 109) == "active")
+        #expect(Self.ask(&answers, 1, now: 110) == "asks")
+    }
+
     @Test func `a server that is replaced is forgotten, with all who wait for it`() {
         var answers = Answers()
-        _ = answers.ask([1], 1, now: 0)
+        _ = Self.ask(&answers, 1, by: 1, now: 0)
         _ = answers.answered([1], Self.active, keepFor: 1_000, now: 0)
-        _ = answers.ask([2], 2, now: 0)
-        _ = answers.ask([2], 3, now: 0)
+        _ = Self.ask(&answers, 2, by: 2, now: 0)
+        _ = Self.ask(&answers, 2, by: 3, now: 0)
         #expect(answers.forgetAll() == [2, 3])
         #expect(answers.openCount == 0 && Self.ask(&answers, 1, now: 0) == "asks")
         // An answer of before that comes late concerns nobody but who asked again.

@@ -6,7 +6,16 @@ import Testing
     private static let now: Int64 = 1_795_240_000
 
     private static func read(_ text: String) throws -> Result<Identity, TokenRefusal> {
-        try Introspection.read(Array(text.utf8), accountClaim: "account_id", now: now, lifetimeSeconds: 60)
+        try Introspection.read(Array(text.utf8), from: source(), now: now * 1000)
+    }
+
+    private static func source(
+        url: String = "https://a", client: String = "c", secret: String = "", claim: String = "account_id",
+        cache: UInt64 = 60_000
+    ) -> IntrospectionSource {
+        IntrospectionSource(
+            url: url, authorities: nil, client: client, authorization: secret, accountClaim: claim,
+            cacheMilliseconds: cache, timeoutMilliseconds: 1)
     }
 
     @Test func `an active token is who its answer says`() throws {
@@ -20,6 +29,26 @@ import Testing
     @Test func `without exp the token ends when its answer does`() throws {
         let identity = try Self.read(#"{"active":true,"account_id":42}"#).get()
         #expect(identity.account.text == "42" && identity.expiresAt == Self.now + 60 && identity.issuedAt == nil)
+    }
+
+    @Test(arguments: [0, 1, 500, 999] as [Int64], [1_000, 1_500, 60_000] as [UInt64])
+    func `whoever comes back at the end of a token without exp is asked about anew`(
+        milliseconds: Int64, cache: UInt64
+    ) throws {
+        let (source, came) = (Self.source(cache: cache), Self.now * 1000 + milliseconds)
+        let verdict = try Introspection.read(Array(#"{"active":true,"account_id":"A"}"#.utf8), from: source, now: came)
+        let end = try #require(try verdict.get().expiresAt) * 1000
+        // The answer is kept for its time, and not any more when the token ends, which is less than a second later.
+        let kept = came + Int64(source.keeps(verdict, now: came))
+        #expect(kept == came + Int64(cache) && end >= kept && end < kept + 1_000)
+    }
+
+    @Test func `what another name, address or claim has said is not what this one says`() {
+        let source = Self.source()
+        #expect(Self.source(secret: "new", cache: 1_000).answers(as: source))
+        for other in [Self.source(url: "https://b"), Self.source(client: "d"), Self.source(claim: "sub")] {
+            #expect(!other.answers(as: source))
+        }
     }
 
     static let refused: [(String, TokenRefusal)] = [
@@ -75,13 +104,12 @@ import Testing
     }
 
     @Test func `an answer is kept for its time, and never past the end of its token`() throws {
-        let source = IntrospectionSource(
-            url: "https://a", authorities: nil, authorization: "", accountClaim: "account_id",
-            cacheMilliseconds: 60_000,
-            timeoutMilliseconds: 1)
-        func kept(_ text: String) throws -> UInt64 { source.keeps(try Self.read(text), now: Self.now) }
+        func kept(_ text: String, at milliseconds: Int64 = 0) throws -> UInt64 {
+            Self.source().keeps(try Self.read(text), now: Self.now * 1000 + milliseconds)
+        }
         #expect(try kept(#"{"active":true,"account_id":"A"}"#) == 60_000)
         #expect(try kept(#"{"active":true,"account_id":"A","exp":1795240059}"#) == 59_000)
+        #expect(try kept(#"{"active":true,"account_id":"A","exp":1795240059}"#, at: 999) == 58_001)
         #expect(try kept(#"{"active":true,"account_id":"A","exp":1795240061}"#) == 60_000)
         #expect(try kept(#"{"active":true,"account_id":"A","exp":18446744073709551615}"#) == 60_000)
         #expect(try kept(#"{"active":false}"#) == 10_000)
@@ -92,10 +120,7 @@ import Testing
         ("AAAA~/+=", true),
     ])
     func `what has not the form of a JWT is asked for`(token: String, isAsked: Bool) {
-        let source = IntrospectionSource(
-            url: "https://a", authorities: nil, authorization: "", accountClaim: "a", cacheMilliseconds: 1,
-            timeoutMilliseconds: 1)
-        let verifier = TokenVerifier(issuers: [], introspection: source)
+        let verifier = TokenVerifier(issuers: [], introspection: Self.source())
         let refusal = verifier.verify(Array(token.utf8), now: Self.now).refusal
         #expect(refusal == (isAsked ? .undecided(.introspection(token: Array(token.utf8))) : .unknownToken))
         #expect(!verifier.letsNobodyIn)

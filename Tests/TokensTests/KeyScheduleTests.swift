@@ -13,6 +13,8 @@ import Testing
         case unknown(KeySchedule.Reply)
         case usable(Bool)
         case wake(UInt64?)
+        /// The settings say so from now on.
+        case changes(refresh: UInt64, age: UInt64)
     }
 
     struct Row: CustomTestStringConvertible, Sendable {
@@ -29,7 +31,7 @@ import Testing
     static let timing = KeySchedule.Timing(
         refreshMilliseconds: 600_000, cooldownMilliseconds: 30_000, maximumAgeMilliseconds: 86_400_000)
 
-    @Test(arguments: start + unknown + age)
+    @Test(arguments: start + unknown + age + changes)
     func `a schedule does this`(_ row: Row) {
         var schedule = KeySchedule(Self.timing, now: 0)
         for (index, (now, step)) in row.steps.enumerated() {
@@ -38,6 +40,10 @@ import Testing
             case .succeeds: schedule.succeeded(now: now)
             case .fails(let spread): schedule.failed(now: now, spread: spread)
             case .unknown(let expected): #expect(schedule.ask(now: now) == expected, "step \(index)")
+            case .changes(let refresh, let age):
+                schedule.change(
+                    to: .init(refreshMilliseconds: refresh, cooldownMilliseconds: 30_000, maximumAgeMilliseconds: age),
+                    now: now)
             case .usable(let expected): #expect(schedule.isUsable(now: now) == expected, "step \(index)")
             case .wake(let expected): #expect(schedule.nextWake(now: now) == expected, "step \(index)")
             }
@@ -65,6 +71,36 @@ import Testing
                 (0, .due(true)), (10, .succeeds), (10, .wake(600_010)), (600_009, .due(false)), (600_010, .due(true)),
                 (600_020, .fails()), (1_200_019, .due(false)), (1_200_020, .due(true)), (1_200_020, .succeeds),
                 (1_800_019, .due(false)), (1_800_020, .due(true)),
+            ]),
+    ]
+
+    static let changes: [Row] = [
+        Row(
+            "with another timing the keys go on counting, and are fetched at once",
+            [
+                (0, .due(true)), (0, .succeeds), (1_000, .changes(refresh: 5_000, age: 86_400_000)),
+                (1_000, .usable(true)), (1_000, .due(true)), (1_010, .fails()), (6_009, .due(false)),
+                (6_010, .due(true)), (6_010, .succeeds), (11_009, .due(false)), (11_010, .due(true)),
+            ]),
+        Row(
+            "a shorter age is reckoned from the change, and does not prolong the one of before",
+            [
+                (0, .due(true)), (0, .succeeds), (500_000, .changes(refresh: 1_000, age: 10_000)),
+                (509_999, .usable(true)), (510_000, .usable(false)), (510_000, .changes(refresh: 1_000, age: 60_000)),
+                (510_000, .usable(false)),
+            ]),
+        Row(
+            "… and a longer one from when the keys came",
+            [
+                (0, .due(true)), (0, .succeeds), (86_399_000, .changes(refresh: 1_000, age: 10_000)),
+                (86_399_999, .usable(true)), (86_399_999, .changes(refresh: 1_000, age: 90_000_000)),
+                (89_999_999, .usable(true)), (90_000_000, .usable(false)),
+            ]),
+        Row(
+            "during a fetch the next one follows it only where what it brought was asked for by other settings",
+            [
+                (0, .due(true)), (10, .changes(refresh: 5_000, age: 60_000)), (10, .due(false)), (20, .succeeds),
+                (5_019, .due(false)), (5_020, .due(true)),
             ]),
     ]
 

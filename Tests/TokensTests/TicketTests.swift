@@ -1,4 +1,4 @@
-// Tests: Ticket.swift, UsedTickets.swift
+// Tests: Identity.swift, Ticket.swift, UsedTickets.swift
 
 import LiveUpdates
 import TLS
@@ -16,9 +16,12 @@ import Testing
         return Ticket(id: Ticket.ID(high: 7, low: number), endsAt: endsAt, identity: identity)
     }
 
+    private func of(_ account: String) -> Identity { Identity(account: Account(account), subject: nil, expiresAt: nil) }
+
     private func isSame(_ left: Identity, _ right: Identity) -> Bool {
         left.account == right.account && left.subject == right.subject && left.expiresAt == right.expiresAt
             && left.issuedAt == right.issuedAt && left.tokenID == right.tokenID && left.staticToken == right.staticToken
+            && left.voucher == right.voucher
     }
 
     static let identities = [
@@ -30,7 +33,7 @@ import Testing
             account: Account(String(repeating: "a", count: 255)), subject: String(repeating: "s", count: 255),
             expiresAt: .max, issuedAt: .max,
             tokenID: String(repeating: "t", count: TokenClaims.maximumTokenIDBytes),
-            staticToken: [UInt8](repeating: 7, count: StaticTokens.digestBytes)),
+            staticToken: [UInt8](repeating: 7, count: StaticTokens.digestBytes), voucher: .issuer("https://id.example")),
     ]
 
     @Test func `a ticket says what its token said, in at most 1,024 characters that a URL carries`() throws {
@@ -113,8 +116,9 @@ import Testing
 
     @Test func `at its bound the table lets nobody in, until tickets have ended`() {
         var used = UsedTickets(maximumTickets: 3)
+        // Each of another account.
         func use(_ number: UInt64, endsAt: Int64, now: Int64) -> UsedTickets.Use {
-            used.use(ticket(number, endsAt: endsAt), lifetimeSeconds: 30, now: now)
+            used.use(ticket(number, endsAt: endsAt, of("\(number)")), lifetimeSeconds: 30, now: now)
         }
         #expect(use(1, endsAt: 10, now: 0) == .first)
         #expect(use(2, endsAt: 10, now: 0) == .first)
@@ -125,5 +129,25 @@ import Testing
         #expect(use(4, endsAt: 20, now: 10) == .first)
         #expect(use(5, endsAt: 20, now: 10) == .first)
         #expect(use(6, endsAt: 20, now: 10) == .full)
+    }
+
+    @Test func `one account uses as many as are left for others, and gets its share back when they end`() {
+        var used = UsedTickets(maximumTickets: 12)
+        var number: UInt64 = 0
+        func use(_ account: String, _ times: Int, endsAt: Int64 = 30, now: Int64 = 0) -> [UsedTickets.Use] {
+            (0..<times).map { _ in
+                number += 1
+                return used.use(ticket(number, endsAt: endsAt, of(account)), lifetimeSeconds: 30, now: now)
+            }
+        }
+        #expect(use("A", 7) == Array(repeating: .first, count: 6) + [.overShare])
+        #expect(use("B", 4) == Array(repeating: .first, count: 3) + [.overShare])
+        #expect(use("C", 3, endsAt: 31) == [.first, .first, .overShare])
+        #expect(use("D", 2) == [.first, .full])
+        #expect(use("A", 1, endsAt: 40, now: 29) == [.full])
+        // All but those of C have ended.
+        #expect(use("A", 6, endsAt: 60, now: 30) == Array(repeating: .first, count: 5) + [.overShare])
+        #expect(use("C", 3, endsAt: 60, now: 30) == [.first, .first, .overShare])
+        #expect(use("C", 2, endsAt: 61, now: 31) == [.first, .first])
     }
 }

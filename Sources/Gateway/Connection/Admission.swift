@@ -129,14 +129,17 @@ struct Admission: Sendable {
         let credential = try Credential.read(
             head, protocols: protocols, protocolName: Self.subprotocol, cookie: browsers.cookie(head, caller))
         switch credential {
-        case .none: return verifier.withoutToken()
+        case .none:
+            // A ticket stands for a token. Who needs none needs no ticket, and could use them without end.
+            if case .ticket = service { return .failure(.missing) }
+            return verifier.withoutToken()
         case .token(let token): return verifier.verify(token, now: now)
         case .ticket(let text):
             if case .ticket = service { return .failure(.ticketForTicket) }
             guard let tickets else { return .failure(.ticket) }
-            guard case .success(let found) = tickets.ticket(text, now: now), verifier.stillKnows(found.identity) else {
-                return .failure(.ticket)
-            }
+            guard case .success(let found) = tickets.ticket(text, now: now),
+                verifier.stillVouches(for: found.identity)
+            else { return .failure(.ticket) }
             ticket = found
             return .success(found.identity)
         }

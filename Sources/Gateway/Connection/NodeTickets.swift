@@ -24,6 +24,7 @@ final class NodeTickets: Sendable {
         switch used.withLock({ $0.use(ticket, lifetimeSeconds: policy.lifetimeSeconds, now: now) }) {
         case .first: nil
         case .refused: Refusal(.invalidToken, "\(TokenRefusal.ticket)")
+        case .overShare: Refusal(.tooMany, "This account has used too many tickets.")
         case .full: Refusal(.overloaded)
         }
     }

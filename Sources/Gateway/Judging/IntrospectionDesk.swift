@@ -31,8 +31,11 @@ final class IntrospectionDesk {
 
     /// Goes on with the server of these settings; what another one has said counts no longer.
     func adopt(_ source: IntrospectionSource?) {
-        guard source != self.source else { return }
+        let before = self.source
         self.source = source
+        if let before, let source, source.answers(as: before) {
+            return answers.keepAtMost(source.cacheMilliseconds, now: loop.now)
+        }
         for request in answers.forgetAll() { answer(request, .judged(.failure(.unavailable))) }
     }
 
@@ -40,8 +43,8 @@ final class IntrospectionDesk {
     func ask(_ request: JudgingRequest, _ token: [UInt8]) {
         guard let source else { return answer(request, .judged(.failure(.unavailable))) }
         let digest = Digest.sha256(token)
-        switch answers.ask(digest, request, now: loop.now) {
-        case .known(let verdict): answer(request, .judged(verdict.asOf(WallClock.milliseconds / 1000)))
+        switch answers.ask(digest, request, now: loop.now, epochSeconds: WallClock.milliseconds / 1000) {
+        case .known(let verdict): answer(request, .judged(verdict))
         case .busy: answer(request, .judged(.failure(.unavailable)))
         case .waits: break
         case .asks: ask(source, token, digest)
@@ -64,14 +67,13 @@ final class IntrospectionDesk {
 
     private func answered(_ digest: [UInt8], _ asked: IntrospectionSource, _ result: Result<[UInt8], FetchError>) {
         // Nobody waits any more for an answer of a server that the settings have replaced.
-        guard asked == source else { return }
-        let now = WallClock.milliseconds / 1000
+        guard let source, source.answers(as: asked) else { return }
+        let now = WallClock.milliseconds
         var verdict: Result<Identity, TokenRefusal> = .failure(.unavailable)
         var keepFor: UInt64?
         do {
-            verdict = try Introspection.read(
-                try result.get(), accountClaim: asked.accountClaim, now: now, lifetimeSeconds: asked.lifetimeSeconds)
-            keepFor = asked.keeps(verdict, now: now)
+            verdict = try Introspection.read(try result.get(), from: source, now: now)
+            keepFor = source.keeps(verdict, now: now)
             if verdict.isSuccess {
                 counters.introspectionsActive.add(1, ordering: .relaxed)
             } else {
@@ -97,11 +99,5 @@ extension IntrospectionDesk: Sendable {}
 extension Result where Success == Identity, Failure == TokenRefusal {
     fileprivate var isSuccess: Bool {
         if case .success = self { true } else { false }
-    }
-
-    /// An answer that was kept may be as old as its token: the wall clock may have been set.
-    fileprivate func asOf(_ now: Int64) -> Self {
-        guard case .success(let identity) = self, let end = identity.expiresAt, end <= now else { return self }
-        return .failure(.expired(at: end))
     }
 }

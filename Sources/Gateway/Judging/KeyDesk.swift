@@ -56,14 +56,16 @@ final class KeyDesk {
         if let end = keyReadiness.end { loop.schedule(at: end) { [weak self] in self?.reportReadiness() } }
     }
 
-    /// Goes on with the issuers of these settings. Keys that were fetched from the same place for the same issuer stay.
+    /// Goes on with the issuers of these settings. Keys that were fetched from the same place for the same issuer stay; they are
+    /// fetched at once where anything else of it has changed.
     func adopt(_ trusted: [TrustedIssuer]) {
         all = trusted.map { ($0.issuer, $0.fetched == nil) }
         let before = issuers
         issuers = trusted.compactMap(\.fetched).map { keys in
-            guard let known = before.first(where: { $0.published.source == keys.source }) else {
+            guard let known = before.first(where: { $0.published.source.hasKeys(of: keys.source) }) else {
                 return Issuer(keys, now: loop.now)
             }
+            if known.published.source != keys.source { known.schedule.change(to: keys.source.timing, now: loop.now) }
             known.published = keys
             return known
         }
@@ -149,7 +151,7 @@ final class KeyDesk {
         let loop = loop
         fetching.fetch(request) { result in
             let keys = Self.read(result, source)
-            loop.execute { desk.value.ended(which.value, keys) }
+            loop.execute { desk.value.ended(which.value, source, keys) }
         }
     }
 
@@ -168,7 +170,7 @@ final class KeyDesk {
         }
     }
 
-    private func ended(_ issuer: Issuer, _ result: Result<[SignatureKey], KeyFetchFailure>) {
+    private func ended(_ issuer: Issuer, _ asked: KeySource, _ result: Result<[SignatureKey], KeyFetchFailure>) {
         // An issuer that the settings have left out since is not fetched again.
         guard !isClosed, issuers.contains(where: { $0 === issuer }) else { return }
         let source = issuer.published.source
@@ -196,6 +198,7 @@ final class KeyDesk {
                     ])
             }
         }
+        if asked != source { issuer.schedule.fetchAgain(now: loop.now) }
         // What is published now is what the answered judge by.
         goOn(issuer)
         if case .success = result {

@@ -201,15 +201,15 @@ package actor GatewayServer {
     /// nobody is dropped. What counts only after a restart must be in them as it was.
     ///
     /// Each loop takes them between two of its ticks, as whole values: no connection ever sees half of them, and no loop waits
-    /// for another.
-    package func adopt(_ parts: Parts) async {
+    /// for another. What a loop asks by them comes to the desk behind them.
+    package func adopt(_ parts: Parts) {
         self.parts = parts
         readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
         administration?.adopt(parts.gate, certificateEnd: parts.tls?.certificate?.notAfter)
         let policy = ConnectionPolicy(parts)
         let admission = Admission(parts, readiness: readiness, usedTickets: usedTickets)
         places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors))
-        await judgingDesk?.loop.perform { [judgingDesk] in judgingDesk?.value.adopt(parts.verifier) }
+        judgingDesk?.loop.execute { [judgingDesk] in judgingDesk?.value.adopt(parts.verifier) }
         for connections in connectionLoops {
             connections.loop.execute { connections.value.adopt(policy, admission) }
         }

@@ -42,6 +42,7 @@ extension GatewayServer {
             var parts = Parts(material)
             parts.settings = settings
             parts.mapping = mapping
+            parts.verifier.takeKeys(from: verifier)
             parts.servesAdmin = servesAdmin
             // Another file counts after a restart, what the same one holds now counts at once.
             if material.settings.adminTokenFile != settings.adminTokenFile { parts.adminToken = adminToken }

@@ -2,6 +2,7 @@
 
 import HTTP
 import LiveUpdates
+import TLS
 import TestTokens
 import Testing
 import Tokens
@@ -17,13 +18,15 @@ struct AdmissionTests {
     private func admission(
         anonymous: String? = "PACC1", isReady: Bool = true, isDraining: Bool = false, deflate: Bool = false,
         browsers: BrowserPolicy = BrowserPolicy(), tickets: TicketPolicy? = nil,
-        tokens: StaticTokens = StaticTokens()
+        tokens: StaticTokens = StaticTokens(), issuers: [String] = []
     ) -> Admission {
         let readiness = NodeReadiness(graceMilliseconds: nil)
         if isReady { _ = readiness.becomeReady() }
         if isDraining { readiness.setRefusing(true) }
         return Admission(
-            verifier: TokenVerifier(issuers: [], tokens: tokens, anonymous: anonymous.map { Account($0) }),
+            verifier: TokenVerifier(
+                issuers: issuers.map { TrustedIssuer(issuer: $0, audiences: [], accountClaim: "account_id") },
+                tokens: tokens, anonymous: anonymous.map { Account($0) }),
             readiness: readiness,
             agreesToDeflate: deflate,
             syncLimits: SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000), browsers: browsers,
@@ -223,7 +226,8 @@ struct AdmissionTests {
 
     private func ticket(_ now: Int64) -> Ticket {
         let identity = Identity(
-            account: Account("PACC2"), subject: "s", expiresAt: now + 100, issuedAt: 5, tokenID: "t")
+            account: Account("PACC2"), subject: "s", expiresAt: now + 100, issuedAt: 5, tokenID: "t",
+            voucher: .issuer("id"))
         return Ticket(identity, id: .random(), lifetimeSeconds: 30, now: now)
     }
 
@@ -231,7 +235,7 @@ struct AdmissionTests {
         let now: Int64 = 1_800_000_000
         let ticket = ticket(now)
         let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)) HTTP/1.1\r\nHost: h\r\n"
-        let admission = admission(anonymous: nil, tickets: Self.policy)
+        let admission = admission(anonymous: nil, tickets: Self.policy, issuers: ["other", "id"])
         guard case .admit(let admitted) = admission.decide(try head(target), epochSeconds: now + 29) else {
             Issue.record("refused")
             return
@@ -260,11 +264,35 @@ struct AdmissionTests {
         }
     }
 
+    @Test func `a ticket of an issuer or a server that the settings name no more lets nobody in`() throws {
+        let source = IntrospectionSource(
+            url: "https://a", authorities: nil, client: "c", authorization: "", accountClaim: "a", cacheMilliseconds: 1,
+            timeoutMilliseconds: 1)
+        for (voucher, isAdmitted) in [
+            (Voucher.issuer("id"), true), (.issuer("gone"), false), (.server("https://a", client: "c"), true),
+            (.server("https://b", client: "c"), false), (.server("https://a", client: "d"), false), (nil, false),
+        ] {
+            let identity = Identity(account: Account("PACC2"), subject: nil, expiresAt: nil, voucher: voucher)
+            let ticket = Ticket(identity, id: .random(), lifetimeSeconds: 30, now: TokenForge.now)
+            var admission = admission(tickets: Self.policy)
+            admission.verifier = TokenVerifier(
+                issuers: [TrustedIssuer(issuer: "id", audiences: [], accountClaim: "account_id")],
+                anonymous: Account("PACC1"), introspection: source)
+            let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)) HTTP/1.1\r\nHost: h\r\n"
+            #expect(try outcome(target, admission) == (isAdmitted ? "admitted" : "invalid_token"))
+        }
+    }
+
     @Test func `the address of tickets is there only with a secret, and wants a POST and a token`() throws {
         let ticket = Self.policy.seal.text(ticket(1_800_000_000))
-        let on = admission(tickets: Self.policy)
+        let digest = Digest.sha256(Array("known".utf8))
+        let tokens = StaticTokens([.init(digest: digest, account: Account("PACC2"), subject: nil)])
+        let on = admission(tickets: Self.policy, tokens: tokens, issuers: ["id"])
+        let known = "Authorization: Bearer known\r\n"
         for (request, outcomes) in [
-            ("POST /ticket/v1", ("ticket", "not_found")), ("GET /ticket/v1", ("method_not_allowed", "not_found")),
+            // Who is let in without a token gets no ticket, which would stand for none.
+            ("POST /ticket/v1", ("invalid_token", "not_found")),
+            ("GET /ticket/v1", ("method_not_allowed", "not_found")),
             ("POST /ticket/v1?ticket=\(ticket)", ("invalid_token", "not_found")),
             ("GET /sync/v1?ticket=\(ticket)", ("admitted", "invalid_token")),
             ("GET /sync/v1?ticket=x", ("invalid_token", "invalid_token")),
@@ -273,10 +301,11 @@ struct AdmissionTests {
             #expect(try outcome(text, on) == outcomes.0, "\(request)")
             #expect(try outcome(text, admission()) == outcomes.1, "\(request)")
         }
-        let post = "POST /ticket/v1 HTTP/1.1\r\nHost: h\r\n"
+        let post = "POST /ticket/v1 HTTP/1.1\r\nHost: h\r\n" + known
+        #expect(try outcome(post, on) == "ticket")
         #expect(try outcome(post, admission(anonymous: nil, tickets: Self.policy)) == "invalid_token")
-        #expect(try outcome(post, admission(isReady: false, tickets: Self.policy)) == "not_ready")
-        #expect(try outcome(post, admission(isDraining: true, tickets: Self.policy)) == "draining")
+        #expect(try outcome(post, admission(isReady: false, tickets: Self.policy, tokens: tokens)) == "not_ready")
+        #expect(try outcome(post, admission(isDraining: true, tickets: Self.policy, tokens: tokens)) == "draining")
         for body in ["Content-Length: 0", "Content-Length: 2", "Transfer-Encoding: chunked"] {
             #expect(try outcome(post + body + "\r\n", on) == "ticket", "\(body)")
         }

@@ -1,0 +1,50 @@
+import LiveUpdates
+import TLS
+
+/// Who a caller is, from its token.
+package struct Identity: Sendable {
+    /// The account whose events the caller gets.
+    package let account: Account
+    /// Who within the account, as ``TokenClaims/subject(of:)`` has it.
+    package let subject: String?
+    /// The second since 1970 at which the connection ends; `nil` for static tokens and callers without a token.
+    package let expiresAt: Int64?
+    /// The second since 1970 at which the token was issued, as it says (`iat`).
+    package let issuedAt: Int64?
+    /// What its issuer calls the token (`jti`), as ``TokenClaims/tokenID(of:)`` has it.
+    package let tokenID: String?
+    /// The SHA-256 of a static token; nil for others.
+    package let staticToken: [UInt8]?
+    /// Whose word it is; nil for static tokens and callers without a token.
+    package let voucher: Voucher?
+
+    package init(
+        account: Account, subject: String?, expiresAt: Int64?, issuedAt: Int64? = nil, tokenID: String? = nil,
+        staticToken: [UInt8]? = nil, voucher: Voucher? = nil
+    ) {
+        self.account = account
+        self.subject = subject
+        self.expiresAt = expiresAt
+        self.issuedAt = issuedAt
+        self.tokenID = tokenID
+        self.staticToken = staticToken
+        self.voucher = voucher
+    }
+}
+
+/// Who has vouched for a token: an issuer, or a server that was asked. A ticket holds it, so that it ends with them.
+package struct Voucher: Hashable, Sendable {
+    /// The first 8 bytes of a SHA-256: only the few of one settings file are told apart by it.
+    let mark: UInt64
+
+    init(mark: UInt64) { self.mark = mark }
+
+    package static func issuer(_ name: String) -> Voucher { Voucher(["issuer", name]) }
+
+    package static func server(_ url: String, client: String) -> Voucher { Voucher(["server", url, client]) }
+
+    private init(_ words: [String]) {
+        let digest = Digest.sha256(Array(words.joined(separator: "\0").utf8))
+        mark = digest.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
+}
