@@ -21,13 +21,15 @@ int64_t linux_read_file(const char *path, void *bytes, uint64_t room) {
     return failure ? failure : (int64_t)filled;
 }
 
-int linux_write_all(int descriptor, const void *bytes, uint64_t count) {
+int linux_write_all(int descriptor, const void *bytes, uint64_t count, uint64_t *taken) {
     const char *next = bytes;
     const char *end = next + count;
+    *taken = 0;
     while (next < end) {
         ssize_t written = write(descriptor, next, (size_t)(end - next));
         if (written >= 0) {
             next += written;
+            *taken += (uint64_t)written;
         } else if (errno == EAGAIN) {
             struct pollfd watched = {.fd = descriptor, .events = POLLOUT};
             poll(&watched, 1, -1);

@@ -10,6 +10,7 @@ package enum LogFormat: UInt8, Sendable {
 struct LogText {
     /// Facts beyond it are left out, and the line says so.
     static let maximumLineBytes = 16 * 1_024
+    static let lineEnd = UInt8(ascii: "\n")
 
     private(set) var bytes: [UInt8] = []
     private var stamp = SecondStamp()
@@ -21,7 +22,7 @@ struct LogText {
         case .json: appendJSON(record, limit)
         case .text: appendText(record, limit)
         }
-        bytes.append(UInt8(ascii: "\n"))
+        bytes.append(Self.lineEnd)
     }
 
     /// Begins anew, in the same memory.

@@ -41,37 +41,51 @@ final class LogThread: Sendable {
 
     private func run() {
         var text = LogText()
+        var output = LogOutput(descriptor)
         while true {
             switch queue.take() {
             case .none: queue.waitForLines()
             case .end: return
             case .lines(let lines, let dropped):
-                write(lines, &text)
-                if dropped > 0 { write([droppedLines(dropped)], &text) }
+                write(lines, &text, &output)
+                output.unread += dropped
+                reportLost(&output)
             }
         }
     }
 
-    private func droppedLines(_ count: Int) -> LogEntry {
-        let record = LogRecord(
-            time: form.now(), level: .warning, part: "log", message: "log lines were dropped: nobody read them",
-            facts: [(.dropped, .number(count))])
-        return LogEntry(record: record, format: form.format)
-    }
-
-    private func write(_ lines: [LogEntry], _ text: inout LogText) {
+    private func write(_ lines: [LogEntry], _ text: inout LogText, _ output: inout LogOutput) {
         var count = 0
         for (index, line) in lines.enumerated() {
             text.append(line.record, format: line.format)
             count += 1
             guard text.bytes.count >= Self.writeBytes || index == lines.count - 1 else { continue }
-            if !write(text.bytes) { queue.countLost(count) }
+            reportLost(&output)
+            queue.countLost(output.write(text.bytes, count: count))
             text.removeAll()
             count = 0
         }
     }
 
-    private func write(_ bytes: [UInt8]) -> Bool {
-        unsafe bytes.withUnsafeBytes { unsafe linux_write_all(descriptor, $0.baseAddress, UInt64($0.count)) == 0 }
+    private func reportLost(_ output: inout LogOutput) {
+        if output.unread > 0 {
+            let line = line("log lines were dropped: nobody read them", [(.dropped, .number(output.unread))])
+            if output.report(line) { output.unread = 0 }
+        }
+        if output.unwritten > 0 {
+            let reason = unsafe String(cString: strerror(output.failure))
+            let line = line(
+                "log lines were dropped: they could not be written",
+                [(.dropped, .number(output.unwritten)), (.reason, .text(reason))])
+            if output.report(line) { output.unwritten = 0 }
+        }
+    }
+
+    /// A line of the log's own.
+    private func line(_ message: StaticString, _ facts: [(key: LogKey, value: LogValue)]) -> [UInt8] {
+        var text = LogText()
+        let record = LogRecord(time: form.now(), level: .warning, part: "log", message: message, facts: facts)
+        text.append(record, format: form.format)
+        return text.bytes
     }
 }

@@ -57,7 +57,10 @@ package enum WholeWrite {
     /// Writes until nothing is left; waits where the descriptor is non-blocking (a terminal shared with a program that
     /// made it so). Returns 0 or the error number.
     package static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32 {
-        unsafe bytes.withUnsafeBytes { unsafe -linux_write_all(descriptor, $0.baseAddress, UInt64($0.count)) }
+        var taken: UInt64 = 0
+        return unsafe bytes.withUnsafeBytes {
+            unsafe -linux_write_all(descriptor, $0.baseAddress, UInt64($0.count), &taken)
+        }
     }
 
     /// The system's words for an error number.

@@ -6,11 +6,12 @@ import subprocess
 
 import pytest
 
-import clock
 from balancers import Site
 from brokers import ApacheKafka, MockBroker, unavailable
 from certificates import Certificates
 from clients import EventStream, LiveClient, Sync
+from faults import Faults
+from faults import build as build_faults
 from foreign import Door
 from gateway import Tokens, launch
 from kafka_admin import create_topic
@@ -78,10 +79,23 @@ def check(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def clock_ahead(tmp_path_factory):
+def faults_library(tmp_path_factory):
+    return build_faults(tmp_path_factory.mktemp("faults"))
+
+
+@pytest.fixture
+def faults(faults_library, tmp_path):
+    """Makes calls of programs that are started with `env=faults.env` fail, and sets their wall clock."""
+    return Faults(faults_library, tmp_path / "faults")
+
+
+@pytest.fixture
+def clock_ahead(faults):
     """The environment in which a program's wall clock is so many seconds ahead."""
-    library = clock.build(tmp_path_factory.mktemp("clock"))
-    return lambda seconds: {"LD_PRELOAD": str(library), "CLOCK_AHEAD_SECONDS": str(seconds)}
+    def begin(seconds):
+        faults.set_clock(seconds)
+        return faults.env
+    return begin
 
 
 @pytest.fixture(scope="session")

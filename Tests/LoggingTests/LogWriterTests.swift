@@ -176,6 +176,41 @@ private final class TestPipe: Sendable {
         #expect(writer.dropped == 10)
     }
 
+    /// The limit stands far beyond what any other file of this process has, and a file with a hole takes no room.
+    @Test func `a file that is full loses whole lines, and they are told once there is room`() throws {
+        let end: Int = 1 << 40
+        let kind = __rlimit_resource_t(RLIMIT_FSIZE.rawValue)
+        var before = rlimit()
+        #expect(unsafe getrlimit(kind, &before) == 0)
+        var limit = rlimit(rlim_cur: rlim_t(end), rlim_max: before.rlim_max)
+        #expect(unsafe setrlimit(kind, &limit) == 0)
+        defer { unsafe _ = setrlimit(kind, &before) }
+        let file = unsafe fileno(tmpfile())
+        let writer = try LogWriter(descriptor: file)
+        let logger = Logger("test", to: writer)
+        logger.info("a line", [.count: .number(0)])
+        #expect(writer.flush(within: .seconds(60)))
+        let lineBytes = Int(lseek(file, 0, SEEK_CUR))
+        // Room for two lines and a half.
+        lseek(file, end - lineBytes * 5 / 2, SEEK_SET)
+        for number in 1...9 { logger.info("a line", [.count: .number(number)]) }
+        #expect(writer.flush(within: .seconds(60)))
+        #expect(writer.dropped == 7)
+        lseek(file, Int(lineBytes), SEEK_SET)
+        for number in 3...4 { logger.info("a line", [.count: .number(number)]) }
+        #expect(writer.flush(within: .seconds(60)))
+        var bytes = [UInt8](repeating: 0, count: Int(lseek(file, 0, SEEK_CUR)))
+        #expect(unsafe pread(file, &bytes, bytes.count, 0) == bytes.count)
+        let lines = String(decoding: bytes, as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count == 6)
+        #expect(lines[0].hasSuffix("\"count\":0}") && lines[1] == "" && lines[5] == "", "\(lines)")
+        #expect(lines[2].contains("could not be written") && lines[2].contains("\"dropped\":7"), "\(lines)")
+        #expect(lines[2].hasSuffix("\"reason\":\"File too large\"}"))
+        #expect(lines[3].hasSuffix("\"count\":3}") && lines[4].hasSuffix("\"count\":4}"))
+        #expect(writer.dropped == 7)
+    }
+
     @Test func `a broken pipe is no signal`() throws {
         var ends: [Int32] = [0, 0]
         #expect(unsafe pipe(&ends) == 0)

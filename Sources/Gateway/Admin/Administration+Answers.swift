@@ -82,7 +82,7 @@ extension Administration {
             )
         }
         if report.droppedLines > 0 {
-            problems.append("log: \(report.droppedLines) lines were dropped, since nobody takes them")
+            problems.append("log: \(report.droppedLines) lines were dropped: not read, or not to be written")
         }
         return problems
     }

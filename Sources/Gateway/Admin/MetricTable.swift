@@ -48,7 +48,8 @@ enum MetricTable {
                 ]
             }),
         .one(
-            "livegate_log_lines_dropped_total", .counter, "Lines of the log that were dropped, since nobody took them."
+            "livegate_log_lines_dropped_total", .counter,
+            "Lines of the log that nobody read in time, or that could not be written."
         ) {
             Double($0.droppedLines)
         },

@@ -17,6 +17,24 @@ def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def descriptor_of(pid, peer):
+    """The descriptor that the process has of its end of a TCP connection, of which `peer` is the other end."""
+    address, port = peer.getsockname()
+    (local, far), found = peer.getpeername(), None
+    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
+        words = line.split()
+        if (int(words[1].partition(":")[2], 16), int(words[2].partition(":")[2], 16)) == (far, port):
+            found = f"socket:[{words[9]}]"
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if os.readlink(entry) == found:
+                return int(entry.name)
+        except FileNotFoundError:
+            # Closed meanwhile.
+            continue
+    raise AssertionError(f"the process has no connection with {address}:{port} at {local}:{far}")
+
+
 def children(pid):
     """The processes that it has begun and that have not ended."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
