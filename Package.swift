@@ -60,7 +60,8 @@ let fuzzTargets: [Target] =
         fuzz("token", "Token", "LiveUpdates", "TLS", "Tokens"),
         fuzz("key-set", "KeySet", "Tokens"),
         fuzz("introspection", "Introspection", "LiveUpdates", "Tokens"),
-        fuzz("credential", "Credential", "HTTP", "LiveUpdates", "TLS", "Tokens"),
+        fuzz("credential", "Credential", "HTTP", "LiveUpdates", "Tokens"),
+        fuzz("ticket", "Ticket", "LiveUpdates", "TLS", "Tokens"),
     ]
 
 /// The race that the thread sanitizer has to report before its silence counts; `Tests/run tsan` asks for it.
