@@ -2,7 +2,9 @@ import LiveUpdates
 import TLS
 
 /// Who a caller is, from its token.
-package struct Identity: Sendable {
+///
+/// An object, since each open connection keeps it: all that came with one static token, or with none, share one.
+package final class Identity: Sendable {
     /// The account whose events the caller gets.
     package let account: Account
     /// Who within the account, as ``TokenClaims/subject(of:)`` has it.

@@ -13,11 +13,14 @@ package struct StaticTokens: Sendable {
         package let digest: [UInt8]
         package let account: Account
         package let subject: String?
+        /// Of everybody who comes with this token.
+        let identity: Identity
 
         package init(digest: [UInt8], account: Account, subject: String?) {
             self.digest = digest
             self.account = account
             self.subject = subject
+            identity = Identity(account: account, subject: subject, expiresAt: nil, staticToken: digest)
         }
     }
 

@@ -13,7 +13,7 @@ package struct TokenVerifier: Sendable {
     package let issuers: [TrustedIssuer]
     /// The static tokens.
     package private(set) var tokens: StaticTokens
-    private let anonymous: Account?
+    private let anonymous: Identity?
     /// Who judges tokens that are no JWTs; nil: nobody.
     package let introspection: IntrospectionSource?
 
@@ -25,7 +25,7 @@ package struct TokenVerifier: Sendable {
     ) {
         self.issuers = issuers
         self.tokens = tokens
-        self.anonymous = anonymous
+        self.anonymous = anonymous.map { Identity(account: $0, subject: nil, expiresAt: nil) }
         self.introspection = introspection
     }
 
@@ -37,7 +37,7 @@ package struct TokenVerifier: Sendable {
     /// Who a caller without a token is.
     package func withoutToken() -> Result<Identity, TokenRefusal> {
         guard let anonymous else { return .failure(.missing) }
-        return .success(Identity(account: anonymous, subject: nil, expiresAt: nil))
+        return .success(anonymous)
     }
 
     /// Judges one token: a static one, or a JWT.
@@ -48,10 +48,7 @@ package struct TokenVerifier: Sendable {
     /// - Parameter now: seconds since 1970.
     package func verify(_ token: [UInt8], now: Int64) -> Result<Identity, TokenRefusal> {
         guard token.count <= Self.maximumTokenBytes else { return .failure(.tooLarge) }
-        if let entry = tokens.entry(token) {
-            return .success(
-                Identity(account: entry.account, subject: entry.subject, expiresAt: nil, staticToken: entry.digest))
-        }
+        if let entry = tokens.entry(token) { return .success(entry.identity) }
         if introspection != nil, !Self.hasFormOfJWT(token) {
             return .failure(.undecided(.introspection(token: token)))
         }
