@@ -14,6 +14,7 @@ extension SettingsDraft {
         checkAdministration()
         checkRetention()
         checkCookie()
+        checkMessages()
     }
 
     /// Two listeners on one address. Of two that stand in the settings the second is reported.
@@ -79,6 +80,28 @@ extension SettingsDraft {
         let (cookie, origins) = (SettingsTable.path(of: \.auth.cookie), SettingsTable.path(of: \.auth.origins))
         guard settings.auth.cookie != nil, settings.auth.origins.isEmpty, isSound(origins) else { return }
         report(cookie, "needs \(origins): without it any page could connect with its visitors' cookies")
+    }
+
+    /// A client that sends the longest message that it may send would be closed for it.
+    private mutating func checkMessages() {
+        let (message, rate) = (
+            SettingsTable.path(of: \.limits.maximumMessageBytes),
+            SettingsTable.path(of: \.limits.maximumInboundBytesPerSecond)
+        )
+        let limits = settings.limits
+        guard limits.maximumMessageBytes > limits.maximumInboundBytesPerSecond, isSound(message), isSound(rate) else {
+            return
+        }
+        let isRateAlone = locations[message] == nil && locations[rate] != nil
+        let bytes = (
+            Quantity.text(bytes: limits.maximumMessageBytes), Quantity.text(bytes: limits.maximumInboundBytesPerSecond)
+        )
+        report(
+            isRateAlone ? rate : message,
+            """
+            max_message_bytes \(bytes.0) is over max_inbound_bytes_per_second \(bytes.1): whoever sends a message that long \
+            is closed with 4429. Lower the first, or raise the second
+            """, isWarning: true)
     }
 
     /// A cursor is served when the log reaches further back than it by the delay: with no more than that, none ever is.

@@ -197,6 +197,29 @@ private final class Folder {
         #expect(material == nil)
     }
 
+    /// Bounds of what a client sends, and the warning where a message that is allowed can never pass.
+    static let messageRows: [(text: String, line: String?)] = [
+        ("max_message_bytes: 64KiB", nil),
+        (
+            "max_message_bytes: 65537",
+            "gate.yaml:2: warning: limits.max_message_bytes: max_message_bytes 65537 is over max_inbound_bytes_per_second "
+                + "64KiB: whoever sends a message that long is closed with 4429. Lower the first, or raise the second"
+        ),
+        ("max_inbound_bytes_per_second: 4KiB", nil),
+        (
+            "max_inbound_bytes_per_second: 1KiB",
+            "gate.yaml:2: warning: limits.max_inbound_bytes_per_second: max_message_bytes 4KiB is over "
+                + "max_inbound_bytes_per_second 1KiB: whoever sends a message that long is closed with 4429. Lower the first, or "
+                + "raise the second"
+        ),
+    ]
+
+    @Test(arguments: messageRows.indices) func `a message that can never pass is warned of`(row: Int) throws {
+        let (text, line) = Self.messageRows[row]
+        let (material, lines) = try Folder([:]).check("auth: {anonymous: A}\nlimits: {\(text)}\n")
+        #expect(lines == (line.map { [$0] } ?? []) && material != nil)
+    }
+
     @Test func `a settings file that cannot be read hides nothing that a variable says`() {
         let check = Settings.load(
             file: "/nonexistent/gate.yaml",

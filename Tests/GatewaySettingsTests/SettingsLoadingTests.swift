@@ -65,7 +65,7 @@ import Tokens
           introspection: {url: 'https://id/i', client_id: me, client_secret_file: s, ca: c.pem, account_claim: acc, cache: 5s, timeout: 6s}
         websocket: {deflate: true}
         history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 2d, epoch: 4294967295}
-        limits: {max_connections: 21, max_connections_per_account: 22, max_connections_per_subject: 23, max_connections_per_address: 24, max_handshakes_per_second: 25, max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 1MiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
+        limits: {max_connections: 21, max_connections_per_account: 22, max_connections_per_subject: 23, max_connections_per_address: 24, max_handshakes_per_second: 25, max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 2KiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
         balancer: {trusted: [10.0.0.0/8, fd00::/8, 192.168.2.7, unix], proxy_protocol: true, client_address: x-forwarded-for}
         log: {level: debug, format: json}
         """
@@ -98,7 +98,7 @@ import Tokens
         #expect(settings.websocket.deflate)
         #expect(settings.limits.maximumHeaderBytes == 8192 && settings.limits.maximumHeaders == 50)
         #expect(settings.limits.handshakeTimeout == .milliseconds(500))
-        #expect(settings.limits.maximumMessageBytes == 1 << 20 && settings.limits.maximumFragments == 7)
+        #expect(settings.limits.maximumMessageBytes == 2048 && settings.limits.maximumFragments == 7)
         #expect(settings.limits.maximumControlFramesPerSecond == 8 && settings.limits.maximumPendingBytes == 9216)
         #expect(settings.limits.maximumMessagesPerSecond == 9 && settings.limits.maximumRequestsPerConnection == 11)
         #expect(settings.limits.maximumInboundBytesPerSecond == 10_240)
