@@ -35,10 +35,13 @@ def of_kind(kind):
 
 # systemd
 
-@pytest.fixture(scope="module")
-def unit(tmp_path_factory):
+@pytest.fixture(scope="module", params=["as it is", "with a port below 1024"])
+def unit(request, tmp_path_factory):
     """The unit with a program that is there: systemd-analyze looks for it."""
     text = (DEPLOY / "systemd/livegate.service").read_text()
+    if request.param != "as it is":
+        text, count = re.subn(r"(?m)^#(?=(CapabilityBoundingSet|AmbientCapabilities|PrivateUsers)=)", "", text)
+        assert count == 3 and text.count("=CAP_NET_BIND_SERVICE\n") == 2
     path = tmp_path_factory.mktemp("systemd") / "livegate.service"
     path.write_text(text.replace("/usr/local/bin/livegate", str(PROGRAMS / "livegate")))
     return path
