@@ -112,6 +112,9 @@ package struct Refusal: Error, Sendable, Equatable {
 }
 
 extension Refusal {
+    /// Under which code ``plainGet(date:withoutBody:fields:)``, which is no JSON, is counted and logged.
+    package static let plainGetCode = "not_a_websocket"
+
     /// 400 to a `GET /live/v1` that wants neither WebSocket nor an event stream: people open the address in a browser,
     /// and this is the sentence they know.
     package static func plainGet(

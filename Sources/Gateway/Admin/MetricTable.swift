@@ -9,10 +9,14 @@ import TLS
 enum MetricTable {
     static let rows: [MetricRow] = node + connections + deliveries + history + kafka + process
 
-    /// Counters with known labels stand at 0 from the start, so that the first of its kind is a rise that an alert sees.
-    private static func counts(_ known: [String], _ counted: [String: UInt64]) -> [MetricRow.Sample] {
-        let others = counted.keys.filter { !known.contains($0) }.sorted()
-        return (known + others).map { .count($0, is: counted[$0] ?? 0) }
+    private static let outcome = MetricLabel("outcome", ["ok", "failed"])
+    private static let kinds = MetricLabel("kind", DeliveryCounts.Kind.allCases.map(\.name))
+    /// A 410 is an answer to a request that was let in.
+    private static let handshakeOutcomes =
+        ["accepted"] + RefusalCode.allCases.filter { $0 != .resync }.map(\.rawValue) + [Refusal.plainGetCode]
+
+    private static func byKind<Number>(_ counts: [Number]) -> [String: Number] {
+        Dictionary(uniqueKeysWithValues: zip(DeliveryCounts.Kind.allCases.map(\.name), counts))
     }
 
     private static let node: [MetricRow] = [
@@ -30,21 +34,20 @@ enum MetricTable {
             { report in
                 report.loops.work.enumerated().map { .number(["\($0)"], Double($1.busyMicroseconds) / 1e6) }
             }),
-        MetricRow(
-            "livegate_reloads_total", .counter, ["outcome"],
+        .by(
+            outcome, "livegate_reloads_total", .counter,
             "Times that settings and the files that they name were read again.",
-            { [.count("ok", is: $0.others.reloadsOK), .count("failed", is: $0.others.reloadsFailed)] }),
-        MetricRow(
-            "livegate_key_fetches_total", .counter, ["outcome"], "Fetches of issuers' keys.",
-            { [.count("ok", is: $0.others.keyFetchesOK), .count("failed", is: $0.others.keyFetchesFailed)] }),
-        MetricRow(
-            "livegate_introspections_total", .counter, ["outcome"], "Questions to the server that judges tokens.",
-            { report in
-                let others = report.others
-                return [
-                    .count("active", is: others.introspectionsActive),
-                    .count("inactive", is: others.introspectionsInactive),
-                    .count("failed", is: others.introspectionsFailed),
+            { ["ok": $0.others.reloadsOK, "failed": $0.others.reloadsFailed] }),
+        .by(
+            outcome, "livegate_key_fetches_total", .counter, "Fetches of issuers' keys.",
+            { ["ok": $0.others.keyFetchesOK, "failed": $0.others.keyFetchesFailed] }),
+        .by(
+            MetricLabel("outcome", ["active", "inactive", "failed"]), "livegate_introspections_total", .counter,
+            "Questions to the server that judges tokens.",
+            {
+                [
+                    "active": $0.others.introspectionsActive, "inactive": $0.others.introspectionsInactive,
+                    "failed": $0.others.introspectionsFailed,
                 ]
             }),
         .one(
@@ -56,29 +59,24 @@ enum MetricTable {
     ]
 
     private static let connections: [MetricRow] = [
-        MetricRow(
-            "livegate_connections", .gauge, ["kind"], "Open WebSockets and event streams, and requests that wait.",
-            { report in
-                DeliveryCounts.Kind.allCases.map { .count($0.name, is: report.loops.counters.open[$0.rawValue]) }
-            }),
+        .by(
+            kinds, "livegate_connections", .gauge, "Open WebSockets and event streams, and requests that wait.",
+            { byKind($0.loops.counters.open) }),
         .one("livegate_accounts", .gauge, "Accounts with a connection.", { $0.ingest.map { Double($0.accounts) } }),
-        MetricRow(
-            "livegate_handshakes_total", .counter, ["outcome"],
+        .by(
+            MetricLabel("outcome", handshakeOutcomes), "livegate_handshakes_total", .counter,
             "Requests of clients that were let in, and those that were refused, by the refusal's code.",
             { report in
                 var counted = report.loops.counters.refusals
                 counted["accepted"] = report.loops.counters.handshakes
-                return counts(["accepted"] + RefusalCode.allCases.map(\.rawValue).filter { $0 != "resync" }, counted)
+                return counted
             }),
-        MetricRow(
-            "livegate_tls_handshakes_total", .counter, ["outcome"],
+        .by(
+            MetricLabel("outcome", ["full", "resumed", "failed"]), "livegate_tls_handshakes_total", .counter,
             "TLS handshakes in full, those that resumed a session, and those that came to nothing.",
             { report in
                 let counters = report.loops.counters
-                return [
-                    .count("full", is: counters.tlsFull), .count("resumed", is: counters.tlsResumed),
-                    .count("failed", is: counters.tlsFailed),
-                ]
+                return ["full": counters.tlsFull, "resumed": counters.tlsResumed, "failed": counters.tlsFailed]
             }),
         .one(
             "livegate_tls_certificate_not_after_seconds", .gauge,
@@ -88,21 +86,19 @@ enum MetricTable {
             "livegate_proxy_headers_rejected_total", .counter,
             "Connections that were closed, since they did not begin with a PROXY header of a trusted balancer.",
             { Double($0.loops.counters.proxyHeadersRejected) }),
-        MetricRow(
-            "livegate_closes_total", .counter, ["code"],
+        .by(
+            MetricLabel("code", CloseLabel.all), "livegate_closes_total", .counter,
             "Ends of connections, by close code; none without a code, cut without a close, other of codes that nobody knows.",
-            { counts(CloseLabel.all, $0.loops.counters.closes) }),
-        MetricRow(
-            "livegate_resyncs_total", .counter, ["why"], "Clients that were told to fetch everything again, by reason.",
-            { counts(ResyncReason.allCases.map(\.rawValue), $0.loops.counters.resyncs) }),
+            { $0.loops.counters.closes }),
+        .by(
+            MetricLabel("why", ResyncReason.allCases.map(\.rawValue)), "livegate_resyncs_total", .counter,
+            "Clients that were told to fetch everything again, by reason.", { $0.loops.counters.resyncs }),
     ]
 
     private static let deliveries: [MetricRow] = [
-        MetricRow(
-            "livegate_deliveries_total", .counter, ["kind"], "Events that were handed to the kernel for a client.",
-            { report in
-                DeliveryCounts.Kind.allCases.map { .count($0.name, is: report.loops.deliveries.events[$0.rawValue]) }
-            }),
+        .by(
+            kinds, "livegate_deliveries_total", .counter, "Events that were handed to the kernel for a client.",
+            { byKind($0.loops.deliveries.events) }),
         .one("livegate_sent_bytes_total", .counter, "Bytes that the kernel took for clients, as they go over the wire.")
         {
             Double($0.loops.work.reduce(0) { $0 + $1.sentBytes })
@@ -121,11 +117,10 @@ enum MetricTable {
             "From a record's time stamp to the kernel, of each delivery that is neither replayed nor caught up.",
             { [.histogram($0.loops.deliveries.age)] }),
         .one("livegate_behind_connections", .gauge, "Streams that catch up from the log.", { Double($0.loops.behind) }),
-        MetricRow(
-            "livegate_catch_ups_total", .counter, ["outcome"], "What catching up came to.",
-            { report in
-                CatchUpOutcome.allCases.map { .count($0.rawValue, is: report.loops.catchUps[$0] ?? 0) }
-            }),
+        .by(
+            MetricLabel("outcome", CatchUpOutcome.allCases.map(\.rawValue)), "livegate_catch_ups_total", .counter,
+            "What catching up came to.",
+            { Dictionary(uniqueKeysWithValues: $0.loops.catchUps.map { ($0.key.rawValue, $0.value) }) }),
     ]
 
     private static let history: [MetricRow] = [
@@ -135,21 +130,16 @@ enum MetricTable {
             "livegate_log_events", .gauge, "Events in the accounts' logs.", { $0.ingest.map { Double($0.size.events) } }
         ),
         .one("livegate_log_accounts", .gauge, "Accounts with a log.", { $0.ingest.map { Double($0.size.accounts) } }),
-        MetricRow(
-            "livegate_log_evictions_total", .counter, ["reason"],
+        .by(
+            MetricLabel("reason", ["age", "count", "bytes"]), "livegate_log_evictions_total", .counter,
             "Events that left the logs: too old, over an account's number, over the bytes of all.",
-            { report in
-                guard let evictions = report.ingest?.evictions else { return [] }
-                return [
-                    .count("age", is: evictions.age), .count("count", is: evictions.count),
-                    .count("bytes", is: evictions.bytes),
-                ]
-            }),
+            { $0.ingest.map { ["age": $0.evictions.age, "count": $0.evictions.count, "bytes": $0.evictions.bytes] } }),
     ]
 
     private static let kafka: [MetricRow] = [
         MetricRow(
-            "livegate_records_total", .counter, ["topic", "outcome"],
+            "livegate_records_total", .counter,
+            ["topic", MetricLabel("outcome", ["event"] + SkipReason.allCases.map(\.rawValue))],
             "Records that were read: event, or why none came of them.",
             { report in
                 guard let ingest = report.ingest else { return [] }

@@ -1,3 +1,20 @@
+/// One label of a metric.
+struct MetricLabel: Sendable, ExpressibleByStringLiteral {
+    let name: String
+    /// What it may say; nil: names of topics, numbers, versions.
+    let values: [String]?
+
+    init(stringLiteral name: String) {
+        self.name = name
+        values = nil
+    }
+
+    init(_ name: String, _ values: [String]) {
+        self.name = name
+        self.values = values
+    }
+}
+
 /// One metric of the node: what it is called and means, and where its values come from. The scrape, its documentation and
 /// its tests read this.
 struct MetricRow: Sendable {
@@ -15,13 +32,13 @@ struct MetricRow: Sendable {
 
     let name: String
     let kind: Kind
-    let labels: [String]
+    let labels: [MetricLabel]
     let help: String
     /// Without samples the metric does not stand in a scrape.
     let samples: @Sendable (NodeReport) -> [Sample]
 
     init(
-        _ name: String, _ kind: Kind, _ labels: [String] = [], _ help: String,
+        _ name: String, _ kind: Kind, _ labels: [MetricLabel] = [], _ help: String,
         _ samples: @escaping @Sendable (NodeReport) -> [Sample]
     ) {
         self.name = name
@@ -29,6 +46,20 @@ struct MetricRow: Sendable {
         self.labels = labels
         self.help = help
         self.samples = samples
+    }
+
+    /// A metric of one label whose values are known: each stands at 0 from the start, so that the first of its kind is a
+    /// rise that an alert sees.
+    static func by<Number: BinaryInteger & SendableMetatype>(
+        _ label: MetricLabel, _ name: String, _ kind: Kind, _ help: String,
+        _ counted: @escaping @Sendable (NodeReport) -> [String: Number]?
+    ) -> MetricRow {
+        MetricRow(name, kind, [label], help) { report in
+            guard let counted = counted(report) else { return [] }
+            let known = label.values ?? []
+            let others = counted.keys.filter { !known.contains($0) }.sorted()
+            return (known + others).map { .count($0, is: counted[$0] ?? 0) }
+        }
     }
 
     /// A metric of one number.
@@ -52,7 +83,7 @@ enum MetricText {
             for sample in samples {
                 switch sample {
                 case .number(let values, let number):
-                    text += "\(row.name)\(labels(row.labels, values)) \(self.number(number))\n"
+                    text += "\(row.name)\(labels(row.labels.map(\.name), values)) \(self.number(number))\n"
                 case .histogram(let histogram): append(histogram, of: row.name, to: &text)
                 }
             }

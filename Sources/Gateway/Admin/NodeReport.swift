@@ -55,18 +55,27 @@ struct PartitionLag: Sendable {
     static let maximumEnds = 16
 
     private var ends: [(end: Int64, at: UInt64)] = []
+    private var position: Int64?
     private(set) var records: Int64 = 0
 
     /// What is known by now; `now` is monotonic, in milliseconds. Without an end what was known stays.
     mutating func note(position: Int64?, end: Int64?, now: UInt64) {
         guard let position else { return }
+        // Read again from further back, as after a log that has begun again: what was known of its end says nothing.
+        if position < self.position ?? position { ends = [] }
+        self.position = position
         let last = ends.last?.end
-        if let end, last == nil || end > last ?? 0 { ends.append((end, now)) }
-        // A log that was cut back, or begun again.
-        if let end, let last, end < last { ends = [(end, now)] }
+        if let end, end != last { append(end, now) }
         ends.removeAll { $0.end <= position }
         if ends.count > Self.maximumEnds { ends.remove(at: ends.count / 2) }
         records = max(0, (end ?? last ?? position) - position)
+    }
+
+    /// An end may go back, where a broker knows less than the one before it: it was there as soon as a later one was.
+    private mutating func append(_ end: Int64, _ now: UInt64) {
+        let at = ends.first { $0.end >= end }?.at ?? now
+        ends.removeAll { $0.end >= end }
+        ends.append((end, at))
     }
 
     /// For how long; grows while nothing is read.

@@ -31,7 +31,7 @@ extension Connection {
         case .ask(let question): awaitFinding(question, head, early)
         case .refuse(let refusal): refuse(refusal, head)
         case .plainGet:
-            loop.count(refusal: "not_a_websocket", status: 400, client)
+            loop.count(refusal: Refusal.plainGetCode, status: 400, client)
             finish(writing: Refusal.plainGet(date: loop.httpDate(), fields: answerFields))
         case .preflight:
             let keepsAlive = keepsAlive(behind: head)

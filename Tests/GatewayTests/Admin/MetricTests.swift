@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Gateway
+@testable import LiveUpdates
 
 struct MetricTests {
     private static let report: NodeReport = {
@@ -70,10 +71,33 @@ struct MetricTests {
     @Test func `the page about metrics has the table's rows, in its order`() throws {
         let written = try Self.page("Metrics.md").split(separator: "\n").filter { $0.hasPrefix("| `") }
         let rows = MetricTable.rows.map { row in
-            let labels = row.labels.map { "`\($0)`" }.joined(separator: ", ")
+            let labels = row.labels.map { label in
+                let values = label.values?.map { "`\($0)`" }.joined(separator: ", ")
+                return "`\(label.name)`" + (values.map { ": " + $0 } ?? "")
+            }.joined(separator: "; ")
             return "| `\(row.name)` | \(row.kind.rawValue) | \(labels) | \(row.help) |"
         }
         #expect(written.map(String.init) == rows)
+    }
+
+    @Test func `a label that names its values has no other, and each of them from the start`() {
+        var empty = NodeReport()
+        empty.ingest = IngestReport(
+            topics: ["t"], counters: IngestCounters(outcomes: RecordOutcomes(topics: 1)), epochChanges: 0, accounts: 0,
+            size: HistorySize(), evictions: HistoryEvictions(), partitions: 0, cluster: nil, epoch: nil, brokers: [],
+            reachesBroker: true)
+        for report in [empty, Self.report] {
+            for row in MetricTable.rows {
+                for (index, label) in row.labels.enumerated() {
+                    guard let known = label.values else { continue }
+                    let samples = row.samples(report)
+                    let said = samples.map { if case .number(let values, _) = $0 { values[index] } else { "" } }
+                    #expect(Set(said).isSubset(of: known), "\(row.name)")
+                    #expect(said == known || samples.isEmpty && report.ingest == nil, "\(row.name)")
+                }
+            }
+        }
+        #expect(Self.lines(empty).contains("livegate_handshakes_total{outcome=\"not_a_websocket\"} 0"))
     }
 
     @Test func `the page about the administration names each of its paths`() throws {
@@ -92,6 +116,9 @@ struct MetricTests {
         [(5, 9, 0, 4, 0), (8, 12, 1_000, 4, 1_000), (11, 15, 2_000, 4, 1_000), (14, 18, 3_000, 4, 1_000)],
         // Nobody answers: the last known end stays.
         [(5, 9, 0, 4, 0), (6, nil, 5_000, 3, 5_000), (6, nil, 60_000, 3, 60_000)],
+        // The end goes back, where a broker knows less: what is not read has been there all the same.
+        [(5, 9, 0, 4, 0), (5, 7, 3_000, 2, 3_000), (6, 7, 4_000, 1, 4_000), (7, 7, 5_000, 0, 0)],
+        [(5, 9, 0, 4, 0), (5, 15, 1_000, 10, 1_000), (8, 12, 2_000, 4, 2_000), (10, 12, 3_000, 2, 2_000)],
         // The log was cut back, or begins again.
         [(5, 9, 0, 4, 0), (2, 3, 1_000, 1, 0), (3, 3, 2_000, 0, 0)],
     ]
