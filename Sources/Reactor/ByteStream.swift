@@ -246,6 +246,8 @@ package final class ByteStream<Owner: ByteStreamOwner>: PollTarget, TimerTarget 
 
     /// Everything queued has been taken by the kernel.
     private func finishWriting() {
+        owner?.streamFlushed()
+        guard state == .flushing else { return }
         // A peer that finished before has seen our end by reading it; nothing unread is left here.
         if peerFinished { return finish(ending?.reason ?? .closed) }
         let answer = loop.syscalls.shutdownWriting(raw)

@@ -31,6 +31,9 @@ package protocol ByteStreamOwner: AnyObject {
     /// The tick ends: the last moment to write what should leave with it. Only after ``ByteStream/requestFlush()``.
     func streamWillFlush()
 
+    /// After ``ByteStream/close(afterFlush:limitMilliseconds:)``: the kernel has taken everything that was queued. At most once.
+    func streamFlushed()
+
     /// The peer has finished sending. True keeps our half open; false, the default, closes it after a flush.
     func streamPeerFinished() -> Bool
 
@@ -42,5 +45,6 @@ extension ByteStreamOwner {
     package func streamDrained() {}
     package func streamBlocked() {}
     package func streamWillFlush() {}
+    package func streamFlushed() {}
     package func streamPeerFinished() -> Bool { false }
 }

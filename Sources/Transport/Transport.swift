@@ -215,6 +215,11 @@ extension Transport: ByteStreamOwner {
         owner?.transportDrained()
     }
 
+    package func streamFlushed() {
+        guard phase == .closing, encryption?.failure == nil, encryption?.plaintext.isEmpty != false else { return }
+        owner?.transportFlushed()
+    }
+
     package func streamBlocked() {
         if phase == .open { owner?.transportBlocked() }
     }

@@ -15,6 +15,10 @@ package protocol TransportOwner: AnyObject {
     /// The kernel has taken everything that was written.
     func transportDrained()
 
+    /// After ``Transport/close(afterFlush:)``: the kernel has taken everything that was written before it. At most once, and
+    /// not where TLS failed.
+    func transportFlushed()
+
     /// The tick's send left bytes behind: ``Transport/pendingBytes`` says how many. Called after each tick that wrote
     /// and could not send all, so that a bound can be enforced where it is exact.
     func transportBlocked()
@@ -30,6 +34,7 @@ package protocol TransportOwner: AnyObject {
 extension TransportOwner {
     package func transportOpened() {}
     package func transportDrained() {}
+    package func transportFlushed() {}
     package func transportBlocked() {}
     package func transportPeerFinished() -> Bool { false }
 }

@@ -78,6 +78,27 @@ def test_the_sums_hold_for_clients_of_all_kinds(door, asker, tell, live, event_s
     assert metrics["livegate_sends_total"] > 0 and metrics["livegate_received_bytes_total"] > 0
 
 
+@pytest.mark.parametrize("path", ["/admin/disconnect?account=PACC1", "/admin/drain?window=1s"])
+def test_the_sums_hold_for_those_who_are_closed_in_a_burst(door, asker, mock_broker, live, event_stream, path):
+    """Events and closes meet in the same moments: what a client still got is counted, and nothing else."""
+    clients = [live(door) for _ in range(20)]
+    streams = [event_stream(door) for _ in range(10)]
+    eventually(lambda: total(scrape(asker), "livegate_connections") == 30, what="thirty connections")
+    produce(mock_broker.bootstrap, "incidents", [event("PACC1", number) for number in range(4000)])
+    assert asker.ask("POST", path)[0] in (200, 202)
+    for client in clients:
+        assert client.wait_until_closed() == 1012
+    for stream in streams:
+        stream.wait_until_ended()
+    counted = sum(len(client.events) for client in clients)
+    streamed = sum(len(stream.ids) for stream in streams)
+    metrics = settled(asker, lambda m: total(m, "livegate_connections") == 0)
+    assert total(metrics, "livegate_deliveries_total", kind="websocket") == counted
+    assert total(metrics, "livegate_deliveries_total", kind="event_stream") == streamed
+    assert metrics["livegate_delivery_seconds_count"] == counted + streamed
+    assert metrics['livegate_closes_total{code="1012"}'] == 30
+
+
 def test_prometheus_finds_nothing_wrong(door, asker, tell, live):
     live(door)
     tell(["a"])

@@ -48,8 +48,7 @@ extension Connection {
         case .open(let open):
             let retry = retryMilliseconds ?? (code.namesRetry ? loop.retryMilliseconds() : nil)
             open.stream.sendBye(code, why: why, retry)
-            endPhase()
-            end(open, code, reason: code.reason(why: why, retryMilliseconds: retry))
+            end(open, code, reason: code.reason(why: why, retryMilliseconds: retry), endPhase())
         case .request(let reading):
             // On a connection that is idle nothing is written that nobody asked for.
             if reading.parser.isInsideHead { refuseForClosing(code) } else { finish(writing: []) }
@@ -72,7 +71,7 @@ extension Connection {
     }
 
     /// The stream has ended by itself.
-    func streamEnds(_ code: CloseCode, _ why: StaticString) {
+    func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts]) {
         guard case .open(let open) = phase else { preconditionFailure("a stream ended that was not open") }
         loop.logger.info(
             "connection too slow",
@@ -81,13 +80,14 @@ extension Connection {
                 .bytes: .number(pendingBytes),
             ])
         endPhase()
-        end(open, code, reason: code.reason())
+        end(open, code, reason: code.reason(), Departing(facts: unsent, kind: open.kind))
     }
 
-    private func end(_ open: OpenStream, _ code: CloseCode, reason: String) {
+    private func end(_ open: OpenStream, _ code: CloseCode, reason: String, _ departing: Departing) {
         loop.counters.end(open.kind, CloseLabel.of(code, isOurs: true))
         let ending = Ending(
-            session: open.session, account: open.stream.account, close: Close(code: code, isOurs: true))
+            session: open.session, account: open.stream.account, close: Close(code: code, isOurs: true),
+            departing: departing)
         phase = .ending(ending)
         guard let session = open.session else {
             transport?.close(afterFlush: true)

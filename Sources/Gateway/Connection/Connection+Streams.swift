@@ -86,11 +86,11 @@ extension Connection {
             // The peer's close, or a rule that it broke.
             let ending = session.ending
             loop.counters.end(open.kind, CloseLabel.of(ending.code, isOurs: !ending.isClean))
-            endPhase()
+            let departing = endPhase()
             phase = .ending(
                 Ending(
                     session: session, account: open.stream.account,
-                    close: Close(code: ending.code, isOurs: !ending.isClean)))
+                    close: Close(code: ending.code, isOurs: !ending.isClean), departing: departing))
         }
         transport?.close(afterFlush: true)
     }

@@ -153,44 +153,6 @@ final class Connection {
             decide(head, early: early)
         }
     }
-
-    // MARK: - The end of a phase
-
-    /// Ends what the phase began: its timers, its subscriber. From here on no event reaches this connection.
-    func endPhase() {
-        switch phase {
-        case .request(let reading):
-            cancel(&reading.deadline)
-            leave(&reading.place, nil)
-        case .judging(let judging):
-            cancel(&judging.deadline)
-            leave(&judging.place, nil)
-        case .joining(let joining):
-            joining.stream.end()
-            leave(&joining.place, joining.stream.account)
-        case .open(let open):
-            open.stream.end()
-            leave(&open.place, open.stream.account)
-            cancel(&open.wake)
-            cancel(&open.tokenEnd)
-            cancel(&open.heartbeat.timer)
-        case .polling(let polling):
-            polling.poll.end()
-            leave(&polling.place, polling.poll.account)
-            endWait(polling, CloseLabel.cut)
-            cancel(&polling.wake)
-        case .answering(let answering): cancel(&answering.deadline)
-        case .ending(let ending): cancel(&ending.deadline)
-        }
-    }
-
-    /// Writes a last answer, and ends.
-    func finish(writing answer: [UInt8]) {
-        endPhase()
-        phase = .ending(Ending())
-        transport?.write(answer)
-        transport?.close(afterFlush: true)
-    }
 }
 
 extension Connection: TimerTarget {
@@ -270,11 +232,12 @@ extension Connection: TransportOwner {
             if let session = open.session, session.hasOutput { send(session) }
             open.stream.drained(now: loop.eventLoop.now)
         case .answering(let answering):
-            if let facts = answering.facts { loop.fanOut.ledger.observe(facts, .sync, at: loop.fanOut.moment) }
+            if let facts = answering.facts.take() { loop.fanOut.ledger.observe(facts, .sync, at: loop.fanOut.moment) }
             guard answering.keepsAlive else { return finish(writing: []) }
             endPhase()
             awaitNextRequest(answering.early)
-        case .request, .judging, .joining, .polling, .ending: break
+        case .ending(let ending): haveLeft(&ending.departing)
+        case .request, .judging, .joining, .polling: break
         }
     }
 

@@ -119,8 +119,8 @@ extension Connection {
         let keepsAlive: Bool
         var early: EarlyBytes
         var deadline: Timer?
-        /// The events of the answer.
-        let facts: DeliveryFacts?
+        /// The events of the answer; nil once they have left.
+        var facts: DeliveryFacts?
 
         init(_ facts: DeliveryFacts?, keepsAlive: Bool, early: EarlyBytes) {
             self.facts = facts
@@ -136,12 +136,17 @@ extension Connection {
         let account: Account?
         /// Who ended it and with which code, where a code was sent or came.
         let close: Close?
+        var departing: Departing
         var deadline: Timer?
 
-        init(session: WebSocketSession? = nil, account: Account? = nil, close: Close? = nil) {
+        init(
+            session: WebSocketSession? = nil, account: Account? = nil, close: Close? = nil,
+            departing: Departing = Departing()
+        ) {
             self.session = session
             self.account = account
             self.close = close
+            self.departing = departing
         }
     }
 

@@ -189,15 +189,12 @@ struct DeliveryLedger {
         counts.observe(facts, kind, at: now)
     }
 
-    /// The stream's socket does not take what it was given: it keeps the facts itself.
+    /// The stream's socket does not take what it was given, or the stream has ended: whoever counts it keeps the facts.
     mutating func detach(_ owed: inout Owed) -> [DeliveryFacts] {
         var facts: [DeliveryFacts] = []
         take(&owed) { entry, _ in facts.append(entry.facts) }
         return facts
     }
-
-    /// The stream has ended, and what it was owed never leaves.
-    mutating func drop(_ owed: inout Owed) { take(&owed) { _, _ in } }
 
     private mutating func take(_ owed: inout Owed, _ body: (inout Entry, inout DeliveryCounts) -> Void) {
         var number = owed.last

@@ -74,16 +74,23 @@ final class LiveStream<Port: SubscriberPort> {
     }
 
     /// Ends the stream in whatever state it is: it leaves its group, and ingest. May be called again.
-    func end() {
+    ///
+    /// - Returns: the events that were written and have not left; the socket may still take them. None the second time.
+    @discardableResult
+    func end() -> [DeliveryFacts] {
+        var unsent: [DeliveryFacts] = []
         switch state {
-        case .ended: return
+        case .ended: return []
         case .joining: break
         case .live(let group): fanOut.leave(self, group)
-        case .behind(let catchUp): fanOut.endBehind(catchUp.group)
+        case .behind(let catchUp):
+            unsent = catchUp.unsent
+            fanOut.endBehind(catchUp.group)
         }
-        fanOut.ledger.drop(&owed)
+        unsent += fanOut.ledger.detach(&owed)
         state = .ended
         port.unsubscribe(account, withCursors: hasControls)
+        return unsent
     }
 
     var isLive: Bool { if case .live = state { true } else { false } }
@@ -233,8 +240,8 @@ final class LiveStream<Port: SubscriberPort> {
         // The close of an event stream is this message.
         if form.carrier == .eventStream { sendBye(.tooSlow, nil) }
         fanOut.catchUps[.tooSlow, default: 0] += 1
-        end()
-        port.streamEnds(.tooSlow, why)
+        let unsent = end()
+        port.streamEnds(.tooSlow, why, unsent)
     }
 
     // MARK: - Writing, and the time

@@ -28,8 +28,9 @@ protocol SubscriberPort: AnyObject {
     func wake(at time: UInt64)
     /// A stream begins: the head of the answer is written before anything else.
     func streamBegins()
-    /// The stream has ended by itself, and `code` says why to the client. Nothing is written after the close.
-    func streamEnds(_ code: CloseCode, _ why: StaticString)
+    /// The stream has ended by itself, and `code` says why to the client. Nothing is written after the close. `unsent` are
+    /// the events that were written and have not left.
+    func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts])
     /// A poll is let in: it waits for its answer, or has it already.
     func pollBegins()
     /// A poll has its answer, the body of a 200; the facts are those of the events in it.
@@ -94,10 +95,15 @@ enum Subscription<Port: SubscriberPort> {
     }
 
     /// Ends the subscriber in whatever state it is. May be called again.
-    func end() {
+    ///
+    /// - Returns: the events that were written and have not left.
+    @discardableResult
+    func end() -> [DeliveryFacts] {
         switch self {
-        case .stream(let stream): stream.end()
-        case .poll(let poll): poll.end()
+        case .stream(let stream): return stream.end()
+        case .poll(let poll):
+            poll.end()
+            return []
         }
     }
 }

@@ -236,7 +236,9 @@ final class ModelNode: SubscriberPort {
     func wake(at time: UInt64) { wakesAt = time }
     func streamBegins() { isOpen = true }
 
-    func streamEnds(_ code: CloseCode, _ why: StaticString) { client.closed(byStream: "\(why)") }
+    func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts]) {
+        client.closed(byStream: "\(why)")
+    }
 
     func pollBegins() {}
     func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts) {

@@ -52,7 +52,9 @@ final class RecordingPort: SubscriberPort {
 
     func streamBegins() { said.append("head") }
 
-    func streamEnds(_ code: CloseCode, _ why: StaticString) { said.append("close \(code.rawValue): \(why)") }
+    func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts]) {
+        said.append("close \(code.rawValue): \(why)")
+    }
 
     func pollBegins() {}
 

@@ -41,6 +41,8 @@ final class StreamRig {
     let fanOut: LoopFanOut<RecordingPort>
     let subscription: Subscription<RecordingPort>
     private(set) var now: UInt64 = 0
+    /// Events that were on their way when the subscriber was ended.
+    private(set) var departing = 0
     private var sequence: UInt64 = 0
 
     /// `target` is the request's, as a client sends it.
@@ -130,7 +132,7 @@ final class StreamRig {
         case .hurried: if case .poll(let poll) = subscription { poll.answerNow() }
         case .expires(let second): if case .stream(let stream) = subscription { stream.tokenExpires(at: second, now) }
         case .taken(let second): if case .stream(let stream) = subscription { stream.tokenTaken(endsAt: second, now) }
-        case .end: subscription.end()
+        case .end: departing += subscription.end().reduce(0) { $0 + Int($1.count) }
         }
     }
 

@@ -1,0 +1,80 @@
+import Transport
+
+/// Events that were written in a phase that has ended: each is counted once the socket has taken all of them.
+struct Departing {
+    var facts: [DeliveryFacts] = []
+    var kind = DeliveryCounts.Kind.webSocket
+}
+
+/// The end of a phase, and what is still on its way then.
+extension Connection {
+    /// Ends what the phase began: its timers, its subscriber. From here on no event reaches this connection.
+    ///
+    /// - Returns: what still leaves if the transport is closed after a flush.
+    @discardableResult
+    func endPhase() -> Departing {
+        switch phase {
+        case .request(let reading):
+            cancel(&reading.deadline)
+            leave(&reading.place, nil)
+        case .judging(let judging):
+            cancel(&judging.deadline)
+            leave(&judging.place, nil)
+        case .joining(let joining):
+            joining.stream.end()
+            leave(&joining.place, joining.stream.account)
+        case .open(let open):
+            let unsent = open.stream.end()
+            leave(&open.place, open.stream.account)
+            cancel(&open.wake)
+            cancel(&open.tokenEnd)
+            cancel(&open.heartbeat.timer)
+            return Departing(facts: unsent, kind: open.kind)
+        case .polling(let polling):
+            polling.poll.end()
+            leave(&polling.place, polling.poll.account)
+            endWait(polling, CloseLabel.cut)
+            cancel(&polling.wake)
+        case .answering(let answering):
+            cancel(&answering.deadline)
+            if let facts = answering.facts { return Departing(facts: [facts], kind: .sync) }
+        case .ending(let ending): cancel(&ending.deadline)
+        }
+        return Departing()
+    }
+
+    /// Writes a last answer, and ends.
+    func finish(writing answer: [UInt8]) {
+        phase = .ending(Ending(departing: endPhase()))
+        transport?.write(answer)
+        transport?.close(afterFlush: true)
+    }
+
+    /// The kernel has taken all that was written before the end.
+    func haveLeft(_ departing: inout Departing) {
+        for facts in departing.facts { loop.fanOut.ledger.observe(facts, departing.kind, at: loop.fanOut.moment) }
+        departing.facts = []
+    }
+
+    func transportFlushed() {
+        loop.fanOut.moment = loop.eventLoop.flushedAt
+        if case .ending(let ending) = phase { haveLeft(&ending.departing) }
+    }
+
+    /// The transport closes behind what it was given, which may take as long as it lingers: meanwhile nobody writes to a
+    /// stream that nobody reads, and its place is free.
+    func transportPeerFinished() -> Bool {
+        switch phase {
+        // What came before the end is still to be read; a close may be among it.
+        case .open(let open) where open.session?.hasRest == true: break
+        case .open(let open):
+            loop.counters.end(open.kind, CloseLabel.cut)
+            let departing = endPhase()
+            phase = .ending(
+                Ending(session: open.session, account: open.stream.account, departing: departing))
+        case .joining, .polling: phase = .ending(Ending(departing: endPhase()))
+        case .request, .judging, .answering, .ending: break
+        }
+        return false
+    }
+}
