@@ -16,7 +16,7 @@ if built 'for the address sanitizer' --build-tests "${asan[@]}"; then
         --skip '^TidyTests\.|AgainstApacheKafka|^SimulationTests\..*Mutants|^LiveUpdatesTests\.RecordCostTests'
     unset LIVEGATE_SIMULATION_HISTORIES LIVEGATE_SIMULATION_DEPTH
     export ASAN_OPTIONS="$asan_options log_path=$results/asan-report"
-    LIVEGATE_SANITIZER=address python_tests asan "$sanitized" -m 'not slow and not unsanitized'
+    sanitized_tests address asan "$sanitized"
     unset ASAN_OPTIONS
     no_reports 'address sanitizer' "$results"/asan-report.*
 fi

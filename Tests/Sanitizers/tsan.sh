@@ -31,7 +31,7 @@ if LIVEGATE_PLANTED_RACE=1 built 'for the thread sanitizer' "${tsan[@]}" &&
         "$sanitized/planted-race" "$eye"
     # Into files: programs of tests are often ended before they could tell by their status.
     export TSAN_OPTIONS="$tsan_options log_path=$results/tsan-report"
-    LD_PRELOAD=$eye LIVEGATE_SANITIZER=thread python_tests tsan "$sanitized" -m 'not slow and not unsanitized'
+    LD_PRELOAD=$eye sanitized_tests thread tsan "$sanitized"
     unset TSAN_OPTIONS
     no_reports 'thread sanitizer' "$results"/tsan-report.*
 fi
