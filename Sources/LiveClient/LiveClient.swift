@@ -1,7 +1,7 @@
 import Reactor
 
 /// A stream of what changes in an account, kept alive: it connects, comes back after every loss as the server asks,
-/// goes on where it was, and fetches a new token when the old one has expired.
+/// goes on where it was, asks for a new token before the old one ends, and sends it on the open stream.
 ///
 ///     let client = try LiveClient(LiveClientConfiguration(url: "wss://live.example/live/v1")) {
 ///         try await session.accessToken()
@@ -28,8 +28,10 @@ public actor LiveClient {
 
     /// Makes a client; nothing is sent yet.
     ///
-    /// - Parameter token: gives the bearer token for the next attempt; asked anew for each. An error that it throws is
-    ///   reported as ``LiveUpdate/disconnected(reason:retry:)`` and tried again.
+    /// - Parameter token: gives the bearer token for the next attempt; asked anew for each, and 60 to 90 seconds before the
+    ///   token of a stream ends. A new one is sent, and the stream goes on with it; with the same one, or an error, it goes on
+    ///   until its token ends, and comes back. An error before an attempt is reported as
+    ///   ``LiveUpdate/disconnected(reason:retry:)`` and tried again.
     /// - Throws: an address or files that cannot be used.
     public init(
         _ configuration: LiveClientConfiguration, token: @escaping @Sendable () async throws -> String

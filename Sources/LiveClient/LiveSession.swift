@@ -11,6 +11,8 @@ final class LiveSession {
     private let connection: PersistentConnection<LiveSession>
     /// The newest that was delivered: where the next stream goes on. Never before its update stands in the buffer.
     private var cursor: LiveCursor?
+    /// Counts the streams: what was asked for one is not sent on another.
+    private var stream = 0
 
     init(
         _ settings: ConnectionSettings, from cursor: LiveCursor?, token: @escaping @Sendable () async throws -> String,
@@ -60,7 +62,21 @@ extension LiveSession: PersistentConnectionOwner {
         connection.proceed(headers: [("Authorization", "Bearer " + token)], host: nil, since: cursor)
     }
 
+    /// Asks for the next token while the stream goes on with the one that it has. Where there is none yet, or the same, it ends
+    /// with that one, and comes back with another.
+    private func renewToken() {
+        let bound = LoopBound(self, loop: loop)
+        let (token, stream) = (token, stream)
+        Task {
+            guard let fresh = try? await token() else { return }
+            bound.loop.execute {
+                if bound.value.stream == stream { bound.value.connection.renew(token: fresh) }
+            }
+        }
+    }
+
     func connectionOpened(_ opening: Opening) {
+        stream += 1
         push(.connected)
         // Without a cursor to go on from, something may have been missed; everything from here on is delivered.
         if cursor == nil { push(.resync(.start, nil)) }
@@ -74,8 +90,10 @@ extension LiveSession: PersistentConnectionOwner {
         case .beat(let cursor): push(.beat(cursor))
         case .resync(let why, let cursor): push(.resync(why, cursor))
         case .source(let source): push(.source(source))
+        case .expiring: renewToken()
         // The close that follows says the same.
         case .bye: break
+        case .token: break
         case .changed, .unknownControl, .other: break
         }
     }

@@ -17,7 +17,7 @@ extension Cat: PersistentConnectionOwner {
         var headers = settings.credentials
         if let path = settings.tokenFile {
             do throws(StartProblem) {
-                headers.append(("Authorization", try TokenFile.authorization(path)))
+                headers.append(("Authorization", "Bearer " + (try TokenFile.token(path))))
             } catch {
                 if case .unreadable(let text) = error { screen.notice("error: \(text)", .error) }
                 return finish(.noInput)
@@ -99,6 +99,7 @@ extension Cat: PersistentConnectionOwner {
     func connectionEnded(_ ending: ConnectionEnding, retryMilliseconds: UInt64?) {
         if let waitTimer { loop.cancel(waitTimer) }
         waitTimer = nil
+        if let timer = renewalTimer.take() { loop.cancel(timer) }
         if wasOpened || !ending.isBeforeOpening { showClose(ending) }
         if !(output.isClosed || isEnding && ending == .aborted) { report(ending) }
         if let retryMilliseconds {

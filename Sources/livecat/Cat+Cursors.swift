@@ -15,6 +15,24 @@ extension Cat {
             print(.text, payload)
         }
         if let cursor = message.cursor { reach(cursor) }
+        if case .expiring = message { renewToken() }
+    }
+
+    /// How often the file is read while it holds the token that is about to end.
+    private static let tokenFileMilliseconds: UInt64 = 1_000
+
+    /// Sends the token that the file holds now, once it is another one than the stream has.
+    private func renewToken() {
+        guard let path = settings.tokenFile, connection.isOpen, settings.connection.form == .webSocket else { return }
+        if let timer = renewalTimer.take() { loop.cancel(timer) }
+        // What cannot be read now may be about to be written; a new connection would say so.
+        if let token = try? TokenFile.token(path), connection.renew(token: token) {
+            return screen.notice("sent the next token", .control)
+        }
+        renewalTimer = loop.schedule(afterMilliseconds: Self.tokenFileMilliseconds) {
+            self.renewalTimer = nil
+            self.renewToken()
+        }
     }
 
     func connectionReached(_ cursor: LiveCursor) { reach(cursor) }
@@ -80,6 +98,8 @@ extension StreamMessage {
         case .bye(let code, let why, let retry):
             "bye (code: \(code.rawValue), reason: \"\(why.printable)\"" + (retry.map { ", retry_ms: \($0)" } ?? "")
                 + ")"
+        case .expiring(let end): "expiring: the token ends" + Self.time(" at ", end.map { $0.clampedMilliseconds })
+        case .token(let end): "the next token is taken" + Self.time(", it ends at ", end.map { $0.clampedMilliseconds })
         case .unknownControl: "a control message that this version does not know"
         }
     }
@@ -96,4 +116,9 @@ extension StreamMessage {
         guard let milliseconds, (0..<253_402_300_800_000).contains(milliseconds) else { return "" }
         return before + InternetDate.text(millisecondsSince1970: milliseconds)
     }
+}
+
+extension Int64 {
+    /// Seconds as milliseconds; what is too large is no time.
+    fileprivate var clampedMilliseconds: Int64 { multipliedReportingOverflow(by: 1000).overflow ? -1 : self * 1000 }
 }

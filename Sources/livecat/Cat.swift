@@ -42,6 +42,8 @@ final class Cat {
     /// The next page waits until standard output has room.
     var owesRequest: (url: WebSocketURL, isSameOrigin: Bool)?
     var waitTimer: Timer?
+    /// While the token is about to end and the file has no other one yet.
+    var renewalTimer: Timer?
     private var signals: [SignalWatch] = []
 
     /// - Parameter isInteractive: there is a prompt and a line editor.

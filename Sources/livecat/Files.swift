@@ -88,13 +88,13 @@ final class CursorFile: Sendable {
     }
 }
 
-/// A file with one token, read anew at each connection, because tokens expire.
+/// A file with one token, read anew at each connection and before the one of a stream ends, because tokens expire.
 enum TokenFile {
     /// Tokens have a few hundred bytes; a file of more than a request may have is none.
     private static let maximumBytes = 16 * 1024
 
-    /// The value of `Authorization`; what stands around the token (a line end) is left out.
-    static func authorization(_ path: String) throws(StartProblem) -> String {
+    /// The token; what stands around it (a line end) is left out.
+    static func token(_ path: String) throws(StartProblem) -> String {
         let bytes: [UInt8]
         do throws(BoundedFile.Unreadable) {
             bytes = try BoundedFile.read(path, maximumBytes: maximumBytes)
@@ -107,6 +107,6 @@ enum TokenFile {
         guard !token.isEmpty, token.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw .unreadable("\(path.printable) holds no token")
         }
-        return "Bearer " + String(decoding: token, as: UTF8.self)
+        return String(decoding: token, as: UTF8.self)
     }
 }

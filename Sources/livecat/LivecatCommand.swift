@@ -35,7 +35,11 @@ enum LivecatCommand {
     static let noColor = Flag("no-color", help: "no colours")
 
     static let tokenFile = SingleOption(
-        "token-file", .file(), help: "send Authorization: Bearer with this file's token, read anew at each connection")
+        "token-file", .file(),
+        help: """
+            send Authorization: Bearer with this file's token, read anew at each connection and, on a stream with cursors, \
+            before the token ends
+            """)
     static let binary = Flag("binary", help: "send what comes from a pipe as binary messages")
     static let json = Flag("json", help: "print a JSON object a line, for messages and for what else happens")
     static let count = SingleOption("count", .integer("N", in: 1...Int.max), help: "end after so many messages")

@@ -1,4 +1,4 @@
-# Tests: IntrospectionDesk.swift
+# Tests: IntrospectionDesk.swift, Connection+Renewal.swift
 """Tokens that are no JWTs, judged by a server of tokens (RFC 7662)."""
 
 import base64
@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from clients import LiveClient
 from https_server import Server
 from programs import eventually
 from test_auth import answer, bearer
@@ -85,7 +86,6 @@ def test_tokens_that_are_no_jwts_are_judged_by_the_server_and_its_answers_are_ke
 
 def test_those_with_one_token_share_a_question_and_it_ends_when_its_answer_does(
         gateway, mock_broker, token_server, ends_with_test):
-    from clients import LiveClient
     node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "9s", "cache": "2s"})
     token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
     token_server.free.clear()
@@ -110,3 +110,36 @@ def test_a_reload_keeps_what_a_server_has_said_and_another_server_is_asked_anew(
         hang_up(node)
         node.wait_for_log("settings reloaded", count=number)
         assert eventually(lambda: status(node, "good") == 101, what="the answer") and len(token_server.asked) == asked
+
+
+def test_a_stream_goes_on_with_a_token_that_the_server_accepts(gateway, mock_broker, token_server, ends_with_test):
+    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "cache": "1h", "timeout": "9s"})
+    end = int(time.time()) + 600
+    token_server.say = {
+        "first": {"active": True, "account_id": "PACC1", "exp": end - 1},
+        "next": {"active": True, "account_id": "PACC1", "exp": end}, "others": {"active": True, "account_id": "PACC2"},
+        "down": lambda request: request.reply("no", 500)}
+    kept, refused, gone = (ends_with_test(LiveClient(node, "first", **{"with": "at"})) for _ in range(3))
+
+    def send(client, token):
+        client.socket.send(json.dumps({"token": token}))
+    # One that cannot be judged now changes nothing and is not answered. What comes meanwhile is judged afterwards, the newest
+    # of it; who leaves meanwhile is forgotten.
+    token_server.free.clear()
+    for client in (kept, gone):
+        send(client, "down")
+    eventually(lambda: "down" in token_server.asked, what="the question")
+    for token in ("others", "first", "next"):
+        send(kept, token)
+    # It has read them when it answers this.
+    assert kept.socket.ping().wait(60)
+    gone.socket.close()
+    send(refused, "others")
+    token_server.free.set()
+    assert eventually(lambda: kept.controls("token"), what="the answer") == [{"exp": end}]
+    refused.wait_until_closed()
+    assert refused.closed == 4401 and kept.closed is None
+    assert token_server.asked.count("others") == 1
+    send(kept, "nobody")
+    kept.wait_until_closed()
+    assert kept.closed == 4401 and kept.controls("token") == [{"exp": end}]

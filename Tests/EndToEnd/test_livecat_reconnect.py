@@ -129,3 +129,28 @@ def test_input_waits_for_the_next_connection(peer, livecat):
     program.signal()
     assert program.finish()[0] == 0
     assert ("text", "late") in server.frames
+
+
+def test_the_next_token_of_the_file_is_sent_before_the_old_one_ends(peer, livecat, tmp_path):
+    file = tmp_path / "token"
+    file.write_text("old\n")
+
+    def script(connection):
+        connection.upgrade()
+        connection.text('{"expiring":{"exp":1795243600}}')
+        connection.ping(b"x")
+        # The file still holds the old one: nothing is sent of it.
+        connection.peer.frames.append(connection.receive())
+        file.write_text("")
+        connection.text('{"expiring":{"exp":1795243600}}')
+        connection.ping(b"y")
+        connection.peer.frames.append(connection.receive())
+        file.write_text("new\n")
+        connection.peer.frames.append(connection.receive())
+        connection.text('{"token":{"exp":1795247200}}')
+        connection.close()
+    server = peer(script)
+    _, _, err = livecat("--with", "at", "--token-file", file, server.url).finish()
+    assert server.frames == [("pong", b"x"), ("pong", b"y"), ("text", '{"token":"new"}')] and server.connections == 1
+    assert "expiring: the token ends at 2026-11-21T" in err and "sent the next token\n" in err
+    assert "the next token is taken, it ends at 2026-11-21T" in err

@@ -1,4 +1,4 @@
-# Tests: Connection+Tokens.swift, TokenRenewal.swift, PartialMessage.swift
+# Tests: Connection+Tokens.swift, Connection+Renewal.swift, TokenRenewal.swift, PartialMessage.swift
 """The token of an open stream: its client is told that it ends, sends the next one, and goes on."""
 
 import base64
@@ -116,3 +116,21 @@ def test_an_event_stream_is_told_of_the_end_of_its_token(door, tokens, event_str
     quiet = ends_with_test(type(stream)(door, tokens.token("PACC1", "--expires", "1h")))
     quiet.wait_for("live")
     assert not [event for event in quiet.events if event.name == "expiring"]
+
+
+def test_livecat_goes_on_with_the_token_that_its_file_holds_later(door, tokens, tell, livecat, tmp_path):
+    file = tmp_path / "token"
+    # Its end is told of at once, and there is time to write the next one.
+    file.write_text(tokens.token("PACC1", "--expires", "45s"))
+    client = livecat("--with", "at", "--token-file", file, f"ws://{door.host}/live/v1")
+
+    def notice(word):
+        while word not in (line := client.notice()):
+            assert line and "disconnected" not in line, word
+        return line
+    notice("expiring: the token ends at ")
+    file.write_text(tokens.token("PACC1", "--expires", "1h"))
+    notice("sent the next token")
+    notice("the next token is taken, it ends at ")
+    tell(["after"])
+    assert json.loads(client.line())["id"] == "after"

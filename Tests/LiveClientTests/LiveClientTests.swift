@@ -99,6 +99,36 @@ import Testing
         #expect(shown.count == 2 && shown[0].contains("Bearer old\r\n") && shown[1].contains("Bearer new\r\n"))
     }
 
+    @Test func `sends its next token when the old one is about to end, and comes back with the one after`()
+        async throws
+    {
+        let message = Array(#"{"token":"t2"}"#.utf8)
+        let server = try ScriptedServer(
+            [
+                .awaitHead, .upgrade(), Self.frame(#"{"expiring":{"exp":1795243600}}"#),
+                .awaitBytes(6 + message.count), Self.frame(#"{"token":{"exp":1795247200}}"#), Self.frame(Self.event),
+                Self.close(4401, "token expired"), .awaitBytes(8), .close,
+            ],
+            [.awaitHead, .upgrade(), Self.close(4403, "revoked"), .awaitBytes(8), .close])
+        let asked = Mutex(0)
+        let client = try Self.client(server) {
+            // What has ended is the token that was sent, not the one before.
+            asked.withLock {
+                $0 += 1
+                return "t\(min($0, 2) + max(0, $0 - 3))"
+            }
+        }
+        let (updates, error) = await Self.all(client)
+        #expect(error == .revoked(reason: "revoked") && updates.count { $0 == Self.incident } == 1)
+        #expect(updates.count { $0 == .connected } == 2)
+        let frame = server.received[1]
+        // A final text frame, masked.
+        #expect(frame[0] == 0x81 && Int(frame[1]) == 0x80 | message.count)
+        #expect(frame.dropFirst(6).enumerated().map { $1 ^ frame[2 + $0 % 4] } == message)
+        let shown = server.received.map { String(decoding: $0, as: UTF8.self) }.filter { $0.hasPrefix("GET ") }
+        #expect(shown.count == 2 && shown[0].contains("Bearer t1\r\n") && shown[1].contains("Bearer t3\r\n"))
+    }
+
     @Test func `comes back after what the server asked for`() async throws {
         let server = try ScriptedServer(
             [.awaitHead, .upgrade(), Self.close(1012, "restart retry_ms=20"), .awaitBytes(8), .close],

@@ -26,13 +26,28 @@ import WebSocket
             .bye(.restart, why: "restart", retryMilliseconds: 8123)
         ),
         (#"{"bye":{"code":4403,"why":"revoked"}}"#, .bye(.revoked, why: "revoked", retryMilliseconds: nil)),
-        (#"{"bye":{"code":70000}}"#, .unknownControl), (#"{"news":{"at":"c"}}"#, .unknownControl),
+        (#"{"expiring":{"exp":1795243600}}"#, .expiring(at: 1_795_243_600)),
+        (#"{"expiring":{}}"#, .expiring(at: nil)),
+        (#"{"token":{"exp":1795247200}}"#, .token(endsAt: 1_795_247_200)),
+        (#"{"token":{}}"#, .token(endsAt: nil)),
+        (#"{"token":"t"}"#, .other), (#"{"bye":{"code":70000}}"#, .unknownControl),
+        (#"{"news":{"at":"c"}}"#, .unknownControl),
         (#"{"live":{}}"#, .unknownControl), (#"{"source":{"state":"new"}}"#, .unknownControl),
         (#"{"live":1}"#, .other), ("{}", .other), ("[1]", .other), ("no", .other), ("", .other),
         (#"{"ent":"a","id":1,"type":"c"}"#, .other), (#"{"live":{"at":"c"},"beat":{"at":"c"}}"#, .other),
     ]) func `are read`(_ text: String, _ expected: StreamMessage) {
         let message = StreamMessage(Array(text.utf8))
         #expect(message == expected && message.cursor == expected.cursor)
+    }
+
+    @Test func `with a token are as long as a server takes them, and hold nothing else`() {
+        #expect(NextToken.message("a.b-_~+/=") == Array(#"{"token":"a.b-_~+/="}"#.utf8))
+        for strange in ["", "a b", "a\"b", "a\\b", "a\nb", "\u{E4}", "a\u{7F}"] {
+            #expect(NextToken.message(strange) == nil)
+        }
+        let room = 16 * 1024 - #"{"token":""}"#.utf8.count
+        #expect(NextToken.message(String(repeating: "x", count: room))?.count == 16 * 1024)
+        #expect(NextToken.message(String(repeating: "x", count: room + 1)) == nil)
     }
 
     static func answer(_ status: Int, _ body: String, isTruncated: Bool = false) -> SyncAnswer? {

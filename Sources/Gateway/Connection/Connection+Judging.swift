@@ -57,6 +57,7 @@ extension Connection {
 
     /// What could be found out was.
     func judged(_ finding: JudgingFinding) {
+        if case .open(let open) = phase { return tokenJudged(open, finding) }
         // It may have been refused meanwhile, since its time was up.
         guard case .judging(let judging) = phase else { return }
         cancel(&judging.deadline)
@@ -70,6 +71,6 @@ extension Connection {
 }
 
 extension ConnectionLoop {
-    /// What was found out about the token of a request that waits.
+    /// What was found out about the token of a request that waits, or of an open stream.
     func receive(_ answer: JudgingAnswer) { connections[answer.connection]?.judged(answer.finding) }
 }

@@ -93,7 +93,7 @@ final class ConnectionLoop {
         limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         transports = TransportLoop(loop: eventLoop, limits: limits)
         webSockets = WebSocketLoop(
-            limits: policy.webSocketLimits, payloads: .objects(maximumBytes: TokenRenewal.maximumMessageBytes))
+            limits: policy.webSocketLimits, payloads: .objects(maximumBytes: SentToken.maximumMessageBytes))
     }
 
     /// Goes on with another policy and admission. Connections stay; from here on all of them, and those that come, are held

@@ -66,6 +66,8 @@ extension Connection {
         /// Nil where the token has no end.
         var tokenWatch: TokenWatch?
         var tokenRate = TokenRate()
+        /// Not decided yet.
+        var sentTokens = SentTokens()
         var place: Place?
         /// Monotonic, in milliseconds.
         let since: UInt64

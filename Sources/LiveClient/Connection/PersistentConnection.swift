@@ -28,7 +28,7 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     private var state = State.new
     private var openedAt: UInt64?
     private var isClosing = false
-    /// `Authorization` of the last attempt, and the one that has expired, as the server said: no attempt is made with it.
+    /// `Authorization` of the last attempt, or the token that its stream went on with; and the one that has expired, as the server said: no attempt is made with it.
     private var credentials: String?
     private var expiredCredentials: String?
 
@@ -102,6 +102,19 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     /// Sends a message. False, and nothing is sent, while there is no open connection.
     @discardableResult
     package func send(_ kind: MessageKind, _ payload: [UInt8]) -> Bool { connection?.send(kind, payload) ?? false }
+
+    /// Has the open stream go on with this token, if it is another one than its last.
+    ///
+    /// - Returns: whether it was sent.
+    @discardableResult
+    package func renew(token: String) -> Bool {
+        let next = "Bearer " + token
+        guard settings.form == .webSocket, next != credentials, let message = NextToken.message(token),
+            send(.text, message)
+        else { return false }
+        credentials = next
+        return true
+    }
 
     package func ping(_ payload: [UInt8]) { connection?.ping(payload) }
 

@@ -12,6 +12,10 @@ package enum StreamMessage: Equatable, Sendable {
     case source(LiveSource)
     /// A close with this code follows.
     case bye(CloseCode, why: String, retryMilliseconds: Int?)
+    /// The token ends at this second since 1970: the next one is to be sent.
+    case expiring(at: Int64?)
+    /// The next token is taken; the second at which it ends, if it does.
+    case token(endsAt: Int64?)
     /// A control message that this version does not know.
     case unknownControl
     /// Anything else.
@@ -34,7 +38,7 @@ package enum StreamMessage: Equatable, Sendable {
         case .event(let event): event.cursor
         case .changed(let cursor), .live(let cursor), .beat(let cursor): cursor
         case .resync(_, let cursor): cursor
-        case .source, .bye, .unknownControl, .other: nil
+        case .source, .bye, .expiring, .token, .unknownControl, .other: nil
         }
     }
 
@@ -56,6 +60,8 @@ package enum StreamMessage: Equatable, Sendable {
         case "resync": return .resync(LiveResync(why: body.text("why") ?? ""), body.cursor)
         case "source": return source(body)
         case "bye": return bye(body)
+        case "expiring": return .expiring(at: body.number("exp").map(Int64.init))
+        case "token": return .token(endsAt: body.number("exp").map(Int64.init))
         default: return .unknownControl
         }
     }
@@ -73,6 +79,23 @@ package enum StreamMessage: Equatable, Sendable {
         guard let number = body.number("code"), let code = UInt16(exactly: number) else { return .unknownControl }
         let retry = body.number("retry_ms").flatMap { (0...CloseCode.maximumRetryMilliseconds).contains($0) ? $0 : nil }
         return .bye(CloseCode(rawValue: code), why: body.text("why") ?? "", retryMilliseconds: retry)
+    }
+}
+
+/// What a client sends to go on with another token on the stream that it has.
+package enum NextToken {
+    /// A server takes such a message up to 16 KiB, whatever its limit of messages is, and longer tokens nowhere.
+    package static let maximumMessageBytes = 16 * 1024
+
+    /// `{"token":"…"}`; nil for what is no token: with blanks, quotes, backslashes or bytes beyond ASCII in it, or too long.
+    /// Such a one is told of when a request is made with it.
+    package static func message(_ token: String) -> [UInt8]? {
+        let isToken = token.utf8.allSatisfy {
+            (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+        }
+        let message = Array("{\"token\":\"\(token)\"}".utf8)
+        guard isToken, !token.isEmpty, message.count <= maximumMessageBytes else { return nil }
+        return message
     }
 }
 

@@ -43,7 +43,8 @@ private func checkRequest(_ input: [UInt8]) {
 package func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let input = unsafe fuzzInput(start, count)
     checkRequest(input)
-    if case .taken = TokenRenewal.decide(input, account: Account("A"), verifier: verifier, now: 0) {
+    let sent = SentToken(input)
+    if let sent, case .taken = TokenRenewal.decide(sent, account: Account("A"), verifier: verifier, now: 0) {
         require(false, "nobody signed this")
     }
     return 0

@@ -1,0 +1,84 @@
+import Tokens
+import WebSocket
+
+/// How many tokens one client has sent within a second. Confined to its loop.
+struct TokenRate {
+    /// Over it the stream ends with 4429: judging a token costs its loop 0.1 ms or more for the signature, and a client has
+    /// a new one every few minutes.
+    static let maximumTokensPerSecond = 10
+
+    /// When the second began: the low half of the monotonic time in ms.
+    private var begin: UInt32 = 0
+    private var count: UInt32 = 0
+
+    /// Counts one; false for one too many.
+    mutating func admits(now: UInt64) -> Bool {
+        let now = UInt32(truncatingIfNeeded: now)
+        if count == 0 || now &- begin >= 1_000 { (begin, count) = (now, 0) }
+        count += 1
+        return count <= Self.maximumTokensPerSecond
+    }
+}
+
+/// The next token of an open stream, which its client sends.
+extension Connection {
+    /// Text that may be the client's next token. The session gives what is over the limit of messages as well, since a token
+    /// may be: anything else is refused here as the session would have.
+    func messageCame(_ message: [UInt8], _ session: WebSocketSession) {
+        guard case .open(let open) = phase, session.phase == .open else { return }
+        guard let sent = SentToken(message) else {
+            let limit = loop.webSockets.limits.maximumMessageBytes
+            guard message.count > limit else { return }
+            return session.fail(.messageTooLarge(bytes: UInt64(message.count), limit: limit))
+        }
+        guard open.tokenRate.admits(now: loop.eventLoop.now) else {
+            return session.fail(.tooManyTokens(limit: TokenRate.maximumTokensPerSecond))
+        }
+        open.sentTokens.add(sent)
+        if !open.sentTokens.isAsked { decideTokens(open) }
+    }
+
+    /// What was asked about a token of this stream was found out.
+    func tokenJudged(_ open: OpenStream, _ finding: JudgingFinding) {
+        if open.sentTokens.isAsked { decideTokens(open, finding) }
+    }
+
+    /// Decides the tokens that have come, one after the other, up to one that another server has to be asked about.
+    ///
+    /// - Parameter finding: what was found out about the first of them.
+    private func decideTokens(_ open: OpenStream, _ finding: JudgingFinding? = nil) {
+        var finding = finding
+        while let sent = open.sentTokens.current {
+            let renewal = decide(sent, open, finding.take())
+            if case .ask(let question) = renewal {
+                open.sentTokens.asks()
+                loop.judging.post(JudgingRequest(question: question, loop: loop.index, connection: id))
+                return
+            }
+            open.sentTokens.decided()
+            follow(renewal, open)
+            guard case .open(let now) = phase, now === open else { return }
+        }
+    }
+
+    private func decide(_ sent: SentToken, _ open: OpenStream, _ finding: JudgingFinding?) -> TokenRenewal {
+        let account = open.stream.account
+        if case .judged(let verdict) = finding { return TokenRenewal.decide(verdict, account: account) }
+        return TokenRenewal.decide(
+            sent, account: account, verifier: loop.admission.verifier, now: loop.epochSeconds(),
+            isAsked: finding != nil)
+    }
+
+    /// The stream goes on with its next token, ends, or goes on as it was.
+    private func follow(_ renewal: TokenRenewal, _ open: OpenStream) {
+        switch renewal {
+        case .later, .ask: break
+        case .refused: close(.tokenExpired)
+        case .taken(let identity):
+            open.identity = identity
+            open.stream.tokenTaken(endsAt: identity.expiresAt, loop.eventLoop.now)
+            // Of the same token once more, or one that ends with it, its client knows.
+            if open.tokenWatch?.expiresAt != identity.expiresAt { watchToken(open, expiresAt: identity.expiresAt) }
+        }
+    }
+}
