@@ -38,8 +38,10 @@ class Phones:
         self.address, self.security = (address, int(port)), {"ssl": context, "server_hostname": "localhost"}
         self.is_over, self.doors = False, asyncio.Semaphore(DOORS)
         self.latencies, self.codes = [], {}
-        # Moments at which somebody came back; who came back without having been told when; how late the crowd itself was.
-        self.returns, self.untold, self.lateness = [], [], 0.0
+        # Moments at which somebody came back; who came back without having been told when.
+        self.returns, self.untold = [], []
+        # When this process went on after it had stood still, and for how long.
+        self.stalls = []
         self.clients = [Phone(self, accounts[at % len(accounts)], forms[at // len(accounts) % len(forms)])
                         for at in range(count)]
         self.tasks = []
@@ -54,7 +56,8 @@ class Phones:
         while True:
             due = time.monotonic() + TICK
             await asyncio.sleep(TICK)
-            self.lateness = max(self.lateness, time.monotonic() - due)
+            if (late := time.monotonic() - due) > 2 * TICK:
+                self.stalls.append((due + late, late))
 
     async def until(self, condition, within, what):
         end = time.monotonic() + within * PATIENCE

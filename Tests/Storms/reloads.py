@@ -49,7 +49,7 @@ class Node:
             tls={"certificate": str(stage.folder / "chain.pem"), "key": str(stage.folder / "key.pem"),
                  "ticket_secret_file": str(stage.folder / "tickets.key")},
             # Only the signal counts here. Few events a log, so that memory comes to rest.
-            reload_interval="0s", history={"max_events_per_account": 200}, limits={"ping_interval": "5s"})
+            reload_interval="0s", history={"max_events_per_account": 200}, limits={"ping_interval": "5s", "pong_timeout": "1h"})
 
     def write(self, turn):
         """The files of this turn."""

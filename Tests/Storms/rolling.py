@@ -3,13 +3,16 @@
 Why no second may bring more than 1.3 times the mean of returns, and which mean that is. A drain of N clients closes them evenly
 over W (drain_window), and asks each to stay away for a time in 0 to R (drain_retry). So they return within W + R: after the first
 R and until the last R it is N / W a second, and less at both edges. The mean is therefore N / W: over W + R it would be lower, and
-even a perfect schedule would exceed it by R / W. Were the times to stay away drawn one by one, the number in a second would spread
-like a Poisson distribution: of 2,000 clients and 30 s, 67 a second, by 11 %, and in one of six restarts some second would hold
-1.3 times as many. A node therefore gives them by a sequence that is as even as one can be (DrainSchedule; its unit tests hold the
-returns of any second below 1.3 times the mean), and what is left to see here is what becomes of it on the way.
+even a perfect schedule would exceed it by R / W. Were the times to stay away drawn one by one, the numbers would spread by a tenth
+of the mean and more, and some second would hold over 1.3 times the mean in two of three drains of 2,000 clients over 30 s, and in
+nearly every one of 1,000 (simulated). A node therefore gives them by a sequence that is as even as one can be: 1.05 times at most.
+Unit tests hold DrainSchedule to that; what becomes of it on the way to the clients is seen here.
 
-Seconds may begin at any moment. A return is the moment at which a client connects again. Where this process itself, which is the
-clients' clock, stood still for L seconds, those that were due meanwhile come together: such a second counts as 1 + L seconds.
+A return is the moment at which a client connects again. Where the clients' process stood still for L seconds, those that were due
+meanwhile come together: a second that begins there counts as 1 + L seconds. (Standing still later in it moves nobody into it.)
+The node may have stood still with it; then its closes come together, and their returns are spread over the R behind: L / R more
+in each second of those. On a machine that has time for both this is next to nothing. One that lets its clients wait for longer than
+that says nothing of when they would have come, and the short form does not judge it; all else it does.
 """
 
 import asyncio
@@ -30,17 +33,27 @@ FORMS = ["ws", "ws", "sse", "ws", "ws", "ws", "sse", "ws", "ws", "sync"]
 ACCOUNTS, EVENTS_PER_SECOND = 200, 40
 # The delay lets HAProxy's checks find out; both are the defaults.
 DELAY, RETRY = 5, 5
+# In seconds: within so long of the end of a stall those come together that were due in it.
+BACKLOG = 0.05
+# A machine on which the clients' process stands still for longer has no time for them.
+LONGEST_STALL = 0.5
 
 
-def fullest_second(times):
-    """The most in any second, wherever it begins."""
+def fullest_second(times, stalls, retry):
+    """The most in any second, wherever it begins; and the most for each second that it counts as. A stall is its end and how
+    long it was."""
     times = sorted(times)
-    first = most = 0
+
+    def longest(begin, end):
+        return max((late for moment, late in stalls if begin <= moment <= end), default=0)
+    first = most = counted = 0
     for index, moment in enumerate(times):
         while times[first] + 1 <= moment:
             first += 1
-        most = max(most, index - first + 1)
-    return most
+        begin, here = times[first], index - first + 1
+        seconds = 1 + longest(begin - BACKLOG, begin + BACKLOG) + longest(begin - retry, begin) / retry
+        most, counted = max(most, here), max(counted, here / seconds)
+    return most, counted
 
 
 def first_record(bootstrap):
@@ -64,6 +77,8 @@ def build(stage, window):
     site = stage.keep(Site(
         stage.start, gateway, bootstrap, certificates, stage.folder, FILE,
         auth={"tokens": str(static_tokens(stage.folder, accounts))}, log={"level": "notice"}, kafka__settings={},
+        # How long a client may be silent or behind is not what is tested, and they all are this one process.
+        limits={"ping_interval": "25s", "pong_timeout": "1h", "max_lag": "1h"},
         lifecycle={"drain_delay": f"{DELAY}s", "drain_window": f"{window}s", "drain_retry": f"{RETRY}s"}))
     stage.say("two nodes are ready behind HAProxy")
     return bootstrap, site, accounts, certificates.client()
@@ -78,7 +93,7 @@ def comes_up(site, name, before):
 
 async def restart(stage, site, number, phones, window):
     node, name = site.nodes[number], "ab"[number]
-    begun, phones.lateness = len(phones.returns), 0.0
+    begun, stalled = len(phones.returns), len(phones.stalls)
     node.program.signal()
     status = await asyncio.to_thread(node.program.wait, DELAY + window + RETRY + 10)
     lines = [line for line in node.log() if line["level"] in ("error", "critical")]
@@ -89,12 +104,18 @@ async def restart(stage, site, number, phones, window):
     await asyncio.to_thread(comes_up, site, name, 0)
     await phones.until(lambda: all(client.is_live for client in phones.clients), 60, lambda: "that all are back")
     returns = phones.returns[begun:]
-    mean, most = len(returns) / window, fullest_second(returns)
-    allowed = 1.3 * mean * (1 + phones.lateness)
+    stalls = phones.stalls[stalled:]
+    mean, (most, counted) = len(returns) / window, fullest_second(returns, stalls, RETRY)
+    longest = max((late for _, late in stalls), default=0)
     stage.say(f"node {name}: {len(returns)} returns, {mean:.1f} a second of the window in the mean, {most} in the fullest second: "
-              f"{most / max(mean, 1):.2f} times; this process was {1000 * phones.lateness:.0f} ms late at most")
-    stage.check(f"no second has more than 1.3 times the mean of returns from node {name}",
-                None if 0 < most <= allowed else f"{most}, over {allowed:.1f}")
+              f"{most / max(mean, 1):.2f} times, {counted / max(mean, 1):.2f} times for each second that it counts as; "
+              f"this process stood still for {longest:.2f} s at most")
+    stage.check(f"somebody came back from node {name}", None if returns else "nobody")
+    if stage.options.long or longest <= LONGEST_STALL:
+        stage.check(f"no second has more than 1.3 times the mean of returns from node {name}",
+                    None if counted <= 1.3 * mean else f"{counted:.1f} for each second, over {1.3 * mean:.1f}")
+    else:
+        stage.say(f"when clients came back from node {name} is not judged: this machine has no time for them")
 
 
 async def perform(stage):
