@@ -27,7 +27,8 @@ private func checkText(_ input: [UInt8]) {
     }
 }
 
-/// Uses of tickets while the clock goes on, three bytes each: which ticket, how long it lives, and what has passed.
+/// Uses of tickets of three accounts while the clock goes on, three bytes each: which ticket, how long it lives, and what has
+/// passed.
 private func checkUses(_ input: [UInt8]) {
     let maximumTickets = 8
     let lifetimeSeconds: Int64 = 30
@@ -41,12 +42,16 @@ private func checkUses(_ input: [UInt8]) {
         let madeAt = now - Int64(input[start + 2] / 16)
         let endsAt = madeAt + lifetime
         let number = UInt64(endsAt) << 8 | UInt64(input[start])
+        let account = number % 3
         let ticket = Ticket(
-            Identity(account: Account("A"), subject: nil, expiresAt: nil), id: Ticket.ID(high: 0, low: number),
+            Identity(account: Account("\(account)"), subject: nil, expiresAt: nil), id: Ticket.ID(high: 0, low: number),
             lifetimeSeconds: lifetime, now: madeAt)
         taken = taken.filter { $0.value > now }
+        let room = maximumTickets - taken.count
+        let ofAccount = taken.keys.count { $0 % 3 == account }
         let expected: UsedTickets.Use =
-            endsAt <= now || taken[number] != nil ? .refused : taken.count >= maximumTickets ? .full : .first
+            endsAt <= now || taken[number] != nil
+            ? .refused : room == 0 ? .full : ofAccount >= room ? .overShare : .first
         let use = table.use(ticket, lifetimeSeconds: lifetimeSeconds, now: now)
         require(use == expected, "a use of a ticket is \(use), not \(expected)")
         if use == .first { taken[number] = endsAt }
