@@ -16,7 +16,8 @@ final class GatewayProcess {
     }
 
     let port: UInt16
-    private let admin: UInt16
+    /// Of the administration.
+    let admin: UInt16
     private let program: String
     private var process = Process()
     private var guardian = Process()
@@ -138,21 +139,26 @@ final class GatewayProcess {
             guard process.isRunning else {
                 throw Problem(description: "livegate ended at its start with status \(process.terminationStatus)")
             }
-            if Self.answersReady(admin) { return }
+            if Self.answers("/readyz", admin) { return }
             usleep(50_000)
         }
         throw Problem(description: "livegate was not ready within 10 s")
     }
 
-    private static func answersReady(_ port: UInt16) -> Bool {
+    /// Whether the administration answers this path with 200. Waits for the whole answer.
+    static func answers(_ path: String, _ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
         guard unsafe withLoopback(port, { unsafe connect(descriptor, $0, $1) }) == 0 else { return false }
-        let request = "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         guard unsafe send(descriptor, request, request.utf8.count, Int32(MSG_NOSIGNAL)) > 0 else { return false }
-        var answer = [UInt8](repeating: 0, count: 64)
-        let count = unsafe recv(descriptor, &answer, answer.count, 0)
-        return String(decoding: answer.prefix(max(0, count)), as: UTF8.self).hasPrefix("HTTP/1.1 200")
+        var (answer, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+        while true {
+            let count = unsafe recv(descriptor, &piece, piece.count, 0)
+            guard count > 0 else { break }
+            answer += piece[..<count]
+        }
+        return String(decoding: answer.prefix(12), as: UTF8.self) == "HTTP/1.1 200"
     }
 
     /// A port that was free a moment ago.

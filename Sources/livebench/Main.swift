@@ -13,6 +13,8 @@ struct Main {
     private static let only = RepeatedOption("only", .text("NAME"), help: "run the scenarios whose names begin so")
     private static let program = SingleOption(
         "livegate", .file("PROGRAM"), help: "the gateway to measure (default: the one beside this program)")
+    private static let scrape = Flag(
+        "scrape", help: "run each scenario without and with a scrape of the metrics every second, and compare them")
     private static let json = Flag("json", help: "print JSON instead of a table")
 
     static let table = Command(
@@ -25,7 +27,7 @@ struct Main {
                 + "before the gateway was restarted), hostile, hostile tls (50 clients beside a hundredth of the connections "
                 + "that write for ever, trickle, or do nothing at all).",
         ],
-        options: [connections, loops, only, program, json],
+        options: [connections, loops, only, program, scrape, json],
         statuses: [(.success, "every scenario was complete"), (.software, "something was lost or did not start")])
 
     static func main() async {
@@ -37,9 +39,10 @@ struct Main {
         guard !scenarios.isEmpty else {
             table.exitWrongUse("option '--only': no scenario is called so")
         }
+        let runs = arguments[scrape] ? scenarios.flatMap(ScrapeComparison.runs) : scenarios
         let before = Calibration.measure()
         var measurements: [Measurement] = []
-        for scenario in scenarios {
+        for scenario in runs {
             StandardError.line("\(scenario.name): \(scenario.connections) connections …")
             do {
                 measurements.append(

@@ -69,6 +69,12 @@ struct Measurement: Sendable {
         failures.merge(others.failures, uniquingKeysWith: +)
     }
 
+    /// How often the gateway was asked for its metrics, and how often it did not give them.
+    mutating func take(_ scrapes: Scraper.Outcome) {
+        if scrapes.answered == 0 { failures["no scrape was answered", default: 0] += 1 }
+        if scrapes.failed > 0 { failures["a scrape was not answered", default: 0] += scrapes.failed }
+    }
+
     /// In ms; none of nothing.
     static func percentiles(_ microseconds: [UInt32], _ shares: [Double]) -> [Double] {
         let sorted = microseconds.sorted()

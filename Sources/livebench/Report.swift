@@ -28,6 +28,11 @@ struct Report {
                 text += "\(measurement.scenario.name): \(count) × \(reason)\n"
             }
         }
+        for comparison in ScrapeComparison.all(measurements) {
+            for (what, _, ratio) in comparison.ratios {
+                text += "\(comparison.name): with a scrape every second \(number(ratio, 3)) times \(what)\n"
+            }
+        }
         return text
     }
 
@@ -140,8 +145,13 @@ struct Report {
             }
             rows.append("{" + fields.joined(separator: ",") + "}")
         }
+        let comparisons = ScrapeComparison.all(measurements).map { comparison in
+            let ratios = comparison.ratios.map { ",\"\($0.key)\":\(number($0.ratio, 4))" }.joined()
+            return "{\"scenario\":\"\(comparison.name)\"\(ratios)}"
+        }
+        let scrapes = comparisons.isEmpty ? "" : ",\"scrapes\":[\(comparisons.joined(separator: ","))]"
         let loopback = "[\(number(calibration.before, 3)),\(number(calibration.after, 3))]"
-        return "{\"loopback_us\":\(loopback),\"scenarios\":[" + rows.joined(separator: ",") + "]}\n"
+        return "{\"loopback_us\":\(loopback),\"scenarios\":[" + rows.joined(separator: ",") + "]\(scrapes)}\n"
     }
 
     /// With so many digits behind the point.

@@ -31,11 +31,13 @@ struct Scenario: Sendable {
         }
     }
 
-    let name: String
+    var name: String
     let connections: Int
     let accounts: Int
     let isSecure: Bool
     let load: Load
+    /// The gateway's metrics are asked for every second meanwhile.
+    var isScraped = false
 
     /// The runs, scaled to `connections`.
     static func all(connections: Int) -> [Scenario] {
@@ -92,6 +94,13 @@ struct Scenario: Sendable {
     func run(program: String, loops: Int) async throws -> Measurement {
         let bench = try await Bench(self, program: program, loops: loops)
         defer { bench.stop() }
+        let scraper = isScraped ? Scraper(bench.server) : nil
+        var measurement = try await measure(on: bench)
+        if let scraper { measurement.take(await scraper.end()) }
+        return measurement
+    }
+
+    private func measure(on bench: Bench) async throws -> Measurement {
         if case .stopping(let plan) = load { return try await stop(plan, on: bench) }
         if case .returning(let plan) = load { return try await comeBack(plan, on: bench) }
         if case .hostile(let plan) = load { return try await face(plan, on: bench) }

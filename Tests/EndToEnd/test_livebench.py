@@ -1,6 +1,7 @@
 # Tests: GatewayProcess.swift
 """The program that measures the gateway: that it ends, however it does, and leaves nothing."""
 
+import json
 import os
 import signal
 import subprocess
@@ -54,3 +55,13 @@ def test_it_comes_to_its_end_and_leaves_nothing(tmp_path):
     bench = subprocess.run(command, env=os.environ | {"TMPDIR": str(tmp_path)}, capture_output=True, text=True, timeout=120)
     assert bench.returncode == 0, bench.stderr
     assert not any(tmp_path.iterdir())
+
+
+def test_runs_with_scrapes_are_compared_with_runs_without():
+    command = [PROGRAMS / "livebench", "--connections", "100", "--only", "saturating many", "--scrape", "--json"]
+    bench = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert bench.returncode == 0, bench.stderr
+    report = json.loads(bench.stdout)
+    assert [row["scenario"] for row in report["scenarios"]] == ["saturating many", "saturating many scraped"] * 3
+    compared, = report["scrapes"]
+    assert compared["scenario"] == "saturating many" and compared["deliveries_per_second"] > 0
