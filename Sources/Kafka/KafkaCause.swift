@@ -74,6 +74,25 @@ extension KafkaCause {
         }
     }
 
+    /// What to do about it, where the sentence does not say it.
+    package var advice: StaticString? {
+        switch self {
+        case .requestTimedOut: "see whether the broker is overloaded, and the network between"
+        case .allBrokersDown: "clients stay connected; see whether the brokers run, and kafka.brokers"
+        case .topicMissing: "create it, or mend kafka.topics"
+        case .topicGone: "create it again, or take it out of kafka.topics"
+        case .partitionWithoutLeader: "see which broker is away: Kafka elects a leader once a replica is back"
+        case .positionOutOfRange: "let the topic keep records for longer, or find out why this node was so far behind"
+        case .topicRecreated: "clients fetch anew by themselves; if nobody meant it, ask who may delete topics"
+        case .partitionTrouble: "it is tried again; if it lasts, see the leader's log for the reason"
+        case .batchUnreadable: "look for damage in the brokers' log of this partition"
+        case .brokersDisagree: "wait for a minute; if it lasts, see whether all brokers are of one cluster"
+        case .fatal: "the node ends and is to be started again; look up the reason in librdkafka's documentation"
+        case .trouble: "the reason names what to look at; it is tried again"
+        default: nil
+        }
+    }
+
     package var level: KafkaNotice.Level {
         switch self {
         case .library: .debug

@@ -60,7 +60,9 @@ enum ServeCommand {
             })
             return .success
         } catch {
-            logger.critical("the gateway cannot go on", [.error: "\(error)"])
+            logger.critical(
+                "the gateway cannot go on",
+                [.error: "\(error)", .advice: "mend what the error names, and start the node again"])
             return error.status
         }
     }

@@ -148,6 +148,10 @@ import Testing
     }
 
     @Test func `every cause has a sentence of its own`() {
+        for cause in KafkaCause.allCases where cause.level >= .warning {
+            let says = ["check ", "grant ", "run with ", "is it running"].contains { "\(cause.sentence)".contains($0) }
+            #expect(says || cause.advice != nil, "\(cause) does not tell what to do")
+        }
         let sentences = KafkaCause.allCases.map { "\($0.sentence)" }
         #expect(Set(sentences).count == sentences.count)
         #expect(sentences.allSatisfy { !$0.isEmpty && !$0.contains("\n") })

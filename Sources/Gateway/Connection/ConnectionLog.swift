@@ -48,7 +48,9 @@ final class ConnectionLog: Sendable {
             return [
                 .peer: .text("\(client)"), .account: identity.map { .text($0.account.text) } ?? .absent,
                 .subject: identity?.subject.map { .text($0) } ?? .absent, .status: .number(refusal.status),
-                .code: .text(refusal.code.rawValue), .limit: .text("\(limit)"), .suppressed: suppressed,
+                .code: .text(refusal.code.rawValue), .limit: .text("\(limit)"),
+                .advice: limit.isOfNode ? "add a node; or raise the limit, if this one has room" : .absent,
+                .suppressed: suppressed,
             ]
         }
     }
@@ -98,8 +100,9 @@ final class ConnectionLog: Sendable {
         switch code {
         case EMFILE: "connections are refused: no descriptor is left; raise the limit of open files (ulimit -n)"
         case ENFILE: "connections are refused: the machine has no descriptor left; raise fs.file-max"
-        case ENOBUFS, ENOMEM: "connections wait: the kernel has no memory for them"
-        default: "connections cannot be accepted"
+        case ENOBUFS, ENOMEM:
+            "connections wait: the kernel has no memory for them; raise net.ipv4.tcp_mem, or add a node"
+        default: "connections cannot be accepted; see what the error names, accepting is tried again"
         }
     }
 }

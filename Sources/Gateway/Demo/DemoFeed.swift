@@ -84,7 +84,9 @@ struct DemoFeed: Sendable {
             do {
                 _ = try producer.produce(topic: Demo.topic, key: Array(record.account.utf8), value: record.value)
             } catch {
-                logger.error("the feed cannot write", [.error: .text("\(error)")])
+                logger.error(
+                    "the feed cannot write",
+                    [.error: .text("\(error)"), .advice: "start the demo again"])
             }
             producer.poll()
             scheduleNext()

@@ -40,7 +40,10 @@ final class HistoryFacts {
                 lost.append(.topic(topic))
                 logger.warning(
                     "everybody is told to resync: the topic was recreated",
-                    [.topic: .text(consumer.tracker.topicName(Int(topic)))])
+                    [
+                        .topic: .text(consumer.tracker.topicName(Int(topic))),
+                        .advice: "clients fetch anew by themselves; if nobody meant it, ask who may delete topics",
+                    ])
             case .recordsLost(let partition, let loss):
                 lost.append(.partition(partition))
                 logger.warning(
@@ -50,6 +53,9 @@ final class HistoryFacts {
                     [
                         .topic: .text(consumer.tracker.topicName(Int(partition.topic))),
                         .partition: .number(Int(partition.number)),
+                        .advice: loss == .retention
+                            ? "let the topic keep records for longer, or find out why this node was so far behind"
+                            : "look for damage in the brokers' log of this partition; clients fetch anew by themselves",
                     ])
             }
         }

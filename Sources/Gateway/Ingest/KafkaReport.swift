@@ -26,7 +26,8 @@ final class KafkaReport {
                     .broker: fact(.broker, notice), .topic: fact(.topic, notice),
                     .partition: fact(.partition, notice), .offset: fact(.offset, notice),
                     .setting: fact(.setting, notice), .facility: fact(.facility, notice),
-                    .count: fact(.count, notice), .reason: fact(.reason, notice), .suppressed: suppressed,
+                    .count: fact(.count, notice), .reason: fact(.reason, notice),
+                    .advice: notice.cause.advice.map { .text("\($0)") } ?? .absent, .suppressed: suppressed,
                 ])
         }
     }

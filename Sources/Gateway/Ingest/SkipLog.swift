@@ -29,6 +29,8 @@ final class SkipLog {
             [
                 .reason: .text(reason.rawValue), .cause: .text("\(why)"), .topic: .text(place.topic),
                 .partition: .number(Int(place.partition)), .offset: .number(Int(place.offset)),
+                .advice: reason.isExpected
+                    ? .absent : "try livegate map with this record; then mend events, or who wrote it",
                 .suppressed: passed.suppressed,
             ])
     }

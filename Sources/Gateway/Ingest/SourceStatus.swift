@@ -112,6 +112,7 @@ final class SourceStatus {
                 [
                     .topic: .text(stalled?.topic ?? ""), .partition: .number(Int(stalled?.partition ?? -1)),
                     .partitions: .number(stalled?.count ?? 0),
+                    .advice: "ask /admin/kafka for the partitions and their leaders; it is Kafka's team who has to act",
                 ])
         } else {
             logger.notice("answers flow again: clients are told that the source is live")

@@ -84,7 +84,12 @@ final class IntrospectionDesk {
             if let passed = limiter.pass(asked.url, now: loop.now) {
                 logger.warning(
                     "a token cannot be introspected, and is refused with 503",
-                    [.url: .text(asked.url), .error: .text("\(error)"), .suppressed: passed.suppressed])
+                    [
+                        .url: .text(asked.url), .error: .text("\(error)"),
+                        .advice:
+                            "see whether that server answers this node, with the client's id and secret of the settings",
+                        .suppressed: passed.suppressed,
+                    ])
             }
         }
         for request in answers.answered(digest, verdict, keepFor: keepFor, now: loop.now) {

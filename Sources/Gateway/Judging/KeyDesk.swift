@@ -132,7 +132,11 @@ final class KeyDesk {
             issuer.isReportedMissing = true
             logger.error(
                 "keys are too old: tokens of this issuer are refused until its keys can be fetched",
-                [.issuer: .text(issuer.published.source.issuer), .url: .text(issuer.published.source.url)])
+                [
+                    .issuer: .text(issuer.published.source.issuer), .url: .text(issuer.published.source.url),
+                    .advice:
+                        "see whether that address answers this node with keys; keys_max_age is how long old ones count",
+                ])
         }
         if let timer = issuer.timer.take() { loop.cancel(timer) }
         guard let wake = issuer.schedule.nextWake(now: now) else { return }
@@ -194,6 +198,8 @@ final class KeyDesk {
                     "keys cannot be fetched, and are tried again",
                     [
                         .issuer: .text(source.issuer), .url: .text(source.url), .error: .text(failure.reason),
+                        .advice:
+                            "see whether that address answers this node with keys, and keys_ca; the last good ones count",
                         .suppressed: passed.suppressed,
                     ])
             }

@@ -138,7 +138,9 @@ enum ReloadLine: Equatable {
                     .lostTokens: lost == 0 ? .absent : .number(lost),
                 ])
         case .needsRestart(let setting):
-            logger.warning("a changed setting counts after a restart", [.setting: .text(setting)])
+            logger.warning(
+                "a changed setting counts after a restart",
+                [.setting: .text(setting), .advice: "restart this node when it suits; until then the old value counts"])
         case .warning(let problem): problem.warn(logger)
         }
     }
@@ -149,6 +151,9 @@ extension SettingsProblem {
     package func warn(_ logger: Logger) {
         logger.warning(
             "a setting may not be what was meant",
-            [.file: "\(location)", .setting: key.isEmpty ? .absent : .text(key), .reason: .text(text)])
+            [
+                .file: "\(location)", .setting: key.isEmpty ? .absent : .text(key), .reason: .text(text),
+                .advice: "mend it, and let livegate check read the settings",
+            ])
     }
 }
