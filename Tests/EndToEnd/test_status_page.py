@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from asker import Asker
+from browser import Browser
 from programs import PATIENCE, eventually
 
 RESULTS = pathlib.Path(__file__).resolve().parents[2] / ".build-results"
@@ -59,9 +60,70 @@ def test_nothing_on_the_page_runs_but_its_own_script(door):
     assert len(re.findall(r"<script", text)) == 1 and not re.search(r"\son\w+=", text)
 
 
-def test_the_page_asks_for_the_token_where_one_is_needed(gateway, mock_broker, tmp_path):
+# As WebDriver numbers keys.
+ENTER, TAB, SPACE, END = "\uE007", "\uE004", " ", "\uE010"
+
+
+@pytest.fixture
+def browser(tmp_path, ends_with_test):
+    return ends_with_test(Browser(tmp_path))
+
+
+def test_the_page_works_by_keyboard_in_the_dark_and_on_a_phone(gateway, mock_broker, tmp_path, browser, live):
+    """It asks for the token, says when it is the wrong one, and keeps it in its tab alone."""
     (tmp_path / "token").write_text("geheim")
-    running = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"))
-    page = browse(f"http://{running.admin}/", tmp_path / "profile", "--dump-dom")
-    assert re.search(r'id="state"[^>]*>asks for a token', page), page[-3000:]
-    assert re.search(r'<form id="login">', page) and re.search(r'<main id="main" hidden', page)
+    door = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"))
+    clients = [live(door, account) for account in ("PACC1", "PACC2", "PACC2")]
+    assert len(clients) == 3
+    page = f"http://{door.admin}/"
+
+    def state():
+        return browser.run("return document.getElementById('state').textContent")
+
+    def focus():
+        return browser.run("return document.activeElement.id || document.activeElement.tagName")
+
+    browser.go(page)
+    eventually(lambda: state() == "asks for a token" and focus() == "token", 30, lambda: f"the question; {state()}")
+    assert browser.run("return document.getElementById('main').hidden")
+    browser.press("falsch", TAB)
+    assert focus() == "BUTTON"
+    browser.press(SPACE)
+    eventually(lambda: state().startswith("refused: ") and focus() == "token", 30, lambda: f"the refusal; {state()}")
+    browser.press("geheim", ENTER)
+    eventually(lambda: state().startswith("ready · version "), 30, lambda: f"the page; {state()}")
+    assert browser.run("return document.title").startswith("ready – Livegate ")
+    assert browser.run("return document.getElementById('login').hidden")
+    # What is wrong comes first, the busiest account is the first of its table.
+    order = browser.run("return [...document.querySelectorAll('h2')].map(h => h.textContent)")
+    assert order[0] == "What is wrong" and "Busiest accounts" in order
+    rows = "return [...document.querySelectorAll('#accounts tr')].map(r => r.textContent)"
+    eventually(lambda: browser.run(rows) == ["PACC22", "PACC11"], 30, lambda: f"accounts; {browser.run(rows)}")
+
+    browser.go(page)
+    eventually(lambda: state().startswith("ready"), 30, "that the tab knows the token")
+    kept = "return [document.cookie, localStorage.length, sessionStorage.length, document.getElementById('token').value]"
+    assert browser.run(kept) == ["", 0, 1, ""]
+    browser.look(390, 700, dark=True)
+    eventually(lambda: browser.run("return innerWidth") == 390, 30, "the phone's width")
+    assert browser.run("return document.documentElement.scrollWidth") <= 390
+    colours = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
+    dark, light = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in browser.run(colours))
+    assert dark < 150 and light > 600
+    RESULTS.mkdir(exist_ok=True)
+    browser.picture(RESULTS / "status-phone-dark.png")
+    browser.press(END)
+    eventually(lambda: browser.run("return scrollY + innerHeight >= document.documentElement.scrollHeight - 1"), 30,
+               "the end of the page")
+    browser.picture(RESULTS / "status-phone-dark-end.png")
+
+    # A node that is gone: what was known stays, and says that it is old.
+    browser.look(1200, 900)
+    door.stop()
+    eventually(lambda: state().startswith("cannot be asked: "), 60, lambda: f"that the node is gone; {state()}")
+    assert browser.run("return document.getElementById('main').className") == "old"
+    browser.picture(RESULTS / "status-gone.png")
+    again = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"))
+    browser.new_tab()
+    browser.go(f"http://{again.admin}/")
+    eventually(lambda: state() == "asks for a token", 30, "that another tab asks")

@@ -29,9 +29,9 @@ enum StatusPage {
         <style>\(style)</style>
         </head>
         <body>
-        <header><h1>Livegate</h1><p id="state" role="status">…</p></header>
+        <header><h1>Livegate <span id="node"></span></h1><p id="state" role="status">…</p></header>
         <form id="login" hidden>
-        <label for="token">Token of the administration</label>
+        <label for="token">Token of the administration (admin_token_file)</label>
         <input id="token" type="password" autocomplete="off" spellcheck="false" required>
         <button>Show</button>
         </form>
@@ -60,13 +60,17 @@ enum StatusPage {
         background:var(--paper)}
         header{display:flex;flex-wrap:wrap;gap:0 1rem;align-items:baseline}
         h1{font-size:1.4rem;margin:0}h2{font-size:1.05rem;margin:1.5rem 0 .5rem}
+        #node{font-weight:400;color:var(--soft)}
         #state{margin:0;color:var(--soft)}#state.bad{color:var(--bad);font-weight:600}
+        /* What was last known, of a node that cannot be asked now. */
+        .old{opacity:.45}
         #problems{margin:0;padding-left:1.2rem}#problems .bad{color:var(--bad)}
         #charts{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr))}
         figure{margin:0;border:1px solid var(--edge);border-radius:.4rem;padding:.6rem}
         figcaption{display:flex;justify-content:space-between;gap:.5rem}figcaption b{font-weight:600}
         svg{display:block;width:100%;height:5rem}
         .a{stroke:var(--line)}.b{stroke:var(--second)}.grid{stroke:var(--edge)}
+        b .a{color:var(--line)}b .b{color:var(--second)}small{color:var(--soft);margin-left:.5rem}
         polyline{fill:none;stroke-width:1.5;vector-effect:non-scaling-stroke}
         table{border-collapse:collapse;min-width:min(100%,24rem)}
         th,td{text-align:left;padding:.25rem .75rem .25rem 0;border-bottom:1px solid var(--edge);overflow-wrap:anywhere}
@@ -96,7 +100,7 @@ enum StatusPage {
           const token = sessionStorage.getItem(KEY);
           const headers = token ? {Authorization: "Bearer " + token} : {};
           const answer = await fetch(path, {headers, cache: "no-store"});
-          if (answer.status === 401) { sessionStorage.removeItem(KEY); throw new Error("token"); }
+          if (answer.status === 401) { sessionStorage.removeItem(KEY); throw new Error(token ? "refused" : "token"); }
           if (!answer.ok) throw new Error("the node answers " + answer.status);
           return answer.json();
         }
@@ -115,10 +119,13 @@ enum StatusPage {
         function chart(title, unit, points, values) {
           const all = points.flatMap(point => values.map(value => value(point))).filter(y => typeof y === "number");
           const top = Math.max(1, ...all), last = points.length ? points[points.length - 1] : null;
-          const now = last ? values.map(value => show(value(last))).join(" / ") : "–";
-          const figure = make("figure"), caption = make("figcaption");
-          caption.append(make("span", title), make("b", now + " " + unit));
-          const label = title + ": now " + now + " " + unit + ", at most " + show(all.length ? top : null);
+          const most = all.length ? Math.max(...all) : null, shown = values.map(value => last ? show(value(last)) : "–");
+          const figure = make("figure"), caption = make("figcaption"), now = make("b");
+          // Each number in the colour of its line.
+          shown.forEach((text, index) => now.append(...(index ? [" / "] : []), make("span", text, "ab"[index])));
+          now.append(" " + unit, make("small", "most " + show(most)));
+          caption.append(make("span", title), now);
+          const label = title + ": now " + shown.join(" / ") + " " + unit + ", at most " + show(most);
           const frame = {viewBox: "0 0 600 80", preserveAspectRatio: "none", role: "img", "aria-label": label};
           const svg = draw("svg", frame);
           svg.append(draw("line", {x1: 0, x2: 600, y1: 78, y2: 78, class: "grid"}));
@@ -129,8 +136,9 @@ enum StatusPage {
         function render(status, charts) {
           at("login").hidden = true;
           at("main").hidden = false;
-          at("state").textContent = status.state + " · version " + status.version + " · since " + status.started;
-          at("state").className = status.state === "ready" ? "" : "bad";
+          at("main").className = "";
+          const since = status.started.replace("T", " ").replace(/(:\d\d)(\.\d+)?Z$/, "$1 UTC");
+          tell(status.state, " · version " + status.version + " · since " + since, status.state !== "ready");
           at("problems").replaceChildren(...(status.problems.length
             ? status.problems.map(text => make("li", text, "bad")) : [make("li", "Nothing that is known.")]));
           const points = charts.points;
@@ -153,17 +161,26 @@ enum StatusPage {
             ["Kept", show(status.log.events) + " events of " + show(status.log.accounts) + " accounts"]];
           at("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
         }
+        function tell(state, more, isBad) {
+          // The title too: of many tabs it is all that is seen.
+          document.title = state + " – Livegate " + location.host;
+          at("state").textContent = state + more;
+          at("state").className = isBad ? "bad" : "";
+        }
         let timer;
         async function refresh() {
           clearTimeout(timer);
           try {
             render(...await Promise.all([ask("/admin/status"), ask("/admin/charts")]));
           } catch (error) {
-            const wants = error.message === "token";
-            if (wants && at("login").hidden) { at("login").hidden = false; at("token").focus(); }
-            if (wants) at("main").hidden = true;
-            at("state").textContent = wants ? "asks for a token" : "cannot be asked: " + error.message;
-            at("state").className = "bad";
+            const isRefused = error.message === "refused", wants = isRefused || error.message === "token";
+            const isNew = wants && (isRefused || at("login").hidden);
+            at("main").className = "old";
+            if (wants) { at("main").hidden = true; at("login").hidden = false; }
+            if (isNew) at("token").focus();
+            if (isRefused) tell("refused", ": this token is not the one of admin_token_file", true);
+            else if (isNew) tell("asks for a token", "", true);
+            else if (!wants) tell("cannot be asked", ": " + error.message + "; since " + new Date().toLocaleTimeString(), true);
           }
           timer = setTimeout(refresh, document.hidden ? 60000 : 5000);
         }
@@ -174,6 +191,7 @@ enum StatusPage {
           refresh();
         });
         document.addEventListener("visibilitychange", () => { if (!document.hidden) refresh(); });
+        at("node").textContent = location.host;
         refresh();
         """#
 }

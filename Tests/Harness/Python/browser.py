@@ -1,5 +1,6 @@
 """A headless Chromium, driven by chromedriver over plain HTTP (W3C WebDriver)."""
 
+import base64
 import json
 import os
 import shutil
@@ -57,6 +58,27 @@ class Browser:
     def wait(self, script, *arguments):
         """What a script gives to its last argument, a function."""
         return self._ask("POST", self.session + "/execute/async", {"script": script, "args": arguments})
+
+    def press(self, *texts):
+        """Presses and releases keys, one after the other, wherever the focus is; special ones as WebDriver numbers them."""
+        steps = [{"type": kind, "value": key} for text in texts for key in text for kind in ("keyDown", "keyUp")]
+        self._ask("POST", self.session + "/actions", {"actions": [{"type": "key", "id": "keys", "actions": steps}]})
+
+    def _command(self, name, **parameters):
+        self._ask("POST", self.session + "/goog/cdp/execute", {"cmd": name, "params": parameters})
+
+    def look(self, width, height, dark=False):
+        """Another screen, and whether its owner likes it dark."""
+        self._command("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._command("Emulation.setEmulatedMedia", features=[scheme])
+
+    def new_tab(self):
+        handle = self._ask("POST", self.session + "/window/new", {"type": "tab"})["handle"]
+        self._ask("POST", self.session + "/window", {"handle": handle})
+
+    def picture(self, file):
+        file.write_bytes(base64.b64decode(self._ask("GET", self.session + "/screenshot")))
 
     def end(self):
         try:
