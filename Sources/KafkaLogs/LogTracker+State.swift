@@ -107,6 +107,14 @@ package struct PartitionState: Sendable {
     package let end: Int64?
     /// The highest time stamp of a record that was read, in milliseconds since 1970.
     package let newest: Int64?
+
+    package init(partition: PartitionName, leader: Int32?, position: Int64?, end: Int64?, newest: Int64?) {
+        self.partition = partition
+        self.leader = leader
+        self.position = position
+        self.end = end
+        self.newest = newest
+    }
 }
 
 /// What the operator is told about topics and partitions; named as in the settings.

@@ -11,6 +11,7 @@ extension LogKey {
     // Where a line comes from.
     package static let part = LogKey("part")
     package static let loop = LogKey("loop")
+    package static let loops = LogKey("loops")
     package static let library = LogKey("library")
     package static let version = LogKey("version")
 

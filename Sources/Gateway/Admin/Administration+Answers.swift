@@ -69,26 +69,12 @@ extension Administration {
         return readiness.hasBeenReady ? "failing" : "starting"
     }
 
-    /// What somebody should know of, the gravest first.
     private func problems(_ report: NodeReport) -> [String] {
-        var problems = readiness.parts(now: EventLoop.microseconds / 1000).compactMap { part, why in
-            why.map { "\(part.rawValue): \($0)" }
-        }
-        let now = WallClock.milliseconds / 1000
-        if let end = report.certificateEnd, end - now < Self.certificateWarningSeconds {
-            problems.append(
-                end <= now
-                    ? "tls: the certificate has expired" : "tls: the certificate expires in \((end - now) / 3600) hours"
-            )
-        }
-        if report.droppedLines > 0 {
-            problems.append("log: \(report.droppedLines) lines were dropped: not read, or not to be written")
-        }
-        return problems
+        report.problems(
+            readiness.parts(now: EventLoop.microseconds / 1000).compactMap { part, why in
+                why.map { "\(part.rawValue): \($0)" }
+            }, now: WallClock.milliseconds / 1000)
     }
-
-    /// A week: time enough to find out why it was not renewed.
-    private static let certificateWarningSeconds: Int64 = 7 * 86_400
 
     /// The charts of the status page.
     func charts() async -> AdminAnswer {
@@ -118,7 +104,7 @@ extension Administration {
         var busiest: [AccountConnections] = []
         var slot: Int? = 0
         while let first = slot {
-            let answer = await desk.ask(within: Self.questionMilliseconds, clock: loop) {
+            let answer = await desk.ask(within: Self.questionMilliseconds) {
                 $0.accounts(fromSlot: first)
             }
             guard let (accounts, next) = answer else { break }
@@ -132,7 +118,7 @@ extension Administration {
 
     func account(_ request: AdminRequest) async throws(AdminRefusal) -> AdminAnswer {
         let account = Account(request.name)
-        let answer = await desk.ask(within: Self.questionMilliseconds, clock: loop) { desk in
+        let answer = await desk.ask(within: Self.questionMilliseconds) { desk in
             (desk.account(account), desk.report?.topics ?? [])
         }
         guard let (found, topics) = answer else { throw .unavailable("Ingest does not answer.") }
@@ -163,7 +149,7 @@ extension Administration {
         for connections in connectionLoops {
             var slot: Int? = 0
             while let first = slot {
-                let answer = await connections.ask(within: Self.questionMilliseconds, clock: loop) {
+                let answer = await connections.ask(within: Self.questionMilliseconds) {
                     $0.disconnect(fromSlot: first, account: account, subject: subject)
                 }
                 guard let (count, next) = answer else {
@@ -189,7 +175,7 @@ extension Administration {
         let limit = try request.number("limit", in: 1...100_000) ?? 100
         return AdminAnswer(
             200, "application/jsonl",
-            .pages(ConnectionListing(connectionLoops, clock: loop, account: account, limit: limit)))
+            .pages(ConnectionListing(connectionLoops, account: account, limit: limit)))
     }
 
     // MARK: - Kafka
@@ -230,15 +216,13 @@ extension Administration {
 /// Connections come and go meanwhile; none stands in it twice.
 private actor ConnectionListing: AdminPages {
     private let loops: [LoopBound<ConnectionLoop>]
-    private let clock: EventLoop
     private let account: Account?
     private var left: Int
     private var loop = 0
     private var slot = 0
 
-    init(_ loops: [LoopBound<ConnectionLoop>], clock: EventLoop, account: Account?, limit: Int) {
+    init(_ loops: [LoopBound<ConnectionLoop>], account: Account?, limit: Int) {
         self.loops = loops
-        self.clock = clock
         self.account = account
         left = limit
     }
@@ -246,7 +230,7 @@ private actor ConnectionListing: AdminPages {
     func next() async -> [UInt8]? {
         while left > 0, loop < loops.count {
             let (account, left, slot) = (account, left, slot)
-            let answer = await loops[loop].ask(within: Administration.questionMilliseconds, clock: clock) {
+            let answer = await loops[loop].ask(within: Administration.questionMilliseconds) {
                 $0.reports(fromSlot: slot, of: account, limit: left)
             }
             // A loop that does not answer is passed over.

@@ -137,7 +137,7 @@ package final class Administration: Sendable {
     // MARK: - What is known of the node
 
     func history() async -> LoadHistory {
-        await watch.ask(within: Self.questionMilliseconds, clock: loop) { $0.history } ?? LoadHistory()
+        await watch.ask(within: Self.questionMilliseconds) { $0.history } ?? LoadHistory()
     }
 
     /// Asks all loops at once.
@@ -165,7 +165,7 @@ package final class Administration: Sendable {
         await withTaskGroup(of: Void.self) { group in
             for (index, connections) in connectionLoops.enumerated() {
                 group.addTask { [self] in
-                    let answer = await connections.ask(within: Self.questionMilliseconds, clock: loop) { $0.report }
+                    let answer = await connections.ask(within: Self.questionMilliseconds) { $0.report }
                     if let answer { known.withLock { $0.loops[index] = answer } }
                 }
             }
@@ -174,7 +174,7 @@ package final class Administration: Sendable {
     }
 
     private func askIngest() async -> IngestReport? {
-        let answer = await desk.ask(within: Self.questionMilliseconds, clock: loop) { $0.report }
+        let answer = await desk.ask(within: Self.questionMilliseconds) { $0.report }
         if let answer, let report = answer {
             known.withLock { $0.ingest = report }
             await askPartitions(report.partitions)
@@ -187,7 +187,7 @@ package final class Administration: Sendable {
         var states: [PartitionState] = []
         while states.count < count {
             let first = states.count
-            let answer = await desk.ask(within: Self.questionMilliseconds, clock: loop) { $0.partitions(from: first) }
+            let answer = await desk.ask(within: Self.questionMilliseconds) { $0.partitions(from: first) }
             guard let answer, !answer.isEmpty else { return }
             states += answer
         }

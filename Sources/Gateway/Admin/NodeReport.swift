@@ -1,7 +1,6 @@
 import KafkaLogs
 import LiveUpdates
 import Reactor
-import Synchronization
 
 /// Everything that is known of the node at one moment.
 struct NodeReport: Sendable {
@@ -27,6 +26,37 @@ struct NodeReport: Sendable {
     var certificateEnd: Int64?
     var droppedLines = 0
     var others = OtherCounts()
+
+    /// A week: time enough to find out why a certificate was not renewed.
+    static let certificateWarningSeconds: Int64 = 7 * 86_400
+    /// A busy partition is always a little behind, and ends are asked for every 5 s.
+    static let lagWarningSeconds = 15.0
+
+    /// What somebody should know of, the gravest first.
+    ///
+    /// - Parameters:
+    ///   - failing: parts of the node that are not as they should be, with the reason.
+    ///   - now: in seconds since 1970.
+    func problems(_ failing: [String], now: Int64) -> [String] {
+        var problems = failing
+        let late = lags.filter { $0.seconds >= Self.lagWarningSeconds }
+        if let worst = late.max(by: { $0.seconds < $1.seconds }) {
+            let others = late.count > 1 ? ", and \(late.count - 1) more" : ""
+            problems.append(
+                "lag: \(worst.topic)/\(worst.number) is \(worst.records) records and \(Int(worst.seconds)) s behind\(others)"
+            )
+        }
+        if let end = certificateEnd, end - now < Self.certificateWarningSeconds {
+            problems.append(
+                end <= now
+                    ? "tls: the certificate has expired" : "tls: the certificate expires in \((end - now) / 3600) hours"
+            )
+        }
+        if droppedLines > 0 {
+            problems.append("log: \(droppedLines) lines were dropped: not read, or not to be written")
+        }
+        return problems
+    }
 
     /// What the charts need of it.
     func sample(at time: UInt64) -> LoadSample {
@@ -94,25 +124,10 @@ struct OtherCounts: Sendable {
 }
 
 extension LoopBound {
-    /// Asks on the loop, behind what is queued there; nil when it has not answered in time. From any thread.
-    ///
-    /// - Parameter clock: the loop that counts the time.
+    /// As ``ask(_:)``, and waits for the answer; nil when it has not come in time.
     func ask<Answer: Sendable>(
-        within milliseconds: UInt64, clock: EventLoop, _ question: @escaping @Sendable (Value) -> Answer
+        within milliseconds: UInt64, _ question: @escaping @Sendable (Value) -> Answer
     ) async -> Answer? {
-        await withCheckedContinuation { continuation in
-            let first = FirstAnswer(continuation)
-            loop.execute { first.give(question(value)) }
-            clock.execute { clock.schedule(afterMilliseconds: milliseconds) { first.give(nil) } }
-        }
+        await ask(question).value(within: milliseconds)
     }
-}
-
-/// Takes the first of several answers.
-private final class FirstAnswer<Answer: Sendable>: Sendable {
-    private let waiting: Mutex<CheckedContinuation<Answer?, Never>?>
-
-    init(_ continuation: CheckedContinuation<Answer?, Never>) { waiting = Mutex(continuation) }
-
-    func give(_ answer: Answer?) { waiting.withLock { $0.take() }?.resume(returning: answer) }
 }

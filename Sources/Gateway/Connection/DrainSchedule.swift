@@ -25,6 +25,12 @@ struct DrainSchedule: Equatable, Sendable {
         retryShift = UInt32.random(in: .min ... .max, using: &generator)
     }
 
+    /// What is left of a window when its connections are known, so that the end of the window stays where it was. At least
+    /// four fifths: squeezed into less, a second would hold more than 1.3 times the mean of the whole. The end moves then.
+    static func rest(ofWindow milliseconds: UInt64, after passed: UInt64) -> UInt64 {
+        max(milliseconds - min(milliseconds, passed), milliseconds / 5 * 4)
+    }
+
     /// The slots of each loop, in ascending order, where these are the loops' connections: a loop has any slot with the
     /// likelihood that it has any of the connections. O(connections × loops).
     static func deal(_ connections: [Int], using generator: inout some RandomNumberGenerator) -> [[UInt32]] {

@@ -33,13 +33,6 @@ extension GatewayServer {
         }
         adminAddress = socket.address
     }
-
-    /// Ends what of the administration has to end before the loops do: it answers to the last, so that whoever watches a
-    /// node that goes sees it go. Connections end with their loop.
-    func closeAdministration() async {
-        guard let listener = adminListener else { return }
-        await listener.loop.perform { listener.value.close() }
-    }
 }
 
 extension GatewayServer.Parts {

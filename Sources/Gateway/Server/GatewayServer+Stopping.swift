@@ -5,22 +5,22 @@ import WebSocket
 /// Going out of service, and the end: what ``NodeLifecycle`` decides is done here.
 extension GatewayServer {
     /// SIGTERM: a drain at whose end the node has stopped; the second time, the end without waiting for anybody.
-    package func terminate() async { await receive(.terminate) }
+    package func terminate() { receive(.terminate) }
 
     /// The end without a drain: everybody is closed with 1001 at once.
-    package func interrupt() async { await receive(.interrupt) }
+    package func interrupt() { receive(.interrupt) }
 
     /// Takes the node out of service without ending it: readiness says so, requests are refused, and those who are
     /// connected are closed within the window, by default that of the settings. Listeners stay open. The second time, and
     /// when the end has begun, it changes nothing.
-    package func drain(window: Duration? = nil) async {
+    package func drain(window: Duration? = nil) {
         let window = window ?? parts.settings.lifecycle.drainWindow
-        await receive(.drain(windowMilliseconds: window.milliseconds))
+        receive(.drain(windowMilliseconds: window.milliseconds))
     }
 
     /// Takes a drain back: clients are let in, and whoever was not closed yet stays. False where the end has begun, which
     /// nothing takes back.
-    package func undrain() async -> Bool { await receive(.undrain) }
+    package func undrain() -> Bool { receive(.undrain) }
 
     /// Returns when everything has ended: at once, if it has already.
     package func stopped() async {
@@ -28,33 +28,42 @@ extension GatewayServer {
         await withCheckedContinuation { whenStopped.append($0) }
     }
 
-    /// Steps of one input are done before those of the next, whoever comes meanwhile.
+    /// Each input has its steps begun at once and in their order, and nobody waits for a loop: one that does not turn keeps
+    /// neither the others nor the next signal.
     @discardableResult
-    private func receive(_ input: NodeLifecycle.Input) async -> Bool {
+    private func receive(_ input: NodeLifecycle.Input) -> Bool {
         lifecycle.times = NodeLifecycle.Times(parts.settings.lifecycle)
         let before = lifecycle.state
-        guard let next = lifecycle.receive(input) else { return false }
+        guard let steps = lifecycle.receive(input) else { return false }
         report(input, from: before)
-        steps += next
-        guard !isRunningSteps else { return true }
-        isRunningSteps = true
-        while !steps.isEmpty { await run(steps.removeFirst()) }
-        isRunningSteps = false
+        for step in steps { begin(step) }
         return true
     }
 
-    private func run(_ step: NodeLifecycle.Step) async {
+    private func begin(_ step: NodeLifecycle.Step) {
         switch step {
         case .reportDraining(let isDraining): readiness.setDraining(isDraining)
         case .refuseRequests(let isRefusing): readiness.setRefusing(isRefusing)
-        case .closeListeners: await closeListeners()
-        case .spread(let windowMilliseconds): await spreadCloses(windowMilliseconds)
-        case .keepTheRest: for connections in connectionLoops { await connections.perform { $0.keepTheRest() } }
+        case .closeListeners: closeListeners()
+        case .spread(let windowMilliseconds): spreadCloses(windowMilliseconds)
+        case .keepTheRest:
+            spreads += 1
+            onLoops { $0.keepTheRest() }
         case .closeAll(let farewell):
-            for connections in connectionLoops { await connections.perform { $0.closeAll(farewell) } }
+            spreads += 1
+            turns = loops.map { loop in
+                let turn = Reply<Bool>()
+                loop.execute { turn.give(true) }
+                return turn
+            }
+            onLoops { $0.closeAll(farewell) }
         case .wait(let milliseconds): wait(milliseconds)
-        case .stop: await stop()
+        case .stop: Task { await stop() }
         }
+    }
+
+    private func onLoops(_ work: @escaping @Sendable (ConnectionLoop) -> Void) {
+        for connections in connectionLoops { connections.loop.execute { work(connections.value) } }
     }
 
     private func wait(_ milliseconds: UInt64) {
@@ -62,24 +71,26 @@ extension GatewayServer {
         timer = Task {
             // Cancelled, it has lost its reason.
             guard (try? await Task.sleep(for: .milliseconds(milliseconds))) != nil, !Task.isCancelled else { return }
-            await receive(.timePassed)
+            receive(.timePassed)
         }
     }
 
     // MARK: - Listeners and connections
 
-    /// One after the other: what one of them accepts for another one's loop is accepted there.
-    private func closeListeners() async {
-        guard !hasClosedListeners else { return }
-        hasClosedListeners = true
-        for listener in listeners {
-            await withCheckedContinuation { continuation in
-                listener.loop.execute { listener.value.closeAfterQueue { continuation.resume() } }
+    /// One after the other: what one of them accepts for another one's loop is accepted there. One whose loop does not turn
+    /// is not waited for.
+    private func closeListeners() {
+        guard closing == nil else { return }
+        closing = Task {
+            for listener in listeners {
+                let closed = Reply<Bool>()
+                listener.loop.execute { listener.value.closeAfterQueue { closed.give(true) } }
+                _ = await closed.value(within: Self.loopMilliseconds)
             }
-        }
-        Task {
-            await waitForConnections()
-            await receive(.empty)
+            Task {
+                await waitForConnections()
+                receive(.empty)
+            }
         }
     }
 
@@ -96,59 +107,103 @@ extension GatewayServer {
         }
     }
 
-    /// Counts who is there, and deals out the moments at which they end.
-    private func spreadCloses(_ windowMilliseconds: UInt64) async {
-        var counts: [Int] = []
-        for connections in connectionLoops {
-            let count = await withCheckedContinuation { continuation in
-                connections.loop.execute { connections.value.gatherForDrain { continuation.resume(returning: $0) } }
+    /// Counts who is there once nobody comes any more, and deals out the moments at which they end.
+    private func spreadCloses(_ windowMilliseconds: UInt64) {
+        spreads += 1
+        let (number, beganAt) = (spreads, Self.now)
+        Task {
+            await closing?.value
+            guard number == spreads else { return }
+            let replies = connectionLoops.map { connections in
+                let count = Reply<Int>()
+                connections.loop.execute { connections.value.gatherForDrain { count.give($0) } }
+                return count
             }
-            counts.append(count)
+            var counts: [Int?] = []
+            for reply in replies { counts.append(await reply.value(within: Self.loopMilliseconds)) }
+            guard number == spreads else { return }
+            let passed = Self.now - beganAt
+            let rest = DrainSchedule.rest(ofWindow: windowMilliseconds, after: passed)
+            if lifecycle.state == .window, passed + rest > windowMilliseconds {
+                wait(rest + NodeLifecycle.lastRequestsMilliseconds)
+            }
+            deal(counts, rest)
         }
-        guard let first = connectionLoops.first else { return }
-        let begin = await first.perform { $0.eventLoop.now }
-        let count = counts.reduce(0, +)
+    }
+
+    /// Those of a loop that has not counted them go when all do that are left.
+    private func deal(_ counts: [Int?], _ windowMilliseconds: UInt64) {
+        let count = counts.reduce(0) { $0 + ($1 ?? 0) }
         logger.notice(
             "connections are closed", [.connections: .number(count), .windowMilliseconds: .number(windowMilliseconds)])
         var generator = SpreadGenerator()
         let schedule = DrainSchedule(
-            begin: begin, windowMilliseconds: windowMilliseconds, count: count,
+            begin: Self.now, windowMilliseconds: windowMilliseconds, count: count,
             retryMilliseconds: lifecycle.times.retry, using: &generator)
-        let slots = DrainSchedule.deal(counts, using: &generator)
-        for (connections, slots) in zip(connectionLoops, slots) {
-            await connections.perform { $0.beginDrain(schedule, slots: slots) }
+        let slots = DrainSchedule.deal(counts.map { $0 ?? 0 }, using: &generator)
+        for (index, connections) in connectionLoops.enumerated() where counts[index] != nil {
+            connections.loop.execute { [slots = slots[index]] in connections.value.beginDrain(schedule, slots: slots) }
         }
     }
 
+    /// Monotonic, in milliseconds, as the loops count it.
+    private static var now: UInt64 { EventLoop.microseconds / 1000 }
+
     // MARK: - The end
 
+    /// Waits for those loops that turn, and goes without the others.
     private func stop() async {
         timer?.cancel()
+        let totals = connectionLoops.map { $0.ask { $0.totals } }
+        let read = desk?.ask { $0.close() }
+        let judged = judgingDesk?.ask { $0.close() }
+        // It answers to the last, so that whoever watches a node that goes sees it go. Connections end with their loop.
+        let closed = adminListener?.ask { $0.close() }
         var counters = LoopCounters()
-        for connections in connectionLoops { counters = counters + (await connections.perform { $0.totals }) }
-        let read = await desk?.loop.perform { [desk] in desk?.value.close() }
-        await judgingDesk?.loop.perform { [judgingDesk] in judgingDesk?.value.close() }
-        await closeAdministration()
-        report(counters, (read ?? nil) ?? IngestCounters())
+        for (connections, total) in zip(connectionLoops, totals) {
+            counters = counters + (await total.value(within: patience(with: connections.loop)) ?? LoopCounters())
+        }
+        var ingested: IngestCounters?
+        if let read, let desk { ingested = await read.value(within: patience(with: desk.loop)) ?? nil }
+        if let judged, let judgingDesk { _ = await judged.value(within: patience(with: judgingDesk.loop)) }
+        if let closed, let adminListener { _ = await closed.value(within: patience(with: adminListener.loop)) }
+        report(counters, ingested ?? IngestCounters())
         await stopLoops()
         hasEnded = true
         for continuation in whenStopped { continuation.resume() }
         whenStopped = []
     }
 
-    /// Until nothing runs on any loop: the process may end then.
+    /// Until nothing runs on any loop that turns: the process may end then.
     private func stopLoops() async {
-        await withTaskGroup(of: Void.self) { group in
-            for loop in loops { group.addTask { await loop.stopped() } }
+        let ends = loops.map { loop in
+            let end = Reply<Bool>()
+            loop.stop { end.give(true) }
+            return end
         }
+        var stuck: [String] = []
+        for (loop, end) in zip(loops, ends) {
+            if await end.value(within: patience(with: loop)) == nil { stuck.append(loop.label) }
+        }
+        guard !stuck.isEmpty else { return }
+        logger.error(
+            "loops do not turn: the node ends without them; report it, with what was logged before",
+            [.loops: .text(stuck.joined(separator: " "))])
     }
-}
 
-extension LoopBound where Value == ConnectionLoop {
-    /// Does something on the loop, and waits for its result.
-    fileprivate func perform<Result: Sendable>(
-        _ work: @escaping @Sendable (ConnectionLoop) -> Result
-    ) async -> Result {
-        await loop.perform { work(value) }
+    /// How long a loop has for what is asked of it now. Those that have not turned since everybody was told to go, a second
+    /// and a half ago at least, are stuck.
+    private func patience(with loop: EventLoop) -> UInt64 {
+        guard let index = loops.firstIndex(where: { $0 === loop }), index < turns.count else {
+            return Self.loopMilliseconds
+        }
+        return turns[index].isGiven ? Self.turningLoopMilliseconds : Self.stuckLoopMilliseconds
     }
+
+    /// A loop with something to do for thousands of connections takes a part of it.
+    private static let loopMilliseconds: UInt64 = 2_000
+    /// Long enough for whatever ends on it.
+    private static let turningLoopMilliseconds: UInt64 = 10_000
+    /// Of a few such loops, all within the half second that is left of the two after a signal.
+    private static let stuckLoopMilliseconds: UInt64 = 50
 }

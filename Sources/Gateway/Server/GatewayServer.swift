@@ -36,11 +36,13 @@ package actor GatewayServer {
 
     // What GatewayServer+Stopping.swift goes by.
     var lifecycle: NodeLifecycle
-    /// What follows from inputs and was not done yet: a few steps for each input that changes something.
-    var steps: [NodeLifecycle.Step] = []
-    var isRunningSteps = false
     var timer: Task<Void, Never>?
-    var hasClosedListeners = false
+    /// Ends when the listeners of clients are closed; nil: they are open.
+    var closing: Task<Void, Never>?
+    /// Counts what decides who is closed when: a spread that waits for loops has lost its reason once it has moved on.
+    var spreads = 0
+    /// Whether each of ``loops`` has turned since everybody was told to go; empty before.
+    var turns: [Reply<Bool>] = []
     var hasEnded = false
     var whenStopped: [CheckedContinuation<Void, Never>] = []
     /// How often its settings were read again.

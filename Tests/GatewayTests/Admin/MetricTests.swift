@@ -1,6 +1,7 @@
 // Tests: LoadHistory.swift, MetricTable.swift, MetricText.swift, NodeReport.swift
 
 import Foundation
+import KafkaLogs
 import Testing
 
 @testable import Gateway
@@ -136,6 +137,32 @@ struct MetricTests {
         for step in 1...1_000 { lag.note(position: 0, end: Int64(step), now: UInt64(step) * 1_000) }
         #expect(lag.records == 1_000 && lag.milliseconds(now: 1_000_000) == 999_000)
         #expect(MemoryLayout.size(ofValue: lag) < 64)
+    }
+
+    @Test func `what is wrong is told, the gravest first`() {
+        var report = NodeReport()
+        #expect(report.problems([], now: 0) == [])
+        func lag(_ number: Int32, _ seconds: Double) -> NodeReport.Lag {
+            let name = PartitionName(topic: 0, number: number)
+            return NodeReport.Lag(
+                topic: "t", number: number, records: Int64(number) * 10, seconds: seconds,
+                state: PartitionState(partition: name, leader: nil, position: nil, end: nil, newest: nil))
+        }
+        report.lags = [lag(1, 14.9)]
+        (report.certificateEnd, report.droppedLines) = (7 * 86_400, 0)
+        #expect(report.problems([], now: 0) == [])
+        report.lags = [lag(1, 15), lag(2, 40), lag(3, 0)]
+        (report.certificateEnd, report.droppedLines) = (7_200, 3)
+        #expect(
+            report.problems(["broker: away"], now: 0) == [
+                "broker: away", "lag: t/2 is 20 records and 40 s behind, and 1 more",
+                "tls: the certificate expires in 2 hours", "log: 3 lines were dropped: not read, or not to be written",
+            ])
+        (report.lags, report.certificateEnd, report.droppedLines) = ([lag(1, 15)], 0, 0)
+        #expect(
+            report.problems([], now: 0) == [
+                "lag: t/1 is 10 records and 15 s behind", "tls: the certificate has expired",
+            ])
     }
 
     @Test func `rates are over the time that was asked for, or since the first sample`() {

@@ -5,6 +5,21 @@ import Testing
 
 /// When the connections of a node end that goes out of service: what holds of every schedule, with a printed seed.
 struct DrainScheduleTests {
+    /// A window, what has passed of it before its connections were known, and what is left for them.
+    static let rests: [(window: UInt64, passed: UInt64, rest: UInt64)] = [
+        (30_000, 0, 30_000), (30_000, 1, 29_999), (30_000, 6_000, 24_000), (30_000, 6_001, 24_000),
+        (30_000, 90_000, 24_000), (10_000, 1_500, 8_500), (0, 0, 0), (0, 700, 0), (4, 4, 0),
+    ]
+
+    @Test(arguments: rests.indices) func `time that passes before a drain's first close is taken off its window`(
+        row: Int
+    ) {
+        let (window, passed, rest) = Self.rests[row]
+        #expect(DrainSchedule.rest(ofWindow: window, after: passed) == rest)
+        // Of N connections in the rest, no second has more than 1.3 times the mean of the whole window.
+        #expect(window < 5_000 || Double(window) / Double(rest) <= 1.3)
+    }
+
     /// How many connections the loops have.
     struct Case: CustomStringConvertible, Sendable {
         let seed: UInt64
