@@ -26,6 +26,10 @@ package final class History {
     /// The last event that was read, of any account: whatever comes later has a higher sequence.
     package internal(set) var lastSequence: UInt64 = 0
 
+    /// The latest that the clock has shown, which arrivals and the retention go by: after it was set back an event would be
+    /// older than the cursors from before, and those would be served without it once it is let go.
+    private var latest = Int64.min
+
     // MARK: What it let go of accounts that it has forgotten
 
     var forgottenSequence: UInt64 = 0
@@ -69,6 +73,7 @@ package final class History {
     package func append(
         _ event: RecordedEvent, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
     ) -> Appended {
+        let now = passes(now)
         let slot = partitions.slot(reading: partition, offset, now: now)
         guard offset >= partitions[slot].next else { return Appended(sequence: 0, followed: nil) }
         let arrival = partitions.read(slot, offset: offset, timestamp: timestamp, now: now)
@@ -109,9 +114,15 @@ package final class History {
 
     /// Reads a record that yields no event.
     package func skip(_ partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64) {
+        let now = passes(now)
         let slot = partitions.slot(reading: partition, offset, now: now)
         guard offset >= partitions[slot].next else { return }
         _ = partitions.read(slot, offset: offset, timestamp: timestamp, now: now)
+    }
+
+    private func passes(_ now: Int64) -> Int64 {
+        if now > latest { latest = now }
+        return latest
     }
 
     /// Begins a wake: everything read before has been handed out.
@@ -190,7 +201,7 @@ package final class History {
     package static let maximumSwept = 1_024
 
     /// Lets go what is older than the retention while nothing comes, at most ``maximumSwept`` events a call.
-    package func sweep(now: Int64) { letExpiredGo(now: now, limit: Self.maximumSwept) }
+    package func sweep(now: Int64) { letExpiredGo(now: passes(now), limit: Self.maximumSwept) }
 
     private func letExpiredGo(now: Int64, limit: Int) {
         let horizon = now - limits.retentionMilliseconds

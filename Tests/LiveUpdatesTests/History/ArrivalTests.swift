@@ -81,6 +81,39 @@ struct ArrivalTests {
         #expect(arrivals == [start, start, node.now, node.now])
     }
 
+    /// By how much; less than the delay is covered by it.
+    @Test(arguments: [TestHistory.hour / 2, 2 * TestHistory.hour, TestHistory.day, 30 * TestHistory.day])
+    func `what comes after the clock was set back did not come before`(_ back: Int64) {
+        let node = TestHistory { $0.maximumEventsPerAccount = 1 }
+        node.openWhole()
+        node.openWhole(TestHistory.second)
+        node.take(0)
+        let cursor = node.fresh()
+        node.now -= back
+        node.take(0, in: TestHistory.second)
+        node.take(1, in: TestHistory.second)
+        // Whoever comes back when the clock shows the same time again lacks the first of them.
+        node.now += back
+        #expect(node.refusal(cursor) == .expired)
+    }
+
+    @Test func `a clock that was ahead for a while lets nothing go too early, and everything in time`() {
+        let node = TestHistory()
+        node.openWhole()
+        let born = node.now
+        node.now += 10 * TestHistory.day
+        node.take(0, at: born)
+        node.now -= 10 * TestHistory.day
+        node.take(1)
+        node.history.sweep(now: node.now)
+        let cursor = node.fresh()
+        node.take(2)
+        #expect(node.offsets(cursor) == [2] && node.history.size.events == 3)
+        node.now += 11 * TestHistory.day + 1
+        node.history.sweep(now: node.now)
+        #expect(node.history.size.events == 0 && node.refusal(cursor) == .expired)
+    }
+
     @Test(arguments: [10, 1_000]) func `letting go keeps up with any rate, and no account inside the window gives way`(
         accounts: Int
     ) {
