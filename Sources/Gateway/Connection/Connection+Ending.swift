@@ -27,7 +27,7 @@ extension Connection {
             let unsent = open.stream.end()
             leave(&open.place, open.stream.account)
             cancel(&open.wake)
-            cancel(&open.tokenEnd)
+            if let token = open.token { cancel(&token.end) }
             cancel(&open.heartbeat.timer)
             return Departing(facts: unsent, kind: open.kind)
         case .polling(let polling):

@@ -31,31 +31,32 @@ extension Connection {
             guard message.count > limit else { return }
             return session.fail(.messageTooLarge(bytes: UInt64(message.count), limit: limit))
         }
-        guard open.tokenRate.admits(now: loop.eventLoop.now) else {
+        let token = open.keptToken
+        guard token.rate.admits(now: loop.eventLoop.now) else {
             return session.fail(.tooManyTokens(limit: TokenRate.maximumTokensPerSecond))
         }
-        open.sentTokens.add(sent)
-        if !open.sentTokens.isAsked { decideTokens(open) }
+        token.sent.add(sent)
+        if !token.sent.isAsked { decideTokens(open, token) }
     }
 
     /// What was asked about a token of this stream was found out.
     func tokenJudged(_ open: OpenStream, _ finding: JudgingFinding) {
-        if open.sentTokens.isAsked { decideTokens(open, finding) }
+        if let token = open.token, token.sent.isAsked { decideTokens(open, token, finding) }
     }
 
     /// Decides the tokens that have come, one after the other, up to one that another server has to be asked about.
     ///
     /// - Parameter finding: what was found out about the first of them.
-    private func decideTokens(_ open: OpenStream, _ finding: JudgingFinding? = nil) {
+    private func decideTokens(_ open: OpenStream, _ token: StreamToken, _ finding: JudgingFinding? = nil) {
         var finding = finding
-        while let sent = open.sentTokens.current {
+        while let sent = token.sent.current {
             let renewal = decide(sent, open, finding.take())
             if case .ask(let question) = renewal {
-                open.sentTokens.asks()
+                token.sent.asks()
                 loop.judging.post(JudgingRequest(question: question, loop: loop.index, connection: id))
                 return
             }
-            open.sentTokens.decided()
+            token.sent.decided()
             follow(renewal, open)
             guard case .open(let now) = phase, now === open else { return }
         }
@@ -78,7 +79,7 @@ extension Connection {
             open.identity = identity
             open.stream.tokenTaken(endsAt: identity.expiresAt, loop.eventLoop.now)
             // Of the same token once more, or one that ends with it, its client knows.
-            if open.tokenWatch?.expiresAt != identity.expiresAt { watchToken(open, expiresAt: identity.expiresAt) }
+            if open.token?.watch?.expiresAt != identity.expiresAt { watchToken(open, expiresAt: identity.expiresAt) }
         }
     }
 }

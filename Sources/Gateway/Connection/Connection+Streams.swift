@@ -24,7 +24,7 @@ extension Connection {
         subscription?.joined(answer, now: loop.eventLoop.now)
         guard case .open(let open) = phase else { return }
         beginHeartbeat(open)
-        watchToken(open, expiresAt: open.tokenWatch?.expiresAt)
+        watchToken(open, expiresAt: open.identity.expiresAt)
         if let session = open.session, early.count > 0 { early.consume { receiveFrames($0, session) } }
         if open.session?.hasRest != true { transport?.resumeReading() }
     }
@@ -161,6 +161,5 @@ extension Connection: SubscriberPort {
         loop.counters.begin(open.kind)
         let account = joining.stream.account
         loop.logger.info("connection opened", [.peer: .text("\(client)"), .account: .text(account.text)])
-        open.tokenWatch = identity.expiresAt.map(TokenWatch.init)
     }
 }

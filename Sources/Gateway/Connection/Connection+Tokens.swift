@@ -1,3 +1,6 @@
+import Reactor
+import Tokens
+
 /// When the client of a stream is told that its token ends, and when the stream ends with it: two alarms of one timer.
 struct TokenWatch: Equatable {
     /// Before the end, in milliseconds: at random, so that clients whose tokens end together do not all fetch one at once.
@@ -34,26 +37,40 @@ struct TokenWatch: Equatable {
     }
 }
 
+/// What an open stream keeps of a token that ends, and of those that its client has sent. An object of its own, since
+/// streams without either pay for none of it. Confined to its loop.
+final class StreamToken {
+    /// The next alarm of the token's end.
+    var end: Timer?
+    /// Nil where the token has no end.
+    var watch: TokenWatch?
+    var rate = TokenRate()
+    /// Not decided yet.
+    var sent = SentTokens()
+}
+
 extension Connection {
     /// A stream goes on with this token: at its end, or when it is about to come, the connection acts.
     func watchToken(_ open: OpenStream, expiresAt: Int64?) {
-        cancel(&open.tokenEnd)
-        open.tokenWatch = expiresAt.map(TokenWatch.init)
+        guard expiresAt != nil || open.token != nil else { return }
+        let token = open.keptToken
+        cancel(&token.end)
+        token.watch = expiresAt.map(TokenWatch.init)
         guard let expiresAt else { return }
         let lead = UInt64.random(in: TokenWatch.leadMilliseconds, using: &loop.spread)
-        act(on: open.tokenWatch?.begin(left: loop.milliseconds(until: expiresAt), lead: lead), open, expiresAt)
+        act(on: token.watch?.begin(left: loop.milliseconds(until: expiresAt), lead: lead), open, token, expiresAt)
     }
 
-    func tokenAlarm(_ open: OpenStream) {
-        guard let expiresAt = open.tokenWatch?.expiresAt else { return }
-        act(on: open.tokenWatch?.alarm(left: loop.milliseconds(until: expiresAt)), open, expiresAt)
+    func tokenAlarm(_ open: OpenStream, _ token: StreamToken) {
+        guard let expiresAt = token.watch?.expiresAt else { return }
+        act(on: token.watch?.alarm(left: loop.milliseconds(until: expiresAt)), open, token, expiresAt)
     }
 
-    private func act(on step: TokenWatch.Step?, _ open: OpenStream, _ expiresAt: Int64) {
+    private func act(on step: TokenWatch.Step?, _ open: OpenStream, _ token: StreamToken, _ expiresAt: Int64) {
         switch step {
-        case .wait(let milliseconds): open.tokenEnd = schedule(.tokenEnd, afterMilliseconds: milliseconds)
+        case .wait(let milliseconds): token.end = schedule(.tokenEnd, afterMilliseconds: milliseconds)
         case .notify(let milliseconds):
-            open.tokenEnd = schedule(.tokenEnd, afterMilliseconds: milliseconds)
+            token.end = schedule(.tokenEnd, afterMilliseconds: milliseconds)
             open.stream.tokenExpires(at: expiresAt, loop.eventLoop.now)
         case .end: close(.tokenExpired)
         case nil: break

@@ -192,8 +192,9 @@ extension Connection: TimerTarget {
             polling.wake = nil
             polling.poll.wake()
         case (.tokenEnd, .open(let open)):
-            open.tokenEnd = nil
-            tokenAlarm(open)
+            guard let token = open.token else { break }
+            token.end = nil
+            tokenAlarm(open, token)
         case (.heartbeat, .open(let open)):
             open.heartbeat.timer = nil
             heartbeatIsDue(open)

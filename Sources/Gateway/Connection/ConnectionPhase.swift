@@ -61,13 +61,8 @@ extension Connection {
         var heartbeat = Heartbeat()
         /// The next call that the stream wished for.
         var wake: Timer?
-        /// The next alarm of the token's end.
-        var tokenEnd: Timer?
-        /// Nil where the token has no end.
-        var tokenWatch: TokenWatch?
-        var tokenRate = TokenRate()
-        /// Not decided yet.
-        var sentTokens = SentTokens()
+        /// Nil while the token has no end and its client has sent no other one: see ``keptToken``.
+        private(set) var token: StreamToken?
         var place: Place?
         /// Monotonic, in milliseconds.
         let since: UInt64
@@ -84,6 +79,14 @@ extension Connection {
         }
 
         var kind: DeliveryCounts.Kind { session == nil ? .eventStream : .webSocket }
+
+        /// What is kept of the token, from now on.
+        var keptToken: StreamToken {
+            if let token { return token }
+            let made = StreamToken()
+            token = made
+            return made
+        }
     }
 
     /// A request to `/sync/v1` waits for its answer.
