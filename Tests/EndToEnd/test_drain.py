@@ -165,7 +165,8 @@ def test_a_signal_within_the_window_closes_those_who_are_left(gateway, mock_brok
     door = gateway(mock_broker.bootstrap, lifecycle={"drain_delay": "0s", "drain_window": "1h"})
 
     async def scenario():
-        clients = [await RawClient.open(door.host, tokens.token(ACCOUNT)) for _ in range(20)]
+        token = tokens.token(ACCOUNT)
+        clients = [await RawClient.open(door.host, token) for _ in range(20)]
         door.program.signal()
         await asyncio.to_thread(door.wait_for_log, "connections are closed")
         door.program.signal(number)

@@ -180,8 +180,9 @@ def test_an_operator_disconnects_an_account(door, asker, live, event_stream, syn
 
 def test_a_listing_that_nobody_reads_holds_one_piece(gateway, mock_broker, tokens, ends_with_test):
     """Many connections, a listing that is not read: the node goes on, and the one who reads gets all of them once."""
-    door = gateway(mock_broker.bootstrap)
-    clients = [ends_with_test(LiveClient(door, tokens.token("PACC1"))) for _ in range(300)]
+    # Made once: each is a program that runs.
+    door, token = gateway(mock_broker.bootstrap), tokens.token("PACC1")
+    clients = [ends_with_test(LiveClient(door, token)) for _ in range(300)]
     assert len(clients) == 300
     asker = Asker(door.admin)
     eventually(lambda: total(scrape(asker), "livegate_connections") == 300, what="300 connections")
