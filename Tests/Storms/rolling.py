@@ -10,12 +10,13 @@ Unit tests hold DrainSchedule to that; what becomes of it on the way to the clie
 
 A return is the moment at which a client connects again. Where the clients' process stood still for L seconds, those that were due
 meanwhile come together: a second that begins there counts as 1 + L seconds. (Standing still later in it moves nobody into it.)
-The node may have stood still with it; then its closes come together, and their returns are spread over the R behind: L / R more
-in each second of those. On a machine that has time for both this is next to nothing. One that lets its clients wait for longer than
-that says nothing of when they would have come, and the short form does not judge it; all else it does.
+Where the node did, which the administration's answers tell, its closes come together, and their returns are spread over the R
+behind: L / R more in each second of those. On a machine that has time for both this is next to nothing. One that lets them wait
+for longer than 0.3 s says nothing of when clients would have come: the short form does not judge that then, but all else.
 """
 
 import asyncio
+import time
 import types
 
 from balancers import Site
@@ -25,35 +26,56 @@ from gateway import launch, static_tokens
 from kafka_admin import create_topic
 from phones import Phones, check_records, told
 from programs import eventually, produce
+from wire import content_length, get
 from writer import PARTITIONS, TOPIC, Writer
 
 FILE = "haproxy/x-forwarded-for.cfg"
 # Of ten clients so many use each way.
 FORMS = ["ws", "ws", "sse", "ws", "ws", "ws", "sse", "ws", "ws", "sync"]
 ACCOUNTS, EVENTS_PER_SECOND = 200, 40
-# The delay lets HAProxy's checks find out; both are the defaults.
-DELAY, RETRY = 5, 5
+# What HAProxy's checks need to find out, in seconds, is less than each.
+DELAYS, RETRIES = {"short": 4, "long": 5}, {"short": 3, "long": 5}
+# How often the node is asked for a sign of life, in seconds.
+ASKING = 0.05
 # In seconds: within so long of the end of a stall those come together that were due in it.
 BACKLOG = 0.05
-# A machine on which the clients' process stands still for longer has no time for them.
-LONGEST_STALL = 0.5
+# A machine on which the clients' process or the node stands still for longer has no time for them.
+LONGEST_STALL = 0.3
 
 
-def fullest_second(times, stalls, retry):
-    """The most in any second, wherever it begins; and the most for each second that it counts as. A stall is its end and how
-    long it was."""
+def fullest_second(times, stalls, of_node, retry):
+    """The most in any second, wherever it begins; and the most for each second that it counts as. A stall, of this process or of
+    the node, is its end and how long it was."""
     times = sorted(times)
 
-    def longest(begin, end):
+    def longest(stalls, begin, end):
         return max((late for moment, late in stalls if begin <= moment <= end), default=0)
     first = most = counted = 0
     for index, moment in enumerate(times):
         while times[first] + 1 <= moment:
             first += 1
         begin, here = times[first], index - first + 1
-        seconds = 1 + longest(begin - BACKLOG, begin + BACKLOG) + longest(begin - retry, begin) / retry
+        seconds = 1 + longest(stalls, begin - BACKLOG, begin + BACKLOG) + longest(of_node, begin - retry, begin) / retry
         most, counted = max(most, here), max(counted, here / seconds)
     return most, counted
+
+
+async def watch(node, stalls):
+    """Asks the node for a sign of life until it ends, and notes when one has come late."""
+    host, _, port = node.admin.rpartition(":")
+    try:
+        reader, writer = await asyncio.open_connection(host, int(port))
+        while True:
+            asked = time.monotonic()
+            writer.write(get("/livez"))
+            head = await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(content_length(head) or 0)
+            if (late := time.monotonic() - asked) > ASKING:
+                stalls.append((asked + late, late))
+            await asyncio.sleep(ASKING)
+    except (OSError, asyncio.IncompleteReadError):
+        # It has ended, which is what it was told to.
+        return
 
 
 def first_record(bootstrap):
@@ -63,7 +85,12 @@ def first_record(bootstrap):
                 partition=partition)
 
 
-def build(stage, window):
+def lifecycle(stage, window):
+    form = "long" if stage.options.long else "short"
+    return {"drain_delay": DELAYS[form], "drain_window": window, "drain_retry": RETRIES[form]}
+
+
+def build(stage, times):
     kafka = stage.keep(ApacheKafka(stage.folder, "--heap", "256m"))
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, TOPIC, partitions=PARTITIONS)
@@ -79,7 +106,7 @@ def build(stage, window):
         auth={"tokens": str(static_tokens(stage.folder, accounts))}, log={"level": "notice"}, kafka__settings={},
         # How long a client may be silent or behind is not what is tested, and they all are this one process.
         limits={"ping_interval": "25s", "pong_timeout": "1h", "max_lag": "1h"},
-        lifecycle={"drain_delay": f"{DELAY}s", "drain_window": f"{window}s", "drain_retry": f"{RETRY}s"}))
+        lifecycle={name: f"{seconds}s" for name, seconds in times.items()}))
     stage.say("two nodes are ready behind HAProxy")
     return bootstrap, site, accounts, certificates.client()
 
@@ -91,11 +118,13 @@ def comes_up(site, name, before):
     eventually(lambda: lines() > before, 30, f"node {name} up again; {site.program.told()}")
 
 
-async def restart(stage, site, number, phones, window):
-    node, name = site.nodes[number], "ab"[number]
+async def restart(stage, site, number, phones, times):
+    node, name, window, of_node = site.nodes[number], "ab"[number], times["drain_window"], []
     begun, stalled = len(phones.returns), len(phones.stalls)
+    watcher = asyncio.create_task(watch(node, of_node))
     node.program.signal()
-    status = await asyncio.to_thread(node.program.wait, DELAY + window + RETRY + 10)
+    status = await asyncio.to_thread(node.program.wait, sum(times.values()) + 10)
+    watcher.cancel()
     lines = [line for line in node.log() if line["level"] in ("error", "critical")]
     stage.check(f"node {name} ended well and had nothing for an operator to do",
                 f"status {status}, {lines[:3]}" if status or lines else None)
@@ -105,13 +134,13 @@ async def restart(stage, site, number, phones, window):
     await phones.until(lambda: all(client.is_live for client in phones.clients), 60, lambda: "that all are back")
     returns = phones.returns[begun:]
     stalls = phones.stalls[stalled:]
-    mean, (most, counted) = len(returns) / window, fullest_second(returns, stalls, RETRY)
-    longest = max((late for _, late in stalls), default=0)
+    mean, (most, counted) = len(returns) / window, fullest_second(returns, stalls, of_node, times["drain_retry"])
+    longest, longest_of_node = (max((late for _, late in found), default=0) for found in (stalls, of_node))
     stage.say(f"node {name}: {len(returns)} returns, {mean:.1f} a second of the window in the mean, {most} in the fullest second: "
               f"{most / max(mean, 1):.2f} times, {counted / max(mean, 1):.2f} times for each second that it counts as; "
-              f"this process stood still for {longest:.2f} s at most")
+              f"this process stood still for {longest:.2f} s at most, the node for {longest_of_node:.2f} s")
     stage.check(f"somebody came back from node {name}", None if returns else "nobody")
-    if stage.options.long or longest <= LONGEST_STALL:
+    if stage.options.long or max(longest, longest_of_node) <= LONGEST_STALL:
         stage.check(f"no second has more than 1.3 times the mean of returns from node {name}",
                     None if counted <= 1.3 * mean else f"{counted:.1f} for each second, over {1.3 * mean:.1f}")
     else:
@@ -119,8 +148,8 @@ async def restart(stage, site, number, phones, window):
 
 
 async def perform(stage):
-    window, count = stage.option("window", 15, 30), stage.option("clients", 2000, 2000)
-    bootstrap, site, accounts, context = await asyncio.to_thread(build, stage, window)
+    count, times = stage.option("clients", 2000, 2000), lifecycle(stage, stage.option("window", 12, 30))
+    bootstrap, site, accounts, context = await asyncio.to_thread(build, stage, times)
     phones = Phones(site.host, context, accounts, FORMS, count)
     writer = None
     try:
@@ -128,14 +157,14 @@ async def perform(stage):
         stage.say(f"{count} clients are live")
         writer = Writer(types.SimpleNamespace(plaintext=bootstrap), accounts, EVENTS_PER_SECOND, stage.options.seed)
         for number in (0, 1):
-            await restart(stage, site, number, phones, window)
+            await restart(stage, site, number, phones, times)
         logs = await asyncio.to_thread(writer.finish)
         found = await phones.judge(logs)
         events = sum(map(len, logs.values()))
         refusals = {}
         for client in phones.clients:
-            for status, times in client.refusals.items():
-                refusals[status] = refusals.get(status, 0) + times
+            for status, number in client.refusals.items():
+                refusals[status] = refusals.get(status, 0) + number
         stage.say(f"{events} events; close codes {phones.codes}, refusals {refusals}")
         check_records(stage, found, events)
         stage.check("whoever was closed or refused was told when to come back", told(phones.untold))

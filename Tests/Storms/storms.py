@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -86,11 +88,38 @@ def perform(name, options):
         return stage.outcomes
 
 
+def perform_beside(names):
+    """Each in a process of its own, all at once: what they find does not depend on how long it takes."""
+    flags = [word for word in sys.argv[1:] if word not in PARTS]
+    runs = []
+    try:
+        for number, name in enumerate(names, 1):
+            # Ports of its own.
+            env = {**os.environ, "PYTEST_XDIST_WORKER": f"gw{number}"}
+            runs.append(subprocess.Popen([sys.executable, __file__, name, *flags], env=env, stdout=subprocess.PIPE, text=True))
+        for name, run in zip(names, runs):
+            *lines, last = run.communicate()[0].splitlines() or [""]
+            print(*lines, sep="\n", flush=True)
+            counts = re.findall(r"(\d+) (passed|failed|skipped)", last)
+            yield from (kind for count, kind in counts for _ in range(int(count)))
+            if not counts:
+                print(f"{name}: did not come to its end, with status {run.returncode}: {last}")
+                yield "failed"
+    finally:
+        for run in runs:
+            run.terminate()
+            run.wait()
+
+
 def main():
     options = arguments()
     # Nodes and balancer live in sessions of their own: whoever ends us must not leave them behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    outcomes = [outcome for name in options.parts or PARTS for outcome in perform(name, options)]
+    names = options.parts or list(PARTS)
+    # Alone are those that time matters for: the returns of `rolling`, and every figure of the long forms.
+    alone = names if options.long or len(names) == 1 else [name for name in names if name == "rolling"]
+    outcomes = [outcome for name in alone for outcome in perform(name, options)]
+    outcomes += perform_beside([name for name in names if name not in alone])
     print(", ".join(f"{outcomes.count(kind)} {kind}" for kind in ("passed", "failed", "skipped")), flush=True)
     return 1 if "failed" in outcomes else 0
 
