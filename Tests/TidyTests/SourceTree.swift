@@ -25,7 +25,7 @@ struct SourceTree {
     }
 
     /// Every text file below `Sources`, `Tests` and `deploy`, and those of the root and `.ci`. A file that is not UTF-8
-    /// is none, and records that others wrote are theirs.
+    /// is none; records that others wrote are theirs, and what a fuzzer found is nobody's text.
     static let files: [File] = {
         let names = ["Sources", "Tests", "deploy", ".ci", "Package.swift", "README.md"]
         return names.flatMap { name -> [File] in
@@ -34,7 +34,8 @@ struct SourceTree {
             let below =
                 isFolder ? FileManager.default.subpaths(atPath: url.path)?.map { "\(name)/\($0)" } : nil
             return (below ?? [name]).sorted().compactMap { path in
-                guard !path.contains("/__pycache__/"), !path.contains("/Records/") else { return nil }
+                guard !path.contains("/__pycache__/"), !path.contains("/Records/"), !path.contains("/Fuzz/Corpus/")
+                else { return nil }
                 return (try? String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)).map {
                     File(path: path, text: $0)
                 }
