@@ -13,6 +13,9 @@ final class LiveSession {
     private var cursor: LiveCursor?
     /// Counts the streams: what was asked for one is not sent on another.
     private var stream = 0
+    private var pace = RenewalPace()
+    /// While the next token has to wait.
+    private var renewalTimer: Timer?
 
     init(
         _ settings: ConnectionSettings, from cursor: LiveCursor?, token: @escaping @Sendable () async throws -> String,
@@ -65,18 +68,31 @@ extension LiveSession: PersistentConnectionOwner {
     /// Asks for the next token while the stream goes on with the one that it has. Where there is none yet, or the same, it ends
     /// with that one, and comes back with another.
     private func renewToken() {
+        if let timer = renewalTimer.take() { loop.cancel(timer) }
+        let wait = pace.wait(now: loop.now)
+        guard wait == 0 else {
+            renewalTimer = loop.schedule(afterMilliseconds: wait) { [weak self] in
+                self?.renewalTimer = nil
+                self?.renewToken()
+            }
+            return
+        }
         let bound = LoopBound(self, loop: loop)
         let (token, stream) = (token, stream)
         Task {
             guard let fresh = try? await token() else { return }
-            bound.loop.execute {
-                if bound.value.stream == stream { bound.value.connection.renew(token: fresh) }
-            }
+            bound.loop.execute { bound.value.send(fresh, on: stream) }
         }
+    }
+
+    private func send(_ token: String, on stream: Int) {
+        guard stream == self.stream, connection.renew(token: token) else { return }
+        pace.sent(now: loop.now)
     }
 
     func connectionOpened(_ opening: Opening) {
         stream += 1
+        pace = RenewalPace()
         push(.connected)
         // Without a cursor to go on from, something may have been missed; everything from here on is delivered.
         if cursor == nil { push(.resync(.start, nil)) }
@@ -104,6 +120,7 @@ extension LiveSession: PersistentConnectionOwner {
     func connectionRedirected(to url: WebSocketURL) {}
 
     func connectionEnded(_ ending: ConnectionEnding, retryMilliseconds: UInt64?) {
+        if let timer = renewalTimer.take() { loop.cancel(timer) }
         guard let retryMilliseconds else {
             buffer.finish(LiveClientError(ending))
             return loop.stop()

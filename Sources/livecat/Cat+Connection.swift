@@ -28,6 +28,7 @@ extension Cat: PersistentConnectionOwner {
 
     func connectionOpened(_ opening: Opening) {
         wasOpened = true
+        renewalPace = RenewalPace()
         var line = JSONLine(type: "open", milliseconds: WallClock.milliseconds)
         if let subprotocol = opening.subprotocol { line.add("subprotocol", subprotocol) }
         screen.show(line)

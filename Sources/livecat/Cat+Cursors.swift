@@ -26,10 +26,12 @@ extension Cat {
         guard let path = settings.tokenFile, connection.isOpen, settings.connection.form == .webSocket else { return }
         if let timer = renewalTimer.take() { loop.cancel(timer) }
         // What cannot be read now may be about to be written; a new connection would say so.
-        if let token = try? TokenFile.token(path), connection.renew(token: token) {
+        let wait = renewalPace.wait(now: loop.now)
+        if wait == 0, let token = try? TokenFile.token(path), connection.renew(token: token) {
+            renewalPace.sent(now: loop.now)
             return screen.notice("sent the next token", .control)
         }
-        renewalTimer = loop.schedule(afterMilliseconds: Self.tokenFileMilliseconds) {
+        renewalTimer = loop.schedule(afterMilliseconds: max(wait, Self.tokenFileMilliseconds)) {
             self.renewalTimer = nil
             self.renewToken()
         }

@@ -44,6 +44,7 @@ final class Cat {
     var waitTimer: Timer?
     /// While the token is about to end and the file has no other one yet.
     var renewalTimer: Timer?
+    var renewalPace = RenewalPace()
     private var signals: [SignalWatch] = []
 
     /// - Parameter isInteractive: there is a prompt and a line editor.

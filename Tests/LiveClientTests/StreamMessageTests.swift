@@ -50,6 +50,17 @@ import WebSocket
         #expect(NextToken.message(String(repeating: "x", count: room + 1)) == nil)
     }
 
+    @Test func `with a token are sent at once, and then with a pause`() {
+        var pace = RenewalPace()
+        #expect(pace.wait(now: 0) == 0)
+        pace.sent(now: 5_000)
+        for (now, wait) in [(5_000, 30_000), (34_999, 1), (35_000, 0), (99_000, 0)] as [(UInt64, UInt64)] {
+            #expect(pace.wait(now: now) == wait)
+        }
+        pace.sent(now: 99_000)
+        #expect(pace.wait(now: 99_001) == 29_999)
+    }
+
     static func answer(_ status: Int, _ body: String, isTruncated: Bool = false) -> SyncAnswer? {
         SyncAnswer(
             ServerAnswer(

@@ -99,6 +99,26 @@ package enum NextToken {
     }
 }
 
+/// How often a client sends another token on one stream. A token that lives for less than a minute and a half is about to end when
+/// it is taken: without a pause one would follow the other as fast as they are made.
+package struct RenewalPace: Sendable {
+    /// Between two of them, in milliseconds; the first is sent as soon as it is asked for.
+    package static let minimumMilliseconds: UInt64 = 30_000
+
+    private var sentAt: UInt64?
+
+    package init() {}
+
+    package mutating func sent(now: UInt64) { sentAt = now }
+
+    /// How long the next one has to wait, in milliseconds.
+    package func wait(now: UInt64) -> UInt64 {
+        guard let sentAt else { return 0 }
+        let due = sentAt + Self.minimumMilliseconds
+        return due > now ? due - now : 0
+    }
+}
+
 extension JSONValue {
     /// The text of a member; nil where it is absent, doubled or of another kind.
     func text(_ name: String) -> String? { (try? member(name))?.string }
