@@ -122,6 +122,8 @@ def test_the_page_works_by_keyboard_in_the_dark_and_on_a_phone(gateway, mock_bro
     door.stop()
     eventually(lambda: state().startswith("cannot be asked: "), 60, lambda: f"that the node is gone; {state()}")
     assert browser.run("return document.getElementById('main').className") == "old"
+    first = browser.run("return document.querySelector('#problems li').textContent")
+    assert re.fullmatch(r"This page gets no answer: what stands below is of \d\d:\d\d:\d\d UTC\.", first)
     browser.picture(RESULTS / "status-gone.png")
     again = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"))
     browser.new_tab()

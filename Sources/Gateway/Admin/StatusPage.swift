@@ -63,11 +63,11 @@ enum StatusPage {
         #node{font-weight:400;color:var(--soft)}
         #state{margin:0;color:var(--soft)}#state.bad{color:var(--bad);font-weight:600}
         /* What was last known, of a node that cannot be asked now. */
-        .old{opacity:.45}
+        .old section:not(:first-child){opacity:.45}
         #problems{margin:0;padding-left:1.2rem}#problems .bad{color:var(--bad)}
         #charts{display:grid;gap:1rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr))}
         figure{margin:0;border:1px solid var(--edge);border-radius:.4rem;padding:.6rem}
-        figcaption{display:flex;justify-content:space-between;gap:.5rem}figcaption b{font-weight:600}
+        figcaption{display:flex;justify-content:space-between;gap:.5rem}figcaption b{font-weight:600;white-space:nowrap}
         svg{display:block;width:100%;height:5rem}
         .a{stroke:var(--line)}.b{stroke:var(--second)}.grid{stroke:var(--edge)}
         b .a{color:var(--line)}b .b{color:var(--second)}small{color:var(--soft);margin-left:.5rem}
@@ -145,7 +145,7 @@ enum StatusPage {
           at("charts").replaceChildren(
             chart("Connections", "open", points, [p => p.connections]),
             chart("Deliveries", "a second", points, [p => p.deliveries]),
-            chart("Delivery, median and 99 %", "ms", points, [p => p.delivery_p50_ms, p => p.delivery_p99_ms]),
+            chart("Delivery p50 / p99", "ms", points, [p => p.delivery_p50_ms, p => p.delivery_p99_ms]),
             chart("Lag", "records", points, [p => p.lag_records]),
             chart("Refused", "a second", points, [p => p.refusals]));
           at("accounts").replaceChildren(...status.accounts.map(entry => {
@@ -157,8 +157,8 @@ enum StatusPage {
             ["WebSockets", show(kinds.websocket)], ["Event streams", show(kinds.event_stream)],
             ["Waiting requests", show(kinds.sync)], ["Handshakes", show(status.rates.handshakes[1]) + " a second"],
             ["Events", show(status.rates.events[1]) + " a second"],
-            ["Age of events", show(late.p50) + " ms, 99 % " + show(late.p99) + " ms"],
-            ["Kept", show(status.log.events) + " events of " + show(status.log.accounts) + " accounts"]];
+            ["Age of events p50 / p99", show(late.p50) + " / " + show(late.p99) + " ms"],
+            ["Kept events", show(status.log.events)], ["Accounts that have some", show(status.log.accounts)]];
           at("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", name), make("dd", value)]));
         }
         function tell(state, more, isBad) {
@@ -167,11 +167,13 @@ enum StatusPage {
           at("state").textContent = state + more;
           at("state").className = isBad ? "bad" : "";
         }
-        let timer;
+        const clock = () => new Date().toISOString().slice(11, 19) + " UTC";
+        let timer, answeredAt = "";
         async function refresh() {
           clearTimeout(timer);
           try {
             render(...await Promise.all([ask("/admin/status"), ask("/admin/charts")]));
+            answeredAt = clock();
           } catch (error) {
             const isRefused = error.message === "refused", wants = isRefused || error.message === "token";
             const isNew = wants && (isRefused || at("login").hidden);
@@ -180,7 +182,12 @@ enum StatusPage {
             if (isNew) at("token").focus();
             if (isRefused) tell("refused", ": this token is not the one of admin_token_file", true);
             else if (isNew) tell("asks for a token", "", true);
-            else if (!wants) tell("cannot be asked", ": " + error.message + "; since " + new Date().toLocaleTimeString(), true);
+            else if (!wants) {
+              tell("cannot be asked", ": " + error.message, true);
+              const known = answeredAt ? "what stands below is of " + answeredAt : "nothing is known of it";
+              at("main").hidden = false;
+              at("problems").replaceChildren(make("li", "This page gets no answer: " + known + ".", "bad"));
+            }
           }
           timer = setTimeout(refresh, document.hidden ? 60000 : 5000);
         }
