@@ -195,13 +195,15 @@ extension GatewayServer {
     /// and a half ago at least, are stuck.
     private func patience(with loop: EventLoop) -> UInt64 {
         guard let index = loops.firstIndex(where: { $0 === loop }), index < turns.count else {
-            return Self.loopMilliseconds
+            return Self.unaskedLoopMilliseconds
         }
         return turns[index].isGiven ? Self.turningLoopMilliseconds : Self.stuckLoopMilliseconds
     }
 
     /// A loop with something to do for thousands of connections takes a part of it.
     private static let loopMilliseconds: UInt64 = 2_000
+    /// Where everybody had left before they were told to go, nobody knows whether the loops turn.
+    private static let unaskedLoopMilliseconds: UInt64 = 5_000
     /// Long enough for whatever ends on it.
     private static let turningLoopMilliseconds: UInt64 = 10_000
     /// Of a few such loops, all within the half second that is left of the two after a signal.
