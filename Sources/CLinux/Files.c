@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 int64_t linux_read_file(const char *path, void *bytes, uint64_t room) {
@@ -33,6 +34,20 @@ int linux_write_all(int descriptor, const void *bytes, uint64_t count, uint64_t 
         } else if (errno == EAGAIN) {
             struct pollfd watched = {.fd = descriptor, .events = POLLOUT};
             poll(&watched, 1, -1);
+        } else if (errno != EINTR) {
+            return -errno;
+        }
+    }
+    return 0;
+}
+
+int linux_random(void *bytes, uint64_t count) {
+    uint64_t filled = 0;
+    while (filled < count) {
+        // More than 256 bytes may come in parts.
+        ssize_t more = getrandom((char *)bytes + filled, count - filled, 0);
+        if (more >= 0) {
+            filled += (uint64_t)more;
         } else if (errno != EINTR) {
             return -errno;
         }

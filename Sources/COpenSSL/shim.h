@@ -9,6 +9,7 @@
 #include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rand.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
@@ -64,6 +65,24 @@ static inline void livegate_bio_settle(BIO *bio) { BIO_clear_retry_flags(bio); }
 static inline int livegate_alert_of_reason(int reason) {
     return reason > SSL_AD_REASON_OFFSET && reason < SSL_AD_REASON_OFFSET + 256 ? reason - SSL_AD_REASON_OFFSET : -1;
 }
+
+// Digests that need no memory but the stack: EVP asks for some at each message.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+static inline void livegate_sha1(const void *bytes, size_t count, unsigned char *digest) {
+    SHA_CTX state;
+    SHA1_Init(&state);
+    SHA1_Update(&state, bytes, count);
+    SHA1_Final(digest, &state);
+}
+
+static inline void livegate_sha256(const void *bytes, size_t count, unsigned char *digest) {
+    SHA256_CTX state;
+    SHA256_Init(&state);
+    SHA256_Update(&state, bytes, count);
+    SHA256_Final(digest, &state);
+}
+#pragma clang diagnostic pop
 
 // HKDF of RFC 5869 with SHA-256 and no salt. 1, or 0 for want of memory.
 static inline int livegate_hkdf_sha256(const unsigned char *secret, size_t secret_count, const unsigned char *info,

@@ -36,7 +36,7 @@ bool make_room(lg_json_parser &parser, size_t length) noexcept {
 
 extern "C" {
 
-lg_json_parser *lg_json_create(void) { return new lg_json_parser; }
+lg_json_parser *lg_json_create(void) { return new (std::nothrow) lg_json_parser; }
 
 void lg_json_destroy(lg_json_parser *parser) { delete parser; }
 

@@ -1,3 +1,4 @@
+import Synchronization
 import YAML
 
 /// A setting: its key, its kind, what holds where nobody says it, and its explanation.
@@ -25,7 +26,7 @@ package struct Setting<Value: Equatable & Sendable>: SettingDeclaration {
 
     /// What holds where nobody says anything.
     var defaultValue: Value {
-        let element = YAMLDocument.read(Array(row.defaultText.utf8)).root ?? YAMLElement(line: 1, .text("", .plain))
+        let element = DefaultTexts.element(row.defaultText)
         var reading = SettingReading(row.path, from: .file(""), folder: "")
         guard let value = kind.read(element, &reading), reading.problems.isEmpty else {
             preconditionFailure("the default of \(row.path) is no value of its kind: \(reading.problems)")
@@ -48,6 +49,20 @@ package struct Setting<Value: Equatable & Sendable>: SettingDeclaration {
 
     func files(in values: HeldValues) -> [NamedFile] {
         kind.files(values[self]).map { NamedFile(setting: row.path + $0.suffix, path: $0.path) }
+    }
+}
+
+/// The defaults as YAML reads them, each once: a reload that finds no memory for it refuses the file, and could not refuse these.
+private enum DefaultTexts {
+    private static let elements = Mutex<[String: YAMLElement]>([:])
+
+    static func element(_ text: String) -> YAMLElement {
+        elements.withLock { elements in
+            if let known = elements[text] { return known }
+            let element = YAMLDocument.read(Array(text.utf8)).root ?? YAMLElement(line: 1, .text("", .plain))
+            elements[text] = element
+            return element
+        }
     }
 }
 

@@ -69,14 +69,19 @@ final class LogThread: Sendable {
 
     private func reportLost(_ output: inout LogOutput) {
         if output.unread > 0 {
-            let line = line("log lines were dropped: nobody read them", [(.dropped, .number(output.unread))])
+            let line = line(
+                "log lines were dropped: nobody read them",
+                [(.advice, .text("see why standard error is read too slowly")), (.dropped, .number(output.unread))])
             if output.report(line) { output.unread = 0 }
         }
         if output.unwritten > 0 {
             let reason = unsafe String(cString: strerror(output.failure))
             let line = line(
                 "log lines were dropped: they could not be written",
-                [(.dropped, .number(output.unwritten)), (.reason, .text(reason))])
+                [
+                    (.dropped, .number(output.unwritten)), (.reason, .text(reason)),
+                    (.advice, .text("make room where standard error goes")),
+                ])
             if output.report(line) { output.unwritten = 0 }
         }
     }

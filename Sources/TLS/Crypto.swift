@@ -1,45 +1,31 @@
+import CLinux
 import COpenSSL
 
-/// Hashes of short messages, by OpenSSL.
+/// Hashes of short messages, by OpenSSL. They need no memory but the stack: where there is none, whoever comes is refused, and
+/// nobody else notices.
 package enum Digest {
     /// 20 bytes. For the accept value of RFC 6455 §4.2.2 and nothing that needs a sound hash.
-    package static func sha1(_ message: [UInt8]) -> [UInt8] { sha1Algorithm.digest(message) }
-
-    /// 32 bytes.
-    package static func sha256(_ message: [UInt8]) -> [UInt8] { sha256Algorithm.digest(message) }
-
-    private static let sha1Algorithm = DigestAlgorithm("SHA1", bytes: 20)
-    private static let sha256Algorithm = DigestAlgorithm("SHA256", bytes: 32)
-}
-
-/// An algorithm as its provider has it, looked up once. `EVP_sha1()` and its like only name one: each digest then looks
-/// it up again, which for a handshake's few bytes costs more than the hash.
-// SAFETY: an EVP_MD never changes after EVP_MD_fetch, and OpenSSL lets any thread use it (provider-digest(7)). It is
-// never freed: there are two, as long as the process lives.
-@safe
-private struct DigestAlgorithm: @unchecked Sendable {
-    private let algorithm: OpaquePointer
-    private let bytes: Int
-
-    init(_ name: StaticString, bytes: Int) {
-        // Fails only if a broken openssl.cnf takes the algorithm away; nothing works then.
-        guard let found = unsafe EVP_MD_fetch(nil, name.utf8Start, nil) else {
-            preconditionFailure("EVP_MD_fetch failed: \(ErrorQueue.drain().text)")
+    package static func sha1(_ message: [UInt8]) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: 20) { output, count in
+            unsafe livegate_sha1(message, message.count, output.baseAddress)
+            count = 20
         }
-        unsafe algorithm = found
-        self.bytes = bytes
-        precondition(Int(unsafe EVP_MD_get_size(found)) == bytes, "a digest of another length than its name says")
     }
 
-    func digest(_ message: [UInt8]) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: bytes) { output, count in
-            let result = unsafe message.withUnsafeBytes { input in
-                unsafe EVP_Digest(input.baseAddress, input.count, output.baseAddress, nil, algorithm, nil)
-            }
-            // Fails only for want of memory.
-            precondition(result == 1, "EVP_Digest failed: \(ErrorQueue.drain().text)")
-            count = bytes
+    /// 32 bytes.
+    package static func sha256(_ message: [UInt8]) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
+            unsafe livegate_sha256(message, message.count, output.baseAddress)
+            count = 32
         }
+    }
+
+    /// HMAC with SHA-256 (RFC 2104): 32 bytes. Also derives a key from a secret and what it is for.
+    package static func hmac(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
+        let blockBytes = 64
+        let short = key.count > blockBytes ? sha256(key) : key
+        let block = short + [UInt8](repeating: 0, count: blockBytes - short.count)
+        return sha256(block.map { $0 ^ 0x5C } + sha256(block.map { $0 ^ 0x36 } + message))
     }
 }
 
@@ -61,24 +47,27 @@ package func constantTimeEquals(_ a: [UInt8], _ b: [UInt8]) -> Bool {
     }
 }
 
-/// Random bytes that nobody can foretell, from OpenSSL's generator.
+/// Random bytes that nobody can foretell. From the kernel: OpenSSL's generator asks for memory on each thread that it serves
+/// first, and the threads of a loop come and go.
 package enum Random {
     /// - Parameter count: at most 1 MiB; keys and masks are a few bytes.
     package static func bytes(_ count: Int) -> [UInt8] {
         precondition((0...(1 << 20)).contains(count), "between 0 and 1 MiB of random bytes, not \(count)")
         var bytes = [UInt8](repeating: 0, count: count)
-        guard count > 0 else { return bytes }
-        let result = unsafe RAND_bytes(&bytes, Int32(count))
-        // Without randomness there is no key, no mask and no session; going on would be worse than stopping.
-        precondition(result == 1, "RAND_bytes failed: \(ErrorQueue.drain().text)")
+        unsafe bytes.withUnsafeMutableBytes { unsafe fill($0) }
         return bytes
     }
 
     /// Four bytes as a number: a frame's mask (RFC 6455 §5.3), jitter.
     package static func word() -> UInt32 {
         var word: UInt32 = 0
-        let result = unsafe withUnsafeMutableBytes(of: &word) { unsafe RAND_bytes($0.baseAddress, Int32($0.count)) }
-        precondition(result == 1, "RAND_bytes failed: \(ErrorQueue.drain().text)")
+        unsafe withUnsafeMutableBytes(of: &word) { unsafe fill($0) }
         return word
+    }
+
+    private static func fill(_ room: UnsafeMutableRawBufferPointer) {
+        let answer = unsafe linux_random(room.baseAddress, UInt64(room.count))
+        // Without randomness there is no key, no mask and no session; going on would be worse than stopping.
+        precondition(answer == 0, "no random bytes: error \(-answer)")
     }
 }

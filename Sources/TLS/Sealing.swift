@@ -1,48 +1,32 @@
 import COpenSSL
 
-extension Digest {
-    /// HMAC with SHA-256 (RFC 2104): 32 bytes. Also derives a key from a secret and what it is for.
-    package static func hmac(_ message: [UInt8], key: [UInt8]) -> [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: 32) { output, count in
-            unsafe message.withUnsafeBytes { message in
-                // An empty array may have no address; a byte behind a length of 0 is never read.
-                let nothing: [UInt8] = [0]
-                unsafe nothing.withUnsafeBytes { nothing in
-                    let input = unsafe (message.baseAddress ?? nothing.baseAddress)?.assumingMemoryBound(to: UInt8.self)
-                    let result = unsafe EVP_Q_mac(
-                        nil, "HMAC", nil, "SHA256", nil, key, key.count, input, message.count, output.baseAddress,
-                        output.count, nil)
-                    // Fails only for want of memory.
-                    precondition(unsafe result != nil, "EVP_Q_mac failed: \(ErrorQueue.drain().text)")
-                }
-            }
-            count = 32
-        }
-    }
-}
-
 /// Encryption that notices every change, by AES-256 in Galois/Counter Mode (NIST SP 800-38D).
 package enum Sealing {
     package static let keyBytes = 32
     package static let tagBytes = 16
 
-    /// Encrypts `text`; the tag stands behind it.
+    /// Encrypts `text`; the tag stands behind it. Nil where OpenSSL finds no memory.
     ///
     /// - Parameters:
     ///   - key: 32 bytes that seal this one text and never another: with a key of its own a text needs no nonce.
     ///   - associated: what is not encrypted, and has to be the same when it is opened.
-    package static func seal(_ text: [UInt8], key: [UInt8], associated: [UInt8]) -> [UInt8] {
-        let cipher = Cipher(key, isSealing: true)
-        guard cipher.take(associated), let sealed = cipher.process(text), let tag = cipher.finishSealing() else {
-            preconditionFailure("sealing failed: \(ErrorQueue.drain().text)")
+    package static func seal(_ text: [UInt8], key: [UInt8], associated: [UInt8]) -> [UInt8]? {
+        guard let cipher = Cipher(key, isSealing: true), cipher.take(associated), let sealed = cipher.process(text),
+            let tag = cipher.finishSealing()
+        else {
+            _ = ErrorQueue.drain()
+            return nil
         }
         return sealed + tag
     }
 
-    /// What was sealed, or nil: another key, or a byte that was changed.
+    /// What was sealed, or nil: another key, a byte that was changed, or no memory.
     package static func open(_ sealed: [UInt8], key: [UInt8], associated: [UInt8]) -> [UInt8]? {
         guard sealed.count >= tagBytes else { return nil }
-        let cipher = Cipher(key, isSealing: false)
+        guard let cipher = Cipher(key, isSealing: false) else {
+            _ = ErrorQueue.drain()
+            return nil
+        }
         let text = cipher.take(associated) ? cipher.process(Array(sealed.dropLast(tagBytes))) : nil
         guard cipher.finishOpening(Array(sealed.suffix(tagBytes))), let text else {
             // OpenSSL says nothing of a tag that does not fit; what it says of anything else is nobody's here.
@@ -58,14 +42,16 @@ package enum Sealing {
 private struct Cipher: ~Copyable {
     private let context: OpaquePointer
 
-    init(_ key: [UInt8], isSealing: Bool) {
+    /// Nil for want of memory.
+    init?(_ key: [UInt8], isSealing: Bool) {
         precondition(key.count == Sealing.keyBytes, "a key of \(key.count) bytes")
-        // Both fail only for want of memory.
-        guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("no memory for a cipher") }
-        unsafe self.context = context
+        guard let context = unsafe EVP_CIPHER_CTX_new() else { return nil }
         let nonce = [UInt8](repeating: 0, count: 12)
-        let result = unsafe EVP_CipherInit_ex2(context, EVP_aes_256_gcm(), key, nonce, isSealing ? 1 : 0, nil)
-        precondition(result == 1, "EVP_CipherInit_ex2 failed: \(ErrorQueue.drain().text)")
+        guard unsafe EVP_CipherInit_ex2(context, EVP_aes_256_gcm(), key, nonce, isSealing ? 1 : 0, nil) == 1 else {
+            unsafe EVP_CIPHER_CTX_free(context)
+            return nil
+        }
+        unsafe self.context = context
     }
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }

@@ -57,24 +57,28 @@ package final class TicketKeys: Sendable {
     }
 
     /// Those that open tickets now, the one that seals first. Any thread may ask.
-    var keys: [Key] {
+    /// Nil where OpenSSL finds no memory to derive them: no ticket is given or taken then.
+    var keys: [Key]? {
         // A clock before 1970 is wrong, and no reason to stop.
         let period = max(0, now()) / Self.periodSeconds
         return derived.withLock { kept in
             if let kept, kept.period == period { return kept.keys }
-            let keys = (0..<Int64(Self.acceptedPeriods)).map { derive(period - $0) }
+            let keys = (0..<Int64(Self.acceptedPeriods)).compactMap { derive(period - $0) }
+            guard keys.count == Self.acceptedPeriods else { return nil }
             kept = Derived(period: period, keys: keys)
             return keys
         }
     }
 
-    private func derive(_ period: Int64) -> Key {
+    private func derive(_ period: Int64) -> Key? {
         let info = Array("livegate tls ticket 1 ".utf8) + Array("\(period)".utf8)
         let count = 16 + 32 + 32
         var bytes = [UInt8](repeating: 0, count: count)
         ErrorQueue.clear()
-        let result = unsafe livegate_hkdf_sha256(secret, secret.count, info, info.count, &bytes, count)
-        precondition(result == 1, "HKDF failed: \(ErrorQueue.drain().text)")
+        guard unsafe livegate_hkdf_sha256(secret, secret.count, info, info.count, &bytes, count) == 1 else {
+            ErrorQueue.clear()
+            return nil
+        }
         return Key(name: Array(bytes[..<16]), cipher: Array(bytes[16..<48]), mac: Array(bytes[48...]))
     }
 

@@ -71,9 +71,11 @@ package struct TicketSeal: Sendable {
         keys = secrets.map { Digest.hmac(Array("livegate ticket".utf8), key: $0) }
     }
 
-    package func text(_ ticket: Ticket) -> String {
+    /// Nil where OpenSSL finds no memory.
+    package func text(_ ticket: Ticket) -> String? {
         let open = [Self.version] + ticket.id.bytes
-        let sealed = Sealing.seal(TicketCoding.encode(ticket), key: Self.key(keys[0], ticket.id), associated: open)
+        let key = Self.key(keys[0], ticket.id)
+        guard let sealed = Sealing.seal(TicketCoding.encode(ticket), key: key, associated: open) else { return nil }
         let text = Base64.encodeURL(open + sealed)
         precondition(text.utf8.count <= Self.maximumTextBytes, "a ticket of \(text.utf8.count) bytes")
         return text

@@ -23,25 +23,27 @@ final class YAMLEvents {
 
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let input: UnsafeMutableBufferPointer<UInt8>
+    private let isMade: Bool
 
     init(_ bytes: [UInt8]) {
         unsafe input = .allocate(capacity: bytes.count)
         _ = unsafe input.initialize(from: bytes)
         unsafe parser = .allocate(capacity: 1)
-        let isMade = unsafe yaml_parser_initialize(parser)
-        // It fails for want of memory alone.
-        precondition(isMade == 1, "libyaml has no memory for a parser")
+        // It fails for want of memory alone, and has nothing to delete then.
+        isMade = unsafe yaml_parser_initialize(parser) == 1
+        guard isMade else { return }
         unsafe yaml_parser_set_input_string(parser, input.baseAddress, input.count)
         unsafe yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
     }
 
     deinit {
-        unsafe yaml_parser_delete(parser)
+        if isMade { unsafe yaml_parser_delete(parser) }
         unsafe parser.deallocate()
         unsafe input.deallocate()
     }
 
     func next() throws(YAMLProblem) -> Event {
+        guard isMade else { throw YAMLProblem(line: 1, key: "", text: "no memory to read it") }
         var event = unsafe yaml_event_t()
         guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw problem() }
         defer { unsafe yaml_event_delete(&event) }
@@ -73,6 +75,7 @@ final class YAMLEvents {
         // libyaml reads YAML 1.1, which takes no bare text that begins with a colon in a flow list: `[:8080]`.
         if words == "did not find expected node content" { words += " (put text such as ':8080' into quotes)" }
         let line: Int
+        if unsafe parser.pointee.error == YAML_MEMORY_ERROR { words = "no memory to read it" }
         if unsafe parser.pointee.error == YAML_READER_ERROR {
             // A reader's error has an offset and no line.
             let offset = unsafe min(Int(parser.pointee.problem_offset), input.count)

@@ -22,6 +22,9 @@ from programs import PATIENCE, event, eventually
 from test_introspection import token_server  # noqa: F401, a fixture
 from wire import CLOSE, PING, PONG, TEXT, connect, event_stream_request, frame, get, split_frame, upgrade
 
+# A sanitizer's runtime wants to be the first library.
+pytestmark = [pytest.mark.slow, pytest.mark.unsanitized]
+
 TAKES_ALL = os.environ.get("LIVEGATE_FAULTS") == "all"
 PROXY = b"PROXY TCP4 192.0.2.7 192.0.2.9 4711 443\r\n"
 

@@ -22,7 +22,7 @@ struct ImportTests {
         "GatewaySettings": [
             "Balancer", "HTTP", "LiveUpdates", "Reactor", "TLS", "Kafka", "Logging", "Options", "Tokens", "YAML",
             "Fetching",
-            "Glibc",
+            "Glibc", "Synchronization",
         ],
         "Gateway": [
             "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs",

@@ -31,7 +31,7 @@ struct SafetyTests {
         "Sources/Kafka/ClientHandle.swift", "Sources/Kafka/ConsumerHandle.swift",
         "Sources/Kafka/ProbeClient+TopicIDs.swift",
         "Sources/Reactor/EventLoop.swift", "Sources/Reactor/Mailbox.swift", "Sources/Reactor/Process.swift",
-        "Sources/TLS/Crypto.swift", "Sources/TLS/TLSContext.swift", "Sources/Tokens/SignatureKey.swift",
+        "Sources/TLS/TLSContext.swift", "Sources/Tokens/SignatureKey.swift",
         "Tests/Harness/Swift/Waiting.swift", "Tests/PlantedRace/main.swift", "Tests/ReactorTests/LoopCalls.swift",
         "Tests/TestTokens/TestKey.swift",
     ]

@@ -13,4 +13,7 @@ int64_t linux_read_file(const char *path, void *bytes, uint64_t room);
 /// until there is room. Returns 0 or a negative errno; `taken` is how many bytes were written in either case.
 int linux_write_all(int descriptor, const void *bytes, uint64_t count, uint64_t *taken);
 
+/// Fills `bytes` with what nobody can foretell. The corresponding C function is `getrandom`. Returns 0 or a negative errno.
+int linux_random(void *bytes, uint64_t count);
+
 #endif

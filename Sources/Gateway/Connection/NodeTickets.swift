@@ -35,7 +35,8 @@ extension Connection {
     func answerWithTicket(_ identity: Identity, _ policy: TicketPolicy, _ head: RequestHead, _ early: EarlyBytes) {
         let now = loop.epochSeconds()
         let ticket = Ticket(identity, id: .random(), lifetimeSeconds: policy.lifetimeSeconds, now: now)
-        let body = "{\"ticket\":\"\(policy.seal.text(ticket))\",\"expires_in\":\(ticket.endsAt - now)}"
+        guard let text = policy.seal.text(ticket) else { return refuse(Refusal(.overloaded), head) }
+        let body = "{\"ticket\":\"\(text)\",\"expires_in\":\(ticket.endsAt - now)}"
         let keepsAlive = keepsAlive(behind: head)
         answer(
             SyncAnswer.page(Array(body.utf8), date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields),

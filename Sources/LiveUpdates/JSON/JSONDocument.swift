@@ -142,7 +142,6 @@ package enum JSONError: Error, Equatable, Sendable {
     case invalidUTF8
     case tooDeep(limit: Int)
     case tooLarge(bytes: Int, limit: Int)
-    case noMemory
     /// A member that was asked for stands more than once in its object.
     case ambiguous(member: String)
 }
@@ -159,7 +158,6 @@ extension JSONError: CustomStringConvertible {
         case .invalidUTF8: "no JSON: not valid UTF-8"
         case .tooDeep(let limit): "JSON nested too deeply: over \(limit) levels"
         case .tooLarge(let bytes, let limit): "JSON too large: \(bytes) bytes, over \(limit)"
-        case .noMemory: "no memory for the JSON"
         case .ambiguous(let member): "the member \"\(member)\" stands more than once"
         }
     }

@@ -234,7 +234,7 @@ struct AdmissionTests {
     @Test func `a ticket lets in as its token would, until its end, and is used up once`() throws {
         let now: Int64 = 1_800_000_000
         let ticket = ticket(now)
-        let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)) HTTP/1.1\r\nHost: h\r\n"
+        let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)!) HTTP/1.1\r\nHost: h\r\n"
         let admission = admission(anonymous: nil, tickets: Self.policy, issuers: ["other", "id"])
         guard case .admit(let admitted) = admission.decide(try head(target), epochSeconds: now + 29) else {
             Issue.record("refused")
@@ -255,7 +255,7 @@ struct AdmissionTests {
         let digest = [UInt8](repeating: 9, count: StaticTokens.digestBytes)
         let identity = Identity(account: Account("PACC2"), subject: nil, expiresAt: nil, staticToken: digest)
         let ticket = Ticket(identity, id: .random(), lifetimeSeconds: 30, now: 1_800_000_000)
-        let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)) HTTP/1.1\r\nHost: h\r\n"
+        let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)!) HTTP/1.1\r\nHost: h\r\n"
         for (account, expected) in [("PACC2", "admitted"), ("PACC1", "invalid_token"), (nil, "invalid_token")] {
             let entries = [account].compactMap(\.self).map {
                 StaticTokens.Entry(digest: digest, account: Account($0), subject: nil)
@@ -278,13 +278,13 @@ struct AdmissionTests {
             admission.verifier = TokenVerifier(
                 issuers: [TrustedIssuer(issuer: "id", audiences: [], accountClaim: "account_id")],
                 anonymous: Account("PACC1"), introspection: source)
-            let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)) HTTP/1.1\r\nHost: h\r\n"
+            let target = "GET /sync/v1?ticket=\(Self.policy.seal.text(ticket)!) HTTP/1.1\r\nHost: h\r\n"
             #expect(try outcome(target, admission) == (isAdmitted ? "admitted" : "invalid_token"))
         }
     }
 
     @Test func `the address of tickets is there only with a secret, and wants a POST and a token`() throws {
-        let ticket = Self.policy.seal.text(ticket(1_800_000_000))
+        let ticket = Self.policy.seal.text(ticket(1_800_000_000))!
         let digest = Digest.sha256(Array("known".utf8))
         let tokens = StaticTokens([.init(digest: digest, account: Account("PACC2"), subject: nil)])
         let on = admission(tickets: Self.policy, tokens: tokens, issuers: ["id"])
