@@ -218,9 +218,12 @@ package struct LogTable: SettingTable {
     package static let effect: SettingEffect? = .atOnce
 
     package let level = Setting(
-        "log.level", .choice(LogLevel.allCases.map { ($0.name, $0) }), default: "info",
+        "log.level", .choice(LogLevel.allCases.map { ($0.name, $0) }), default: "notice",
         flag: .init("log-level", "LEVEL"),
-        "The lowest level that is written: \(LogLevel.allCases.map(\.name).joined(separator: ", ")).")
+        """
+        The lowest level that is written: \(LogLevel.allCases.map(\.name).joined(separator: ", ")). At info each connection \
+        is two lines, and refusals have lines too.
+        """)
     /// Nil: text on a terminal and JSON otherwise.
     package let format = Setting(
         "log.format", .choice([("auto", LogFormat?.none), ("text", .text), ("json", .json)]), default: "auto",

@@ -170,3 +170,21 @@ def test_failures_of_tls_are_told_once_in_a_while(tls_door):
     assert (line["level"], line["reason"]) == ("info", "plain_http")
     assert len(door.log("TLS failed")) == 1
     assert "tls_plain_http=20" in door.stop()["ended"]
+
+
+def test_the_log_of_a_normal_day_fits_on_a_page(gateway, mock_broker, tokens):
+    """With the default level nothing is written for a client that comes, is served and goes, or that is refused."""
+    door = gateway(mock_broker.bootstrap, log={})
+    token = tokens.token("PACC1")
+    for _ in range(60):
+        with connect(door.host) as peer:
+            peer.sendall(upgrade(token))
+            assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
+    for path in ("/nothing", "/live/v1", "/sync/v1"):
+        with connect(door.host) as peer:
+            peer.sendall(f"GET {path} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+            assert peer.recv(4096).startswith(b"HTTP/1.1 4")
+    produce(mock_broker.bootstrap, "incidents", [event("PACC1", number) for number in range(500)])
+    stopped = door.stop()
+    assert stopped["connections"] == 60 and len(door.program.err) < 15, door.program.told()
+    assert {line["level"] for line in door.log()} == {"notice"}

@@ -42,7 +42,7 @@ import Tokens
             #expect(settings.history.retention == .seconds(86_400) && settings.history.epoch == 1)
             #expect(settings.history.maximumTimestampDelay == .seconds(3600))
             #expect(settings.history.maximumEventsPerAccount == 1000 && settings.history.maximumLogBytes == 256 << 20)
-            #expect(settings.log.level == .info && settings.log.format == nil)
+            #expect(settings.log.level == .notice && settings.log.format == nil)
         }
     }
 

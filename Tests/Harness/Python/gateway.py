@@ -88,6 +88,8 @@ def launch(start, folder, tokens, bootstrap, ready=True, env=None, around=(), **
         "limits": {"ping_interval": "1h"},
         # A stop waits for nobody, unless a test says so.
         "lifecycle": {"drain_delay": "0s", "drain_window": "0s"},
+        # Tests look for the lines of single connections, which are not written by default.
+        "log": {"level": "info"},
     }, changes)
     command = [*around, PROGRAMS / "livegate", "serve", "--config", write_settings(folder, settings)]
     running = Gateway(start(*command, env=env), host, admin, settings)
