@@ -29,6 +29,8 @@ package enum Introspection {
         guard isActive else { return .failure(.inactive) }
         let claims = TokenClaims(members)
         return Result { () throws(TokenRefusal) in
+            // A token without an end may have a beginning.
+            try claims.checkBeginning(now: now / 1000)
             var expiry = (now + Int64(source.cacheMilliseconds) + 999) / 1000
             if members.has("exp") { expiry = try claims.checkTimes(now: now / 1000) }
             return Identity(

@@ -90,12 +90,16 @@ package struct TokenClaims {
     /// - `iat` is not checked: a token that says too much of it only escapes a revocation by its own issuer's word.
     func checkTimes(now: Int64) throws(TokenRefusal) -> Int64 {
         guard let expiry = second("exp") else { throw .claim(.exp) }
-        if members.has("nbf") {
-            guard let second = second("nbf") else { throw .claim(.nbf) }
-            guard second <= now + TokenVerifier.notBeforeLeewaySeconds else { throw .notYetValid(before: second) }
-        }
+        try checkBeginning(now: now)
         guard now < expiry else { throw .expired(at: expiry) }
         return min(expiry, InternetDate.lastSecond)
+    }
+
+    /// Checks `nbf`, where there is one.
+    func checkBeginning(now: Int64) throws(TokenRefusal) {
+        guard members.has("nbf") else { return }
+        guard let second = second("nbf") else { throw .claim(.nbf) }
+        guard second <= now + TokenVerifier.notBeforeLeewaySeconds else { throw .notYetValid(before: second) }
     }
 
     /// A NumericDate (RFC 7519 §2) without fraction, from 1970 on; beyond 63 bits as the last of them.

@@ -49,7 +49,8 @@ package struct TokenVerifier: Sendable {
     package func verify(_ token: [UInt8], now: Int64) -> Result<Identity, TokenRefusal> {
         guard token.count <= Self.maximumTokenBytes else { return .failure(.tooLarge) }
         if let entry = tokens.entry(token) { return .success(entry.identity) }
-        if introspection != nil, !Self.hasFormOfJWT(token) {
+        // Of nothing there is nothing to ask.
+        if introspection != nil, !token.isEmpty, !Self.hasFormOfJWT(token) {
             return .failure(.undecided(.introspection(token: token)))
         }
         guard !issuers.isEmpty else { return .failure(.unknownToken) }

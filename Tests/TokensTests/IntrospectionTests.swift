@@ -64,6 +64,9 @@ import Testing
             #"{"active":true,"account_id":"PACC1","exp":1795240100,"nbf":1795240031}"#,
             .notYetValid(before: 1_795_240_031)
         ),
+        // A beginning counts without an end too.
+        (#"{"active":true,"account_id":"PACC1","nbf":1795240031}"#, .notYetValid(before: 1_795_240_031)),
+        (#"{"active":true,"account_id":"PACC1","nbf":"0"}"#, .claim(.nbf)),
     ]
 
     @Test(arguments: refused.indices) func `another one is refused, with its reason`(row: Int) throws {
@@ -117,6 +120,7 @@ import Testing
 
     @Test(arguments: [
         ("opaque", true), ("a.b", true), ("a.b.c.d", true), ("a.b.c", false), ("..", false),
+        ("", false),
         ("AAAA~/+=", true),
     ])
     func `what has not the form of a JWT is asked for`(token: String, isAsked: Bool) {
