@@ -5,6 +5,7 @@ whoever behaves has noticed nothing."""
 
 import contextlib
 import json
+import re
 from collections import Counter
 
 import pytest
@@ -18,7 +19,7 @@ ARTICLE = (ROOT / "Sources/Gateway/Gateway.docc/Security.md").read_text()
 ROWS = [(group, row) for group in GROUPS for row in group.rows]
 # Nobody who is not its account may ever be given this.
 SECRET = "only-for-the-victim"
-# What the node may have grown by when all are gone: buffers of loops and of the TLS library, and what an allocator keeps.
+# What a node may have grown by when all are gone: buffers of loops and of the TLS library, and what an allocator keeps.
 GROWTH_BYTES = 24 << 20
 
 
@@ -26,23 +27,33 @@ class Played:
     """A stage on which all rows were played, and what was known of it before."""
 
     def __init__(self, ending, folder, tokens, certificates, is_secure):
+        def keep(thing):
+            ending.callback(thing.end)
+            return thing
+
         def start(*command, **options):
-            program = Program(*command, **options)
-            ending.callback(program.end)
-            return program
+            return keep(Program(*command, **options))
 
         broker = MockBroker(start(PROGRAMS / "mockbroker", "incidents:4"))
-        self.is_secure, self.bootstrap, self.names = is_secure, broker.bootstrap, []
-        self.stage = Stage(start, folder, tokens, certificates, broker.bootstrap, is_secure)
-        ending.callback(self.stage.victim.end)
+        self.bootstrap, self.names = broker.bootstrap, []
+        issuers = [f"keys-{number}-{way}" for group in GROUPS if group.way == "keys"
+                   for number in range(len(group.rows)) for way in (0, 1)]
+        self.stage = Stage(start, keep, folder, tokens, certificates, broker.bootstrap, issuers, is_secure)
         self.victim_gets_one_more()
-        self.handshakes, self.cost = self.stage.handshakes(), self.stage.cost()
+        self.stage.ask_once()
+        self.counted = {node: self.stage.counted(node) for node in self.stage.nodes}
+        self.cost = {node: self.stage.cost(node) for node in self.stage.nodes}
         self.outcomes = self.stage.play(GROUPS)
 
     def victim_gets_one_more(self):
         self.names.append(f"{SECRET}-{len(self.names)}")
         produce(self.bootstrap, "incidents", [event("PVICTIM", self.names[-1])])
-        eventually(lambda: self.stage.victim.ids == self.names, 20, lambda: f"{self.names} beside {self.stage.victim.ids}")
+        eventually(lambda: self.stage.victim.ids == self.names, 20,
+                   lambda: f"{self.names} beside {self.stage.victim.ids}")
+
+    def more(self, node):
+        """What the node has counted since."""
+        return self.stage.counted(node) - self.counted[node]
 
 
 WAYS = pytest.mark.parametrize("way", ["plain", "tls"])
@@ -77,6 +88,7 @@ def test_the_article_has_the_rows_that_are_played_and_no_others():
     assert tables() == {group.title: [row.cells for row in group.rows] for group in GROUPS}
     assert len({(group.title, row.name) for group, row in ROWS}) == len(ROWS), "two rows have one name"
     assert all("|" not in cell for _, row in ROWS for cell in row.cells)
+    assert all(re.search(rf"\b{len(ROWS)} rows", line) for line in ARTICLE.splitlines() if re.search(r"\d rows", line))
 
 
 @WAYS
@@ -84,40 +96,59 @@ def test_whoever_behaves_gets_what_is_his_and_nobody_else_does(played, way):
     each = played[way]
     assert not [key for key, outcome in each.outcomes.items() if SECRET.encode() in outcome.received]
     each.victim_gets_one_more()
-    assert each.stage.victim.closed is None and each.stage.door.status("/livez") == 200
+    assert each.stage.victim.closed is None
+    assert {node.status("/livez") for node in each.stage.nodes} == {200}
+    # Nobody was led to where a token or an answer points.
+    assert not {"/trap", "/active"} & set(each.stage.server.paths())
 
 
 @WAYS
-def test_every_refusal_was_counted_by_its_code(played, way):
+def test_every_refusal_was_counted(played, way):
     each = played[way]
-    wanted = Counter(code for outcome in each.outcomes.values() for code in outcome.codes)
-    counted = each.stage.handshakes() - each.handshakes
-    assert {code: counted[code] for code in wanted} == wanted and len(wanted) > 8
+    # What is answered instead of a handshake of TLS is none of a request.
+    ways = {"ask", "keys", "introspect", *(["raw"] if way == "plain" else [])}
+    at_door = {group.title for group in GROUPS if group.way in ways}
+    wanted = Counter(code for (title, _, _), outcome in each.outcomes.items() if title in at_door for code in outcome.codes)
+    counted = each.more(each.stage.door)
+    assert {code: counted[f'livegate_handshakes_total{{outcome="{code}"}}'] for code in wanted} == wanted
+    assert len(wanted) > 12
+    # Behind a good header it is for TLS or the request to say what is wrong.
+    rejected = {row.name for group, row in ROWS if group.title == "PROXY headers" and row.plain is None}
+    cut = [key for key, outcome in each.outcomes.items() if key[0] == "PROXY headers" and outcome.answer == "closed"
+           and key[1] in rejected]
+    assert each.more(each.stage.behind)["livegate_proxy_headers_rejected_total"] == len(cut) > 60
+    if way == "tls":
+        hellos = [key for key in each.outcomes if key[0] == "Beginnings of TLS"]
+        assert counted['livegate_tls_handshakes_total{outcome="failed"}'] == len(hellos) > 60
 
 
 @WAYS
 def test_nothing_is_left_of_them(played, way):
     each = played[way]
+    stage = each.stage
 
-    def left():
-        counted = each.stage.counted()
-        open_now = {name: value for name, value in counted.items() if name.startswith("livegate_connections{") and value}
-        return open_now, each.stage.cost()[0] - each.cost[0]
-    # The one who behaves.
-    eventually(lambda: left() == ({'livegate_connections{kind="websocket"}': 1}, 0), 20, lambda: f"an end; {left()}")
-    counted = each.stage.counted()
-    closes = sum(value for name, value in counted.items() if name.startswith("livegate_closes_total"))
-    assert counted['livegate_handshakes_total{outcome="accepted"}'] == closes + 1
-    growth = each.stage.cost()[1] - each.cost[1]
-    assert growth <= GROWTH_BYTES, f"{growth >> 10} KiB"
+    def left(node):
+        counted = stage.counted(node)
+        open_now = sum(value for name, value in counted.items() if name.startswith("livegate_connections{"))
+        return open_now, stage.cost(node)[0] - each.cost[node][0]
+    for node in stage.nodes:
+        # The one who behaves.
+        expected = (1 if node is stage.door else 0, 0)
+        eventually(lambda: left(node) == expected, 20, lambda: f"{expected}; {left(node)}")
+        counted = stage.counted(node)
+        closes = sum(value for name, value in counted.items() if name.startswith("livegate_closes_total"))
+        assert counted['livegate_handshakes_total{outcome="accepted"}'] == closes + expected[0]
+        growth = stage.cost(node)[1] - each.cost[node][1]
+        assert growth <= GROWTH_BYTES, f"{growth >> 10} KiB"
     # All places of a user and of an address are free, but for the one that the other client has.
-    assert each.stage.opened(PLACES) == (PLACES - 1, "429 `too_many`" if way == "plain" else "closed")
+    assert stage.opened(PLACES) == (PLACES - 1, "429 `too_many`" if way == "plain" else "closed")
 
 
 @WAYS
 def test_no_secret_and_nothing_unreadable_stands_in_the_log(played, way):
     stage = played[way].stage
-    lines = json.dumps(stage.door.log())
-    secrets = [word for value in [*stage.values.values(), *stage.secrets.values()] for word in value.split(".")]
-    assert len(secrets) > 8 and not [word for word in secrets if word in lines]
-    assert not [line for line in stage.door.log() if line["level"] == "error"]
+    secrets = [word for value in [*stage.values.values(), *stage.secrets.values(), "opaque-"] for word in value.split(".")]
+    for node in stage.nodes:
+        lines = json.dumps(node.log())
+        assert len(secrets) > 8 and not [word for word in secrets if word in lines]
+        assert not [line for line in node.log() if line["level"] == "error" and "keys" not in line["message"]]

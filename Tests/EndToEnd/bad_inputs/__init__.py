@@ -6,9 +6,6 @@ parent prints them as they stand there."""
 from dataclasses import dataclass
 from typing import Callable
 
-# What stands in rows for what only a running node's test knows: an own token of PACC1, a victim's, a ticket, ….
-PLACES = (b"@TOKEN@", b"@VICTIM@", b"@STATIC@", b"@TICKET@", b"@SPENT@", b"@ADMIN@")
-
 
 @dataclass(frozen=True)
 class Row:
@@ -17,7 +14,7 @@ class Row:
     # As `Transcript.text` has it. Where plain connections and TLS differ, `plain` is the one of plain connections.
     answer: str
     source: str
-    # Bytes, in which the PLACES are filled in, or a function of the stage that gives them.
+    # Bytes, in which words such as @TOKEN@ stand for what the stage knows (its `values`), or a function of the stage.
     sent: bytes | Callable
     plain: str | None = None
 

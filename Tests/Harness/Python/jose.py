@@ -39,8 +39,9 @@ class RSA:
         pem = subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", f"rsa_keygen_bits:{bits}"],
                              check=True, capture_output=True).stdout
         shown = subprocess.run(["openssl", "pkey", "-noout", "-text"], input=pem, check=True, capture_output=True).stdout
-        self.n, self.d = (int(re.sub(r"[\s:]", "", re.search(rf"(?m)^{word}:\n((?: +[0-9a-f:]+\n)+)", shown.decode())
-                                     .group(1)), 16) for word in ("modulus", "privateExponent"))
+        self.n, self.p, self.q, self.dp, self.dq, self.inverse = (
+            int(re.sub(r"[\s:]", "", re.search(rf"(?m)^{word}:\n((?: +[0-9a-f:]+\n)+)", shown.decode()).group(1)), 16)
+            for word in ("modulus", "prime1", "prime2", "exponent1", "exponent2", "coefficient"))
         self.pem = subprocess.run(["openssl", "pkey", "-pubout"], input=pem, check=True, capture_output=True).stdout
 
     def jwk(self, **changes):
@@ -51,7 +52,10 @@ class RSA:
         size = (self.n.bit_length() + 7) // 8
         tail = b"\0" + SHA256 + hashlib.sha256(signed).digest()
         padded = b"\0\1" + b"\xff" * (size - 2 - len(tail)) + tail
-        return pow(int.from_bytes(padded, "big"), self.d, self.n).to_bytes(size, "big")
+        value = int.from_bytes(padded, "big")
+        # By the two primes (RFC 8017 §5.1.2), which is four times as fast.
+        one, two = pow(value, self.dp, self.p), pow(value, self.dq, self.q)
+        return (two + self.q * ((one - two) * self.inverse % self.p)).to_bytes(size, "big")
 
 
 class Secret:

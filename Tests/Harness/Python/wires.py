@@ -9,9 +9,9 @@ import ssl
 
 from wire import CLOSE, PING, PONG, close_of, frame, split_frame
 
-# Of what is sent byte by byte, so many at the beginning and at the end; a longer middle goes in small pieces.
+# Of what is sent byte by byte, so many at the beginning and at the end; a longer middle goes in small pieces, at most so many.
 BYTEWISE = 1_500
-PIECE = 61
+PIECE, MOST_PIECES = 61, 1_000
 # What asks whether a WebSocket still answers.
 QUESTION = b"still there?"
 
@@ -22,7 +22,8 @@ def pieces(data, is_bytewise):
     edge = len(data) - BYTEWISE
     if edge <= BYTEWISE:
         return [data[index:index + 1] for index in range(len(data))]
-    return [*pieces(data[:BYTEWISE], True), *(data[at:min(at + PIECE, edge)] for at in range(BYTEWISE, edge, PIECE)),
+    size = max(PIECE, len(data) // MOST_PIECES)
+    return [*pieces(data[:BYTEWISE], True), *(data[at:min(at + size, edge)] for at in range(BYTEWISE, edge, size)),
             *pieces(data[edge:], True)]
 
 
@@ -187,10 +188,10 @@ class Transcript:
         was answered."""
         words = [f"{status} `{code}`" if code else f"{status}" for status, code in self.answers if status != 101]
         if self.is_upgraded:
-            if QUESTION in self.pongs:
-                words.append("101")
+            if self.close:
+                words.append(f"close {self.close[0]}")
             else:
-                words.append(f"close {self.close[0]}" if self.close else "101, cut")
+                words.append("101" if QUESTION in self.pongs else "101, cut")
         if self.rest and not self.is_upgraded:
             words.append(f"bytes {self.rest[:40]!r}")
         return ", ".join(words) if words else "closed"
