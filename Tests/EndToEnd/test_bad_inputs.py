@@ -15,6 +15,9 @@ from bad_inputs.stage import PLACES, Stage
 from brokers import MockBroker
 from programs import PROGRAMS, ROOT, Program, event, eventually, produce
 
+# Its limits are those of an honest build: what the node may have grown by, and how soon a key server is given up.
+pytestmark = pytest.mark.unsanitized
+
 ARTICLE = (ROOT / "Sources/Gateway/Gateway.docc/Security.md").read_text()
 ROWS = [(group, row) for group in GROUPS for row in group.rows]
 # Nobody who is not its account may ever be given this.

@@ -20,7 +20,7 @@ def put(*fields, host=b"localhost", body=b"info", token=ALLOWED):
     return request(b"PUT /admin/loglevel", host, *fields, b"Content-Length: %d" % len(body), token=token, body=body)
 
 
-def asked(name, answer, path, source="OPERATIONS.md", method=b"GET"):
+def asked(name, answer, path, source="own rule", method=b"GET"):
     return Row(name, answer, source, request(method + b" " + path, b"localhost"))
 
 
@@ -44,11 +44,11 @@ ROWS = [
     Row("no token", NO, "RFC 6750 §3", request(token=b"")),
     Row("another token", NO, "RFC 6750 §3", request(token=ALLOWED + b"x")),
     Row("the beginning of the token", NO, "RFC 6750 §3", request(token=b"Authorization: Bearer A")),
-    Row("a client's token", NO, "OPERATIONS.md", request(token=b"Authorization: Bearer @TOKEN@")),
+    Row("a client's token", NO, "own rule", request(token=b"Authorization: Bearer @TOKEN@")),
     Row("the token twice", NO, "RFC 6750 §2", request(b"GET /admin/loglevel", b"localhost", ALLOWED)),
     Row("the token in the address", NO, "RFC 6750 §2.3", request(b"GET /admin/loglevel?access_token=@ADMIN@", token=b"")),
-    Row("an unknown path without the token", NO, "OPERATIONS.md", request(b"GET /secret", token=b"")),
-    Row("metrics without the token", NO, "OPERATIONS.md", request(b"GET /metrics", token=b"")),
+    Row("an unknown path without the token", NO, "own rule", request(b"GET /secret", token=b"")),
+    Row("metrics without the token", NO, "own rule", request(b"GET /metrics", token=b"")),
     asked("an unknown path", "404", b"/secret"),
     asked("a path with dots", "404", b"/livez/../admin/loglevel", "RFC 3986 §5.2.4"),
     asked("a path with encoded dots", "404", b"/livez%2f..%2fadmin/loglevel", "RFC 3986 §5.2.4"),
@@ -73,8 +73,8 @@ ROWS = [
     Row("a change from a name that begins like ours", FOREIGN, "RFC 6454 §4", put(b"Origin: http://localhost.evil.example")),
     Row("a change with two origins", FOREIGN, "RFC 6454 §7.1", put(b"Origin: http://localhost", b"Origin: https://evil.example")),
     Row("a change from our own page", "200", "RFC 6454 §4", put(b"Origin: http://localhost")),
-    Row("a change to a level that is none", BAD, "OPERATIONS.md", put(body=b"loud")),
-    Row("a change to a level with a line end", BAD, "OPERATIONS.md", put(body=b"info\r\nx: y")),
+    Row("a change to a level that is none", BAD, "own rule", put(body=b"loud")),
+    Row("a change to a level with a line end", BAD, "own rule", put(body=b"info\r\nx: y")),
     Row("a body of 4 KiB and a byte", "413", "RFC 9110 §15.5.14", put(body=b"a" * 4097)),
     Row("a body of 2⁶⁰ bytes, as it says", "413", "RFC 9110 §8.6",
         request(b"PUT /admin/loglevel", b"localhost", b"Content-Length: 1152921504606846976")),

@@ -47,7 +47,7 @@ ORIGINS = [
     Row("a WebSocket from another page", STOP, CSRF, upgrade(b"Origin: https://evil.example")),
     Row("another page asks beforehand", STOP, "Fetch §4.8",
         request(b"Origin: https://evil.example", b"Access-Control-Request-Method: GET", line=b"OPTIONS /sync/v1 HTTP/1.1")),
-    Row("another page without a token", STOP, "OPERATIONS.md", with_fields(b"Origin: https://evil.example")),
+    Row("another page without a token", STOP, "own rule", with_fields(b"Origin: https://evil.example")),
 ]
 
 
@@ -78,7 +78,7 @@ COOKIES = [
     cookie("an empty cookie", NO, b"Cookie: session=", PAGE),
     cookie("a quote that hides the cookie", "200", b'Cookie: a="b; session=@TOKEN@; c="', PAGE),
     cookie("3,000 cookies", NO, b"Cookie: " + b"a=b; " * 3000, PAGE, source="RFC 6265 §6.1"),
-    Row("another's cookie beside an own token", "200", "OPERATIONS.md", request(b"Cookie: session=@VICTIM@", PAGE)),
+    Row("another's cookie beside an own token", "200", "own rule", request(b"Cookie: session=@VICTIM@", PAGE)),
 ]
 
 
@@ -94,7 +94,7 @@ def coded(place):
 def offering(name, answer, *words, prefix=without_token):
     def build(stage):
         return stage.fill(prefix(protocol(*(word(stage) if callable(word) else word for word in words))))
-    return Row(name, answer, "OPERATIONS.md", build)
+    return Row(name, answer, "own rule", build)
 
 
 CHOSEN = b"livegate.v1"
@@ -111,7 +111,7 @@ SUBPROTOCOLS = [
 ]
 
 
-def ticket(name, answer, value, source="OPERATIONS.md"):
+def ticket(name, answer, value, source="own rule"):
     """`value` is made of a fresh ticket of the node."""
     return Row(name, answer, source,
                lambda stage: with_fields(path=b"/sync/v1?ticket=" + value(stage.ticket()).encode()))
@@ -131,15 +131,15 @@ TICKETS = [
     ticket("an empty ticket", NO, lambda good: ""),
     ticket("a ticket of 2 KiB", NO, lambda good: "A" * 2048),
     ticket("half a percent-encoding in a ticket", NO, lambda good: good + "%4"),
-    Row("a ticket for the second time", NO, "OPERATIONS.md", with_fields(path=b"/sync/v1?ticket=@SPENT@")),
-    Row("a ticket of a node with another secret", NO, "OPERATIONS.md", with_fields(path=b"/sync/v1?ticket=@STRANGE@")),
-    Row("a token for a ticket", NO, "OPERATIONS.md", with_fields(path=b"/sync/v1?ticket=@TOKEN@")),
-    Row("two tickets", "400 `bad_parameter`", "OPERATIONS.md",
+    Row("a ticket for the second time", NO, "own rule", with_fields(path=b"/sync/v1?ticket=@SPENT@")),
+    Row("a ticket of a node with another secret", NO, "own rule", with_fields(path=b"/sync/v1?ticket=@STRANGE@")),
+    Row("a token for a ticket", NO, "own rule", with_fields(path=b"/sync/v1?ticket=@TOKEN@")),
+    Row("two tickets", "400 `bad_parameter`", "own rule",
         lambda stage: with_fields(path=f"/sync/v1?ticket={stage.ticket()}&ticket={stage.ticket()}".encode())),
-    Row("a ticket beside a token of another account", BAD, "OPERATIONS.md",
+    Row("a ticket beside a token of another account", BAD, "own rule",
         lambda stage: stage.fill(request(line=f"GET /sync/v1?ticket={stage.ticket()} HTTP/1.1".encode()).replace(
             b"@TOKEN@", b"@VICTIM@"))),
-    Row("a ticket bought with a ticket", NO, "OPERATIONS.md",
+    Row("a ticket bought with a ticket", NO, "own rule",
         lambda stage: with_fields(path=f"/ticket/v1?ticket={stage.ticket()}".encode()).replace(b"GET", b"POST", 1)),
     Row("a ticket bought by GET, as an image would", "405 `method_not_allowed`", "RFC 9110 §9.2.1",
         request(line=b"GET /ticket/v1 HTTP/1.1")),

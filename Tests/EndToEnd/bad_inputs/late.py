@@ -12,6 +12,6 @@ ROWS = [
     Row("a request without its last line", TIMEOUT, SLOW, request()[:-2]),
     Row("a request without its last byte", TIMEOUT, SLOW, request()[:-1]),
     Row("an empty line", TIMEOUT, SLOW, b"\r\n"),
-    Row("a token about which the server of tokens is silent", "503 `not_ready`", "OPERATIONS.md",
+    Row("a token about which the server of tokens is silent", "503 `not_ready`", "own rule",
         lambda stage: bearer(stage.silent)),
 ]
