@@ -7,12 +7,6 @@ even a perfect schedule would exceed it by R / W. Were the times to stay away dr
 of the mean and more, and some second would hold over 1.3 times the mean in two of three drains of 2,000 clients over 30 s, and in
 nearly every one of 1,000 (simulated). A node therefore gives them by a sequence that is as even as one can be: 1.05 times at most.
 Unit tests hold DrainSchedule to that; what becomes of it on the way to the clients is seen here.
-
-A return is the moment at which a client connects again. Where the clients' process stood still for L seconds, those that were due
-meanwhile come together: a second that begins there counts as 1 + L seconds. (Standing still later in it moves nobody into it.)
-Where the node did, which the administration's answers tell, its closes come together, and their returns are spread over the R
-behind: L / R more in each second of those. On a machine that has time for both this is next to nothing. One that lets them wait
-for longer than 0.3 s says nothing of when clients would have come: the short form does not judge that then, but all else.
 """
 
 import asyncio
@@ -26,6 +20,7 @@ from gateway import launch, static_tokens
 from kafka_admin import create_topic
 from phones import Phones, check_records, told
 from programs import eventually, produce
+from seconds import fullest_second
 from wire import content_length, get
 from writer import PARTITIONS, TOPIC, Writer
 
@@ -37,27 +32,8 @@ ACCOUNTS, EVENTS_PER_SECOND = 200, 40
 DELAYS, RETRIES = {"short": 4, "long": 5}, {"short": 3, "long": 5}
 # How often the node is asked for a sign of life, in seconds.
 ASKING = 0.05
-# In seconds: within so long of the end of a stall those come together that were due in it.
-BACKLOG = 0.05
 # A machine on which the clients' process or the node stands still for longer has no time for them.
 LONGEST_STALL = 0.3
-
-
-def fullest_second(times, stalls, of_node, retry):
-    """The most in any second, wherever it begins; and the most for each second that it counts as. A stall, of this process or of
-    the node, is its end and how long it was."""
-    times = sorted(times)
-
-    def longest(stalls, begin, end):
-        return max((late for moment, late in stalls if begin <= moment <= end), default=0)
-    first = most = counted = 0
-    for index, moment in enumerate(times):
-        while times[first] + 1 <= moment:
-            first += 1
-        begin, here = times[first], index - first + 1
-        seconds = 1 + longest(stalls, begin - BACKLOG, begin + BACKLOG) + longest(of_node, begin - retry, begin) / retry
-        most, counted = max(most, here), max(counted, here / seconds)
-    return most, counted
 
 
 async def watch(node, stalls):
