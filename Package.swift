@@ -60,6 +60,7 @@ let fuzzTargets: [Target] =
         fuzz("token", "Token", "LiveUpdates", "TLS", "Tokens"),
         fuzz("key-set", "KeySet", "Tokens"),
         fuzz("introspection", "Introspection", "LiveUpdates", "Tokens"),
+        fuzz("control-record", "ControlRecord", "LiveUpdates", "Tokens"),
         fuzz("credential", "Credential", "HTTP", "LiveUpdates", "Tokens"),
         fuzz("ticket", "Ticket", "LiveUpdates", "TLS", "Tokens"),
     ]

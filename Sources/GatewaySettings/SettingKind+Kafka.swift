@@ -65,6 +65,17 @@ extension SettingKind where Value == String {
     }
 }
 
+extension SettingKind where Value == String? {
+    /// A topic, or nil where there is none.
+    static var topicOrNone: Self {
+        let topic = SettingKind<String>.topic
+        return Self(topic.expected) { element, reading in
+            if case .text("", _) = element.content { return .some(nil) }
+            return topic.read(element, &reading).map { .some($0) }
+        }
+    }
+}
+
 extension SettingKind where Value == [KafkaProperty] {
     /// Properties of librdkafka. No value is ever shown: it may be a password.
     static var kafkaProperties: Self {

@@ -8,6 +8,7 @@ extension SettingsDraft {
         checkTopics()
         checkIssuers()
         checkBalancer()
+        checkControl()
         // These also look at what nobody said.
         guard isWhole else { return }
         checkListeners()

@@ -79,9 +79,10 @@ struct SettingsLayer {
 
     private mutating func unknown(_ entry: YAMLEntry, under path: String) {
         let key = path.isEmpty ? entry.key : "\(path).\(entry.key)"
-        // A key can be right and stand in the wrong section.
+        let here = NearestName.nearest(to: entry.key, among: Self.children(of: path))
+        // A key can be right and stand in the wrong section; of one that lacks an ending its own section knows more.
         let elsewhere = SettingsTable.rows.map(\.path).first { $0.hasSuffix(".\(entry.key)") }
-        let nearest = elsewhere ?? NearestName.nearest(to: entry.key, among: Self.children(of: path)) ?? ""
+        let nearest = here.flatMap { $0.hasPrefix(entry.key) ? $0 : nil } ?? elsewhere ?? here ?? ""
         var reading = SettingReading(key, from: origin, folder: "")
         reading.refuse(YAMLElement(line: entry.line, .refused), "no such key: did you mean '\(nearest)'?")
         problems += reading.problems

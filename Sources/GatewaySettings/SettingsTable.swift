@@ -41,6 +41,7 @@ package struct SettingsTable: SettingTable {
 
     package let tls = TLSTable()
     package let kafka = KafkaTable()
+    package let control = ControlTable()
     package let events = EventsTable()
     package let auth = AuthTable()
     package let websocket = WebSocketTable()

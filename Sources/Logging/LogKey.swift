@@ -66,6 +66,7 @@ extension LogKey {
     package static let delayMilliseconds = LogKey("delay_ms")
     package static let durationMilliseconds = LogKey("duration_ms")
     package static let error = LogKey("error")
+    package static let kind = LogKey("kind")
     package static let limit = LogKey("limit")
     package static let lostTokens = LogKey("lost_tokens")
     package static let others = LogKey("others")

@@ -63,6 +63,8 @@ package struct ExitStatus: Hashable, Sendable {
     package static let badInput = ExitStatus(65)
     /// EX_NOINPUT: a file cannot be read.
     package static let noInput = ExitStatus(66)
+    /// EX_UNAVAILABLE: another program did not do what it was asked for.
+    package static let unavailable = ExitStatus(69)
     /// EX_SOFTWARE: an error after which the process cannot go on.
     package static let software = ExitStatus(70)
     /// EX_OSERR: the system refuses, for example an address.

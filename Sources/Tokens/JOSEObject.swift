@@ -42,6 +42,14 @@ struct JOSEObject {
     /// Whether there is a member of this name, whatever it holds.
     func has(_ name: String) -> Bool { members[Array(name.utf8)] != nil }
 
+    /// Whether no member has another name.
+    func hasOnly(_ names: [String]) -> Bool {
+        members.keys.allSatisfy { name in names.contains { Array($0.utf8) == name } }
+    }
+
+    /// The object in a member, `nil` when there is none, it is no object, or one of its members stands twice.
+    func object(_ name: String) -> JOSEObject? { members[Array(name.utf8)].flatMap { JOSEObject($0) } }
+
     /// The text of a member, `nil` when there is none or it is no text.
     func text(_ name: String) -> [UInt8]? {
         if case .text(let bytes)? = self[name] { bytes } else { nil }

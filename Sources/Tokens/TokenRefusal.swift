@@ -48,6 +48,8 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case unknownToken
     /// The server that judges tokens says so.
     case inactive
+    /// A revocation counts for it.
+    case revoked
     /// Nobody can say now: the issuer's keys could not be fetched for too long, or the server that judges tokens does not
     /// answer.
     case unavailable
@@ -98,6 +100,7 @@ extension TokenRefusal: CustomStringConvertible {
         case .account: "token does not name an account in the expected claim"
         case .unknownToken: "token is not known here"
         case .inactive: "token is not active"
+        case .revoked: "token was revoked"
         case .unavailable, .undecided: "token cannot be judged now, try again later"
         }
     }

@@ -26,6 +26,7 @@ enum Livegate {
         Subcommand(table: MapCommand.table, run: MapCommand.run),
         Subcommand(table: TokenCommand.table, run: TokenCommand.run),
         Subcommand(table: DemoCommand.table, run: DemoCommand.run),
+        Subcommand(table: RevokeCommand.table, run: RevokeCommand.run),
         Subcommand(table: CompletionCommand.table, run: CompletionCommand.run),
         Subcommand(table: ManCommand.table, run: ManCommand.run),
     ]

@@ -15,7 +15,7 @@ import pytest
 
 from programs import PROGRAMS, environment, eventually, run
 
-COMMANDS = ["serve", "check", "config", "map", "token", "demo", "completion", "man"]
+COMMANDS = ["serve", "check", "config", "map", "token", "demo", "revoke", "completion", "man"]
 
 
 def needs(tool):
@@ -42,7 +42,11 @@ def test_help_and_version_go_to_standard_output(words):
     (["livegate", "serve", "--config"], "'--config'"), (["livegate", "check", "--confg", "x"], "'--config'"),
     (["livegate", "serve", "--config", "x", "--lisen", ":1"], "'--listen'"),
     (["livegate", "map", "--config", "x", "more"], "'more'"), (["livegate", "completion", "zhs"], "'zsh'"),
-    (["livegate", "token", "--acount", "A"], "'--account'"), (["livegate", "config", "-x"], "'-x'"),
+    (["livegate", "token", "--acount", "A"], "'--account'"),
+    (["livegate", "revoke", "--config", "x"], "'--account'"), (["livegate", "revoke", "--account", "A"], "'--config FILE'"),
+    (["livegate", "revoke", "--config", "x", "--subject", "S"], "'--token'"),
+    (["livegate", "revoke", "--config", "x", "--account", "A", "--token", "T"], "'--subject'"),
+    (["livegate", "revoke", "--config", "x", "--token", "a\nb"], "token"), (["livegate", "config", "-x"], "'-x'"),
     (["livecat", "--conect", "ws://localhost"], "'--connect'"),
     (["livegate", "serve", "--config=x", "--admin=1\n2", "--\x1b[31m"], "--"),
 ])

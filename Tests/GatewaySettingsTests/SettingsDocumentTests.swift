@@ -25,6 +25,7 @@ import YAML
     static let names = [
         "listen", "admin", "admin_token_file", "admin_hosts", "loops", "reload_interval", "tls.certificate", "tls.key",
         "tls.ticket_secret_file", "kafka.brokers", "kafka.topics", "kafka.settings",
+        "control.topic", "control.retention",
         "events.preset", "events.account", "events.entity", "events.id", "events.type", "events.rename", "events.drop",
         "events.types", "auth.jwt", "auth.tokens", "auth.anonymous", "auth.origins",
         "auth.cookie", "auth.introspection.url", "auth.introspection.client_id",

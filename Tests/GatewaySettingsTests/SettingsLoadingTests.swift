@@ -159,6 +159,8 @@ import Tokens
                     && $0.kafka.settings.count == 3
             }
         ),
+        ("LIVEGATE_CONTROL_TOPIC", "", { $0.control.topic == nil }),
+        ("LIVEGATE_CONTROL_RETENTION", "7d", { $0.control.retention == .seconds(604_800) }),
         ("LIVEGATE_EVENTS_PRESET", "debezium-flat", { $0.events.preset == .debeziumFlat }),
         ("LIVEGATE_EVENTS_ACCOUNT", "key,/x", { _ in true }), ("LIVEGATE_EVENTS_ENTITY", "topic:-1", { _ in true }),
         ("LIVEGATE_EVENTS_ID", "key", { _ in true }), ("LIVEGATE_EVENTS_TYPE", "header:type", { _ in true }),
@@ -231,6 +233,12 @@ import Tokens
         }
         // No key is without a row above.
         #expect(Set(SettingsTable.rows.map(\.variable)).subtracting(Self.variables.map(\.0)) == [])
+    }
+
+    @Test func `the variable of a topic goes over a file that names none`() {
+        #expect(load("", [("LIVEGATE_CONTROL_TOPIC", "c")]).settings?.control.topic == "c")
+        #expect(load("control: {topic: c}", []).settings?.control.topic == "c")
+        #expect(load("control: {topic: c}", [("LIVEGATE_CONTROL_TOPIC", "")]).settings?.control.topic == nil)
     }
 
     @Test func `a flag goes over a variable, which goes over the file, and hides even a bad value`() throws {

@@ -3,6 +3,7 @@ import Kafka
 import LiveUpdates
 import Options
 import TLS
+import Tokens
 
 /// Every metric of a node. Names and labels are the operators' contract; the values of labels are bounded, and none comes
 /// from clients or records, but for topics and partitions.
@@ -50,6 +51,19 @@ enum MetricTable {
                     "failed": $0.others.introspectionsFailed,
                 ]
             }),
+        .by(
+            MetricLabel("kind", Revocation.Kind.allCases.map(\.rawValue)), "livegate_revocations_total", .counter,
+            "Records of the control topic that revoke tokens.",
+            { report in
+                Dictionary(
+                    uniqueKeysWithValues: Revocation.Kind.allCases.map {
+                        ($0.rawValue, report.others.revocations[$0] ?? 0)
+                    })
+            }),
+        .one(
+            "livegate_control_records_rejected_total", .counter,
+            "Records of the control topic that were ignored or could not be read.",
+            { Double($0.others.controlRecordsRejected) }),
         .one(
             "livegate_log_lines_dropped_total", .counter,
             "Lines of the log that nobody read in time, or that could not be written."

@@ -1,6 +1,7 @@
 import KafkaLogs
 import LiveUpdates
 import Reactor
+import Tokens
 
 /// Everything that is known of the node at one moment.
 struct NodeReport: Sendable {
@@ -121,6 +122,8 @@ struct OtherCounts: Sendable {
     var introspectionsActive = 0
     var introspectionsInactive = 0
     var introspectionsFailed = 0
+    var revocations: [Revocation.Kind: Int] = [:]
+    var controlRecordsRejected = 0
 }
 
 extension LoopBound {

@@ -72,6 +72,8 @@ struct Admission: Sendable {
     var tickets: TicketPolicy?
     /// One of the node, whatever is read anew.
     var usedTickets = NodeTickets()
+    /// The same.
+    var revocations = NodeRevocations()
 
     /// `epochSeconds` is the wall clock in whole seconds since 1970, `finding` what came of the question that this request
     /// had to wait for.
@@ -96,6 +98,9 @@ struct Admission: Sendable {
         let identity: Identity
         var ticket: Ticket?
         switch try verdict(head, service, caller, now, finding, &ticket) {
+        // Whatever brought it: a header, a cookie, a subprotocol, a ticket, another server's answer, or nothing at all.
+        case .success(let known) where revocations.revokes(known):
+            throw Refusal(.invalidToken, "\(TokenRefusal.revoked)")
         case .success(let known): identity = known
         case .failure(.undecided(let question)) where finding == nil: return .ask(question)
         // It was asked for, and is not there.
@@ -107,6 +112,12 @@ struct Admission: Sendable {
         guard readiness.hasBeenReady else { throw Refusal(.notReady) }
         if case .ticket(let policy) = service { return .ticket(identity, policy) }
         return .admit(Admitted(identity: identity, service: service, ticket: ticket))
+    }
+
+    /// Why somebody who was let in may not stay; nil: they may.
+    func refusal(of identity: Identity) -> TokenRefusal? {
+        if !verifier.stillKnows(identity) { return .unknownToken }
+        return revocations.revokes(identity) ? .revoked : nil
     }
 
     /// The one method of an address; nil where there is nothing.

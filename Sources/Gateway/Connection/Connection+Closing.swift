@@ -110,11 +110,11 @@ extension Connection {
     }
 
     /// The token that let the client in counts no more: a stream is closed with 4403, what waits for an answer gets 401.
-    func revoke() {
+    func revoke(_ why: TokenRefusal) {
         switch phase {
         case .open: close(.revoked)
-        case .joining: refuse(Refusal(.invalidToken, "\(TokenRefusal.unknownToken)"))
-        case .polling: refuse(Refusal(.invalidToken, "\(TokenRefusal.unknownToken)"), isStorable: false)
+        case .joining: refuse(Refusal(.invalidToken, "\(why)"))
+        case .polling: refuse(Refusal(.invalidToken, "\(why)"), isStorable: false)
         case .request, .judging, .answering, .ending: break
         }
     }

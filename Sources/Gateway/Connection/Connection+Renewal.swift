@@ -75,6 +75,7 @@ extension Connection {
         switch renewal {
         case .later, .ask: break
         case .refused: close(.tokenExpired)
+        case .taken(let identity) where loop.admission.revocations.revokes(identity): close(.revoked)
         case .taken(let identity):
             open.identity = identity
             open.stream.tokenTaken(endsAt: identity.expiresAt, loop.eventLoop.now)

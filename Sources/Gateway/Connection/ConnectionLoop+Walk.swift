@@ -50,8 +50,8 @@ extension ConnectionLoop {
         if walk.reckonsAges { connection.reckonAge() }
         if let farewell = walk.farewell {
             connection.close(farewell.code, retryMilliseconds: farewell.randomRetry(&spread))
-        } else if let identity = connection.identity, !admission.verifier.stillKnows(identity) {
-            connection.revoke()
+        } else if let identity = connection.identity, let refusal = admission.refusal(of: identity) {
+            connection.revoke(refusal)
         } else {
             connection.subscription?.settle(now: eventLoop.now)
         }

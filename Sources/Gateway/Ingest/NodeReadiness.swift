@@ -30,15 +30,26 @@ package final class NodeReadiness: Sendable {
         var problems: [Part: String] = [:]
         /// Before the first readiness: whether a broker answers at all.
         var reachesBroker = true
+        /// Before the first readiness: nothing is missing but what else has to be read.
+        var isWindowLoaded = false
+        /// There is a control topic.
+        let hasControl: Bool
+        /// It was not read back yet.
+        var awaitsControl: Bool
+        var controlLostSince: UInt64?
+        var controlWhy = "the control topic has not been read yet"
     }
 
     private let state: Mutex<State>
     private let hasBeen = Atomic<Bool>(false)
     private let isRefusing = Atomic<Bool>(false)
 
-    /// - Parameter graceMilliseconds: how long a broker may be lost; nil never turns `/readyz` false.
-    package init(graceMilliseconds: UInt64?) {
-        state = Mutex(State(graceMilliseconds: graceMilliseconds))
+    /// - Parameters:
+    ///   - graceMilliseconds: how long a broker may be lost; nil never turns `/readyz` false.
+    ///   - awaitsControl: whether the node is not ready before the control topic was read back.
+    package init(graceMilliseconds: UInt64?, awaitsControl: Bool = false) {
+        state = Mutex(
+            State(graceMilliseconds: graceMilliseconds, hasControl: awaitsControl, awaitsControl: awaitsControl))
     }
 
     /// Another grace, for a loss that lasts too.
@@ -52,15 +63,37 @@ package final class NodeReadiness: Sendable {
     /// Whether requests are refused, since the node goes out of service. One atomic load.
     package var refusesRequests: Bool { isRefusing.load(ordering: .acquiring) }
 
-    /// Every topic exists and every partition has answered. True the first time only.
+    /// Every topic with events exists and every partition has answered. True once: when the control topic was read too, without
+    /// which nobody is let in. To be called again until then.
     func becomeReady() -> Bool {
-        state.withLock { $0.lostSince = nil }
-        return !hasBeen.exchange(true, ordering: .acquiringAndReleasing)
+        let awaitsControl = state.withLock {
+            $0.lostSince = nil
+            $0.isWindowLoaded = true
+            return $0.awaitsControl
+        }
+        return !awaitsControl && !hasBeen.exchange(true, ordering: .acquiringAndReleasing)
     }
 
     /// Before the first readiness: what is still missing.
     func wait(for missing: String) {
-        state.withLock { $0.missing = missing }
+        state.withLock {
+            $0.missing = missing
+            $0.isWindowLoaded = false
+        }
+    }
+
+    /// Why revocations may be missing; nil: all that are written come. The first nil ends the wait for the control topic,
+    /// afterwards a loss counts after the grace, as one of a broker: whoever was shut out stays so, and nobody else is.
+    func noteControl(_ why: String?, now: UInt64) {
+        state.withLock {
+            guard let why else {
+                $0.awaitsControl = false
+                $0.controlLostSince = nil
+                return
+            }
+            $0.controlLostSince = $0.controlLostSince ?? now
+            $0.controlWhy = why
+        }
     }
 
     /// Something that was there has gone; the first call of a row sets the time.
@@ -68,6 +101,8 @@ package final class NodeReadiness: Sendable {
         state.withLock {
             $0.lostSince = $0.lostSince ?? now
             $0.lostWhy = why
+            // Before the first readiness it is told as what is missing.
+            $0.missing = why
         }
     }
 
@@ -102,13 +137,21 @@ package final class NodeReadiness: Sendable {
 
     private func why(_ part: Part, _ state: State, _ hasBeenReady: Bool, _ now: UInt64) -> String? {
         switch part {
-        case .window where !hasBeenReady: return state.missing
+        case .window where !hasBeenReady: return state.isWindowLoaded ? nil : state.missing
         case .broker where !hasBeenReady: return state.reachesBroker ? state.problems[part] : state.missing
         case .broker:
             guard let grace = state.graceMilliseconds, let since = state.lostSince, now >= since + grace else {
                 return state.problems[part]
             }
             return state.lostWhy
+        // Until the window's reader has seen that nothing is missing any more.
+        case .control where !hasBeenReady && state.hasControl && (state.awaitsControl || state.isWindowLoaded):
+            return state.controlWhy
+        case .control:
+            guard let grace = state.graceMilliseconds, let since = state.controlLostSince, now >= since + grace else {
+                return state.problems[part]
+            }
+            return state.controlWhy
         case .draining where state.isDraining: return "the node is going out of service"
         default: return state.problems[part]
         }

@@ -9,7 +9,7 @@ import Reactor
 ///
 /// Confined to the ingest loop.
 final class SourceStatus {
-    private static let unreachable = "no Kafka broker can be reached"
+    static let unreachable = "no Kafka broker can be reached"
 
     private let consumer: Consumer
     private let ingest: Ingest
@@ -64,7 +64,7 @@ final class SourceStatus {
         }
         readiness.noteBroker(isReached: consumer.unreachableSince == nil)
         let state = consumer.tracker.readiness
-        guard let missing = missing(state) else {
+        guard let missing = consumer.missing(state) else {
             if consumer.unreachableSince != nil {
                 readiness.lose(Self.unreachable, now: now)
             } else if !isLoaded(now: now) {
@@ -78,17 +78,6 @@ final class SourceStatus {
         // What is not known yet is not missing, as long as nobody answers.
         let why = consumer.unreachableSince == nil ? missing : Self.unreachable
         if readiness.hasBeenReady { readiness.lose(why, now: now) } else { readiness.wait(for: why) }
-    }
-
-    /// What is missing besides the window's records, in one sentence; nil when nothing is.
-    private func missing(_ state: KafkaLogs.Readiness) -> String? {
-        if let topic = state.topicsForbidden.first { return "no right to read the topic \(topic)" }
-        if let topic = state.topicsMissing.first { return "the topic \(topic) does not exist or is not known yet" }
-        if let partition = state.partitionUnanswered {
-            let topic = consumer.tracker.topicName(Int(partition.topic))
-            return "partition \(partition.number) of the topic \(topic) has not answered a fetch"
-        }
-        return nil
     }
 
     private func isLoaded(now: UInt64) -> Bool {
@@ -123,6 +112,19 @@ final class SourceStatus {
 
 @available(*, unavailable)
 extension SourceStatus: Sendable {}
+
+extension Consumer {
+    /// What is missing besides the window's records, in one sentence; nil when nothing is.
+    func missing(_ state: KafkaLogs.Readiness) -> String? {
+        if let topic = state.topicsForbidden.first { return "no right to read the topic \(topic)" }
+        if let topic = state.topicsMissing.first { return "the topic \(topic) does not exist or is not known yet" }
+        if let partition = state.partitionUnanswered {
+            let topic = tracker.topicName(Int(partition.topic))
+            return "partition \(partition.number) of the topic \(topic) has not answered a fetch"
+        }
+        return nil
+    }
+}
 
 /// How far the window is loaded: a line now and then, and the words of `/readyz`.
 private struct LoadingReport {

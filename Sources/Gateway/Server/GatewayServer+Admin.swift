@@ -14,7 +14,9 @@ extension GatewayServer {
         let control = NodeControl(
             drain: { [weak self] window in await self?.drain(window: window) },
             undrain: { [weak self] in await self?.undrain() ?? false })
-        let counted = { @Sendable [reloads, judgingCounters] in OtherCounts(reloads.counts, judgingCounters) }
+        let counted = { @Sendable [reloads, judgingCounters, revocations] in
+            OtherCounts(reloads.counts, judgingCounters, revocations.counts)
+        }
         let administration = await loop.perform {
             let administration = Administration(
                 loop: loop, connectionLoops: connectionLoops, desk: desk, gate: gate, certificateEnd: certificateEnd,
@@ -41,7 +43,9 @@ extension GatewayServer.Parts {
 }
 
 extension OtherCounts {
-    fileprivate init(_ reloads: ReloadRecord.Counts, _ judging: JudgingCounters) {
+    fileprivate init(
+        _ reloads: ReloadRecord.Counts, _ judging: JudgingCounters, _ control: NodeRevocations.Counts
+    ) {
         reloadsOK = Int(reloads.succeeded)
         reloadsFailed = Int(reloads.failed)
         keyFetchesOK = judging.keyFetchesOK.load(ordering: .relaxed)
@@ -49,5 +53,7 @@ extension OtherCounts {
         introspectionsActive = judging.introspectionsActive.load(ordering: .relaxed)
         introspectionsInactive = judging.introspectionsInactive.load(ordering: .relaxed)
         introspectionsFailed = judging.introspectionsFailed.load(ordering: .relaxed)
+        revocations = control.byKind
+        controlRecordsRejected = control.rejected
     }
 }

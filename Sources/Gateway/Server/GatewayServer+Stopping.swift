@@ -157,6 +157,7 @@ extension GatewayServer {
         let totals = connectionLoops.map { $0.ask { $0.totals } }
         let read = desk?.ask { $0.close() }
         let judged = judgingDesk?.ask { $0.close() }
+        let revoked = control?.ask { $0.stop() }
         // It answers to the last, so that whoever watches a node that goes sees it go. Connections end with their loop.
         let closed = adminListener?.ask { $0.close() }
         var counters = LoopCounters()
@@ -166,6 +167,7 @@ extension GatewayServer {
         var ingested: IngestCounters?
         if let read, let desk { ingested = await read.value(within: patience(with: desk.loop)) ?? nil }
         if let judged, let judgingDesk { _ = await judged.value(within: patience(with: judgingDesk.loop)) }
+        if let revoked, let control { _ = await revoked.value(within: patience(with: control.loop)) }
         if let closed, let adminListener { _ = await closed.value(within: patience(with: adminListener.loop)) }
         report(counters, ingested ?? IngestCounters())
         await stopLoops()

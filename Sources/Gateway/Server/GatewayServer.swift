@@ -21,10 +21,13 @@ package actor GatewayServer {
     /// How many this process may open.
     private let descriptors: Int
     private let usedTickets = NodeTickets()
+    let revocations: NodeRevocations
     private let ready: @Sendable () -> Void
-    private let failure: @Sendable (GatewayError) -> Void
+    let failure: @Sendable (GatewayError) -> Void
     private(set) var connectionLoops: [LoopBound<ConnectionLoop>] = []
     private(set) var desk: LoopBound<IngestDesk>?
+    /// Nil where no control topic is read.
+    var control: LoopBound<ControlSource>?
     /// Asks other servers about tokens.
     private(set) var judgingDesk: LoopBound<JudgingDesk>?
     let judgingCounters = JudgingCounters()
@@ -32,7 +35,7 @@ package actor GatewayServer {
     private(set) var listeners: [LoopBound<Listener>] = []
     var adminListener: LoopBound<Listener>?
     var administration: Administration?
-    private(set) var loops: [EventLoop] = []
+    var loops: [EventLoop] = []
 
     // What GatewayServer+Stopping.swift goes by.
     var lifecycle: NodeLifecycle
@@ -66,7 +69,10 @@ package actor GatewayServer {
         lifecycle = NodeLifecycle(NodeLifecycle.Times(parts.settings.lifecycle))
         descriptors = Int(clamping: (try? ProcessLimits.raiseDescriptorLimit()) ?? 1024)
         places = Places(PlaceLimits(parts.settings.limits, descriptors: descriptors))
-        readiness = NodeReadiness(graceMilliseconds: parts.settings.limits.brokerGrace?.milliseconds)
+        readiness = NodeReadiness(
+            graceMilliseconds: parts.settings.limits.brokerGrace?.milliseconds,
+            awaitsControl: parts.settings.control.topic != nil)
+        revocations = NodeRevocations(retention: parts.settings.control.retention)
     }
 
     // MARK: - Start
@@ -94,6 +100,7 @@ package actor GatewayServer {
             loop: ingestLoop, probeLoop: probeLoop, ready: ready, failure: failure)
         let problem = await ingestLoop.perform { assembly.open(desk.value) }
         if let problem { throw problem }
+        try await openControl()
     }
 
     /// What the settings allow and the system does not: clients would be refused below the limit that was set.
@@ -132,7 +139,8 @@ package actor GatewayServer {
         }
         self.judgingDesk = judgingDesk
         let policy = ConnectionPolicy(parts)
-        let admission = Admission(parts, readiness: readiness, usedTickets: usedTickets)
+        let admission = Admission(
+            parts, readiness: readiness, usedTickets: usedTickets, revocations: revocations)
         let log = ConnectionLog(logger: logger.named("connection"))
         let places = places
         var outlets: [Ingest.Outlet] = []
@@ -209,7 +217,8 @@ package actor GatewayServer {
         readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
         administration?.adopt(parts.gate, certificateEnd: parts.tls?.certificate?.notAfter)
         let policy = ConnectionPolicy(parts)
-        let admission = Admission(parts, readiness: readiness, usedTickets: usedTickets)
+        let admission = Admission(
+            parts, readiness: readiness, usedTickets: usedTickets, revocations: revocations)
         places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors))
         judgingDesk?.loop.execute { [judgingDesk] in judgingDesk?.value.adopt(parts.verifier) }
         for connections in connectionLoops {

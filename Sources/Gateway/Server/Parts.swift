@@ -88,14 +88,16 @@ extension ConnectionPolicy {
 }
 
 extension Admission {
-    init(_ parts: GatewayServer.Parts, readiness: NodeReadiness, usedTickets: NodeTickets) {
+    init(
+        _ parts: GatewayServer.Parts, readiness: NodeReadiness, usedTickets: NodeTickets, revocations: NodeRevocations
+    ) {
         self.init(
             verifier: parts.verifier, readiness: readiness, agreesToDeflate: parts.settings.websocket.deflate,
             syncLimits: SyncLimits(parts.settings.limits), browsers: BrowserPolicy(parts.settings.auth),
             tickets: parts.ticketSeal.map {
                 TicketPolicy(
                     seal: $0, lifetimeSeconds: Int64(parts.settings.auth.tickets.lifetime.milliseconds / 1_000))
-            }, usedTickets: usedTickets)
+            }, usedTickets: usedTickets, revocations: revocations)
     }
 }
 

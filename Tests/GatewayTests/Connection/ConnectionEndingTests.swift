@@ -17,7 +17,7 @@ struct ConnectionEndingTests {
 
     static let ends: [(name: String, end: @Sendable (Connection) -> Void)] = [
         ("a drain", { $0.leave(.restart, retryMilliseconds: 7) }), ("an end", { $0.close(.goingAway) }),
-        ("an expired token", { $0.close(.tokenExpired) }), ("a revoked token", { $0.revoke() }),
+        ("an expired token", { $0.close(.tokenExpired) }), ("a revoked token", { $0.revoke(.unknownToken) }),
         ("an old connection", { $0.ageIsReached() }), ("a peer that has finished", { _ = $0.transportPeerFinished() }),
     ]
 

@@ -19,15 +19,17 @@ struct ConnectionLoopTests {
         let (old, new) = (try parts(""), try parts(Self.changed))
         let loop = try EventLoop(label: "test")
         let readiness = NodeReadiness(graceMilliseconds: nil)
-        let tickets = NodeTickets()
+        let (tickets, revocations) = (NodeTickets(), NodeRevocations())
         await loop.perform {
             let connections = ConnectionLoop(
                 eventLoop: loop, index: 0, policy: ConnectionPolicy(old),
-                admission: Admission(old, readiness: readiness, usedTickets: tickets),
+                admission: Admission(old, readiness: readiness, usedTickets: tickets, revocations: revocations),
                 log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: Mailbox(loop: loop) { _ in },
                 judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog())
             #expect(connections.admission.verifier.letsNobodyIn)
-            connections.adopt(ConnectionPolicy(new), Admission(new, readiness: readiness, usedTickets: tickets))
+            connections.adopt(
+                ConnectionPolicy(new),
+                Admission(new, readiness: readiness, usedTickets: tickets, revocations: revocations))
             #expect(!connections.admission.verifier.letsNobodyIn)
             #expect(connections.admission.syncLimits.maximumEvents == 7)
             #expect(connections.policy.handshakeTimeoutMilliseconds == 2_000)

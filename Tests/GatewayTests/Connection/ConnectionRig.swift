@@ -50,7 +50,8 @@ final class ConnectionRig {
         _ = readiness.becomeReady()
         let node = ConnectionLoop(
             eventLoop: loop, index: 0, policy: ConnectionPolicy(parts),
-            admission: Admission(parts, readiness: readiness, usedTickets: NodeTickets()),
+            admission: Admission(
+                parts, readiness: readiness, usedTickets: NodeTickets(), revocations: NodeRevocations()),
             log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: ingest,
             judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog())
         self.node = node

@@ -43,6 +43,45 @@ struct NodeReadinessTests {
         #expect(readiness.verdict(now: .max) == .ready)
     }
 
+    @Test func `with a control topic a node is ready when that was read back too, whichever comes last`() {
+        for isControlLast in [true, false] {
+            let readiness = NodeReadiness(graceMilliseconds: 100, awaitsControl: true)
+            readiness.wait(for: "the topic incidents")
+            readiness.noteControl("the topic control", now: 0)
+            #expect(readiness.verdict(now: 0) == .notReady(.window, why: "the topic incidents"))
+            if isControlLast {
+                #expect(!readiness.becomeReady() && !readiness.hasBeenReady)
+                #expect(readiness.verdict(now: 0) == .notReady(.control, why: "the topic control"))
+                readiness.lose("the broker", now: 0)
+                readiness.noteBroker(isReached: false)
+                #expect(readiness.verdict(now: 0) == .notReady(.broker, why: "the broker"))
+                readiness.noteBroker(isReached: true)
+                readiness.noteControl(nil, now: 0)
+                // Nobody is sent to a node that would still refuse.
+                #expect(readiness.verdict(now: 0) == .notReady(.control, why: "the topic control"))
+            } else {
+                readiness.noteControl(nil, now: 0)
+                #expect(readiness.verdict(now: 0) == .notReady(.window, why: "the topic incidents"))
+                #expect(!readiness.hasBeenReady)
+            }
+            #expect(readiness.becomeReady())
+            #expect(!readiness.becomeReady())
+            #expect(readiness.verdict(now: 0) == .ready && readiness.hasBeenReady)
+        }
+    }
+
+    @Test func `the loss of the control topic refuses nobody, and turns the verdict when the grace is over`() {
+        let readiness = NodeReadiness(graceMilliseconds: 100, awaitsControl: true)
+        readiness.noteControl(nil, now: 0)
+        _ = readiness.becomeReady()
+        readiness.noteControl("the topic control", now: 1000)
+        readiness.noteControl("the topic control is gone", now: 1050)
+        #expect(readiness.verdict(now: 1099) == .ready && readiness.hasBeenReady)
+        #expect(readiness.verdict(now: 1100) == .notReady(.control, why: "the topic control is gone"))
+        readiness.noteControl(nil, now: 1200)
+        #expect(readiness.verdict(now: 1200) == .ready)
+    }
+
     @Test func `a draining node is draining whatever else it is`() {
         let readiness = NodeReadiness(graceMilliseconds: nil)
         readiness.setDraining(true)

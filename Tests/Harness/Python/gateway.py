@@ -7,6 +7,7 @@ import time
 import urllib.error
 import urllib.request
 
+import jose
 from programs import PROGRAMS, eventually, free_port, run
 
 
@@ -113,6 +114,20 @@ class Tokens:
                                "--audience", "livegate", *arguments)
         assert status == 0, err
         return out.strip()
+
+    def signed(self, account, **claims):
+        """A token with these claims as well, such as `iat` and `jti`, which `livegate token` does not let one choose."""
+        issued = int(time.time())
+        payload = {"iss": "test", "aud": "livegate", "account_id": account, "iat": issued, "exp": issued + 3600, **claims}
+        return jose.token(self, {"alg": "ES256"}, payload)
+
+    def sign(self, signed):
+        """ES256."""
+        der = subprocess.run(["openssl", "dgst", "-sha256", "-sign", self.private], input=signed, check=True,
+                             capture_output=True).stdout
+        # Two integers (ITU-T X.690); JWS wants 32 bytes of each (RFC 7518 §3.4).
+        r, rest = der[4:4 + der[3]], der[4 + der[3]:]
+        return b"".join(int.from_bytes(number).to_bytes(32) for number in (r, rest[2:]))
 
     def joined_for_a_moment(self, account, join):
         """What `join` makes of a token that expires soon. On a machine that is so busy that it has expired by then, another

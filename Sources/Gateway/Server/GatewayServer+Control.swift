@@ -1,0 +1,66 @@
+import Kafka
+import Logging
+import Reactor
+
+/// The reader of the control topic, where the settings name one.
+extension GatewayServer {
+    /// Begins to read. The node is not ready before the topic was read back.
+    func openControl() async throws(GatewayError) {
+        guard let topic = parts.settings.control.topic else { return }
+        let (loop, probeLoop) = try makeControlLoops()
+        loops += [loop, probeLoop]
+        var settings = ConsumerSettings(parts.settings.kafka)
+        settings.topics = [topic]
+        settings.retention = parts.settings.control.retention
+        let assembly = ControlAssembly(
+            settings: settings, revocations: revocations, readiness: readiness, logger: logger.named("control"),
+            loop: loop, probeLoop: probeLoop, connections: connectionLoops, failure: failure)
+        control = try await loop.perform { assembly.open() }.get()
+    }
+
+    private func makeControlLoops() throws(GatewayError) -> (EventLoop, EventLoop) {
+        do throws(ReactorError) {
+            return (try EventLoop(label: "control"), try EventLoop(label: "control probe"))
+        } catch {
+            throw .system(error)
+        }
+    }
+}
+
+/// Puts the reader of the control topic together on its loop.
+private struct ControlAssembly: Sendable {
+    let settings: ConsumerSettings
+    let revocations: NodeRevocations
+    let readiness: NodeReadiness
+    let logger: Logger
+    let loop: EventLoop
+    let probeLoop: EventLoop
+    let connections: [LoopBound<ConnectionLoop>]
+    let failure: @Sendable (GatewayError) -> Void
+
+    /// Only on its loop.
+    func open() -> Result<LoopBound<ControlSource>, GatewayError> {
+        let consumer: Consumer
+        do throws(KafkaError) {
+            consumer = try Consumer(settings)
+        } catch {
+            return .failure(.kafka(error))
+        }
+        do throws(ReactorError) {
+            let source = try ControlSource(
+                consumer: consumer, revocations: revocations, readiness: readiness, logger: logger, loop: loop,
+                probeLoop: probeLoop, revoked: notifyLoops, failed: { [failure] in failure(.kafkaFatal($0)) })
+            try source.start()
+            return .success(LoopBound(source, loop: loop))
+        } catch {
+            return .failure(.system(error))
+        }
+    }
+
+    /// Each goes over its connections, within slices of its ticks, and closes those that may not stay.
+    private func notifyLoops() {
+        for connections in connections {
+            connections.loop.execute { connections.value.walkAll() }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+import LiveUpdates
+
+/// What a record of the control topic asks for.
+///
+/// Read to the letter: what a node does not understand whole it does not do in part, so that no node shuts out more or less
+/// than another one.
+package enum ControlRecord: Equatable, Sendable {
+    case revoke(Revocation)
+
+    /// As many bytes of a value as are read: room for the longest name of a token, each byte escaped.
+    package static let maximumBytes = 64 * 1024
+    /// How far `before` may lie after the record's time, by the clock of whoever wrote it. Further ahead it would shut out
+    /// tokens that nobody has issued yet.
+    package static let maximumLeadSeconds: Int64 = 60
+
+    /// Why a record is rejected.
+    package enum Problem: Error, Hashable, CaseIterable, Sendable {
+        case noValue, tooLarge, notJSON, unknownMember, nothingAsked, target, account, subject, token, before
+        case beforeTooLate, noTime
+    }
+
+    /// Reads the value of a record.
+    ///
+    /// - Parameters:
+    ///   - value: nil of a tombstone.
+    ///   - timestamp: of the record, in milliseconds since 1970; nil where it has none.
+    package static func read(_ value: [UInt8]?, timestamp: Int64?) throws(Problem) -> ControlRecord {
+        guard let value else { throw .noValue }
+        guard value.count <= maximumBytes else { throw .tooLarge }
+        guard let timestamp, timestamp >= 0 else { throw .noTime }
+        guard let record = JOSEObject(value) else { throw .notJSON }
+        guard record.hasOnly(["revoke"]) else { throw .unknownMember }
+        guard record.has("revoke") else { throw .nothingAsked }
+        // An object, and no member twice.
+        guard let revoke = record.object("revoke") else { throw .target }
+        return .revoke(try revocation(revoke, timestamp))
+    }
+
+    private static func revocation(_ members: JOSEObject, _ timestamp: Int64) throws(Problem) -> Revocation {
+        guard members.hasOnly(["account", "subject", "token", "before"]) else { throw .unknownMember }
+        let target = try Revocation.Target(
+            account: try text(members, "account", .account), subject: try text(members, "subject", .subject),
+            token: try text(members, "token", .token))
+        var before = timestamp / 1000 + (timestamp % 1000 > 0 ? 1 : 0)
+        if members.has("before") {
+            guard case .integer(.positive(let second))? = members["before"] else { throw .before }
+            guard let second = Int64(exactly: second), second <= timestamp / 1000 + maximumLeadSeconds else {
+                throw .beforeTooLate
+            }
+            before = second
+        }
+        return Revocation(target, before: before, recordedAt: timestamp)
+    }
+
+    /// Nil where there is no such member. An account may be a number, as in tokens and events.
+    private static func text(_ members: JOSEObject, _ name: String, _ problem: Problem) throws(Problem) -> [UInt8]? {
+        switch members[name] {
+        case nil: return nil
+        case .text(let text)?: return text
+        case .integer(let number)? where problem == .account: return Array(number.description.utf8)
+        default: throw problem
+        }
+    }
+
+    /// The value of a record that revokes so, as of when it is written. `token` is the name that its issuer gave it, however
+    /// long.
+    package static func value(account: String?, subject: String?, token: String?) -> [UInt8] {
+        Array("{\"revoke\":".utf8) + key(account: account, subject: subject, token: token) + Array("}".utf8)
+    }
+
+    /// The key of that record: what it revokes, so that all that is said of one thing stands in one partition.
+    package static func key(account: String?, subject: String?, token: String?) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for case (let name, let text?) in [("account", account), ("subject", subject), ("token", token)] {
+            bytes.append(UInt8(ascii: bytes.isEmpty ? "{" : ","))
+            WireMessage.appendString(name, to: &bytes)
+            bytes.append(UInt8(ascii: ":"))
+            WireMessage.appendString(text, to: &bytes)
+        }
+        return bytes + Array("}".utf8)
+    }
+}
+
+extension ControlRecord.Problem: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .noValue: "it has no value"
+        case .tooLarge: "its value is larger than \(ControlRecord.maximumBytes) bytes"
+        case .notJSON: "its value is not one JSON object whose members stand once"
+        case .unknownMember: "it has a member that is not known here"
+        case .nothingAsked: "it asks for nothing: a member revoke is expected"
+        case .target: "revoke must be an object with account, with account and subject, or with token"
+        case .account: "account must be a text of 1 to \(Account.maximumBytes) bytes without control characters"
+        case .subject: "subject must be a text that is not empty"
+        case .token: "token must be a text of 1 to \(TokenVerifier.maximumTokenBytes) bytes without control characters"
+        case .before: "before must be a whole number of seconds since 1970"
+        case .beforeTooLate: "before lies more than \(ControlRecord.maximumLeadSeconds) s after the record's time"
+        case .noTime: "it has no time stamp"
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import Gateway
+import GatewaySettings
+import Options
+import Tokens
+
+/// `livegate revoke`: shuts tokens out, on every node.
+enum RevokeCommand {
+    static let account = SingleOption("account", .text("A"), help: "the account whose tokens are revoked")
+    static let subject = SingleOption("subject", .text("S"), help: "with --account: only this person's (sub)")
+    static let token = SingleOption("token", .text("JTI"), help: "the one token that its issuer calls so (jti)")
+
+    static let table = Command(
+        "revoke", summary: "revoke the tokens of an account, of a person, or one token",
+        details: [
+            """
+            Writes a record to the topic control.topic and waits for its acknowledgement. Within a second each node closes the \
+            connections of tokens that were issued before it, with 4403, and refuses these tokens from then on; those that are \
+            issued later are welcome. A fixed token is refused until control.retention has passed: take it out of its file.
+            """
+        ],
+        options: [SettingsArguments.config, account, subject, token],
+        statuses: [
+            (.success, "the record was acknowledged"),
+            (.unavailable, "it was not acknowledged within 10 s, and may have been written or not"),
+            (.settings, "the settings are wrong, or control.topic is not set"),
+        ])
+
+    static func run(_ arguments: Arguments) -> ExitStatus {
+        let (account, subject, token) = (arguments[account], arguments[subject], arguments[token])
+        let value = ControlRecord.value(account: account, subject: subject, token: token)
+        do throws(ControlRecord.Problem) {
+            // Nothing is written that a node would not read.
+            _ = try ControlRecord.read(value, timestamp: 0)
+        } catch {
+            let choice = "either '--account', with '--subject' or without, or '--token' is needed"
+            Livegate.table.exitWrongUse(error == .target ? choice : "\(error)")
+        }
+        let outcome = SettingsArguments.load(arguments)
+        guard let settings = outcome.settings else {
+            SettingsArguments.report(outcome.problems)
+            return .settings
+        }
+        guard let topic = settings.control.topic else {
+            let setting = SettingsTable.path(of: \.control.topic)
+            StandardError.line("livegate revoke: \(setting) is not set: no node reads what is revoked")
+            return .settings
+        }
+        do throws(ControlWriter.Failure) {
+            try ControlWriter.write(
+                key: ControlRecord.key(account: account, subject: subject, token: token),
+                value: value, to: topic, settings.kafka)
+            return .success
+        } catch {
+            switch error {
+            case .settings(let error):
+                StandardError.line("livegate revoke: \(error)")
+                return .settings
+            case .notAcknowledged(let reason):
+                StandardError.line("livegate revoke: not acknowledged by the topic \(topic): \(reason)")
+                return .unavailable
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+# Tests: NodeRevocations.swift, ControlSource.swift, ControlWriter.swift, GatewayServer+Control.swift, RevokeCommand.swift
+"""What is revoked by the control topic: who is closed, who is refused, and that nothing lets them in again."""
+
+import json
+import subprocess
+import threading
+import time
+
+import pytest
+
+import jose
+from clients import EventStream, LiveClient, Sync
+from gateway import static_tokens
+from programs import PROGRAMS, environment, eventually, produce, run
+from rawclient import RawClient, play, until
+from test_auth import answer, bearer
+from wire import TEXT, ask, frame, get, upgrade
+
+OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600
+
+
+@pytest.fixture
+def broker(mock_broker):
+    mock_broker.topic("control", 2)
+    return mock_broker
+
+
+@pytest.fixture
+def node(gateway, broker, tmp_path):
+    """A gateway that reads the control topic."""
+    secret = tmp_path / "tickets"
+    secret.write_text("s" * 32 + "\n")
+    return lambda **changes: gateway(
+        broker.bootstrap, control__topic="control", auth__tickets={"secret_file": str(secret)},
+        auth__tokens=str(static_tokens(tmp_path, ["PACC1", "PACC3"])), **changes)
+
+
+def settings_of(node):
+    return node.program.command[-1]
+
+
+def revoke(node, *arguments):
+    status, out, err = run("livegate", "revoke", "--config", settings_of(node), *arguments)
+    assert (status, out, err) == (0, "", "")
+
+
+def metric(node, name):
+    line = next(line for line in node.asked("/metrics")[1].splitlines() if line.startswith(name + " "))
+    return float(line.split()[-1])
+
+
+def status(node, token):
+    return answer(node.host, bearer(token))[0]
+
+
+def ticket(node, token):
+    text = ask(node.host, get("/ticket/v1", token, ["Connection: close"]).replace(b"GET", b"POST", 1))
+    return json.loads(text.partition(b"\r\n\r\n")[2])["ticket"]
+
+
+def by_protocol(token):
+    return [f"Sec-WebSocket-Protocol: livegate.v1, bearer.{jose.text(token.encode())}"]
+
+
+def test_who_is_meant_is_closed_and_refused_and_nobody_else(node, tokens, tell):
+    node = node()
+    rows = [
+        ("PACC1", {"sub": "u1", "jti": "t1"}, ["--account", "PACC1"], "account"),
+        ("PACC2", {"sub": "u1", "jti": "t2"}, ["--account", "PACC2", "--subject", "u1"], "subject"),
+        ("PACC4", {"sub": "u1", "jti": "t" * 300}, ["--token", "t" * 300], "token"),
+    ]
+    others = [tokens.signed(account, **claims) for account, claims in (
+        ("PACC2", {"sub": "u2", "iat": OLD}), ("PACC2", {"iat": OLD}), ("PACC4", {"sub": "u1", "jti": "t", "iat": OLD}),
+        ("PACC3", {"sub": "u1", "iat": OLD}), ("PACC1", {"sub": "u1", "jti": "t1", "iat": NEW}))]
+    kept = [LiveClient(node, token, with_="at") for token in others] + [LiveClient(node, "token-PACC3")]
+    for account, claims, words, kind in rows:
+        token = tokens.signed(account, iat=OLD, **claims)
+        bought = ticket(node, token)
+        socket, plain = LiveClient(node, token, with_="at"), LiveClient(node, token)
+        stream, waiting = EventStream(node, token), Sync(node, token)
+        at = waiting.page()["at"]
+        waiting.send(since=at, wait=50)
+        socket.wait_for_control("live")
+        stream.wait_for("live")
+        eventually(lambda: metric(node, 'livegate_connections{kind="sync"}') == 1)
+        revoke(node, *words)
+        assert socket.wait_until_closed() == plain.wait_until_closed() == 4403
+        assert socket.controls("bye") == [{"code": 4403, "why": "revoked"}]
+        stream.wait_until_ended()
+        assert stream.events[-1].name == "bye" and stream.events[-1].json == {"code": 4403, "why": "revoked"}
+        refused = waiting.answer()
+        assert refused.status == 401 and refused.body["detail"] == "token was revoked"
+        # Whatever brings it.
+        assert status(node, token) == 401
+        assert b" 401 " in ask(node.host, upgrade(None, f"/live/v1?ticket={bought}")).split(b"\r\n")[0]
+        assert b" 401 " in ask(node.host, upgrade(None, headers=by_protocol(token))).split(b"\r\n")[0]
+        assert b" 401 " in ask(node.host, get("/ticket/v1", token).replace(b"GET", b"POST", 1)).split(b"\r\n")[0]
+        assert metric(node, f'livegate_revocations_total{{kind="{kind}"}}') == 1
+        kept.append(LiveClient(node, tokens.signed(account, **{**claims, "iat": NEW}), with_="at"))
+    # A fixed token says nothing of when it was issued.
+    assert status(node, "token-PACC1") == 401
+    # A stream that would go on with one of them ends.
+    eventually(lambda: kept[-1].controls("live"))
+    last = tokens.signed(rows[-1][0], iat=OLD, **rows[-1][1])
+    kept[-1].socket.send(json.dumps({"token": last}))
+    assert kept.pop().wait_until_closed() == 4403
+    assert [client.closed for client in kept] == [None] * len(kept)
+    # Their loop has gone over them, and they are still told what comes.
+    tell(["after"], account="PACC3")
+    for client in kept[3], kept[len(others)]:
+        client.wait_for_id("after")
+    assert node.log("revoked: connections")[0]["account"] == "PACC1"
+
+
+def test_whoever_comes_while_something_is_revoked_is_not_let_in_for_good(node, tokens):
+    node = node(loops=2)
+    old = tokens.signed("PACC1", iat=OLD)
+
+    async def scenario():
+        clients, is_shut = [], False
+        writer = threading.Thread(target=revoke, args=(node, "--account", "PACC1"))
+        writer.start()
+        while not is_shut:
+            try:
+                clients.append(await RawClient.open(node.host, old))
+            except AssertionError as refusal:
+                is_shut = b" 401 " in refusal.args[0]
+                assert is_shut, refusal
+        writer.join()
+        for client in clients:
+            await until(lambda: client.close is not None)
+            assert client.close == (4403, "revoked")
+    play(scenario())
+    assert metric(node, 'livegate_connections{kind="websocket"}') == 0
+
+
+def test_what_cannot_be_read_is_counted_and_changes_nothing(node, broker, tokens):
+    node = node()
+    token = tokens.signed("PACC1", iat=OLD)
+    client = LiveClient(node, token)
+    bad = ["x", "{}", '{"revoke":{"account":"PACC1"},"why":"x"}', '{"revoke":{"account":"PACC1","account":"PACC1"}}',
+           json.dumps({"revoke": {"account": "PACC1", "before": NEW}}), '{"erase":{"account":"PACC1"}}',
+           '{"revoke":{"account":"PACC1","x":"' + "x" * 70_000 + '"}}', b'{"revoke":{"account":"PACC1\xff"}}']
+    produce(broker.bootstrap, "control", bad)
+    eventually(lambda: metric(node, "livegate_control_records_rejected_total") == len(bad))
+    lines = node.log("a control record is ignored")
+    assert len({line["reason"] for line in lines}) == len(lines) >= 5 and lines[0]["offset"] == 0
+    assert status(node, tokens.signed("PACC1", iat=OLD)) == 101 and client.closed is None
+    # What follows is read.
+    produce(broker.bootstrap, "control", ['{"revoke":{"account":"PACC1","before":%d}}' % (OLD + 1)])
+    assert client.wait_until_closed() == 4403
+    assert status(node, tokens.signed("PACC1", iat=OLD + 1)) == 101
+
+
+def test_the_loss_of_the_topic_opens_nothing_and_closes_nobody(node, broker, tokens):
+    node = node(limits__broker_grace="1s")
+    old, new = tokens.signed("PACC1", iat=OLD), tokens.signed("PACC1", iat=NEW)
+    assert "[+]control ok" in node.asked("/readyz?verbose")[1]
+    revoke(node, "--account", "PACC1")
+    eventually(lambda: status(node, old) == 401)
+    client = LiveClient(node, new)
+    broker.down()
+    # It waits for as long as it may.
+    writer = subprocess.Popen(
+        [PROGRAMS / "livegate", "revoke", "--config", settings_of(node), "--account", "PACC2"], stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, env=environment())
+    eventually(lambda: "[-]control no Kafka broker" in node.asked("/readyz?verbose")[1], within=30)
+    assert client.closed is None and status(node, old) == 401 and status(node, new) == 101
+    out, err = writer.communicate()
+    assert (writer.returncode, out) == (69, "")
+    assert err.startswith("livegate revoke: not acknowledged by the topic control: ") and err.count("\n") == 1
+    broker.up()
+    node.wait_until_ready(30)
+    assert client.closed is None and status(node, old) == 401
+    revoke(node, "--account", "PACC1", "--subject", "u1")
+    eventually(lambda: metric(node, 'livegate_revocations_total{kind="subject"}') == 1)
+
+
+@pytest.mark.parametrize("text, words", [
+    ("", "control.topic is not set"), ("control: {topic: c}\nlisen: x\n", "lisen: no such key"),
+    ("control: {topic: incidents}\n", "control.topic: 'incidents' stands in kafka.topics too"),
+])
+def test_nothing_is_written_by_settings_that_no_node_would_read(text, words, tmp_path):
+    (tmp_path / "livegate.yaml").write_text(text)
+    status, out, err = run("livegate", "revoke", "--config", tmp_path / "livegate.yaml", "--account", "A")
+    assert (status, out, err.count("\n")) == (78, "", 1) and words in err

@@ -1,0 +1,32 @@
+import FuzzSupport
+import LiveUpdates
+import Tokens
+
+private let now: Int64 = 1_795_240_000_000
+
+/// What anybody who may write to the control topic can write: what is understood names something that a token can have,
+/// and shuts nobody out for whose token it is too early.
+@_cdecl("LLVMFuzzerTestOneInput")
+package func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
+    let input = unsafe fuzzInput(start, count)
+    guard case .revoke(let revocation)? = try? ControlRecord.read(input, timestamp: now) else { return 0 }
+    require(revocation.before >= 0 && revocation.before <= now / 1000 + 60, "before is a time, and not far ahead")
+    require(revocation.recordedAt == now, "the record's time is its own")
+    switch revocation.target {
+    case .account(let account): check(account)
+    case .subject(let account, let subject):
+        check(account)
+        require((1...255).contains(subject.text.utf8.count), "a subject is neither empty nor long")
+    case .token(let name): require((1...128).contains(name.text.utf8.count), "a token's name is neither empty nor long")
+    }
+    var kept = Revocations(retentionMilliseconds: 60_000, now: 0, wall: now)
+    kept.add(revocation, now: 0, wall: now)
+    require(kept.count == 1, "what was understood is kept")
+    return 0
+}
+
+private func check(_ account: Account) {
+    let bytes = Array(account.text.utf8)
+    require((1...Account.maximumBytes).contains(bytes.count), "an account is neither empty nor long")
+    require(!bytes.contains { $0 < 0x20 || $0 == 0x7F }, "an account has no control characters")
+}

@@ -1,0 +1,107 @@
+import HTTP
+import LiveUpdates
+import TestTokens
+import Testing
+import Tokens
+
+@testable import Gateway
+
+/// What is revoked, as whoever is let in or may stay meets it.
+struct NodeRevocationsTests {
+    private static let now = TokenForge.now
+    private static let upgrade = AdmissionTests.upgrade
+    private static let policy = AdmissionTests.policy
+
+    private func admission(_ revocations: NodeRevocations, anonymous: String? = nil) -> Admission {
+        let readiness = NodeReadiness(graceMilliseconds: nil)
+        _ = readiness.becomeReady()
+        return Admission(
+            verifier: TokenVerifier(
+                issuers: [TrustedIssuer(issuer: "id", audiences: [], accountClaim: "account_id")],
+                anonymous: anonymous.map { Account($0) }),
+            readiness: readiness, agreesToDeflate: false,
+            syncLimits: SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000), tickets: Self.policy,
+            revocations: revocations)
+    }
+
+    private func isAdmitted(_ text: String, _ admission: Admission, finding: JudgingFinding? = nil) throws -> Bool {
+        var parser = RequestParser()
+        guard case .head(let head, _) = parser.consume(Array((text + "\r\n").utf8).span) else {
+            throw Malformed()
+        }
+        switch admission.decide(head, epochSeconds: Self.now, finding: finding) {
+        case .admit: return true
+        case .refuse(let refusal):
+            #expect(refusal.code == .invalidToken && refusal.detail == "\(TokenRefusal.revoked)")
+            return false
+        case .ticket, .plainGet, .preflight, .ask: throw Malformed()
+        }
+    }
+
+    private struct Malformed: Error {}
+
+    private func revoking(_ target: Revocation.Target, before: Int64) -> NodeRevocations {
+        let revocations = NodeRevocations(retention: .seconds(3600))
+        revocations.add(Revocation(target, before: before, recordedAt: .max / 8))
+        return revocations
+    }
+
+    private static let person = Identity(
+        account: Account("PACC2"), subject: "s", expiresAt: now + 100, issuedAt: 5, tokenID: "t", voucher: .issuer("id")
+    )
+
+    static let targets: [Revocation.Target] = [
+        .account(Account("PACC2")), .subject(Account("PACC2"), .init(text: "s")), .token(.init(text: "t")),
+    ]
+
+    @Test(arguments: targets, [(Int64(5), true), (6, false)])
+    func `a revoked token is refused, whatever brings it, and one that was issued later is welcome`(
+        target: Revocation.Target, row: (before: Int64, isAdmitted: Bool)
+    ) throws {
+        let admission = admission(revoking(target, before: row.before))
+        let ticket = try #require(
+            Self.policy.seal.text(Ticket(Self.person, id: .random(), lifetimeSeconds: 30, now: Self.now)))
+        let target = "GET /sync/v1?ticket=\(ticket) HTTP/1.1\r\nHost: h\r\n"
+        #expect(try isAdmitted(target, admission) == row.isAdmitted)
+        // What another server has said of it, now or before.
+        #expect(try isAdmitted(Self.upgrade, admission, finding: .judged(.success(Self.person))) == row.isAdmitted)
+        #expect(admission.refusal(of: Self.person) == (row.isAdmitted ? nil : .revoked))
+    }
+
+    @Test func `callers without a token are refused while their account is revoked`() throws {
+        let own = admission(revoking(.account(Account("PACC2")), before: 0), anonymous: "PACC2")
+        let other = admission(revoking(.account(Account("PACC1")), before: Self.now), anonymous: "PACC2")
+        for text in [Self.upgrade, "GET /sync/v1 HTTP/1.1\r\nHost: h\r\n"] {
+            #expect(try !isAdmitted(text, own))
+            #expect(try isAdmitted(text, other))
+        }
+    }
+
+    @Test func `who is judged before a revocation is known is found when loops are told, and later ones are refused`()
+        throws
+    {
+        let revocations = NodeRevocations(retention: .seconds(3600))
+        let admission = admission(revocations, anonymous: "PACC1")
+        #expect(try isAdmitted(Self.upgrade, admission))
+        let identity = Identity(account: Account("PACC1"), subject: nil, expiresAt: nil)
+        #expect(admission.refusal(of: identity) == nil)
+        revocations.add(Revocation(.account(Account("PACC1")), before: 0, recordedAt: .max / 8))
+        // The loop is told now, and asks this of each connection.
+        #expect(admission.refusal(of: identity) == .revoked)
+        #expect(try !isAdmitted(Self.upgrade, admission))
+    }
+
+    @Test func `records are counted by what they revoke, and what has ended is let go`() {
+        let revocations = NodeRevocations(retention: .seconds(3600))
+        for target in Self.targets + [.account(Account("PACC9"))] {
+            // Long ago: counted, and over.
+            revocations.add(Revocation(target, before: 0, recordedAt: 0))
+        }
+        revocations.countRejected()
+        #expect(revocations.counts == .init(byKind: [.account: 2, .subject: 1, .token: 1], rejected: 1))
+        #expect(revocations.count == 0 && !revocations.isOverfull && !revocations.revokes(Self.person))
+        revocations.add(Revocation(Self.targets[0], before: 6, recordedAt: .max / 8))
+        revocations.sweep()
+        #expect(revocations.count == 1 && revocations.revokes(Self.person))
+    }
+}
