@@ -1,4 +1,4 @@
-# Tests: RequestParser.swift, ProxyHeaderParser.swift, WebSocketReceiver.swift, TokenVerifier.swift, AdminGate.swift
+# Tests: RequestParser.swift, ControlRecord.swift, ProxyHeaderParser.swift, WebSocketReceiver.swift, TokenVerifier.swift, AdminGate.swift
 """What hostile and broken peers send: each row of the article about security is played over plain connections and over TLS, at
 once and byte by byte, all at the same time, and must be answered as the article says. Afterwards nothing is left of them, and
 whoever behaves has noticed nothing."""
@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 from bad_inputs.groups import GROUPS
-from bad_inputs.stage import PLACES, Stage
+from bad_inputs.stage import CONTROL, PLACES, Stage
 from brokers import MockBroker
 from programs import PROGRAMS, ROOT, Program, event, eventually, produce
 
@@ -37,7 +37,7 @@ class Played:
         def start(*command, **options):
             return keep(Program(*command, **options))
 
-        broker = MockBroker(start(PROGRAMS / "mockbroker", "incidents:4"))
+        broker = MockBroker(start(PROGRAMS / "mockbroker", "incidents:4", f"{CONTROL}:1"))
         self.bootstrap, self.names = broker.bootstrap, []
         issuers = [f"keys-{number}-{way}" for group in GROUPS if group.way == "keys"
                    for number in range(len(group.rows)) for way in (0, 1)]
@@ -115,6 +115,8 @@ def test_every_refusal_was_counted(played, way):
     counted = each.more(each.stage.door)
     assert {code: counted[f'livegate_handshakes_total{{outcome="{code}"}}'] for code in wanted} == wanted
     assert len(wanted) > 12
+    records = Counter(outcome.answer for (title, _, _), outcome in each.outcomes.items() if title == "Control records")
+    assert counted["livegate_control_records_rejected_total"] == records["rejected"] > 60
     # Behind a good header it is for TLS or the request to say what is wrong.
     rejected = {row.name for group, row in ROWS if group.title == "PROXY headers" and row.plain is None}
     cut = [key for key, outcome in each.outcomes.items() if key[0] == "PROXY headers" and outcome.answer == "closed"

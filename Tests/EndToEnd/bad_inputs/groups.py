@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bad_inputs import (admin_requests, browsers, forwarded, frames, hellos, http_requests, late, proxy_headers, servers,
-                        tokens_of_clients, upgrades)
+from bad_inputs import (admin_requests, browsers, control_records, forwarded, frames, hellos, http_requests, late,
+                        proxy_headers, servers, tokens_of_clients, upgrades)
 
 
 @dataclass(frozen=True)
@@ -41,5 +41,6 @@ GROUPS = [
     Group("Cookies", browsers.COOKIES),
     Group("Tokens in subprotocols", browsers.SUBPROTOCOLS),
     Group("Origins", browsers.ORIGINS),
+    Group("Control records", control_records.ROWS, "control"),
     Group("Administration", admin_requests.ROWS, "admin"),
 ]

@@ -21,11 +21,13 @@ from gateway import launch, static_tokens
 from https_server import Server
 from jose import EC, RSA, Secret
 from processes import private_bytes
-from programs import PATIENCE
+from programs import PATIENCE, eventually, produce
 from wires import QUESTION, Transcript, Wire, pieces, ping
 
 # So many connections at once: below each limit of the nodes.
 AT_ONCE = 32
+# The topic that revokes.
+CONTROL = "control"
 # Of one user and of one address, for the proof that every place was given back.
 PLACES = 64
 LIMITS = {"handshake_timeout": "60s", "max_connections_per_subject": PLACES, "max_connections_per_address": PLACES,
@@ -85,6 +87,7 @@ class Stage:
 
     def __init__(self, start, keep, folder, tokens, certificates, bootstrap, issuers, is_secure):
         self.folder, self.tokens, self.is_secure, self.certificates = folder, tokens, is_secure, certificates
+        self.bootstrap, self.writing = bootstrap, asyncio.Lock()
         self.context = certificates.client() if is_secure else None
         # `weak` is too short for anybody; `stranger` is nobody's, `evil` the one that the key server would have us take.
         self.rsa, self.other, self.stranger, self.evil = RSA(), RSA(), RSA(), RSA(name="evil")
@@ -109,7 +112,7 @@ class Stage:
             security = {"tls": certificates.settings["ecdsa"]} if is_secure else {}
             return launch(start, folder, tokens, bootstrap, auth=auth, websocket={"deflate": True}, loops=2,
                           admin_token_file=str(folder / "admin"), admin_hosts=["gate.internal"], **security, **changes)
-        self.door = begin(jwt=self._issuers(issuers), limits=LIMITS)
+        self.door = begin(jwt=self._issuers(issuers), limits=LIMITS, control={"topic": CONTROL})
         self.behind = begin(balancer=TRUSTED, limits={"handshake_timeout": "60s"})
         self.impatient = begin(ticket="strange", patience="2s", limits={"handshake_timeout": "10s"})
         self.nodes = [self.door, self.behind, self.impatient]
@@ -227,6 +230,24 @@ class Stage:
     async def introspect(self, row, name, is_bytewise, sent):
         self.server.set[name] = sent, is_bytewise
         return await self._talk(self.door, bearer(name), False)
+
+    def _write(self, record):
+        def read():
+            counted = self.counted(self.door)
+            return {"rejected": counted["livegate_control_records_rejected_total"],
+                    "revoked": sum(value for name, value in counted.items() if name.startswith("livegate_revocations_total{"))}
+        before = read()
+        produce(self.bootstrap, CONTROL, [record])
+
+        def more():
+            now = read()
+            return [answer for answer in now if now[answer] > before[answer]]
+        return Outcome(" and ".join(eventually(more, 20, lambda: f"a count of {record[:100]}")))
+
+    async def control(self, row, name, is_bytewise, sent):
+        """A record is whole or not there: it is written twice. One after the other, since all are counted together."""
+        async with self.writing:
+            return await asyncio.to_thread(self._write, sent)
 
     def _ready(self, group, number, row, is_bytewise):
         """A name that only this run of the row has, and what is sent."""
