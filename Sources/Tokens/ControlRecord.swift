@@ -70,9 +70,9 @@ package enum ControlRecord: Equatable, Sendable {
 
     /// The key of that record: what it revokes, so that all that is said of one thing stands in one partition.
     package static func key(account: String?, subject: String?, token: String?) -> [UInt8] {
-        var bytes: [UInt8] = []
+        var bytes = Array("{".utf8)
         for case (let name, let text?) in [("account", account), ("subject", subject), ("token", token)] {
-            bytes.append(UInt8(ascii: bytes.isEmpty ? "{" : ","))
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
             WireMessage.appendString(name, to: &bytes)
             bytes.append(UInt8(ascii: ":"))
             WireMessage.appendString(text, to: &bytes)

@@ -132,6 +132,14 @@ import Testing
                 == #"{"revoke":{"token":"T"}}"#)
     }
 
+    @Test func `who names nothing, or too much, is told what is to be named`() {
+        let rows: [(String?, String?, String?)] = [(nil, nil, nil), (nil, "S", nil), ("A", nil, "T")]
+        for (account, subject, token) in rows {
+            let value = ControlRecord.value(account: account, subject: subject, token: token)
+            #expect(throws: ControlRecord.Problem.target) { try ControlRecord.read(value, timestamp: 0) }
+        }
+    }
+
     @Test func `each reason is a sentence of its own`() {
         let texts = Set(ControlRecord.Problem.allCases.map { "\($0)" })
         #expect(texts.count == ControlRecord.Problem.allCases.count)
