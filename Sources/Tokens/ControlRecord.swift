@@ -52,12 +52,12 @@ package enum ControlRecord: Equatable, Sendable {
         return Revocation(target, before: before, recordedAt: timestamp)
     }
 
-    /// Nil where there is no such member. An account may be a number, as in tokens and events.
+    /// Nil where there is no such member. An account or a subject may be a whole number, as in tokens.
     private static func text(_ members: JOSEObject, _ name: String, _ problem: Problem) throws(Problem) -> [UInt8]? {
         switch members[name] {
         case nil: return nil
         case .text(let text)?: return text
-        case .integer(let number)? where problem == .account: return Array(number.description.utf8)
+        case .integer(let number)? where problem != .token: return Array(number.description.utf8)
         default: throw problem
         }
     }
@@ -91,7 +91,7 @@ extension ControlRecord.Problem: CustomStringConvertible {
         case .nothingAsked: "it asks for nothing: a member revoke is expected"
         case .target: "revoke must be an object with account, with account and subject, or with token"
         case .account: "account must be a text of 1 to \(Account.maximumBytes) bytes without control characters"
-        case .subject: "subject must be a text that is not empty"
+        case .subject: "subject must be a text that is not empty, or a whole number"
         case .token: "token must be a text of 1 to \(TokenVerifier.maximumTokenBytes) bytes without control characters"
         case .before: "before must be a whole number of seconds since 1970"
         case .beforeTooLate: "before lies more than \(ControlRecord.maximumLeadSeconds) s after the record's time"

@@ -5,11 +5,19 @@
 /// the latest `before` counts, for as long as any of them is kept.
 ///
 /// Nothing here ever opens a door that was shut: nobody takes a revocation back, and one for which there is no room counts for
-/// everybody. Whoever was not meant is let in again with a token that is issued after it.
+/// everybody. Whoever was not meant is told to fetch a token, and is let in again with one that is issued after it.
 package struct Revocations: Sendable {
     /// Some 50 MB with names of usual length, and 200 MB with the longest. A product that signs out more people than this
     /// within `retention` has other ways to do so.
     package static let maximumEntries = 262_144
+
+    /// Why a token counts no more.
+    package enum Ground: Sendable {
+        /// The revocation is of its account, of its person or of itself.
+        case meant
+        /// It is older than one that found no room.
+        case noRoom
+    }
 
     private struct Entry {
         /// Seconds since 1970.
@@ -56,11 +64,15 @@ package struct Revocations: Sendable {
     /// Whether something found no room, and so counts for everybody.
     package var isOverfull: Bool { everybody != nil }
 
-    /// Whether the token of this caller counts no more. Callers without a token, and those whose token does not say when it
-    /// was issued, are revoked as long as the revocation is kept.
-    package func revokes(_ identity: Identity, now: UInt64) -> Bool {
+    /// Why the token of this caller counts no more; nil where it does. Callers without a token, and those whose token does not
+    /// say when it was issued, are revoked as long as the revocation is kept.
+    package func ground(against identity: Identity, now: UInt64) -> Ground? {
         func matches(_ entry: Entry?) -> Bool { entry?.revokes(issuedAt: identity.issuedAt, now: now) == true }
-        if matches(everybody) { return true }
+        if isMeant(identity, matches) { return .meant }
+        return matches(everybody) ? .noRoom : nil
+    }
+
+    private func isMeant(_ identity: Identity, _ matches: (Entry?) -> Bool) -> Bool {
         guard !entries.isEmpty else { return false }
         if matches(entries[.account(identity.account)]) { return true }
         if let subject = identity.subject, matches(entries[.subject(identity.account, .init(text: subject))]) {
@@ -70,14 +82,17 @@ package struct Revocations: Sendable {
         return false
     }
 
-    /// Adds a revocation. One whose time has passed changes nothing.
+    package func revokes(_ identity: Identity, now: UInt64) -> Bool { ground(against: identity, now: now) != nil }
+
+    /// Adds a revocation, and says whether it counts: one whose time has passed changes nothing.
     ///
     /// - Parameters:
     ///   - now: monotonic, in milliseconds.
     ///   - wall: the same moment in milliseconds since 1970.
-    package mutating func add(_ revocation: Revocation, now: UInt64, wall: Int64) {
+    @discardableResult
+    package mutating func add(_ revocation: Revocation, now: UInt64, wall: Int64) -> Bool {
         let left = millisecondsLeft(revocation, now: now, wall: wall)
-        guard left > 0 else { return }
+        guard left > 0 else { return false }
         let entry = Entry(before: revocation.before, keptUntil: now + UInt64(left))
         nextEnd = min(nextEnd, entry.keptUntil)
         if entries[revocation.target] == nil, entries.count >= maximumEntries { forget(now: now) }
@@ -86,6 +101,7 @@ package struct Revocations: Sendable {
         } else {
             entries[revocation.target, default: entry].join(entry)
         }
+        return true
     }
 
     /// How long it is kept. Of the wall clock and the time that has passed since the start the earlier one is believed: a

@@ -50,6 +50,8 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case inactive
     /// A revocation counts for it.
     case revoked
+    /// More was revoked than a node can remember, and the token is older than what found no room: nobody meant it, perhaps.
+    case olderThanRevoked
     /// Nobody can say now: the issuer's keys could not be fetched for too long, or the server that judges tokens does not
     /// answer.
     case unavailable
@@ -101,6 +103,7 @@ extension TokenRefusal: CustomStringConvertible {
         case .unknownToken: "token is not known here"
         case .inactive: "token is not active"
         case .revoked: "token was revoked"
+        case .olderThanRevoked: "token is older than what was revoked: fetch a new one"
         case .unavailable, .undecided: "token cannot be judged now, try again later"
         }
     }

@@ -107,6 +107,10 @@ import Testing
             #expect(kept.revokes(Self.who(name, issuedAt: nil), now: 0))
             #expect(!kept.revokes(Self.who(name, issuedAt: 1_000_003), now: 0))
         }
+        // Who was meant is told so, and the others that they need a new token.
+        #expect(kept.ground(against: Self.who("C", issuedAt: 1_000_001), now: 0) == .meant)
+        #expect(kept.ground(against: Self.who("D", issuedAt: 1_000_002), now: 0) == .noRoom)
+        #expect(kept.ground(against: Self.who("E", issuedAt: 1_000_002), now: 0) == .noRoom)
         // What has an entry already goes on having its own.
         kept.add(Revocation(Self.target("A"), before: 1_000_009, recordedAt: Self.start), now: 0, wall: Self.start)
         #expect(kept.revokes(Self.who("A", issuedAt: 1_000_008), now: 0))

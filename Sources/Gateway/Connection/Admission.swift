@@ -98,10 +98,10 @@ struct Admission: Sendable {
         let identity: Identity
         var ticket: Ticket?
         switch try verdict(head, service, caller, now, finding, &ticket) {
-        // Whatever brought it: a header, a cookie, a subprotocol, a ticket, another server's answer, or nothing at all.
-        case .success(let known) where revocations.revokes(known):
-            throw Refusal(.invalidToken, "\(TokenRefusal.revoked)")
-        case .success(let known): identity = known
+        case .success(let known):
+            // Whatever brought it: a header, a cookie, a subprotocol, a ticket, another server's answer, or nothing at all.
+            if let why = revocations.refusal(of: known) { throw Refusal(.invalidToken, "\(why)") }
+            identity = known
         case .failure(.undecided(let question)) where finding == nil: return .ask(question)
         // It was asked for, and is not there.
         case .failure(.undecided): throw Refusal(.invalidToken, "\(TokenRefusal.unknownKey)")
@@ -117,7 +117,7 @@ struct Admission: Sendable {
     /// Why somebody who was let in may not stay; nil: they may.
     func refusal(of identity: Identity) -> TokenRefusal? {
         if !verifier.stillKnows(identity) { return .unknownToken }
-        return revocations.revokes(identity) ? .revoked : nil
+        return revocations.refusal(of: identity)
     }
 
     /// The one method of an address; nil where there is nothing.

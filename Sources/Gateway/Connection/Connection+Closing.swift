@@ -109,10 +109,11 @@ extension Connection {
         }
     }
 
-    /// The token that let the client in counts no more: a stream is closed with 4403, what waits for an answer gets 401.
+    /// The token that let the client in counts no more: a stream is closed with 4403, what waits for an answer gets 401. Who
+    /// was perhaps not meant is closed with 4401, to come back with a new token.
     func revoke(_ why: TokenRefusal) {
         switch phase {
-        case .open: close(.revoked)
+        case .open: close(why == .olderThanRevoked ? .tokenExpired : .revoked)
         case .joining: refuse(Refusal(.invalidToken, "\(why)"))
         case .polling: refuse(Refusal(.invalidToken, "\(why)"), isStorable: false)
         case .request, .judging, .answering, .ending: break

@@ -75,8 +75,8 @@ extension Connection {
         switch renewal {
         case .later, .ask: break
         case .refused: close(.tokenExpired)
-        case .taken(let identity) where loop.admission.revocations.revokes(identity): close(.revoked)
         case .taken(let identity):
+            if let why = loop.admission.revocations.refusal(of: identity) { return revoke(why) }
             open.identity = identity
             open.stream.tokenTaken(endsAt: identity.expiresAt, loop.eventLoop.now)
             // Of the same token once more, or one that ends with it, its client knows.

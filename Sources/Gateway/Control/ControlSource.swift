@@ -12,8 +12,11 @@ import Tokens
 /// its beginning on top of it, and behind what cannot be read it goes on. Confined to its loop; what blocks is asked on
 /// another one.
 final class ControlSource {
-    /// Between two looks at what refreshes and records have told, and for revocations that have ended.
+    /// Between two looks at what refreshes and records have told.
     static let checkIntervalMilliseconds: UInt64 = 500
+    /// Between two times at which revocations that have ended are let go: they count no more anyway, and to look through a
+    /// full table takes the lock that handshakes take.
+    static let sweepIntervalMilliseconds: UInt64 = 60_000
 
     private let loop: EventLoop
     private let probeLoop: EventLoop
@@ -34,6 +37,9 @@ final class ControlSource {
     /// The topic was read back as far as it counts.
     private var isLoaded = false
     private var isStalled = false
+    /// Something was revoked of which loops are not told yet.
+    private var owesNotice = false
+    private var sweepsAt: UInt64 = 0
 
     init(
         consumer: Consumer, revocations: NodeRevocations, readiness: NodeReadiness, logger: Logger, loop: EventLoop,
@@ -71,15 +77,13 @@ final class ControlSource {
         isScheduled = false
         guard !hasFailed, watch != nil else { return }
         takeChanges()
-        var count = 0
         let taken = consumer.drain { record in
             if consumer.hasChanges { takeChanges() }
             take(record)
-            count += 1
         }
         takeChanges()
         report.log(consumer.takeNotices(), now: loop.now)
-        if count > 0 { revoked() }
+        if exchange(&owesNotice, with: false) { revoked() }
         if !isLoaded { update() }
         // librdkafka rings only when its queue was empty.
         guard taken == Consumer.maximumBatch, !isScheduled else { return }
@@ -114,7 +118,8 @@ final class ControlSource {
     }
 
     private func revoke(_ revocation: Revocation) {
-        revocations.add(revocation)
+        guard revocations.add(revocation) else { return }
+        owesNotice = true
         if revocations.isOverfull, let passed = limiter.pass("overfull", now: loop.now) {
             logger.error(
                 "more is revoked than a node can remember: what has no room counts for everybody with an older token",
@@ -124,13 +129,15 @@ final class ControlSource {
                     .suppressed: passed.suppressed,
                 ])
         }
-        guard isLoaded, let passed = limiter.pass("revoked", now: loop.now) else { return }
-        let (account, subject): (LogValue, LogValue) =
+        // A line for each account and person, but not for each token: those are many where all are revoked that sign out.
+        let (cause, account, subject): (String, LogValue, LogValue) =
             switch revocation.target {
-            case .account(let account): (.text(account.text), .absent)
-            case .subject(let account, let subject): (.text(account.text), .text(subject.text))
-            case .token: (.absent, .absent)
+            case .account(let account): ("account \(account)", .text(account.text), .absent)
+            case .subject(let account, let subject):
+                ("subject \(subject.text) of \(account)", .text(account.text), .text(subject.text))
+            case .token: ("token", .absent, .absent)
             }
+        guard isLoaded, let passed = limiter.pass(cause, now: loop.now) else { return }
         logger.notice(
             "revoked: connections with tokens from before it are closed",
             [
@@ -188,7 +195,10 @@ final class ControlSource {
 
     private func check() {
         guard watch != nil else { return }
-        revocations.sweep()
+        if loop.now >= sweepsAt {
+            sweepsAt = loop.now + Self.sweepIntervalMilliseconds
+            revocations.sweep()
+        }
         update()
         loop.schedule(afterMilliseconds: Self.checkIntervalMilliseconds) { [weak self] in self?.check() }
     }

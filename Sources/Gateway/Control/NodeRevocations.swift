@@ -36,23 +36,29 @@ final class NodeRevocations: Sendable {
     /// Monotonic, in milliseconds.
     private static var now: UInt64 { EventLoop.microseconds / 1000 }
 
-    /// Whether the token of this caller counts no more. Any thread; a few look-ups by text.
-    func revokes(_ identity: Identity) -> Bool {
-        guard !isEmpty.load(ordering: .acquiring) else { return false }
-        return state.withLock { $0.revocations.revokes(identity, now: Self.now) }
-    }
-
-    /// Loops are to be told afterwards.
-    func add(_ revocation: Revocation) {
-        let (now, wall) = (Self.now, WallClock.milliseconds)
-        state.withLock {
-            $0.counts.byKind[revocation.target.kind, default: 0] += 1
-            $0.revocations.add(revocation, now: now, wall: wall)
-            isEmpty.store($0.revocations.isEmpty, ordering: .releasing)
+    /// Why the token of this caller counts no more; nil where it does. Any thread; a few look-ups by text.
+    func refusal(of identity: Identity) -> TokenRefusal? {
+        guard !isEmpty.load(ordering: .acquiring) else { return nil }
+        return switch state.withLock({ $0.revocations.ground(against: identity, now: Self.now) }) {
+        case .meant: .revoked
+        case .noRoom: .olderThanRevoked
+        case nil: nil
         }
     }
 
-    /// Lets go what has ended.
+    /// Adds a revocation; false for one whose time has passed, which counts no more. Else loops are to be told afterwards.
+    @discardableResult
+    func add(_ revocation: Revocation) -> Bool {
+        let (now, wall) = (Self.now, WallClock.milliseconds)
+        return state.withLock {
+            guard $0.revocations.add(revocation, now: now, wall: wall) else { return false }
+            $0.counts.byKind[revocation.target.kind, default: 0] += 1
+            isEmpty.store($0.revocations.isEmpty, ordering: .releasing)
+            return true
+        }
+    }
+
+    /// Lets go what has ended, which counts no more already.
     func sweep() {
         state.withLock {
             $0.revocations.forget(now: Self.now)

@@ -1,6 +1,7 @@
 import Kafka
 import Logging
 import Reactor
+import Tokens
 
 /// The reader of the control topic, where the settings name one.
 extension GatewayServer {
@@ -11,7 +12,10 @@ extension GatewayServer {
         loops += [loop, probeLoop]
         var settings = ConsumerSettings(parts.settings.kafka)
         settings.topics = [topic]
-        settings.retention = parts.settings.control.retention
+        // A revocation may count from so long after its record's time on.
+        settings.retention = parts.settings.control.retention + .seconds(ControlRecord.maximumLeadSeconds)
+        // What is revoked must not wait until there is more of it.
+        settings.properties.append(("fetch.min.bytes", "1"))
         let assembly = ControlAssembly(
             settings: settings, revocations: revocations, readiness: readiness, logger: logger.named("control"),
             loop: loop, probeLoop: probeLoop, connections: connectionLoops, failure: failure)
@@ -20,7 +24,7 @@ extension GatewayServer {
 
     private func makeControlLoops() throws(GatewayError) -> (EventLoop, EventLoop) {
         do throws(ReactorError) {
-            return (try EventLoop(label: "control"), try EventLoop(label: "control probe"))
+            return (try EventLoop(label: "revocations"), try EventLoop(label: "revocations probe"))
         } catch {
             throw .system(error)
         }

@@ -99,9 +99,9 @@ struct NodeRevocationsTests {
         }
         revocations.countRejected()
         #expect(revocations.counts == .init(byKind: [.account: 2, .subject: 1, .token: 1], rejected: 1))
-        #expect(revocations.count == 0 && !revocations.isOverfull && !revocations.revokes(Self.person))
+        #expect(revocations.count == 0 && !revocations.isOverfull && revocations.refusal(of: Self.person) == nil)
         revocations.add(Revocation(Self.targets[0], before: 6, recordedAt: .max / 8))
         revocations.sweep()
-        #expect(revocations.count == 1 && revocations.revokes(Self.person))
+        #expect(revocations.count == 1 && revocations.refusal(of: Self.person) == .revoked)
     }
 }
