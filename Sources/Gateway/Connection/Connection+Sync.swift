@@ -33,7 +33,9 @@ extension Connection {
     }
 
     func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts) {
-        endPoll(facts) { SyncAnswer.page(body, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
+        endPoll(facts, body) {
+            SyncAnswer.head(of: body, date: loop.httpDate(), keepsAlive: $0, fields: answerFields)
+        }
     }
 
     func pollEnds(refused why: ResyncReason, fresh: CursorText) {
@@ -45,30 +47,33 @@ extension Connection {
         } else {
             loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)
         }
-        endPoll(nil) { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
+        endPoll(nil, []) { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
     }
 
-    private func endPoll(_ facts: DeliveryFacts?, _ bytes: (_ keepsAlive: Bool) -> [UInt8]) {
+    private func endPoll(_ facts: DeliveryFacts?, _ body: [UInt8], _ head: (_ keepsAlive: Bool) -> [UInt8]) {
         guard case .polling(let polling) = phase else { preconditionFailure("an answer that nobody asked for") }
         endWait(polling, CloseLabel.answered)
         cancel(&polling.wake)
         leave(&polling.place, polling.poll.account)
-        beginAnswer(bytes(polling.keepsAlive), facts, keepsAlive: polling.keepsAlive, polling.early)
+        beginAnswer(head(polling.keepsAlive), body, facts, keepsAlive: polling.keepsAlive, polling.early)
     }
 
     /// No next request is read while this answer waits; a client that does not take it is cut.
-    private func beginAnswer(_ bytes: [UInt8], _ facts: DeliveryFacts?, keepsAlive: Bool, _ early: EarlyBytes) {
+    private func beginAnswer(
+        _ head: [UInt8], _ body: [UInt8], _ facts: DeliveryFacts?, keepsAlive: Bool, _ early: EarlyBytes
+    ) {
         let answering = Answering(facts, keepsAlive: keepsAlive, early: early)
         phase = .answering(answering)
         transport?.pauseReading()
         answering.deadline = schedule(.deadline, afterMilliseconds: loop.policy.streams.maximumLagMilliseconds)
-        transport?.write(bytes)
+        transport?.write(head)
+        transport?.write(body)
     }
 
     /// Answers a request for which nothing has to be waited for.
-    func answer(_ bytes: [UInt8], keepsAlive: Bool, _ early: EarlyBytes) {
+    func answer(_ head: [UInt8], _ body: [UInt8] = [], keepsAlive: Bool, _ early: EarlyBytes) {
         endPhase()
-        beginAnswer(bytes, nil, keepsAlive: keepsAlive, early)
+        beginAnswer(head, body, nil, keepsAlive: keepsAlive, early)
     }
 
     func answerWasNotTaken() {

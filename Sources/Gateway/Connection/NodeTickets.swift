@@ -36,10 +36,10 @@ extension Connection {
         let now = loop.epochSeconds()
         let ticket = Ticket(identity, id: .random(), lifetimeSeconds: policy.lifetimeSeconds, now: now)
         guard let text = policy.seal.text(ticket) else { return refuse(Refusal(.overloaded), head) }
-        let body = "{\"ticket\":\"\(text)\",\"expires_in\":\(ticket.endsAt - now)}"
+        let body = Array("{\"ticket\":\"\(text)\",\"expires_in\":\(ticket.endsAt - now)}".utf8)
         let keepsAlive = keepsAlive(behind: head)
         answer(
-            SyncAnswer.page(Array(body.utf8), date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields),
+            SyncAnswer.head(of: body, date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields), body,
             keepsAlive: keepsAlive, early)
     }
 }

@@ -173,8 +173,9 @@ final class Poll<Port: SubscriberPort> {
     private func reply(at cursor: [UInt8], more: Bool) {
         let answer = exchange(&self.answer, with: SyncPage())
         end()
-        port.pollEnds(
-            answer: answer.finished(at: cursor, more: more), DeliveryFacts(replayed: answer.count, at: fanOut.moment))
+        let facts = DeliveryFacts(replayed: answer.count, at: fanOut.moment)
+        // It may have some MB: the last word on it is here, so that none of them is copied.
+        port.pollEnds(answer: (consume answer).finished(at: cursor, more: more), facts)
     }
 
     private func refuse(_ why: ResyncReason, _ fresh: CursorText) {
@@ -195,6 +196,6 @@ extension SyncPage {
             page.append(event.event, at: event.at, ts: event.timestamp)
             last = event.at
         }
-        return page.finished(at: last, more: events.count > limit)
+        return (consume page).finished(at: last, more: events.count > limit)
     }
 }

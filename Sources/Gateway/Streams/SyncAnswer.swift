@@ -1,7 +1,7 @@
 import HTTP
 import LiveUpdates
 
-/// The answers of `/sync/v1`, whole. None of them may be kept by anybody on the way.
+/// The answers of `/sync/v1`. None of them may be kept by anybody on the way.
 ///
 /// Of each, `keepsAlive` says whether the client would send another request on the connection; without it the answer
 /// says that the connection ends.
@@ -10,13 +10,14 @@ enum SyncAnswer {
     /// so in a way of its own (RFC 9112 §9.3, appendix C.2.2): it gets the end that it expects.
     static func keepsAlive(_ head: RequestHead) -> Bool { head.version == .http11 && head.keepsAlive }
 
-    static func page(
-        _ body: [UInt8], date: String?, keepsAlive: Bool, fields: CrossOrigin.Fields = []
+    /// The head of an answer with this body, which is written behind it: it may have some MB, and is not copied.
+    static func head(
+        of body: [UInt8], date: String?, keepsAlive: Bool, fields: CrossOrigin.Fields = []
     ) -> [UInt8] {
         Response(
             status: 200, contentType: "application/json", fields: [("Cache-Control", "no-store")] + fields, body: body,
             keepsConnection: keepsAlive
-        ).serialized(date: date)
+        ).serialized(date: date, withoutBody: true)
     }
 
     /// The refusal of a cursor: 400 where it cannot be read, else 410 with a fresh one to go on with.
