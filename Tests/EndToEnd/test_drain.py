@@ -110,7 +110,8 @@ def test_all_kinds_leave_within_the_window_and_are_told_when_to_return(gateway, 
 
         door.program.signal()
         line = await asyncio.to_thread(door.wait_for_log, "connections are closed")
-        assert line["connections"] >= 220 and line["window_ms"] == 2000
+        # The time that the listeners took is taken off the window, up to a fifth of it.
+        assert line["connections"] >= 220 and 1600 <= line["window_ms"] <= 2000
         # The window has begun: what they began to ask is read to its end, and refused.
         for peer in half:
             peer.writer.write(b"\r\n")

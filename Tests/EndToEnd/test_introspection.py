@@ -109,7 +109,9 @@ def test_a_reload_keeps_what_a_server_has_said_and_another_server_is_asked_anew(
         rewrite(node, auth={**node.settings["auth"], "introspection": {**node.settings["auth"]["introspection"], **changes}})
         hang_up(node)
         node.wait_for_log("settings reloaded", count=number)
-        assert eventually(lambda: status(node, "good") == 101, what="the answer") and len(token_server.asked) == asked
+        # Loops use what was read a moment after the line.
+        eventually(lambda: status(node, "good") == 101 and len(token_server.asked) == asked,
+                   what=lambda: f"{asked} questions; {token_server.asked}")
 
 
 def test_a_stream_goes_on_with_a_token_that_the_server_accepts(gateway, mock_broker, token_server, ends_with_test):

@@ -81,6 +81,8 @@ def test_the_sums_hold_for_clients_of_all_kinds(door, asker, tell, live, event_s
 @pytest.mark.parametrize("path", ["/admin/disconnect?account=PACC1", "/admin/drain?window=1s"])
 def test_the_sums_hold_for_those_who_are_closed_in_a_burst(door, asker, mock_broker, live, event_stream, path):
     """Events and closes meet in the same moments: what a client still got is counted, and nothing else."""
+    # Who connects and asks for nothing is let go after handshake_timeout.
+    assert total(scrape(asker), "livegate_connections") == 0
     clients = [live(door) for _ in range(20)]
     streams = [event_stream(door) for _ in range(10)]
     eventually(lambda: total(scrape(asker), "livegate_connections") == 30, what="thirty connections")

@@ -11,6 +11,9 @@ from one_thread import StoppedThread
 from programs import PATIENCE, event, eventually, produce
 from wire import PING, connect, frame, upgrade
 
+# Under a sanitizer the thread that is stopped may hold what the sanitizer's own calls wait for.
+pytestmark = pytest.mark.unsanitized
+
 # What a loop of clients reads at once, and ingest from the pipe that wakes it.
 RECEIVE_BYTES, WAKE_BYTES = 64 * 1024, 512
 
