@@ -226,7 +226,11 @@ extension Transport: ByteStreamOwner {
 
     package func streamPeerFinished() -> Bool {
         guard let encryption, let session = encryption.session else {
-            return phase == .open ? owner?.transportPeerFinished() ?? false : false
+            guard phase == .open else { return false }
+            if owner?.transportPeerFinished() == true { return true }
+            // The stream closes by itself behind what was written, of which the owner is still told that it has left.
+            if phase == .open { phase = .closing }
+            return false
         }
         encryption.inputHasEnded = true
         // What waits for its turn may be the alert that says why.

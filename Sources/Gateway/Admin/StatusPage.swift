@@ -99,7 +99,7 @@ enum StatusPage {
         async function ask(path) {
           const token = sessionStorage.getItem(KEY);
           const headers = token ? {Authorization: "Bearer " + token} : {};
-          const answer = await fetch(path, {headers, cache: "no-store"});
+          const answer = await fetch(path, {headers, cache: "no-store", signal: AbortSignal.timeout(10000)});
           if (answer.status === 401) { sessionStorage.removeItem(KEY); throw new Error(token ? "refused" : "token"); }
           if (!answer.ok) throw new Error("the node answers " + answer.status);
           return answer.json();

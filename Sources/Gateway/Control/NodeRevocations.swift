@@ -51,8 +51,8 @@ final class NodeRevocations: Sendable {
     func add(_ revocation: Revocation) -> Bool {
         let (now, wall) = (Self.now, WallClock.milliseconds)
         return state.withLock {
-            guard $0.revocations.add(revocation, now: now, wall: wall) else { return false }
             $0.counts.byKind[revocation.target.kind, default: 0] += 1
+            guard $0.revocations.add(revocation, now: now, wall: wall) else { return false }
             isEmpty.store($0.revocations.isEmpty, ordering: .releasing)
             return true
         }

@@ -51,6 +51,7 @@ extension GatewayServer {
             onLoops { $0.keepTheRest() }
         case .closeAll(let farewell):
             spreads += 1
+            turnsAskedAt = Self.now
             turns = loops.map { loop in
                 let turn = Reply<Bool>()
                 loop.execute { turn.give(true) }
@@ -193,13 +194,15 @@ extension GatewayServer {
             [.loops: .text(stuck.joined(separator: " "))])
     }
 
-    /// How long a loop has for what is asked of it now. Those that have not turned since everybody was told to go, a second
-    /// and a half ago at least, are stuck.
+    /// How long a loop has for what is asked of it now. Those that have not turned for a second and a half since everybody was
+    /// told to go are stuck; where all had left before that time, what is left of it is waited for.
     private func patience(with loop: EventLoop) -> UInt64 {
         guard let index = loops.firstIndex(where: { $0 === loop }), index < turns.count else {
             return Self.unaskedLoopMilliseconds
         }
-        return turns[index].isGiven ? Self.turningLoopMilliseconds : Self.stuckLoopMilliseconds
+        guard !turns[index].isGiven else { return Self.turningLoopMilliseconds }
+        let left = NodeLifecycle.hurryMilliseconds - min(Self.now - turnsAskedAt, NodeLifecycle.hurryMilliseconds)
+        return max(left, Self.stuckLoopMilliseconds)
     }
 
     /// A loop with something to do for thousands of connections takes a part of it.

@@ -46,6 +46,8 @@ package actor GatewayServer {
     var spreads = 0
     /// Whether each of ``loops`` has turned since everybody was told to go; empty before.
     var turns: [Reply<Bool>] = []
+    /// When they were asked to: monotonic, in milliseconds.
+    var turnsAskedAt: UInt64 = 0
     var hasEnded = false
     var whenStopped: [CheckedContinuation<Void, Never>] = []
     /// How often its settings were read again.

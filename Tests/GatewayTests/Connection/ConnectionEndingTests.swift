@@ -6,6 +6,7 @@ import TestHarness
 import Testing
 
 @testable import Gateway
+@testable import Transport
 
 /// What is on its way when a connection ends is counted if the kernel takes it: an end may come in the tick of an event.
 struct ConnectionEndingTests {
@@ -18,7 +19,8 @@ struct ConnectionEndingTests {
     static let ends: [(name: String, end: @Sendable (Connection) -> Void)] = [
         ("a drain", { $0.leave(.restart, retryMilliseconds: 7) }), ("an end", { $0.close(.goingAway) }),
         ("an expired token", { $0.close(.tokenExpired) }), ("a revoked token", { $0.revoke(.unknownToken) }),
-        ("an old connection", { $0.ageIsReached() }), ("a peer that has finished", { _ = $0.transportPeerFinished() }),
+        ("an old connection", { $0.ageIsReached() }),
+        ("a peer that has finished", { _ = $0.transport?.streamPeerFinished() }),
     ]
 
     @Test(arguments: [(webSocket, DeliveryCounts.Kind.webSocket), (eventStream, .eventStream)], ends.indices)
@@ -33,8 +35,8 @@ struct ConnectionEndingTests {
             node.receive(ConnectionRig.events(1...3))
             for connection in rig.rig.value.connections {
                 end(connection)
-                // As a transport does whose peer has finished.
-                if name == "a peer that has finished" { connection.transport?.close(afterFlush: true) }
+                // As a stream does by itself whose peer has finished.
+                if name == "a peer that has finished" { connection.transport?.stream.close(afterFlush: true) }
             }
             node.receive(ConnectionRig.events(4...5))
             #expect(node.fanOut.ledger.counts.total == 0 && node.counters.open == [0, 0, 0], "\(name)")
