@@ -103,8 +103,23 @@ FAILING(ssize_t, recv, (int fd, void *bytes, size_t count, int flags), (fd, byte
 FAILING(ssize_t, send, (int fd, const void *bytes, size_t count, int flags), (fd, bytes, count, flags), fd)
 FAILING(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), fd)
 FAILING(int, shutdown, (int fd, int how), (fd, how), fd)
-FAILING(int, epoll_ctl, (int epoll, int operation, int fd, struct epoll_event *event), (epoll, operation, fd, event), fd)
-FAILING(int, epoll_wait, (int fd, struct epoll_event *events, int most, int limit), (fd, events, most, limit), fd)
+// Where Dispatch is linked into the program, its calls come out of the program's code. Its epoll descriptor is known by what it
+// alone asks for: one event at a time.
+static _Atomic int dispatchs = -1;
+
+int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event) {
+    NEXT(epoll_ctl);
+    if (event && event->events & EPOLLONESHOT) dispatchs = epoll;
+    if (epoll != dispatchs && strikes("epoll_ctl", fd, __builtin_return_address(0))) return -1;
+    return next(epoll, operation, fd, event);
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int limit) {
+    NEXT(epoll_wait);
+    if (epoll != dispatchs && strikes("epoll_wait", epoll, __builtin_return_address(0))) return -1;
+    return next(epoll, events, most, limit);
+}
+
 FAILING(int, getsockopt, (int fd, int level, int name, void *value, socklen_t *length), (fd, level, name, value, length), fd)
 FAILING(int, setsockopt, (int fd, int level, int name, const void *value, socklen_t length),
         (fd, level, name, value, length), fd)
