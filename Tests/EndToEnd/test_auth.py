@@ -26,7 +26,8 @@ def answer(host, more):
             received += chunk
             if received.startswith(b"HTTP/1.1 101") and b"\r\n\r\n" in received:
                 break
-    head, _, body = received.decode().partition("\r\n\r\n")
+    # Behind the head of an upgrade there may be frames already.
+    head, _, body = received.decode(errors="replace").partition("\r\n\r\n")
     line, *fields = head.split("\r\n")
     return int(line.split()[1]), {n.lower(): v.strip() for n, _, v in (f.partition(":") for f in fields)}, body
 

@@ -75,7 +75,7 @@ class Site:
             assert old in body, f"{file} says to change {old}, which is not there"
             body = body.replace(old, str(changes[old]))
         # Nothing that is another machine's is left.
-        assert not re.search(r"10\.0\.0\.|443|/etc/\w+/site", body), body
+        assert not re.search(r"10\.0\.0\.|\b443\b|/etc/\w+/site", body), body
         self.file = folder / Path(file).name
         self.file.write_text(body)
         self.program = self._start(start, folder)
