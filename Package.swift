@@ -123,7 +123,9 @@ let package = Package(
             "Gateway", "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka",
             "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux",
             settings: hot),
-        core("LiveClient", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
+        // The app's side: what decides, without I/O and without a clock, and the client around it.
+        core("LiveState"),
+        core("LiveClient", "LiveState", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
 
         program(
             "livegate", "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
@@ -182,6 +184,7 @@ let package = Package(
             "GatewayTests", "Balancer", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor",
             "TLS", "Tokens",
             "TestHarness", "TestTokens"),
+        tests("LiveStateTests", "LiveState", "TestHarness"),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
         tests("LivecatTests", "livecat", "LiveClient", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.

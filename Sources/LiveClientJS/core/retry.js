@@ -1,0 +1,58 @@
+// Random numbers and waits that are the same in each language (Retry.swift).
+
+/** mulberry32: for spreading clients in time, never for secrets. */
+export class Jitter {
+    #state
+
+    constructor(seed) { this.#state = seed | 0 }
+
+    /** Uniform over all words of 32 bits. */
+    next() {
+        this.#state = (this.#state + 0x6D2B79F5) | 0
+        const state = this.#state
+        let word = Math.imul(state ^ (state >>> 15), state | 1)
+        word ^= word + Math.imul(word ^ (word >>> 7), word | 61)
+        return (word ^ (word >>> 14)) >>> 0
+    }
+
+    /** Uniform from `low` up to, but without, `high`. */
+    milliseconds(low, high) {
+        return low + Math.floor((Math.max(high, low) - low) * this.next() / 2 ** 32)
+    }
+}
+
+/** When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles. */
+export class Retry {
+    static minimum = 500
+    static maximum = 20_000
+    static #firstBound = 1_000
+    /** So long without a failure, and the next one counts as the first. */
+    static calm = 30_000
+    /** The longest wait that a server can ask for: a day. */
+    static #maximumAsked = 86_400_000
+
+    #jitter
+    #failures = 0
+
+    constructor(seed) { this.#jitter = new Jitter(seed) }
+
+    /** Failures in a row. */
+    get failures() { return this.#failures }
+
+    /** Counts a failure and says how long to wait; `asked` is the server's `retry_ms`, taken as it is. */
+    wait(asked) {
+        const bound = Math.min(Retry.#firstBound * 2 ** Math.min(this.#failures, 10), Retry.maximum)
+        this.#failures += 1
+        if (asked !== undefined) return Math.min(Math.max(asked, 0), Retry.#maximumAsked)
+        return this.#jitter.milliseconds(Retry.minimum, bound)
+    }
+
+    /** Counts a failure and says how long to wait after `Retry-After`: up to half of it more, and at least a second more. */
+    waitAfter(retryAfter) {
+        this.#failures += 1
+        const asked = Math.min(Math.max(retryAfter, 0), Retry.#maximumAsked)
+        return this.#jitter.milliseconds(asked, asked + Math.max(Math.floor(asked / 2), 1_000))
+    }
+
+    reset() { this.#failures = 0 }
+}

@@ -1,0 +1,3 @@
+// Livegate's client for browsers and Node: what an app knows, and what it does about it.
+
+export { Jitter, Retry } from "./core/retry.js"

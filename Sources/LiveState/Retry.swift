@@ -1,0 +1,61 @@
+/// Random numbers that are the same in each language: mulberry32, which passes gjrand's tests and fits JavaScript's integers.
+///
+/// For spreading clients in time, never for secrets.
+public struct Jitter: Codable, Equatable, Sendable {
+    private var state: UInt32
+
+    public init(seed: UInt32) { state = seed }
+
+    /// Uniform over all words.
+    public mutating func next() -> UInt32 {
+        state &+= 0x6D2B_79F5
+        var word = (state ^ (state >> 15)) &* (state | 1)
+        word ^= word &+ (word ^ (word >> 7)) &* (word | 61)
+        return word ^ (word >> 14)
+    }
+
+    /// Uniform from `low` up to, but without, `high`.
+    public mutating func milliseconds(_ low: Milliseconds, _ high: Milliseconds) -> Milliseconds {
+        low + ((max(high, low) - low) * Milliseconds(next())) >> 32
+    }
+}
+
+/// When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles from one
+/// second to 20 (CLIENT.md). Clients that lost their server together do not come back together.
+public struct Retry: Codable, Equatable, Sendable {
+    public static let minimum: Milliseconds = 500
+    public static let maximum: Milliseconds = 20_000
+    /// The bound of the first wait.
+    static let firstBound: Milliseconds = 1_000
+    /// So long without a failure, and the next one counts as the first.
+    public static let calm: Milliseconds = 30_000
+    /// The longest wait that a server can ask for: a day.
+    static let maximumAsked: Milliseconds = 86_400_000
+
+    /// Failures in a row.
+    public private(set) var failures = 0
+    private var jitter: Jitter
+
+    public init(seed: UInt32) { jitter = Jitter(seed: seed) }
+
+    /// Counts a failure and says how long to wait.
+    ///
+    /// - Parameter asked: what the server asked for: `retry_ms`, which is this client's own, is taken as it is.
+    public mutating func wait(asked: Milliseconds? = nil) -> Milliseconds {
+        let bound = min(Self.firstBound << Milliseconds(min(failures, 10)), Self.maximum)
+        failures += 1
+        if let asked { return min(max(asked, 0), Self.maximumAsked) }
+        return jitter.milliseconds(Self.minimum, bound)
+    }
+
+    /// Counts a failure and says how long to wait after `Retry-After`, which all that were refused together were given alike: up
+    /// to half of it more, and at least a second more, spreads them.
+    public mutating func wait(retryAfter: Milliseconds) -> Milliseconds {
+        failures += 1
+        let asked = min(max(retryAfter, 0), Self.maximumAsked)
+        return jitter.milliseconds(asked, asked + max(asked / 2, 1_000))
+    }
+
+    /// Ends the row of failures.
+    public mutating func reset() { failures = 0 }
+}

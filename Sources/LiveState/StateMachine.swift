@@ -1,0 +1,28 @@
+/// Milliseconds of the caller's clock. Where it begins is the caller's choice; it never goes back.
+public typealias Milliseconds = Int64
+
+/// What decides in the SDK: a value that is given what happens and the time, and answers what is to be done.
+///
+/// It does no I/O, knows no clock, and draws its random numbers from ``Jitter``, so that a scenario (Tests/Scenarios) has one
+/// outcome, here and in the JavaScript module, whose machines have the same inputs, effects and views. Their JSON form is the
+/// one that the compiler makes: `{"case":{"label":value}}`.
+public protocol StateMachine: Sendable {
+    /// What is fixed for its life. Every member has a default.
+    associatedtype Settings: Codable & Sendable
+    /// What happens.
+    associatedtype Input: Codable & Equatable & Sendable
+    /// What the owner is to do, in order.
+    associatedtype Effect: Codable & Equatable & Sendable
+    /// What can be seen of it between two inputs.
+    associatedtype View: Codable & Equatable & Sendable
+
+    init(_ settings: Settings)
+
+    var view: View { get }
+
+    /// When the input `wake` is due at the latest; nil: only something that happens changes anything.
+    var wakeAt: Milliseconds? { get }
+
+    /// Handles one input.
+    mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect]
+}

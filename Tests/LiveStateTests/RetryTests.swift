@@ -1,0 +1,31 @@
+import LiveState
+import Testing
+
+struct RetryTests {
+    /// The same words as in JavaScript: Tests/JavaScript/retry.test.js has this row too.
+    @Test func `jitter gives the same words in each language`() {
+        var jitter = Jitter(seed: 1)
+        #expect((0..<3).map { _ in jitter.next() } == [2_693_262_067, 11_749_833, 2_265_367_787])
+    }
+
+    @Test func `waits double their bound up to the longest and stay above the shortest`() {
+        var retry = Retry(seed: 7)
+        for bound: Milliseconds in [1_000, 2_000, 4_000, 8_000, 16_000, 20_000, 20_000] {
+            let wait = retry.wait()
+            #expect((Retry.minimum..<bound).contains(wait), "\(wait)")
+        }
+        #expect(retry.failures == 7)
+        retry.reset()
+        #expect(retry.wait() < 1_000)
+    }
+
+    @Test func `the server's word is taken, within a day`() {
+        var retry = Retry(seed: 7)
+        #expect(retry.wait(asked: 8_123) == 8_123)
+        #expect(retry.wait(asked: -1) == 0)
+        #expect(retry.wait(asked: .max) == 86_400_000)
+        #expect((10_000..<15_000).contains(retry.wait(retryAfter: 10_000)))
+        #expect((0..<1_000).contains(retry.wait(retryAfter: 0)))
+        #expect(retry.failures == 5)
+    }
+}
