@@ -26,3 +26,14 @@ public protocol StateMachine: Sendable {
     /// Handles one input.
     mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect]
 }
+
+/// What an event names and an app shows: an incident, a note. Its id is unique among those of its entity.
+public struct Thing: Codable, Hashable, Sendable {
+    public var entity: String
+    public var id: String
+
+    public init(entity: String, id: String) {
+        self.entity = entity
+        self.id = id
+    }
+}
