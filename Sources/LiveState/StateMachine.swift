@@ -6,6 +6,9 @@ public typealias Milliseconds = Int64
 /// It does no I/O, knows no clock, and draws its random numbers from ``Jitter``, so that a scenario (Tests/Scenarios) has one
 /// outcome, here and in the JavaScript module, whose machines have the same inputs, effects and views. Their JSON form is the
 /// one that the compiler makes: `{"case":{"label":value}}`.
+///
+/// Whoever owns one carries out the effects of an input in their order, hands what comes of them back as inputs, and wakes it
+/// at ``wakeAt``. An input that fits no more, because something else came before it, changes nothing.
 public protocol StateMachine: Sendable {
     /// What is fixed for its life. Every member has a default.
     associatedtype Settings: Codable & Sendable

@@ -1,3 +1,4 @@
+// Tests: Retry.swift, StateMachine.swift
 import LiveState
 import Testing
 
