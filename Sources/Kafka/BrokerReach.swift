@@ -31,7 +31,8 @@ struct BrokerReach {
         let trouble = notified.contains { $0.cause.isConnectionTrouble }
         if let last = notices.last(where: { $0.cause.isConnectionTrouble }) { reason = Self.reason(of: last) }
         if trouble || allBrokersDown {
-            if downSince == nil, allBrokersDown { downSince = now }
+            // What answered since has ended that outage, of which one cut connection may have been all: this is another.
+            if allBrokersDown, downSince == nil || hasAnswered { downSince = now }
             hasNotifiedTrouble = hasNotifiedTrouble || trouble
         } else if hasAnswered {
             // Of several brokers one may stay down: that others answer is then no news.

@@ -70,13 +70,7 @@ extension AgainstApacheKafka {
             try #require(
                 reading.run(within: .seconds(60)) { Set($0.entries.dropFirst(count).map(\.partition)).count == 6 })
             try kafka.run("start-node", "2")
-            let acknowledged = try writer.end()
-            let isComplete = reading.run(within: .seconds(60)) { $0.entries.count >= acknowledged }
-            #expect(isComplete, "\(reading.entries.count) of \(acknowledged)")
-            for partition in 0..<6 {
-                let numbers = reading.entries.filter { $0.partition == partition }.compactMap { Int($0.value!) }
-                #expect(numbers == Array(stride(from: partition, to: acknowledged, by: 6)))
-            }
+            try writer.endAndJudge(reading)
         }
     }
 }

@@ -193,6 +193,18 @@ import Testing
         #expect(reach.downSince == nil)
     }
 
+    @Test func `connections cut one after the other, with answers between, are no outage`() {
+        var reach = BrokerReach()
+        for cut in 0..<10 {
+            // What was answered and what was cut since the last look comes together.
+            reach.hasAnswered = cut > 0
+            #expect(reach.sort([], allBrokersDown: true, at: after(Double(cut))).isEmpty, "cut \(cut)")
+        }
+        #expect(reach.downSince == after(9))
+        #expect(reach.sort([], allBrokersDown: true, at: after(11.9)).isEmpty)
+        #expect(reach.sort([], allBrokersDown: true, at: after(12)).map(\.cause) == [.allBrokersDown])
+    }
+
     @Test(arguments: [KafkaCause.brokerSpeaksTLS, .brokerWantsSASL])
     func `a guess is told only when the trouble lasts, and as one`(_ cause: KafkaCause) {
         let guess = KafkaNotice(cause, [(.broker, "a:1")])
