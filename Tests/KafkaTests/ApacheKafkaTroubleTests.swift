@@ -1,6 +1,7 @@
 import Testing
 
 @testable import Kafka
+@testable import KafkaLogs
 
 extension AgainstApacheKafka {
     @Suite(.serialized) struct `Brokers that fail and come back` {
@@ -12,6 +13,9 @@ extension AgainstApacheKafka {
             try kafka.run("fault", "all", "pass")
             try kafka.administrator().createTopic(topic, partitions: 2)
         }
+
+        /// A stall is reckoned by the monotonic clock, in whole milliseconds, and told by the wall clock.
+        static let rounding: Int64 = 10
 
         /// Writes while the trouble lasts, and until reading goes on; then everything that stands in the log must have come.
         private func check(_ reading: Reading, while trouble: (Reading) throws -> Void) throws {
@@ -34,7 +38,8 @@ extension AgainstApacheKafka {
                     reading.run(for: .milliseconds(700))
                 }
             }
-            #expect(!reading.has(.allBrokersDown))
+            // On a machine that is busy enough nothing comes for so long, and then the alarm is right.
+            #expect(!reading.has(.allBrokersDown) || reading.longestPause >= Consumer.outageDebounce)
         }
 
         @Test func `refused connections are told, without spinning, and consumption goes on where it stopped`() throws {
@@ -126,16 +131,21 @@ extension AgainstApacheKafka {
             reading.refreshInterval = .seconds(2)
             try kafka.run("fault", "all", "cut")
             try kafka.run("fault", "all", "pass")
-            let isStalled = reading.run(refreshes: 3) { $0.isStalled }
-            #expect(!isStalled, "one cut connection says nothing")
+            // Silence of that length stalls it, as on a machine that is busy enough; one cut connection alone does not.
+            _ = reading.run(refreshes: 3) { reading in
+                if case .stalled(let since) = reading.consumer.tracker.sourceState(.now) {
+                    #expect(WallClock.now - since >= AnswerWatch.patience - Self.rounding)
+                }
+                return false
+            }
+            try #require(reading.run { !$0.isStalled })
             let live = WallClock.now
             // Whatever answers last before the stall, it is this refresh or a later one.
             _ = reading.run(refreshes: 1) { _ in false }
             try kafka.run("fault", "all", "stall")
             try #require(reading.run { $0.isStalled })
             guard case .stalled(let since) = reading.consumer.tracker.sourceState(.now) else { return }
-            // The start of the stall is reckoned by the monotonic clock, in whole milliseconds.
-            #expect(since >= live - 10)
+            #expect(since >= live - Self.rounding)
             #expect(
                 reading.consumer.tracker.sourceState(.now) == .stalled(since: since),
                 "since then, however long it lasts")

@@ -30,7 +30,8 @@ struct ImportTests {
         ],
         "LiveState": [],
         "LiveClient": [
-            "LiveState", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc", "Synchronization",
+            "LiveState", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc",
+            "Synchronization",
         ],
         "livegate": [
             "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux", "Glibc",

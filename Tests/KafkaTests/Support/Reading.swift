@@ -54,6 +54,9 @@ final class Reading {
     /// Records that were read, kept or not.
     private(set) var recordCount = 0
     var keepsEntries = true
+    /// The longest time between records, or ends of partitions, that came one after the other.
+    private(set) var longestPause = Duration.zero
+    private var lastCameAt: ContinuousClock.Instant?
     /// Records that a turn takes at most.
     var batch = Int.max
 
@@ -132,7 +135,7 @@ final class Reading {
             return read { for index in $0.indices { bytes.append($0[index]) } }
                 ? String(decoding: bytes, as: UTF8.self) : nil
         }
-        return consumer.drain(maximum: maximum) { record in
+        let count = consumer.drain(maximum: maximum) { record in
             recordCount += 1
             changes += consumer.tracker.takeChanges()
             guard keepsEntries else { return }
@@ -142,6 +145,11 @@ final class Reading {
                     topic: record.topic, partition: record.partition, offset: record.offset,
                     value: text { record.readValue($0) }, key: text { record.readKey($0) }))
         }
+        if count > 0 {
+            if let lastCameAt { longestPause = max(longestPause, .now - lastCameAt) }
+            lastCameAt = .now
+        }
+        return count
     }
 
     private func refresh() {
