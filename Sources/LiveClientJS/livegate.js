@@ -1,3 +1,5 @@
 // Livegate's client for browsers and Node: what an app knows, and what it does about it.
 
 export { Jitter, Retry } from "./core/retry.js"
+export { ActionQueue, actionOutcome } from "./core/actions.js"
+export { latencyEnds, manualShare, RefreshCounts } from "./core/counting.js"

@@ -4,9 +4,9 @@ import Testing
 
 /// A scenario of Tests/Scenarios: what comes in, what must be done and seen, in order, with a clock of its own. The JavaScript
 /// module runs the same files (Tests/JavaScript/scenarios.js, which says what each member means).
-struct Scenario: CustomTestStringConvertible {
+struct Scenario: Sendable, CustomTestStringConvertible {
     let file: String
-    private let json: [String: Any]
+    private let bytes: Data
 
     var testDescription: String { file }
 
@@ -14,9 +14,8 @@ struct Scenario: CustomTestStringConvertible {
     static func all(_ folder: String) -> [Scenario] {
         let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Scenarios/\(folder)")
         let files = (try? FileManager.default.contentsOfDirectory(at: root, includingPropertiesForKeys: nil)) ?? []
-        let scenarios = files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }.map { url in
-            let json = (try? Data(contentsOf: url)).flatMap { try? JSONSerialization.jsonObject(with: $0) }
-            return Scenario(file: url.lastPathComponent, json: json as? [String: Any] ?? [:])
+        let scenarios = files.filter { $0.pathExtension == "json" }.sorted { $0.path < $1.path }.map {
+            Scenario(file: $0.lastPathComponent, bytes: (try? Data(contentsOf: $0)) ?? Data())
         }
         precondition(!scenarios.isEmpty, "no scenario in \(root.path)")
         return scenarios
@@ -24,6 +23,8 @@ struct Scenario: CustomTestStringConvertible {
 
     /// Runs it: each step in order, and no wake that was due is passed over.
     func run<Machine: StateMachine>(_ type: Machine.Type) throws {
+        let json = try #require(
+            try JSONSerialization.jsonObject(with: bytes) as? [String: Any], "\(file): not an object")
         var machine = Machine(try decode(Machine.Settings.self, json["settings"] ?? [String: Any]()))
         let steps = try #require(json["steps"] as? [[String: Any]], "\(file): no steps")
         #expect(json["about"] is String && !steps.isEmpty)

@@ -1,0 +1,165 @@
+// The rows of the action queue: what users want, and what is known of what the server has (ActionQueue+Rows.swift).
+
+const actionDefaults = {
+    seed: 1,
+    /** Random, made for each start of the page, so that no key is given twice. */
+    keyPrefix: "key",
+    coalescing: 3_000,
+    maximumBatch: 50,
+    maximumRows: 10_000,
+    maximumAge: 180 * 86_400_000,
+}
+
+const actionName = (kind, id) => JSON.stringify([kind, id])
+/** The least of the times that are not null. */
+export function leastTime(...times) {
+    const given = times.filter(time => time !== null)
+    return given.length === 0 ? null : Math.min(...given)
+}
+
+/** A row: {name, action, order, isSent, isUncertain, isSuspect}; on its way: {name, action, wasUncertain}. */
+export class ActionRows {
+    /** So long after an action was done, an answer that was asked for before does not hide it. */
+    static settledFor = 60_000
+
+    settings
+    rows = new Map()
+    isLoaded = false
+    /** When the first row that nobody has sent is due; null: every row is on its way. */
+    dueAt = null
+    /** In the order of the batch. */
+    flight = []
+    keys = 0
+    order = 0
+    /** No row that is not on its way expires before it. */
+    expiresAt = null
+    settled = new Map()
+
+    constructor(settings) { this.settings = { ...actionDefaults, ...settings } }
+
+    /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */
+    pending(kind, id) { return this.rows.get(actionName(kind, id))?.action.value }
+
+    get inOrder() { return [...this.rows.values()].sort((a, b) => a.order - b.order) }
+
+    load(actions, now, effects) {
+        if (this.isLoaded) return
+        this.isLoaded = true
+        const sorted = [...actions].sort((a, b) => a.at - b.at)
+        sorted.forEach((action, index) => {
+            const name = actionName(action.kind, action.id)
+            const row = this.rows.get(name)
+            if (row) {
+                // It was set before the store was read: the newer value wins, what the server had is in the older row.
+                row.action = { ...row.action, before: action.before }
+                row.isUncertain = true
+                effects.push({ persist: { action: row.action } })
+            } else {
+                // The process that kept it may have sent it, and an earlier value too.
+                const order = index - sorted.length
+                this.rows.set(name, { name, action, order, isSent: true, isUncertain: true, isSuspect: false })
+                this.note(action)
+            }
+        })
+        if (this.rows.size > 0) this.dueAt = leastTime(this.dueAt, now)
+    }
+
+    set({ kind, id, value, before }, now, effects) {
+        const name = actionName(kind, id)
+        const row = this.rows.get(name)
+        if (!row) return this.add(name, { kind, id, value, before }, now, effects)
+        if (row.action.value === value) return
+        if (this.isLoaded && value === row.action.before && !row.isSent && !row.isUncertain) {
+            // Undone before it was sent: the server has it so.
+            this.rows.delete(name)
+            effects.push({ delete: { kind, id } }, { apply: { kind, id, value } })
+            return
+        }
+        const sent = this.flight.find(sent => sent.name === name && sent.action.value === value)
+        if (sent) {
+            // Back to the value on its way: a retry of it is the same request with the same key.
+            row.action = { ...row.action, value, key: sent.action.key, at: sent.action.at }
+            row.isSent = true
+            row.isUncertain = sent.wasUncertain
+        } else {
+            row.action = { ...row.action, value, key: this.nextKey(), at: now }
+            row.isUncertain ||= row.isSent
+            row.isSent = false
+            this.dueAt ??= now + this.settings.coalescing
+        }
+        row.isSuspect = false
+        row.order = ++this.order
+        effects.push({ persist: { action: row.action } }, { apply: { kind, id, value } })
+    }
+
+    add(name, { kind, id, value, before }, now, effects) {
+        if (value === before) return
+        if (this.rows.size >= this.settings.maximumRows) {
+            effects.push({ refused: { kind, id, value } })
+            return
+        }
+        const action = { kind, id, value, before, key: this.nextKey(), at: now }
+        const order = ++this.order
+        this.rows.set(name, { name, action, order, isSent: false, isUncertain: false, isSuspect: false })
+        this.note(action)
+        this.dueAt ??= now + this.settings.coalescing
+        effects.push({ persist: { action } }, { apply: { kind, id, value } })
+    }
+
+    reloaded({ kind, id, value }, askedAt, effects) {
+        const name = actionName(kind, id)
+        const row = this.rows.get(name)
+        // What was read before the server did an action says less than the action: its event brings the thing again.
+        const settled = this.settled.get(name)
+        const known = settled && askedAt < settled.at ? settled.value : value
+        if (row && row.action.before !== known) {
+            row.action = { ...row.action, before: known }
+            effects.push({ persist: { action: row.action } })
+        }
+        const shown = row ? row.action.value : known
+        if (shown !== value) effects.push({ apply: { kind, id, value: shown } })
+    }
+
+    /** Undoes what has been kept too long and is not on its way. */
+    expire(now, effects) {
+        if (this.expiresAt === null || this.expiresAt > now) return
+        const sending = new Set(this.flight.map(sent => sent.name))
+        for (const row of this.inOrder) {
+            if (row.action.at + this.settings.maximumAge > now || sending.has(row.name)) continue
+            this.remove(row, effects)
+            this.undo(row, effects)
+            effects.push({ expired: { action: row.action } })
+        }
+        this.findExpiry()
+    }
+
+    findExpiry() {
+        const sending = new Set(this.flight.map(sent => sent.name))
+        this.expiresAt = null
+        for (const row of this.rows.values()) if (!sending.has(row.name)) this.note(row.action)
+    }
+
+    note(action) { this.expiresAt = leastTime(this.expiresAt, action.at + this.settings.maximumAge) }
+
+    nextKey() { return `${this.settings.keyPrefix}-${++this.keys}` }
+
+    remove({ name, action: { kind, id } }, effects) {
+        this.rows.delete(name)
+        effects.push({ delete: { kind, id } })
+    }
+
+    undo({ action: { kind, id, before } }, effects) { effects.push({ undo: { kind, id, value: before } }) }
+
+    settle(sent, now, effects) {
+        for (const [name, { at }] of this.settled) if (now - at >= ActionRows.settledFor) this.settled.delete(name)
+        if (this.settled.size < this.settings.maximumRows) {
+            this.settled.set(sent.name, { value: sent.action.value, at: now })
+        }
+        const row = this.rows.get(sent.name)
+        if (!row) return
+        if (row.action.key === sent.action.key) return this.remove(row, effects)
+        row.action = { ...row.action, before: sent.action.value }
+        row.isUncertain = false
+        effects.push({ persist: { action: row.action } })
+    }
+}

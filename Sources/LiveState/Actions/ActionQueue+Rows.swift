@@ -1,0 +1,146 @@
+extension ActionQueue {
+    /// What there is one row for.
+    struct Name: Hashable, Sendable {
+        let kind: String
+        let id: String
+    }
+
+    struct Row: Sendable {
+        var action: DeferredAction
+        /// Grows with each change: rows are sent in this order.
+        var order: Int
+        /// This value was sent, and no answer settled it.
+        var isSent = false
+        /// An earlier value was sent, and no answer settled it: the server may have it.
+        var isUncertain = false
+        /// It was in a batch that failed as a whole: it is sent alone.
+        var isSuspect = false
+
+        var name: Name { Name(kind: action.kind, id: action.id) }
+    }
+
+    /// An action that was done, for answers that were asked for before.
+    struct Settled: Sendable {
+        let value: String
+        let at: Milliseconds
+    }
+
+    var inOrder: [Row] { rows.values.sorted { $0.order < $1.order } }
+
+    mutating func load(_ actions: [DeferredAction], at now: Milliseconds, _ effects: inout [Effect]) {
+        guard !isLoaded else { return }
+        isLoaded = true
+        let sorted = actions.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
+        for (index, (_, action)) in sorted.enumerated() {
+            let name = Name(kind: action.kind, id: action.id)
+            if var row = rows[name] {
+                // It was set before the store was read: the newer value wins, but what the server had is in the older row.
+                row.action.before = action.before
+                row.isUncertain = true
+                rows[name] = row
+                effects.append(.persist(action: row.action))
+            } else {
+                // The process that kept it may have sent it, and an earlier value too.
+                rows[name] = Row(action: action, order: index - sorted.count, isSent: true, isUncertain: true)
+                note(action)
+            }
+        }
+        if !rows.isEmpty { dueAt = min(dueAt ?? now, now) }
+    }
+
+    mutating func set(
+        _ name: Name, _ value: String, before: String?, at now: Milliseconds, _ effects: inout [Effect]
+    ) {
+        guard var row = rows[name] else { return add(name, value, before: before, at: now, &effects) }
+        guard row.action.value != value else { return }
+        effects.append(.apply(kind: name.kind, id: name.id, value: value))
+        if isLoaded, value == row.action.before, !row.isSent, !row.isUncertain {
+            // Undone before it was sent: the server has it so.
+            rows[name] = nil
+            return effects.insert(.delete(kind: name.kind, id: name.id), at: 0)
+        }
+        if let sent = flight.first(where: { $0.name == name && $0.action.value == value }) {
+            // Back to the value on its way: a retry of it is the same request with the same key.
+            row.action.key = sent.action.key
+            row.action.at = sent.action.at
+            row.isSent = true
+            row.isUncertain = sent.wasUncertain
+        } else {
+            row.action.key = nextKey()
+            row.action.at = now
+            row.isUncertain = row.isUncertain || row.isSent
+            row.isSent = false
+            dueAt = dueAt ?? now + settings.coalescing
+        }
+        row.action.value = value
+        row.isSuspect = false
+        row.order = nextOrder()
+        rows[name] = row
+        effects.insert(.persist(action: row.action), at: 0)
+    }
+
+    private mutating func add(
+        _ name: Name, _ value: String, before: String?, at now: Milliseconds, _ effects: inout [Effect]
+    ) {
+        guard value != before else { return }
+        guard rows.count < settings.maximumRows else {
+            return effects.append(.refused(kind: name.kind, id: name.id, value: value))
+        }
+        let action = DeferredAction(
+            kind: name.kind, id: name.id, value: value, before: before, key: nextKey(), at: now)
+        rows[name] = Row(action: action, order: nextOrder())
+        note(action)
+        dueAt = dueAt ?? now + settings.coalescing
+        effects += [.persist(action: action), .apply(kind: name.kind, id: name.id, value: value)]
+    }
+
+    mutating func reloaded(_ name: Name, _ value: String, askedAt: Milliseconds, _ effects: inout [Effect]) {
+        // What was read before the server did an action says less than the action: its event brings the thing again.
+        let known = settled[name].flatMap { askedAt < $0.at ? $0.value : nil } ?? value
+        if rows[name] != nil, rows[name]?.action.before != known {
+            rows[name]?.action.before = known
+            if let changed = rows[name]?.action { effects.append(.persist(action: changed)) }
+        }
+        let shown = rows[name]?.action.value ?? known
+        if shown != value { effects.append(.apply(kind: name.kind, id: name.id, value: shown)) }
+    }
+
+    /// Undoes what has been kept too long and is not on its way.
+    mutating func expire(at now: Milliseconds, _ effects: inout [Effect]) {
+        guard let expiresAt, expiresAt <= now else { return }
+        let sending = Set(flight.map(\.name))
+        for row in inOrder where row.action.at + settings.maximumAge <= now && !sending.contains(row.name) {
+            remove(row.name, &effects)
+            effects.append(.undo(kind: row.action.kind, id: row.action.id, value: row.action.before))
+            effects.append(.expired(action: row.action))
+        }
+        findExpiry()
+    }
+
+    mutating func findExpiry() {
+        let sending = Set(flight.map(\.name))
+        expiresAt = rows.values.lazy.filter { !sending.contains($0.name) }.map(\.action.at).min().map {
+            $0 + settings.maximumAge
+        }
+    }
+
+    mutating func remove(_ name: Name, _ effects: inout [Effect]) {
+        rows[name] = nil
+        effects.append(.delete(kind: name.kind, id: name.id))
+    }
+
+    mutating func nextOrder() -> Int {
+        order += 1
+        return order
+    }
+
+    private mutating func note(_ action: DeferredAction) {
+        let end = action.at + settings.maximumAge
+        expiresAt = min(expiresAt ?? end, end)
+    }
+
+    private mutating func nextKey() -> String {
+        keys += 1
+        return "\(settings.keyPrefix)-\(keys)"
+    }
+}

@@ -1,0 +1,97 @@
+/// How often one screen was refreshed on one day: a value that an app sends where it likes.
+///
+/// Its JSON is one line of what `livecat report` reads. A day that goes on is sent again; of values of the same device, screen
+/// and day the last one counts.
+public struct RefreshCount: Codable, Hashable, Sendable {
+    /// The upper ends of the bins of ``latency``, in milliseconds, each without itself; the last bin has what is above.
+    public static let latencyEnds: [Milliseconds] = [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 60_000]
+
+    /// `2026-11-23`, in the time zone that the app chose.
+    public var day: String
+    /// In the app's words.
+    public var screen: String
+    /// Refreshes that a person asked for: they did not believe what they saw.
+    public var manual = 0
+    /// Refreshes that an event made.
+    public var automatic = 0
+    /// Events by the time from their `ts` to the screen: one bin more than ``latencyEnds`` has.
+    public var latency = [Int](repeating: 0, count: RefreshCount.latencyEnds.count + 1)
+    /// Events that came to the screen before their `ts`: this device's clock is behind the server's.
+    public var ahead = 0
+    /// Fetches made.
+    public var made = 0
+    /// Changes that needed no fetch of their own, for one was waiting already.
+    public var merged = 0
+    /// Changes that nobody looked at: no fetch.
+    public var avoided = 0
+
+    public init(day: String, screen: String) {
+        self.day = day
+        self.screen = screen
+    }
+
+    /// What stands in no line is 0, so that a line of an older release can be read.
+    public init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            day: try values.decode(String.self, forKey: .day), screen: try values.decode(String.self, forKey: .screen))
+        manual = try values.decodeIfPresent(Int.self, forKey: .manual) ?? 0
+        automatic = try values.decodeIfPresent(Int.self, forKey: .automatic) ?? 0
+        latency = try values.decodeIfPresent([Int].self, forKey: .latency) ?? latency
+        ahead = try values.decodeIfPresent(Int.self, forKey: .ahead) ?? 0
+        made = try values.decodeIfPresent(Int.self, forKey: .made) ?? 0
+        merged = try values.decodeIfPresent(Int.self, forKey: .merged) ?? 0
+        avoided = try values.decodeIfPresent(Int.self, forKey: .avoided) ?? 0
+    }
+
+    /// Manual refreshes among all, 0 to 1; nil where there was none.
+    public var manualShare: Double? {
+        let all = manual + automatic
+        return all == 0 ? nil : Double(manual) / Double(all)
+    }
+
+    /// Adds another value's numbers; its day and screen are not looked at.
+    public mutating func add(_ other: RefreshCount) {
+        manual += other.manual
+        automatic += other.automatic
+        for bin in latency.indices where bin < other.latency.count { latency[bin] += other.latency[bin] }
+        ahead += other.ahead
+        made += other.made
+        merged += other.merged
+        avoided += other.avoided
+    }
+
+    /// Counts an event that came to the screen so long after its `ts`.
+    mutating func count(latency milliseconds: Milliseconds) {
+        if milliseconds < 0 {
+            ahead += 1
+        } else {
+            latency[Self.latencyEnds.firstIndex { milliseconds < $0 } ?? Self.latencyEnds.count] += 1
+        }
+    }
+}
+
+/// The days of Unix time in the Gregorian calendar.
+enum CalendarDay {
+    /// `2026-11-23`, of a time in milliseconds.
+    ///
+    /// After Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years begin in March, so that
+    /// the leap day is their last.
+    static func text(_ time: Milliseconds) -> String {
+        let days = Int((Double(time) / 86_400_000).rounded(.down)) + 719_468
+        let era = (days >= 0 ? days : days - 146_096) / 146_097
+        let dayOfEra = days - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+        let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+        return [padded(year, 4), padded(month, 2), padded(day, 2)].joined(separator: "-")
+    }
+
+    private static func padded(_ number: Int, _ width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}

@@ -1,0 +1,117 @@
+/// Counts by screen and day whether people believe what they see (CLIENT.md, "Counting"): the fewer refreshes they ask for
+/// themselves, the better the live updates are.
+///
+/// Nothing leaves by itself: the app takes ``view`` and sends its values where it likes. The clock is Unix time.
+public struct RefreshCounts: StateMachine {
+    /// What is fixed for its life.
+    public struct Settings: Codable, Sendable {
+        /// Days that are kept until the app has sent them; the oldest gives way.
+        public var maximumDays = 31
+        /// Screens of a day; more are counted together as ``RefreshCounts/otherScreens``.
+        public var maximumScreens = 50
+        /// What is added to the clock to find the day, in milliseconds: the time zone's offset; 0 counts by days of UTC.
+        public var dayOffset: Milliseconds = 0
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            maximumDays = try values.decodeIfPresent(Int.self, forKey: .maximumDays) ?? maximumDays
+            maximumScreens = try values.decodeIfPresent(Int.self, forKey: .maximumScreens) ?? maximumScreens
+            dayOffset = try values.decodeIfPresent(Milliseconds.self, forKey: .dayOffset) ?? dayOffset
+        }
+    }
+
+    public enum Input: Codable, Equatable, Sendable {
+        case wake
+        /// What an earlier process counted: added to what is there.
+        case loaded(counts: [RefreshCount])
+        /// A screen was refreshed: by its user, or by an event.
+        case refreshed(screen: String, isManual: Bool)
+        /// What an event brought is on the screen. `ts`: of the event, milliseconds of Unix time.
+        case shown(screen: String, ts: Milliseconds)
+        /// What became of changes: fetches made; changes that joined a fetch; changes that nobody looked at.
+        case fetches(screen: String, made: Int, merged: Int, avoided: Int)
+        /// The app has sent all days up to this one, `2026-11-23`: they are forgotten.
+        case sent(through: String)
+    }
+
+    public enum Effect: Codable, Equatable, Sendable {
+        /// ``Settings/maximumDays`` days were kept and not sent: the values of the oldest are gone.
+        case dropped(counts: [RefreshCount])
+    }
+
+    public struct View: Codable, Equatable, Sendable {
+        /// By day, then in the order in which screens were first seen that day.
+        public var counts: [RefreshCount]
+    }
+
+    /// The name under which screens beyond the limit are counted.
+    public static let otherScreens = "other"
+    /// The longest name of a screen, in bytes of UTF-8; a longer one is counted as ``otherScreens``.
+    public static let maximumNameBytes = 100
+
+    private let settings: Settings
+    /// Sorted by day; a day's screens in the order in which they came.
+    private var days: [(day: String, counts: [RefreshCount])] = []
+
+    public init(_ settings: Settings) { self.settings = settings }
+
+    public var view: View { View(counts: days.flatMap(\.counts)) }
+
+    public var wakeAt: Milliseconds? { nil }
+
+    public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
+        let today = CalendarDay.text(now + settings.dayOffset)
+        var effects: [Effect] = []
+        switch input {
+        case .wake: break
+        case .loaded(let counts):
+            for count in counts { change(count.screen, on: count.day, &effects) { $0.add(count) } }
+        case .refreshed(let screen, let isManual):
+            change(screen, on: today, &effects) {
+                if isManual { $0.manual += 1 } else { $0.automatic += 1 }
+            }
+        case .shown(let screen, let ts):
+            change(screen, on: today, &effects) { $0.count(latency: now - ts) }
+        case .fetches(let screen, let made, let merged, let avoided):
+            change(screen, on: today, &effects) {
+                $0.made += max(made, 0)
+                $0.merged += max(merged, 0)
+                $0.avoided += max(avoided, 0)
+            }
+        case .sent(let through): days.removeAll { $0.day <= through }
+        }
+        return effects
+    }
+
+    private mutating func change(
+        _ screen: String, on day: String, _ effects: inout [Effect], _ body: (inout RefreshCount) -> Void
+    ) {
+        guard let at = index(of: day, &effects) else { return }
+        var name = screen.utf8.count <= Self.maximumNameBytes ? screen : Self.otherScreens
+        let isKnown = days[at].counts.contains { $0.screen == name }
+        if !isKnown, days[at].counts.count(where: { $0.screen != Self.otherScreens }) >= settings.maximumScreens {
+            name = Self.otherScreens
+        }
+        if let found = days[at].counts.firstIndex(where: { $0.screen == name }) {
+            body(&days[at].counts[found])
+        } else {
+            var count = RefreshCount(day: day, screen: name)
+            body(&count)
+            days[at].counts.append(count)
+        }
+    }
+
+    /// Where a day stands, which is made where it is missing; nil: it is older than all that are kept, and there is no room.
+    private mutating func index(of day: String, _ effects: inout [Effect]) -> Int? {
+        if let found = days.lastIndex(where: { $0.day == day }) { return found }
+        if days.count >= max(1, settings.maximumDays) {
+            if let oldest = days.first, day < oldest.day { return nil }
+            effects.append(.dropped(counts: days.removeFirst().counts))
+        }
+        let at = days.firstIndex { $0.day > day } ?? days.count
+        days.insert((day, []), at: at)
+        return at
+    }
+}
