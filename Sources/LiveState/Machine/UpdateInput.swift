@@ -1,0 +1,127 @@
+/// An event of the stream, as thin as it comes: which thing, and what happened to it.
+public struct ThingEvent: Codable, Hashable, Sendable {
+    public var thing: Thing
+    /// What happened: `created`, `updated`, `deleted` or another word that the company's services use.
+    public var type: String
+
+    public init(thing: Thing, type: String) {
+        self.thing = thing
+        self.type = type
+    }
+}
+
+/// What a reload of a thing has found.
+public enum Reloaded: String, Codable, Sendable {
+    /// The thing; its owner keeps the value until the commit. Also for what is not on a screen: it was marked stale, or passed over.
+    case value
+    /// 404 or 410: the thing is removed.
+    case gone
+    /// 403: the thing is not this person's.
+    case notOurs
+}
+
+/// Why a request has failed.
+public enum RequestFailure: Codable, Equatable, Sendable {
+    /// No answer, a 408, 429 or 5xx; after what `Retry-After` asked for, in milliseconds.
+    case retry(after: Milliseconds?)
+    /// 401: the token is not taken.
+    case unauthorized
+    /// Another status. It is tried again like the others, because the finger never passes what was not reloaded.
+    case rejected(status: Int)
+}
+
+extension Retry {
+    /// Counts a failed request and says how long to wait.
+    mutating func wait(for failure: RequestFailure) -> Milliseconds {
+        if case .retry(let after?) = failure { return wait(retryAfter: after) }
+        return wait()
+    }
+}
+
+/// Everything about a machine that its store keeps.
+public struct UpdateMetadata: Codable, Equatable, Sendable {
+    /// A cursor: the state is as the server had it there. Nil: the state, if there is one, is stale.
+    public var finger: String?
+    /// When the finger came from the server.
+    public var lastSuccess: Milliseconds?
+    /// When a request or a stream was last begun.
+    public var lastAttempt: Milliseconds?
+
+    public init(finger: String? = nil, lastSuccess: Milliseconds? = nil, lastAttempt: Milliseconds? = nil) {
+        self.finger = finger
+        self.lastSuccess = lastSuccess
+        self.lastAttempt = lastAttempt
+    }
+}
+
+extension UpdateMachine {
+    /// What is fixed for its life.
+    public struct Settings: Codable, Sendable {
+        /// Events of other entities are passed over; empty: none are.
+        public var entities: [String] = []
+        /// How long the server keeps events, in ms: a state whose last success lies further back cannot be caught up.
+        public var retention: Milliseconds = 86_400_000
+        /// How often to ask in the background, in ms; nil: not at all.
+        public var pollInterval: Milliseconds?
+        /// The most things, counted again for each type of event and each batch, that wait for a commit. Beyond it the machine
+        /// becomes stale: one snapshot costs less than so many reloads.
+        public var maximumPending = 1_000
+        /// An event that is not in the state so long after it came says that the state is old, in ms.
+        public var patience: Milliseconds = 5_000
+        /// Spreads attempts in time.
+        public var seed: UInt32 = 1
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            entities = try members.decodeIfPresent([String].self, forKey: .entities) ?? entities
+            retention = try members.decodeIfPresent(Milliseconds.self, forKey: .retention) ?? retention
+            pollInterval = try members.decodeIfPresent(Milliseconds.self, forKey: .pollInterval)
+            maximumPending = try members.decodeIfPresent(Int.self, forKey: .maximumPending) ?? maximumPending
+            patience = try members.decodeIfPresent(Milliseconds.self, forKey: .patience) ?? patience
+            seed = try members.decodeIfPresent(UInt32.self, forKey: .seed) ?? seed
+        }
+    }
+
+    /// What happens. `number` is the one of the effect that asked; an answer to what is no longer wanted changes nothing.
+    public enum Input: Codable, Equatable, Sendable {
+        /// The machine's life begins: once, before anything else.
+        case start
+        /// The store has been read; nil: it has nothing of this machine.
+        case loaded(stored: UpdateMetadata?)
+        case wake
+        case foreground
+        case background
+        /// Whether there is a network.
+        case network(isSatisfied: Bool)
+        /// Whether there is a token that may be good: the answer to ``UpdateMachine/Effect/requestToken``, and news from elsewhere.
+        case token(isValid: Bool)
+        /// Somebody pulled the screen: at once whatever would be tried later, and a new snapshot where nothing is awaited.
+        case refresh
+        /// `/sync/v1` without `since` gave a fresh finger.
+        case finger(number: Int, at: String)
+        case fingerFailed(number: Int, failure: RequestFailure)
+        /// The snapshot is complete; its owner keeps it until the commit.
+        case snapshot(number: Int)
+        case snapshotFailed(number: Int, failure: RequestFailure)
+        /// The stream: events in their order, and the cursor behind them. Without events: a newer cursor, a beat.
+        case events(number: Int, events: [ThingEvent], at: String)
+        /// The stream: whatever was missed has been given.
+        case live(number: Int, at: String)
+        /// The stream: what was missed cannot be given; what comes after `at` follows.
+        case resync(number: Int, at: String)
+        /// The stream: the server has lost its own source of events since then, or (nil) found it again.
+        case source(number: Int, stalledSince: Milliseconds?)
+        /// The stream has ended, or could not be opened; the next attempt after so many ms, if that is known.
+        case lost(number: Int, after: Milliseconds?)
+        /// A poll in the background.
+        case page(number: Int, events: [ThingEvent], at: String, more: Bool)
+        case pageResync(number: Int, at: String)
+        case pageFailed(number: Int, failure: RequestFailure)
+        case reloaded(number: Int, outcome: Reloaded)
+        case reloadFailed(number: Int, failure: RequestFailure)
+        case committed(number: Int)
+        case commitFailed(number: Int)
+    }
+}

@@ -1,0 +1,69 @@
+/// State and finger move together: one commit at a time, in the order in which they were decided.
+extension UpdateMachine {
+    /// A transaction that the store was asked for.
+    struct Commit: Sendable {
+        let number: Int
+        let metadata: UpdateMetadata
+        /// So many batches are in it; nil: a snapshot, or no more than the metadata.
+        var batches: Int?
+        var isSnapshot = false
+        var hasChanges = false
+        /// What it stores was given up while it was under way.
+        var isVoid = false
+    }
+
+    mutating func beginCommit() {
+        guard commit == nil else { return }
+        if phase == .storing, let fresh {
+            begin(UpdateMetadata(finger: fresh.at, lastSuccess: fresh.came), isSnapshot: true)
+        } else if let commitRetryAt, commitRetryAt > now {
+            return
+        } else if mustForgetFinger {
+            begin(UpdateMetadata(lastSuccess: metadata.lastSuccess))
+        } else if metadata.finger != nil, case let ready = pending.ready, let moved = pending.changes(of: ready) {
+            begin(UpdateMetadata(finger: moved.at, lastSuccess: moved.came), batches: ready, changes: moved.changes)
+        }
+    }
+
+    private mutating func begin(
+        _ metadata: UpdateMetadata, isSnapshot: Bool = false, batches: Int? = nil, changes: [ThingChange] = []
+    ) {
+        var metadata = metadata
+        metadata.lastAttempt = self.metadata.lastAttempt
+        let number = number()
+        commitRetryAt = nil
+        commit = Commit(
+            number: number, metadata: metadata, batches: batches, isSnapshot: isSnapshot, hasChanges: !changes.isEmpty)
+        effects.append(.commit(number: number, metadata: metadata, isSnapshot: isSnapshot, changes: changes))
+    }
+
+    mutating func committed(_ number: Int) {
+        guard let done = commit, done.number == number else { return }
+        commit = nil
+        commitRetry.reset()
+        // The finger that it stored is to be forgotten by another commit.
+        if done.isVoid { return }
+        mustForgetFinger = false
+        if done.isSnapshot || done.hasChanges { hasAskedForToken = false }
+        guard done.metadata.finger != nil else { return }
+        metadata.finger = done.metadata.finger
+        metadata.lastSuccess = done.metadata.lastSuccess
+        if let batches = done.batches { pending.removeFirst(batches) }
+        if done.isSnapshot {
+            phase = nil
+            fresh = nil
+            open()
+        }
+    }
+
+    mutating func commitFailed(_ number: Int) {
+        guard let failed = commit, failed.number == number else { return }
+        commit = nil
+        if failed.isVoid { return }
+        if failed.isSnapshot {
+            registerFailed(.storing, .retry(after: nil))
+        } else {
+            commitRetryAt = now + commitRetry.wait()
+        }
+    }
+}

@@ -1,0 +1,130 @@
+/// What is around the machine, and the stream that it follows.
+extension UpdateMachine {
+    mutating func foreground() {
+        guard !isForeground else { return }
+        isForeground = true
+        // People who come back are not shown what went on without them.
+        leftConnected = nil
+        expire()
+        retryNow()
+        guard case .idle = state else { return }
+        if let number = pollNumber { effects.append(.cancel(number: number)) }
+        pollNumber = nil
+        open()
+    }
+
+    mutating func background() {
+        guard isForeground else { return }
+        isForeground = false
+        switch state {
+        case .registering where phase != .storing: becomeStale()
+        case .live, .pollFailed:
+            unfollow()
+            rest()
+        case .notLoaded, .stale, .registering, .registerFailed, .idle: unfollow()
+        }
+    }
+
+    mutating func network(_ isSatisfied: Bool) {
+        defer { hasNetwork = isSatisfied }
+        if isSatisfied && !hasNetwork { retryNow() }
+    }
+
+    mutating func token(_ isValid: Bool) {
+        guard isValid else {
+            hasToken = false
+            isUnauthorized = true
+            return
+        }
+        if isUnauthorized { hasAskedForToken = false }
+        isUnauthorized = false
+        hasToken = true
+        lastNumberBeforeToken = lastNumber
+        retryNow()
+    }
+
+    mutating func refresh() {
+        guard isForeground && canAsk else { return }
+        retryNow()
+        if state == .live { becomeStale() }
+    }
+
+    private mutating func retryNow() {
+        state = state.retrying(at: now)
+        pending.retryNow(at: now)
+        if commitRetryAt != nil { commitRetryAt = now }
+    }
+
+    /// Goes on from the finger: with a stream in the foreground, by polls or not at all in the background.
+    mutating func open() {
+        guard isForeground else { return rest() }
+        guard canAsk else {
+            state = .pollFailed(retryAt: now, failures: failures)
+            return
+        }
+        state = .live
+        guard followNumber == nil, let since = pending.lastCursor ?? metadata.finger else { return }
+        let number = number()
+        followNumber = number
+        metadata.lastAttempt = now
+        effects.append(.follow(number: number, since: since))
+    }
+
+    private mutating func rest() { state = .idle(nextPoll: settings.pollInterval.map { now + $0 }) }
+
+    mutating func unfollow() {
+        guard followNumber != nil else { return }
+        effects.append(.unfollow)
+        closed()
+    }
+
+    private mutating func closed() {
+        followNumber = nil
+        caughtUpAt = nil
+        stalledSince = nil
+    }
+
+    mutating func collect(_ events: [ThingEvent], _ at: String) {
+        let ours = settings.entities.isEmpty ? events : events.filter { settings.entities.contains($0.thing.entity) }
+        pending.add(ours, at, now: now, committing: commit?.batches ?? 0)
+        if pending.count > settings.maximumPending { becomeStale() }
+    }
+
+    mutating func caughtUp(_ at: String) {
+        caughtUpAt = caughtUpAt ?? now
+        failures = 0
+        collect([], at)
+    }
+
+    mutating func lost(_ after: Milliseconds?) {
+        if let caughtUpAt, now - caughtUpAt >= Retry.calm { retry.reset() }
+        closed()
+        // Whoever registers goes on where the stream ended, once the snapshot is there.
+        guard state == .live else { return }
+        failures += 1
+        state = .pollFailed(retryAt: now + retry.wait(asked: after), failures: failures)
+    }
+
+    mutating func poll() {
+        rest()
+        guard canAsk, let since = pending.lastCursor ?? metadata.finger else { return }
+        let number = number()
+        pollNumber = number
+        metadata.lastAttempt = now
+        pending.retryNow(at: now)
+        effects.append(.poll(number: number, since: since))
+    }
+
+    mutating func page(_ number: Int, _ events: [ThingEvent], _ at: String, _ more: Bool) {
+        guard number == pollNumber else { return }
+        pollNumber = nil
+        collect(events, at)
+        if more && metadata.finger != nil { poll() }
+    }
+
+    mutating func pageFailed(_ number: Int, _ failure: RequestFailure) {
+        guard number == pollNumber else { return }
+        pollNumber = nil
+        if failure == .unauthorized { unauthorized() }
+    }
+}

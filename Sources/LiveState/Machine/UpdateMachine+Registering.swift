@@ -1,0 +1,120 @@
+/// From no finger to one: a fresh finger, then a snapshot begun after it came, then everything since.
+extension UpdateMachine {
+    mutating func loaded(_ stored: UpdateMetadata?) {
+        guard state == .notLoaded else { return }
+        metadata = stored ?? UpdateMetadata()
+        // The clock was turned back since: how old it is, only the server knows.
+        metadata.lastSuccess = metadata.lastSuccess.map { min($0, now) }
+        if metadata.lastSuccess == nil { metadata.finger = nil }
+        state = .stale
+        expire()
+        if metadata.finger != nil { open() }
+    }
+
+    /// Does whatever is due.
+    mutating func advance() {
+        expire()
+        let mayTry = isForeground && canAsk
+        switch state {
+        case .stale: if mayTry { register() }
+        case .registerFailed(let retryAt, _): if mayTry && retryAt <= now { register() }
+        case .pollFailed(let retryAt, _): if mayTry && retryAt <= now { open() }
+        case .idle(let nextPoll): if let nextPoll, nextPoll <= now, pollNumber == nil { poll() }
+        case .notLoaded, .registering, .live: break
+        }
+        if mayReload {
+            let mayRetry = isForeground || pollNumber != nil
+            let begun = pending.begin(at: now, mayRetry: mayRetry, lastNumber: &lastNumber)
+            effects += begun
+        }
+        beginCommit()
+    }
+
+    private mutating func register() {
+        metadata.lastAttempt = now
+        state = .registering
+        if let fresh, now < fresh.came + settings.retention {
+            let number = number()
+            phase = .snapshot(number: number)
+            effects.append(.requestSnapshot(number: number))
+        } else {
+            forgetFresh()
+            let number = number()
+            phase = .finger(number: number)
+            effects.append(.requestFinger(number: number))
+        }
+    }
+
+    mutating func finger(_ number: Int, _ at: String) {
+        guard phase == .finger(number: number) else { return }
+        fresh = (at, now)
+        let next = self.number()
+        phase = .snapshot(number: next)
+        effects.append(.requestSnapshot(number: next))
+    }
+
+    /// What fails throws the finger away, and what was collected since.
+    mutating func registerFailed(_ expected: Phase, _ failure: RequestFailure) {
+        guard phase == expected else { return }
+        phase = nil
+        forgetFresh()
+        if failure == .unauthorized {
+            state = .stale
+            unauthorized()
+        } else {
+            failures += 1
+            state = .registerFailed(retryAt: now + retry.wait(for: failure), failures: failures)
+        }
+    }
+
+    /// The finger of the next registering is to be asked for.
+    mutating func forgetFresh() {
+        fresh = nil
+        if pending.removeAll() { effects.append(.dropReloads) }
+        unfollow()
+    }
+
+    /// Gives up the finger, and keeps the state.
+    ///
+    /// - Parameter resync: the cursor that came with a resync; the stream goes on behind it.
+    mutating func becomeStale(resync: String? = nil) {
+        switch phase {
+        case .finger(let number), .snapshot(let number): effects.append(.cancel(number: number))
+        case .storing, nil: break
+        }
+        phase = nil
+        if let number = pollNumber { effects.append(.cancel(number: number)) }
+        pollNumber = nil
+        if pending.removeAll() { effects.append(.dropReloads) }
+        if commit?.metadata.finger != nil { commit?.isVoid = true }
+        mustForgetFinger = mustForgetFinger || metadata.finger != nil || commit?.isVoid == true
+        metadata.finger = nil
+        commitRetryAt = nil
+        caughtUpAt = nil
+        fresh = resync.map { ($0, now) }
+        if resync == nil { unfollow() }
+        state = .stale
+    }
+
+    /// Hopelessly old: decided before a request is made, not after it failed.
+    mutating func expire() {
+        if let expiresAt, expiresAt <= now { becomeStale() }
+    }
+
+    mutating func resync(_ at: String) {
+        pollNumber = nil
+        becomeStale(resync: at)
+    }
+
+    /// 401: one new token, and only one, until something has succeeded.
+    mutating func unauthorized() {
+        guard hasToken else { return }
+        hasToken = false
+        if hasAskedForToken {
+            isUnauthorized = true
+        } else {
+            hasAskedForToken = true
+            effects.append(.requestToken)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+/// Keeps an area of state as the server has it, and knows how far it can be trusted (CLIENT.md, "Update machine").
+///
+/// It registers (a fresh finger, then the app's snapshot, then everything since the finger), collects events in batches, has
+/// each thing that they name reloaded, and moves state and finger together. What cannot be given to it makes it stale, never
+/// silently wrong.
+public struct UpdateMachine: StateMachine {
+    let settings: Settings
+    var state = State.notLoaded
+    var metadata = UpdateMetadata()
+
+    // What is around it.
+    var isForeground = true
+    var hasNetwork = true
+    var hasToken = true
+    /// A new token was asked for since the last success: another 401 stops it.
+    var hasAskedForToken = false
+    var isUnauthorized = false
+
+    // Registering.
+    /// What registering waits for.
+    enum Phase: Equatable, Sendable {
+        case finger(number: Int)
+        case snapshot(number: Int)
+        /// The snapshot is there, and becomes the state with the next commit.
+        case storing
+    }
+    var phase: Phase?
+    /// The finger of the snapshot that is under way, or the one that came with a resync for the next.
+    var fresh: (at: String, came: Milliseconds)?
+
+    // The stream.
+    var followNumber: Int?
+    /// When everything missed had been given.
+    var caughtUpAt: Milliseconds?
+    var stalledSince: Milliseconds?
+    var pollNumber: Int?
+    /// Failed attempts since the last success.
+    var failures = 0
+    var retry: Retry
+
+    // What is not in the state yet.
+    var pending: PendingEvents
+    var commit: Commit?
+    /// The store has a finger that the machine has given up.
+    var mustForgetFinger = false
+    var commitRetry: Retry
+    var commitRetryAt: Milliseconds?
+
+    var leftConnected: Milliseconds?
+    var now: Milliseconds = 0
+    var effects: [Effect] = []
+    var lastNumber = 0
+    /// What was asked before the newest token came says nothing of it.
+    var lastNumberBeforeToken = 0
+
+    public init(_ settings: Settings) {
+        self.settings = settings
+        retry = Retry(seed: settings.seed)
+        commitRetry = Retry(seed: settings.seed &+ 1)
+        pending = PendingEvents(seed: settings.seed &+ 2)
+    }
+
+    public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
+        self.now = now
+        take(input)
+        if state != .notLoaded { advance() }
+        let isConnected = Freshness(facts, at: now) == .connected
+        leftConnected = isConnected ? nil : leftConnected ?? now
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func take(_ input: Input) {
+        switch input {
+        case .start: if state == .notLoaded { effects.append(.load) }
+        case .loaded(let stored): loaded(stored)
+        case .wake: break
+        case .foreground: foreground()
+        case .background: background()
+        case .network(let isSatisfied): network(isSatisfied)
+        case .token(let isValid): token(isValid)
+        case .refresh: refresh()
+        case .finger(let number, let at): finger(number, at)
+        case .fingerFailed(let number, let failure): registerFailed(.finger(number: number), failure)
+        case .snapshot(let number): if phase == .snapshot(number: number) { phase = .storing }
+        case .snapshotFailed(let number, let failure): registerFailed(.snapshot(number: number), failure)
+        case .events(let number, let events, let at): if number == followNumber { collect(events, at) }
+        case .live(let number, let at): if number == followNumber { caughtUp(at) }
+        case .resync(let number, let at): if number == followNumber { resync(at) }
+        case .source(let number, let since): if number == followNumber { stalledSince = since }
+        case .lost(let number, let after): if number == followNumber { lost(after) }
+        case .page(let number, let events, let at, let more): page(number, events, at, more)
+        case .pageResync(let number, let at): if number == pollNumber { resync(at) }
+        case .pageFailed(let number, let failure): pageFailed(number, failure)
+        case .reloaded(let number, let outcome): pending.reloaded(number, outcome)
+        case .reloadFailed(let number, let failure): reloadFailed(number, failure)
+        case .committed(let number): committed(number)
+        case .commitFailed(let number): commitFailed(number)
+        }
+    }
+
+    private mutating func reloadFailed(_ number: Int, _ failure: RequestFailure) {
+        guard pending.failed(number, failure, at: now) else { return }
+        if failure == .unauthorized && number > lastNumberBeforeToken { unauthorized() }
+    }
+
+    /// A number for what is asked next.
+    mutating func number() -> Int {
+        lastNumber += 1
+        return lastNumber
+    }
+
+    /// Whether a request has a chance.
+    var canAsk: Bool { hasNetwork && hasToken }
+
+    var facts: Freshness.Facts {
+        var facts = Freshness.Facts()
+        facts.isCaughtUp = state == .live && caughtUpAt != nil
+        facts.hasNetwork = hasNetwork
+        facts.hasToken = hasToken
+        facts.isForeground = isForeground
+        facts.failures = failures
+        facts.unappliedSince = pending.unappliedSince
+        facts.patience = settings.patience
+        facts.hasFailedToApply = pending.hasFailed || commitRetry.failures > 0
+        facts.stalledSince = stalledSince
+        facts.leftConnected = leftConnected
+        return facts
+    }
+
+    public var view: View {
+        View(
+            state: state, freshness: Freshness(facts, at: now), sign: Freshness.sign(facts, at: now),
+            metadata: metadata,
+            pending: pending.count, isUnauthorized: isUnauthorized)
+    }
+
+    public var wakeAt: Milliseconds? {
+        var times = [Freshness.nextChange(facts, after: now), commit == nil ? commitRetryAt : nil, expiresAt]
+        if isForeground && canAsk { times.append(state.retryAt) }
+        if isForeground && canAsk && mayReload { times.append(pending.retryAt) }
+        if case .idle(let nextPoll) = state, pollNumber == nil { times.append(nextPoll) }
+        return times.compactMap { $0 }.min()
+    }
+
+    /// When the server has let go of what follows the finger.
+    var expiresAt: Milliseconds? {
+        guard metadata.finger != nil, let lastSuccess = metadata.lastSuccess else { return nil }
+        return lastSuccess + settings.retention
+    }
+
+    /// Reloads begin when the snapshot that they follow is in the state.
+    var mayReload: Bool { metadata.finger != nil && canAsk }
+}
+
+extension UpdateMachine.State {
+    var retryAt: Milliseconds? {
+        switch self {
+        case .registerFailed(let retryAt, _), .pollFailed(let retryAt, _): retryAt
+        case .notLoaded, .stale, .registering, .live, .idle: nil
+        }
+    }
+
+    /// The same with another time.
+    func retrying(at now: Milliseconds) -> Self {
+        switch self {
+        case .registerFailed(_, let failures): .registerFailed(retryAt: now, failures: failures)
+        case .pollFailed(_, let failures): .pollFailed(retryAt: now, failures: failures)
+        case .notLoaded, .stale, .registering, .live, .idle: self
+        }
+    }
+}
