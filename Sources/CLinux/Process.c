@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 
 int linux_usable_cores(void) {
@@ -46,7 +47,11 @@ static int first_line(const char *path, char *text, size_t room) {
     return failed;
 }
 
+// The folder says how many it has from Linux 6.2 on. Before that it is read, which takes a microsecond for each of them: with
+// 10,000 connections, 11 ms of every scrape.
 static uint64_t open_descriptors(void) {
+    struct stat size;
+    if (stat("/proc/self/fd", &size) == 0 && size.st_size > 0) return (uint64_t)size.st_size;
     DIR *folder = opendir("/proc/self/fd");
     if (!folder) return 0;
     uint64_t count = 0;

@@ -12,6 +12,7 @@ import pytest
 from asker import Asker
 from clients import LiveClient
 from metrics import scrape, total
+from processes import descriptors
 from programs import eventually, event, produce
 
 
@@ -113,6 +114,12 @@ def test_prometheus_finds_nothing_wrong(door, asker, tell, live):
     assert abs(metrics["process_start_time_seconds"] - time.time()) < 600
     assert abs(metrics["livegate_start_time_seconds"] - metrics["process_start_time_seconds"]) < 120
     assert re.search(rb'livegate_build_info\{version="[^"]+",librdkafka="[^"]+",openssl="3[^"]+"\} 1', body)
+
+
+def test_open_descriptors_are_those_of_the_process(door, asker, live):
+    live(door)
+    # The asker's own connection stands between two questions, too.
+    eventually(lambda: scrape(asker)["process_open_fds"] == descriptors(door.program.pid) > 5, what="the same number")
 
 
 def test_stamps_say_how_old_events_are(door, asker, mock_broker, live):
