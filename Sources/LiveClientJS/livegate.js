@@ -1,5 +1,7 @@
 // Livegate's client for browsers and Node: what an app knows, and what it does about it.
 
+export { CompleteIntervals, compareEnds, compareKeys } from "./core/intervals.js"
+export { PartialList } from "./core/partial.js"
 export { Jitter, Retry } from "./core/retry.js"
 export { ActionQueue, actionOutcome } from "./core/actions.js"
 export { latencyEnds, manualShare, RefreshCounts } from "./core/counting.js"

@@ -1,0 +1,150 @@
+// The stretches of a list in which nothing is missing (ListKey.swift, CompleteIntervals.swift).
+//
+// A key is {rank, text}; an end {beginning: {}}, {at: {key}} or {end: {}}; an interval {lower, upper}, both ends.
+
+/** Below, at or above 0: as `a` stands before, with or behind `b`. By rank, then by the text's code points. */
+export function compareKeys(a, b) {
+    if (a.rank !== b.rank) return a.rank < b.rank ? -1 : 1
+    const length = Math.min(a.text.length, b.text.length)
+    for (let index = 0; index < length; index += 1) {
+        let [first, second] = [a.text.charCodeAt(index), b.text.charCodeAt(index)]
+        if (first === second) continue
+        // A surrogate stands for a code point above all that one unit holds.
+        if (first >= 0xD800 && first < 0xE000) first += 0x2800
+        if (second >= 0xD800 && second < 0xE000) second += 0x2800
+        return first - second
+    }
+    return a.text.length - b.text.length
+}
+
+export function compareEnds(a, b) {
+    if (a.at && b.at) return compareKeys(a.at.key, b.at.key)
+    return endRank(a) - endRank(b)
+}
+
+function endRank(end) { return end.beginning ? -1 : end.end ? 1 : 0 }
+
+export function keyEnd(key) { return { at: { key } } }
+
+function smallerEnd(a, b) { return compareEnds(a, b) <= 0 ? a : b }
+function largerEnd(a, b) { return compareEnds(a, b) >= 0 ? a : b }
+
+export function intervalHasEnd(interval, end) {
+    return compareEnds(interval.lower, end) <= 0 && compareEnds(end, interval.upper) <= 0
+}
+
+function intervalHas(interval, other) {
+    return compareEnds(interval.lower, other.lower) <= 0 && compareEnds(other.upper, interval.upper) <= 0
+}
+
+function intervalsTouch(a, b) { return compareEnds(a.lower, b.upper) <= 0 && compareEnds(b.lower, a.upper) <= 0 }
+
+/** False for one with its ends exchanged, and for one that is an open end and nothing else. */
+function hasExtent({ lower, upper }) {
+    const order = compareEnds(lower, upper)
+    return order < 0 || (order === 0 && Boolean(lower.at))
+}
+
+/** What lies outside of the other; a piece keeps the end that it shares. */
+function subtractInterval(interval, other) {
+    if (!intervalsTouch(interval, other)) return [interval]
+    const pieces = []
+    if (compareEnds(interval.lower, other.lower) < 0) pieces.push({ lower: interval.lower, upper: other.lower })
+    if (compareEnds(other.upper, interval.upper) < 0) pieces.push({ lower: other.upper, upper: interval.upper })
+    return pieces
+}
+
+/** A sorted list with one more in it, as one with all that it touches. */
+function mergeInterval(list, interval) {
+    let merged = interval
+    const apart = list.filter(other => {
+        if (!intervalsTouch(other, interval)) return true
+        merged = { lower: smallerEnd(merged.lower, other.lower), upper: largerEnd(merged.upper, other.upper) }
+        return false
+    })
+    const index = apart.findIndex(other => compareEnds(merged.upper, other.lower) <= 0)
+    apart.splice(index < 0 ? apart.length : index, 0, merged)
+    return apart
+}
+
+/** Several stretches, sorted, merged when they touch or overlap, split by nothing but what makes them stale. */
+export class CompleteIntervals {
+    /** So many stretches are remembered, complete and stale ones together. */
+    static maximumIntervals = 64
+
+    /** Nothing is missing in these. Sorted; no two touch. */
+    complete = []
+    /** Nothing was missing in these. Sorted; none overlaps another or a complete one, but for the end that they share. */
+    stale = []
+    #maximum
+
+    constructor(maximum = CompleteIntervals.maximumIntervals) { this.#maximum = Math.max(1, maximum) }
+
+    /** Notes that a stretch is complete. */
+    insert(interval) {
+        if (!hasExtent(interval)) return
+        this.complete = mergeInterval(this.complete, interval)
+        this.stale = this.stale.flatMap(older => subtractInterval(older, interval))
+        this.#forgetFurthest(interval)
+    }
+
+    /** Notes that a stretch was complete when it was asked for, and that nobody watched it since. */
+    insertStale(interval) {
+        if (!hasExtent(interval)) return
+        this.stale = mergeInterval(this.stale, interval)
+        for (const newer of this.complete) this.stale = this.stale.flatMap(older => subtractInterval(older, newer))
+        this.#forgetFurthest(interval)
+    }
+
+    markStale() {
+        for (const interval of this.complete) this.stale = mergeInterval(this.stale, interval)
+        this.complete = []
+    }
+
+    /** Forgets what lies outside of a stretch. */
+    keep(bounds) {
+        const clip = list => list.map(({ lower, upper }) => (
+            { lower: largerEnd(lower, bounds.lower), upper: smallerEnd(upper, bounds.upper) })).filter(hasExtent)
+        this.complete = clip(this.complete)
+        this.stale = clip(this.stale)
+    }
+
+    /** Whether all between two ends may be shown as complete (`known`), as old (`knownStale`), or is `unknown`. */
+    knowledge(interval) {
+        if (this.complete.some(known => intervalHas(known, interval))) return "known"
+        const all = this.complete.reduce(mergeInterval, this.stale)
+        return all.some(known => intervalHas(known, interval)) ? "knownStale" : "unknown"
+    }
+
+    knowledgeOfKey(key) { return this.knowledge({ lower: keyEnd(key), upper: keyEnd(key) }) }
+
+    /** The page to load so that more is complete from here on; null when all of it is. */
+    nextPage(from, direction, limit) {
+        const isForward = direction === "forward"
+        const isLast = end => Boolean(isForward ? end.end : end.beginning)
+        if (isLast(from)) return null
+        const known = this.complete.find(interval => intervalHasEnd(interval, from))
+        if (!known) return { from, direction, limit, isInclusive: true }
+        const reached = isForward ? known.upper : known.lower
+        return isLast(reached) ? null : { from: reached, direction, limit, isInclusive: false }
+    }
+
+    copy() {
+        const copy = new CompleteIntervals(this.#maximum)
+        copy.complete = this.complete
+        copy.stale = this.stale
+        return copy
+    }
+
+    #forgetFurthest(newest) {
+        while (this.complete.length + this.stale.length > this.#maximum) {
+            const ofStale = this.stale.some(other => !intervalsTouch(other, newest)) || this.complete.length <= 1
+            const list = ofStale ? this.stale : this.complete
+            const before = list.filter(other => compareEnds(other.upper, newest.lower) < 0).length
+            const behind = list.filter(other => compareEnds(newest.upper, other.lower) < 0).length
+            const index = before > behind ? 0 : list.length - 1
+            const rest = list.filter((_, at) => at !== index)
+            if (ofStale) this.stale = rest; else this.complete = rest
+        }
+    }
+}

@@ -1,0 +1,224 @@
+// A list of which parts are known: what it shows, and which page to load next (PartialList.swift).
+import { CompleteIntervals, compareEnds, compareKeys, intervalHasEnd, keyEnd } from "./intervals.js"
+import { Retry } from "./retry.js"
+
+export class PartialList {
+    static defaults = { pageLimit: 50, maximumItems: 10_000, maximumIntervals: 64, maximumChanges: 200, seed: 0 }
+
+    wakeAt = null
+    #settings
+    #intervals
+    /** In their order; and the key of each id. */
+    #items = []
+    #keys = new Map()
+    #place = null
+    /** The page that is on its way: {number, request, isWatched, changed, isOverrun}. */
+    #page = null
+    #isFingerHeld = false
+    #retry
+    #lastNumber = 0
+    #effects = []
+
+    constructor(settings = {}) {
+        this.#settings = { ...PartialList.defaults, ...settings }
+        this.#intervals = new CompleteIntervals(this.#settings.maximumIntervals)
+        this.#retry = new Retry(this.#settings.seed)
+    }
+
+    get view() {
+        return {
+            items: this.#items, complete: this.#intervals.complete, stale: this.#intervals.stale,
+            knowledge: this.#place ? this.#intervals.knowledge(this.#shown()) : undefined,
+            isLoading: this.#page !== null, failures: this.#retry.failures,
+        }
+    }
+
+    handle(input, now) {
+        this.#effects = []
+        const [name] = Object.keys(input)
+        const it = input[name]
+        switch (name) {
+        case "show":
+            this.#place = { ...it, count: Math.min(Math.max(0, it.count), Math.floor(this.#settings.maximumItems / 2)) }
+            break
+        case "hide":
+            this.#place = null
+            this.wakeAt = null
+            break
+        case "finger": this.#setFinger(it.isHeld); break
+        case "stored": this.#restore(it); break
+        case "pageLoaded":
+        case "pageFailed": {
+            const page = this.#page
+            if (page?.number !== it.number) return []
+            this.#page = null
+            if (name === "pageLoaded") this.#receive(page, it.items, it.isLast, now); else this.#fail(it.retryAfter, now)
+            break
+        }
+        case "changed": this.#noteChange(it.id); break
+        case "placed":
+            this.#noteChange(it.id)
+            this.#set(it.id, this.#intervals.knowledgeOfKey(it.key) === "unknown" ? null : it.key)
+            if (this.#items.length > this.#settings.maximumItems) this.#limitItems()
+            break
+        case "removed":
+            this.#noteChange(it.id)
+            this.#set(it.id, null)
+            break
+        case "wake":
+            if (this.wakeAt !== null && this.wakeAt <= now) this.wakeAt = null
+            break
+        default: throw new TypeError(`a list knows no input ${name}`)
+        }
+        this.#askNext()
+        return this.#effects
+    }
+
+    /** All that the screen shows: up to the item at which it is full, or to the end. */
+    #shown() {
+        const { from, direction, count } = this.#place
+        const isForward = direction === "forward"
+        let end = from
+        if (count > 0) {
+            const first = isForward
+                ? this.#items.findIndex(item => compareEnds(from, keyEnd(item.key)) <= 0)
+                : this.#items.findLastIndex(item => compareEnds(keyEnd(item.key), from) <= 0)
+            const full = first < 0 ? undefined : this.#items[isForward ? first + count - 1 : first - count + 1]
+            end = full ? keyEnd(full.key) : isForward ? { end: {} } : { beginning: {} }
+        }
+        return isForward ? { lower: from, upper: end } : { lower: end, upper: from }
+    }
+
+    #askNext() {
+        const next = this.#place ? this.#nextPage() : null
+        if (this.#page && !isSamePage(this.#page.request, next)) this.#giveUpPage()
+        if (!next || this.#page || this.wakeAt !== null) return
+        const known = this.#intervals.knowledge(this.#shown())
+        if (known === "known" || (!this.#isFingerHeld && known !== "unknown")) return
+        this.#lastNumber += 1
+        const isWatched = this.#isFingerHeld
+        this.#page = { number: this.#lastNumber, request: next, isWatched, changed: new Set(), isOverrun: false }
+        this.#effects.push({ loadPage: { number: this.#lastNumber, page: next } })
+    }
+
+    /** Behind what is known from the screen on. Without a finger what is loaded is old at once, and is not loaded again. */
+    #nextPage() {
+        const known = this.#intervals.copy()
+        if (!this.#isFingerHeld) for (const interval of this.#intervals.stale) known.insert(interval)
+        return known.nextPage(this.#place.from, this.#place.direction, this.#settings.pageLimit)
+    }
+
+    #giveUpPage() {
+        if (this.#page) this.#effects.push({ giveUpPage: { number: this.#page.number } })
+        this.#page = null
+    }
+
+    #receive(page, answer, isLast, now) {
+        const { from, direction, isInclusive } = page.request
+        const isForward = direction === "forward"
+        const given = answer.filter(({ key }) => compareEnds(keyEnd(key), from) * (isForward ? 1 : -1) >= 0)
+        const furthest = given.map(item => item.key).reduce((far, key) => (
+            far && compareKeys(far, key) * (isForward ? 1 : -1) >= 0 ? far : key), null)
+        // Nothing, and more behind it: that says nothing. Asked again at once it might go on for ever.
+        if (!isLast && !furthest) return this.#fail(undefined, now)
+        const end = !isLast ? keyEnd(furthest) : isForward ? { end: {} } : { beginning: {} }
+        this.#retry.reset()
+        if (page.isOverrun) return
+        const loaded = isForward ? { lower: from, upper: end } : { lower: end, upper: from }
+        const there = new Map()
+        for (const { id, key } of given) if (!there.has(id)) there.set(id, key)
+        const gone = this.#items.filter(({ id, key }) => (
+            intervalHasEnd(loaded, keyEnd(key)) && (isInclusive || compareEnds(from, keyEnd(key)) !== 0)
+            && !there.has(id) && !page.changed.has(id)))
+        for (const { id } of gone) this.#set(id, null)
+        for (const [id, key] of there) if (!page.changed.has(id)) this.#set(id, key)
+        if (page.isWatched) this.#intervals.insert(loaded); else this.#intervals.insertStale(loaded)
+        this.#limitItems()
+        const ids = [...page.changed].sort((a, b) => compareKeys({ rank: 0, text: a }, { rank: 0, text: b }))
+        if (ids.length > 0) this.#effects.push({ reload: { ids } })
+    }
+
+    #fail(retryAfter, now) {
+        const retry = this.#retry
+        this.wakeAt = now + (retryAfter === undefined ? retry.wait() : retry.waitAfter(retryAfter))
+    }
+
+    #setFinger(isHeld) {
+        if (isHeld === this.#isFingerHeld) return
+        this.#isFingerHeld = isHeld
+        if (!isHeld) this.#intervals.markStale()
+        // It may lack what happened between its question and the new finger.
+        this.#giveUpPage()
+    }
+
+    #restore({ intervals, items }) {
+        for (const interval of intervals) {
+            if (this.#isFingerHeld) this.#intervals.insert(interval); else this.#intervals.insertStale(interval)
+        }
+        for (const { id, key } of items) this.#set(id, key)
+        this.#limitItems()
+    }
+
+    #noteChange(id) {
+        const page = this.#page
+        if (!page) return
+        if (page.changed.size < this.#settings.maximumChanges) page.changed.add(id)
+        else if (!page.changed.has(id)) page.isOverrun = true
+    }
+
+    /** Puts an item where it stands now; null removes it. */
+    #set(id, key) {
+        const old = this.#keys.get(id)
+        if (old) {
+            if (key && compareKeys(old, key) === 0) return
+            this.#items.splice(this.#index(old), 1)
+            this.#keys.delete(id)
+        }
+        if (!key) return
+        this.#keys.set(id, key)
+        const index = this.#index(key)
+        const other = this.#items[index]
+        // Two of one key: the later one has it.
+        const hasSame = other !== undefined && compareKeys(other.key, key) === 0
+        if (hasSame) this.#keys.delete(other.id)
+        this.#items.splice(index, hasSame ? 1 : 0, { id, key })
+    }
+
+    /** Where the first item stands that is not before the key. */
+    #index(key) {
+        let [low, high] = [0, this.#items.length]
+        while (low < high) {
+            const middle = (low + high) >> 1
+            if (compareKeys(this.#items[middle].key, key) < 0) low = middle + 1; else high = middle
+        }
+        return low
+    }
+
+    /** Forgets what is too much, and each item that lies in no known stretch any more. */
+    #limitItems() {
+        const { maximumItems } = this.#settings
+        const items = this.#items
+        if (items.length > maximumItems) {
+            const from = this.#place?.from ?? { beginning: {} }
+            const found = items.findIndex(item => compareEnds(from, keyEnd(item.key)) <= 0)
+            const first = found < 0 ? items.length : found
+            // A quarter behind the screen's back, the rest before it.
+            const share = Math.floor((maximumItems * (this.#place?.direction === "backward" ? 3 : 1)) / 4)
+            const low = Math.min(Math.max(0, first - share), items.length - maximumItems)
+            const high = low + maximumItems
+            this.#intervals.keep({
+                lower: low === 0 ? { beginning: {} } : keyEnd(items[low].key),
+                upper: high === items.length ? { end: {} } : keyEnd(items[high - 1].key),
+            })
+        }
+        const known = items.filter(item => this.#intervals.knowledgeOfKey(item.key) !== "unknown")
+        if (known.length === items.length) return
+        this.#items = known
+        this.#keys = new Map(known.map(item => [item.id, item.key]))
+    }
+}
+
+function isSamePage(a, b) {
+    return b !== null && a.direction === b.direction && a.isInclusive === b.isInclusive
+        && a.limit === b.limit && compareEnds(a.from, b.from) === 0
+}

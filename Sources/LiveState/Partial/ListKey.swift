@@ -1,0 +1,108 @@
+/// Where an item stands in a list: first by its rank, then by its text.
+///
+/// The app supplies it for each item, in the order in which its server sorts the list: for the newest first, the negated
+/// time as the rank and the id as the text; for a list by name, rank 0 and the name with the id behind it. No two items of a
+/// list have the same key.
+public struct ListKey: Codable, Hashable, Comparable, Sendable {
+    /// What comes first is smaller. Within ±(2^53 - 1), which JavaScript holds exactly.
+    public var rank: Int64
+    /// What decides between two of the same rank: compared by its code points, as UTF-8 bytes are.
+    public var text: String
+
+    public init(rank: Int64 = 0, text: String) {
+        self.rank = rank
+        self.text = text
+    }
+
+    // By bytes throughout: two strings that a person reads alike may be two ids.
+    public static func == (a: Self, b: Self) -> Bool { a.rank == b.rank && a.text.utf8.elementsEqual(b.text.utf8) }
+
+    public static func < (a: Self, b: Self) -> Bool {
+        a.rank != b.rank ? a.rank < b.rank : a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(rank)
+        for byte in text.utf8 { hasher.combine(byte) }
+    }
+}
+
+/// An end of a stretch of a list: a key, or the very beginning or end, behind which nothing can come.
+public enum ListEnd: Codable, Hashable, Comparable, Sendable {
+    case beginning
+    case at(key: ListKey)
+    case end
+
+    public static func < (a: Self, b: Self) -> Bool {
+        switch (a, b) {
+        case (.at(let a), .at(let b)): a < b
+        case (_, .beginning), (.end, _): false
+        case (.beginning, _), (_, .end): true
+        }
+    }
+}
+
+/// The way in which a list is walked through.
+public enum ListDirection: String, Codable, Sendable {
+    /// Towards larger keys, to the end.
+    case forward
+    /// Towards smaller keys, to the beginning.
+    case backward
+}
+
+/// A stretch of a list, with both of its ends.
+public struct ListInterval: Codable, Hashable, Sendable {
+    public var lower: ListEnd
+    public var upper: ListEnd
+
+    public init(lower: ListEnd, upper: ListEnd) {
+        self.lower = lower
+        self.upper = upper
+    }
+
+    func contains(_ end: ListEnd) -> Bool { lower <= end && end <= upper }
+    func contains(_ other: Self) -> Bool { lower <= other.lower && other.upper <= upper }
+    func touches(_ other: Self) -> Bool { lower <= other.upper && other.lower <= upper }
+
+    /// False for one with its ends exchanged, and for one that is an open end and nothing else.
+    var hasExtent: Bool { lower < upper || (lower == upper && lower != .beginning && lower != .end) }
+
+    /// What lies outside of the other: no piece, one or two. A piece keeps the end that it shares.
+    func subtracting(_ other: Self) -> [Self] {
+        guard touches(other) else { return [self] }
+        var pieces: [Self] = []
+        if lower < other.lower { pieces.append(Self(lower: lower, upper: other.lower)) }
+        if other.upper < upper { pieces.append(Self(lower: other.upper, upper: upper)) }
+        return pieces
+    }
+}
+
+/// An item of a list: the id of the thing and where it stands.
+public struct ListItem: Codable, Hashable, Sendable {
+    public var id: String
+    public var key: ListKey
+
+    public init(id: String, key: ListKey) {
+        self.id = id
+        self.key = key
+    }
+}
+
+/// What to ask the app's API for: the next items of a list.
+public struct PageRequest: Codable, Hashable, Sendable {
+    /// Where the page begins; never the end that its direction leads to.
+    public var from: ListEnd
+    /// Which way it goes.
+    public var direction: ListDirection
+    /// The most items that are of use.
+    public var limit: Int
+    /// Whether an item that stands exactly at `from` belongs to the page.
+    public var isInclusive: Bool
+
+    public init(from: ListEnd, direction: ListDirection, limit: Int, isInclusive: Bool) {
+        self.from = from
+        self.direction = direction
+        self.limit = limit
+        self.isInclusive = isInclusive
+    }
+}

@@ -1,0 +1,160 @@
+// What is asked for, and what becomes of an answer.
+extension PartialList {
+    /// The item at which the screen is full, counted in what is complete; nil when there are not as many.
+    private func filledEnd(_ place: Place) -> ListEnd? {
+        guard place.count > 0 else { return place.from }
+        if place.direction == .forward {
+            let first = items.firstIndex { place.from <= .at(key: $0.key) } ?? items.count
+            let last = first + place.count - 1
+            return last < items.count ? .at(key: items[last].key) : nil
+        }
+        let last = items.lastIndex { .at(key: $0.key) <= place.from } ?? -1
+        let first = last - place.count + 1
+        return first >= 0 ? .at(key: items[first].key) : nil
+    }
+
+    /// All that the screen shows.
+    private func shown(_ place: Place) -> ListInterval {
+        let isForward = place.direction == .forward
+        let end = filledEnd(place) ?? (isForward ? .end : .beginning)
+        return isForward
+            ? ListInterval(lower: place.from, upper: end) : ListInterval(lower: end, upper: place.from)
+    }
+
+    var knowledge: Knowledge? { place.map { intervals.knowledge(of: shown($0)) } }
+
+    /// Asks for the next page that the screen has use for, and gives up one that fits no more.
+    mutating func askNext(_ effects: inout [Effect]) {
+        let next = place.flatMap(nextPage)
+        if page?.request != next { giveUpPage(&effects) }
+        guard let place, let next, page == nil, retryAt == nil else { return }
+        let known = intervals.knowledge(of: shown(place))
+        guard known != .known, isFingerHeld || known == .unknown else { return }
+        lastNumber += 1
+        page = Page(number: lastNumber, request: next, isWatched: isFingerHeld)
+        effects.append(.loadPage(number: lastNumber, page: next))
+    }
+
+    /// Behind what is known from the screen on. Without a finger what is loaded is old at once, and is not loaded again.
+    private func nextPage(_ place: Place) -> PageRequest? {
+        var known = intervals
+        if !isFingerHeld { for interval in intervals.stale { known.insert(interval) } }
+        return known.nextPage(from: place.from, place.direction, limit: settings.pageLimit)
+    }
+
+    private mutating func giveUpPage(_ effects: inout [Effect]) {
+        if let page { effects.append(.giveUpPage(number: page.number)) }
+        page = nil
+    }
+
+    mutating func receive(
+        _ page: Page, _ answer: [ListItem], _ isLast: Bool, at now: Milliseconds, _ effects: inout [Effect]
+    ) {
+        let isForward = page.request.direction == .forward
+        let from = page.request.from
+        let given = answer.filter { item in
+            let end = ListEnd.at(key: item.key)
+            return isForward ? from <= end : end <= from
+        }
+        let keys = given.map(\.key)
+        let furthest = (isForward ? keys.max() : keys.min()).map { ListEnd.at(key: $0) }
+        // Nothing, and more behind it: that says nothing. Asked again at once it might go on for ever.
+        guard let end = isLast ? (isForward ? .end : .beginning) : furthest else { return fail(nil, at: now) }
+        retry.reset()
+        guard !page.isOverrun else { return }
+        let loaded = isForward ? ListInterval(lower: from, upper: end) : ListInterval(lower: end, upper: from)
+        let changed = page.changed
+        let there = Dictionary(given.map { ($0.id, $0.key) }) { first, _ in first }
+        let gone = items.filter { item in
+            let isIn = page.request.covers(item.key) && loaded.contains(.at(key: item.key))
+            return isIn && there[item.id] == nil && !changed.contains(item.id)
+        }
+        for item in gone { set(item.id, nil) }
+        for (id, key) in there where !changed.contains(id) { set(id, key) }
+        if page.isWatched { intervals.insert(loaded) } else { intervals.insertStale(loaded) }
+        limitItems()
+        if !changed.isEmpty { effects.append(.reload(ids: changed.sorted { ListKey(text: $0) < ListKey(text: $1) })) }
+    }
+
+    mutating func fail(_ retryAfter: Milliseconds?, at now: Milliseconds) {
+        retryAt = now + (retryAfter.map { retry.wait(retryAfter: $0) } ?? retry.wait())
+    }
+
+    mutating func setFinger(_ isHeld: Bool, _ effects: inout [Effect]) {
+        guard isHeld != isFingerHeld else { return }
+        isFingerHeld = isHeld
+        if !isHeld { intervals.markStale() }
+        // It may lack what happened between its question and the new finger.
+        giveUpPage(&effects)
+    }
+
+    mutating func restore(_ stored: [ListInterval], _ items: [ListItem]) {
+        for interval in stored {
+            if isFingerHeld { intervals.insert(interval) } else { intervals.insertStale(interval) }
+        }
+        for item in items { set(item.id, item.key) }
+        limitItems()
+    }
+
+    mutating func noteChange(_ id: String) {
+        guard page != nil else { return }
+        if page?.changed.count ?? 0 < settings.maximumChanges || page?.changed.contains(id) == true {
+            page?.changed.insert(id)
+        } else {
+            page?.isOverrun = true
+        }
+    }
+
+    /// Puts an item where it stands now; nil removes it.
+    mutating func set(_ id: String, _ key: ListKey?) {
+        if let old = keys[id] {
+            guard old != key else { return }
+            items.remove(at: index(of: old))
+        }
+        keys[id] = key
+        guard let key else { return }
+        let index = index(of: key)
+        // Two of one key: the later one has it.
+        if index < items.count, items[index].key == key {
+            keys[items[index].id] = nil
+            items[index] = ListItem(id: id, key: key)
+        } else {
+            items.insert(ListItem(id: id, key: key), at: index)
+        }
+    }
+
+    /// Where the first item stands that is not before the key.
+    private func index(of key: ListKey) -> Int {
+        var (low, high) = (0, items.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if items[middle].key < key { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    /// Forgets what is too much, and each item that lies in no known stretch any more. Takes time proportional to all items.
+    mutating func limitItems() {
+        if items.count > settings.maximumItems {
+            let shown = place.map(\.from) ?? .beginning
+            let first = items.firstIndex { shown <= .at(key: $0.key) } ?? items.count
+            // A quarter behind the screen's back, the rest before it.
+            let share = place?.direction == .backward ? settings.maximumItems * 3 / 4 : settings.maximumItems / 4
+            let low = min(max(0, first - share), items.count - settings.maximumItems)
+            let high = low + settings.maximumItems
+            intervals.keep(
+                ListInterval(
+                    lower: low == 0 ? .beginning : .at(key: items[low].key),
+                    upper: high == items.count ? .end : .at(key: items[high - 1].key)))
+        }
+        let known = items.filter { intervals.knowledge(of: $0.key) != .unknown }
+        guard known.count < items.count else { return }
+        items = known
+        keys = Dictionary(known.map { ($0.id, $0.key) }) { first, _ in first }
+    }
+}
+
+extension PageRequest {
+    /// Whether the answer speaks of an item at this key, as far as its ends are concerned.
+    func covers(_ key: ListKey) -> Bool { isInclusive || from != .at(key: key) }
+}
