@@ -6,13 +6,16 @@ import Options
 enum DemoCommand {
     static let port = SingleOption(
         "port", .integer("PORT", in: 1...65_535), help: "where to listen; another one when it is taken (default 8080)")
+    static let apiPort = SingleOption(
+        "api-port", .integer("PORT", in: 1...65_535),
+        help: "where the API listens; another one when it is taken (default 8081)")
     static let seconds = SingleOption(
         "seconds", .integer("N", in: 1...86_400), help: "end after so long (default: never)")
 
     static let table = Command(
         "demo", summary: "show a gateway at work, with a broker and a feed inside",
-        details: ["Needs no settings and no other program. Prints the address, a token and the livecat line to use."],
-        options: [port, seconds],
+        details: ["Needs no settings, no other program. Prints the addresses, a token and the livecat line to use."],
+        options: [port, apiPort, seconds],
         statuses: [(.success, "it was stopped, or its time was up"), (.system, "there is no address to listen on")])
 
     static func run(_ arguments: Arguments) async -> ExitStatus {
@@ -26,10 +29,12 @@ enum DemoCommand {
             return .system
         }
         defer { _ = writer.finish() }
-        let demo = Demo(port: wanted, seconds: arguments[seconds], logger: Logger("demo", to: writer))
+        let wantedForAPI = UInt16(arguments[apiPort] ?? 8081)
+        let demo = Demo(
+            port: wanted, apiPort: wantedForAPI, seconds: arguments[seconds], logger: Logger("demo", to: writer))
         do throws(GatewayError) {
             try await demo.run { invitation in
-                StandardOutput.write(text(invitation, wanted: wanted))
+                StandardOutput.write(text(invitation, wanted: wanted, wantedForAPI: wantedForAPI))
             }
             return .success
         } catch {
@@ -38,11 +43,13 @@ enum DemoCommand {
         }
     }
 
-    private static func text(_ invitation: Demo.Invitation, wanted: UInt16) -> String {
+    private static func text(_ invitation: Demo.Invitation, wanted: UInt16, wantedForAPI: UInt16) -> String {
         var text = ""
         if invitation.address.port != wanted { text += "port \(wanted) is taken; this is another one\n" }
+        if invitation.api.port != wantedForAPI { text += "port \(wantedForAPI) is taken; the API has another one\n" }
         let url = "http://\(invitation.address)/live/v1"
-        text += "address  \(url)\naccount  \(invitation.account)\ntoken    \(invitation.token)\n\n"
+        text += "address  \(url)\napi      http://\(invitation.api)/api/incidents\n"
+        text += "account  \(invitation.account)\ntoken    \(invitation.token)\n\n"
         return text + "livecat -c \(url) -H \"Authorization: Bearer \(invitation.token)\"\n"
     }
 }

@@ -1,4 +1,4 @@
-# Tests: Command+Run.swift, Demo.swift, DemoCommand.swift, DemoFeed.swift, DocumentCommands.swift,
+# Tests: Command+Run.swift, DocumentCommands.swift,
 #   MapCommand.swift, Options/Process.swift, TokenCommand.swift, livecat/Main.swift, livegate/Main.swift
 """The programs as people call them: help, version, wrong use, documents, pipes."""
 

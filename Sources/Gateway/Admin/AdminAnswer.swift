@@ -1,5 +1,22 @@
 import HTTP
 
+/// What answers the requests of an address, each whole with its body. Confined to the loop of its connections.
+protocol AdminSite: AnyObject {
+    /// A request with its body has this long.
+    var requestMilliseconds: UInt64 { get }
+    /// For the field `Date`.
+    var date: String { get }
+
+    func reply(to request: AdminRequest) throws(AdminRefusal) -> AdminReply
+}
+
+/// How a request is answered.
+enum AdminReply {
+    case now(AdminAnswer)
+    /// Something else is waited for: other loops, or time.
+    case later(@Sendable () async throws(AdminRefusal) -> AdminAnswer)
+}
+
 /// What is answered on the administration address.
 struct AdminAnswer: Sendable {
     enum Body: Sendable {
@@ -16,12 +33,18 @@ struct AdminAnswer: Sendable {
     /// Besides those that every answer has. Ours, never a peer's.
     let fields: [(String, String)]
     let body: Body
+    /// Almost everything here is about this moment.
+    let caching: String
 
-    init(_ status: Int, _ contentType: String = Self.text, _ body: Body, fields: [(String, String)] = []) {
+    init(
+        _ status: Int, _ contentType: String = Self.text, _ body: Body, fields: [(String, String)] = [],
+        caching: String = "no-store"
+    ) {
         self.status = status
         self.contentType = contentType
         self.fields = fields
         self.body = body
+        self.caching = caching
     }
 
     /// A sentence or a word in a line.
@@ -34,11 +57,12 @@ struct AdminAnswer: Sendable {
     /// The head, with the whole body where it is known and asked for.
     func serialized(date: String, withoutBody: Bool, keepsAlive: Bool, isChunked: Bool) -> [UInt8] {
         var text = "HTTP/1.1 \(status) \(StatusTitle.of(status))\r\nDate: \(date)\r\nContent-Type: \(contentType)\r\n"
-        // Everything here is about this moment, and a browser is to take it for what it says that it is.
-        text += "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+        // A browser is to take it for what it says that it is.
+        text += "Cache-Control: \(caching)\r\nX-Content-Type-Options: nosniff\r\n"
         for (name, value) in fields { text += "\(name): \(value)\r\n" }
         switch body {
-        case .bytes(let bytes): text += "Content-Length: \(bytes.count)\r\n"
+        // RFC 9110 §8.6: with 304 it would be the length of what the client has.
+        case .bytes(let bytes): if status != 304 { text += "Content-Length: \(bytes.count)\r\n" }
         case .pages: if isChunked { text += "Transfer-Encoding: chunked\r\n" }
         }
         if !keepsAlive { text += "Connection: close\r\n" }

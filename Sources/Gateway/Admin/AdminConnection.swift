@@ -21,7 +21,7 @@ final class AdminConnection {
 
     private let stream: ByteStream<AdminConnection>
     private let loop: EventLoop
-    private let administration: Administration
+    private let site: any AdminSite
     private let owner: AdminConnections
     private var phase = Phase.reading(AdminRequestReader())
     private var deadline: Timer?
@@ -32,17 +32,16 @@ final class AdminConnection {
     private var isIdle = false
 
     init(
-        _ descriptor: consuming FileDescriptor, loop: EventLoop, _ administration: Administration,
-        _ owner: AdminConnections
+        _ descriptor: consuming FileDescriptor, loop: EventLoop, _ site: any AdminSite, _ owner: AdminConnections
     ) {
         stream = ByteStream(descriptor, loop: loop)
         self.loop = loop
-        self.administration = administration
+        self.site = site
         self.owner = owner
     }
 
     func start() {
-        setDeadline(administration.requestMilliseconds)
+        setDeadline(site.requestMilliseconds)
         stream.start(self)
     }
 
@@ -89,7 +88,7 @@ final class AdminConnection {
     private func receive(_ bytes: Span<UInt8>, _ reader: AdminRequestReader) {
         if isIdle {
             isIdle = false
-            setDeadline(administration.requestMilliseconds)
+            setDeadline(site.requestMilliseconds)
         }
         var reader = reader
         let progress = reader.consume(bytes)
@@ -116,7 +115,7 @@ final class AdminConnection {
             setDeadline(Self.idleMilliseconds)
             return stream.resumeReading()
         }
-        setDeadline(administration.requestMilliseconds)
+        setDeadline(site.requestMilliseconds)
         let waiting = early
         early = EarlyBytes()
         waiting.consume { receive($0, reader) }
@@ -130,26 +129,22 @@ final class AdminConnection {
         stream.pauseReading()
         self.request = request
         do throws(AdminRefusal) {
-            let (row, request) = try administration.gate.admit(request, rows: AdminRows.all)
-            switch row.answering {
-            case .atOnce(let make): write(try make(administration, request))
-            case .later(let make): answerLater(request, make)
+            switch try site.reply(to: request) {
+            case .now(let answer): write(answer)
+            case .later(let make): answerLater(make)
             }
         } catch {
             write(error.answer)
         }
     }
 
-    private func answerLater(
-        _ request: AdminRequest,
-        _ make: @escaping @Sendable (Administration, AdminRequest) async throws(AdminRefusal) -> AdminAnswer
-    ) {
+    private func answerLater(_ make: @escaping @Sendable () async throws(AdminRefusal) -> AdminAnswer) {
         phase = .answering
-        let (administration, loop, this) = (administration, loop, LoopBound(self, loop: loop))
+        let (loop, this) = (loop, LoopBound(self, loop: loop))
         Task {
             let answer: AdminAnswer
             do throws(AdminRefusal) {
-                answer = try await make(administration, request)
+                answer = try await make()
             } catch {
                 answer = error.answer
             }
@@ -165,7 +160,7 @@ final class AdminConnection {
         phase = .writing(pages)
         stream.write(
             answer.serialized(
-                date: administration.date, withoutBody: request.isHead, keepsAlive: keepsAlive(answer),
+                date: site.date, withoutBody: request.isHead, keepsAlive: keepsAlive(answer),
                 isChunked: request.head.version == .http11))
         setDeadline(Self.takingMilliseconds)
     }
@@ -202,7 +197,7 @@ final class AdminConnection {
     private func refuse(_ refusal: AdminRefusal) {
         stream.write(
             refusal.answer.serialized(
-                date: administration.date, withoutBody: false, keepsAlive: false, isChunked: false))
+                date: site.date, withoutBody: false, keepsAlive: false, isChunked: false))
         finish()
     }
 
@@ -240,13 +235,13 @@ final class AdminConnections {
     /// sent ahead, and a piece of an answer; and all of them are far fewer than the descriptors that are kept back.
     static let maximumConnections = 64
 
-    private let administration: Administration
+    private let site: any AdminSite
     private let loop: EventLoop
     /// In the order in which they came.
     private var connections: [AdminConnection] = []
 
-    init(_ administration: Administration, loop: EventLoop) {
-        self.administration = administration
+    init(_ site: any AdminSite, loop: EventLoop) {
+        self.site = site
         self.loop = loop
     }
 
@@ -258,11 +253,11 @@ final class AdminConnections {
                 let refusal = AdminRefusal.unavailable("All connections of this address are busy.")
                 return descriptor.sendLastWords(
                     refusal.answer.serialized(
-                        date: administration.date, withoutBody: false, keepsAlive: false, isChunked: false))
+                        date: site.date, withoutBody: false, keepsAlive: false, isChunked: false))
             }
             connections.remove(at: index).close()
         }
-        let connection = AdminConnection(descriptor, loop: loop, administration, self)
+        let connection = AdminConnection(descriptor, loop: loop, site, self)
         connections.append(connection)
         connection.start()
     }

@@ -21,8 +21,7 @@ package struct AdminGate: Sendable {
     func admit(_ request: AdminRequest, rows: [AdminRow]) throws(AdminRefusal) -> (row: AdminRow, AdminRequest) {
         let there = rows.filter { $0.matches(request.head.path) }
         let access = there.first?.access ?? .protected
-        let host = try host(of: request.head)
-        if access != .probe, let host, !isOurs(host) { throw .misdirected }
+        if access != .probe { try checkHost(request.head) }
         if access == .protected, let token, !token.isGiven(in: request.head.headers.all("authorization")) {
             throw .unauthorized
         }
@@ -30,7 +29,7 @@ package struct AdminGate: Sendable {
         guard let row = there.first(where: { $0.method == request.method }) else {
             throw .methodNotAllowed(allow: Self.allow(there))
         }
-        if row.method != "GET" { try checkOrigin(request.head, host) }
+        if row.method != "GET" { try checkOrigin(request.head) }
         return (row, try row.named(request))
     }
 
@@ -41,9 +40,14 @@ package struct AdminGate: Sendable {
     // MARK: - Host and Origin
 
     /// A target in absolute form takes the place of `Host` (RFC 9112 §3.2.2). Nil: a request of HTTP/1.0 without one.
-    private func host(of head: RequestHead) throws(AdminRefusal) -> HostName? {
+    private func host(of head: RequestHead) -> HostName? {
         if let authority = head.authority { return HostName(authority) }
         return head.headers.first("host").map { HostName(String(decoding: $0, as: UTF8.self)) }
+    }
+
+    /// Refuses what was sent here under a name that is not ours.
+    func checkHost(_ head: RequestHead) throws(AdminRefusal) {
+        if let host = host(of: head), !isOurs(host) { throw .misdirected }
     }
 
     private func isOurs(_ host: HostName) -> Bool {
@@ -51,12 +55,14 @@ package struct AdminGate: Sendable {
     }
 
     /// A browser says with each request that may change something which page asks.
-    private func checkOrigin(_ head: RequestHead, _ host: HostName?) throws(AdminRefusal) {
+    func checkOrigin(_ head: RequestHead) throws(AdminRefusal) {
         let origins = head.headers.all("origin")
         guard let first = origins.first else { return }
         let text = String(decoding: first, as: UTF8.self)
         // `null`, which a page without an address sends, has no scheme.
-        guard origins.count == 1, let mark = text.firstRange(of: "://"), let host else { throw .foreignOrigin }
+        guard origins.count == 1, let mark = text.firstRange(of: "://"), let host = host(of: head) else {
+            throw .foreignOrigin
+        }
         let defaultPort = ["http": "80", "https": "443"][text[..<mark.lowerBound].lowercased()]
         let origin = HostName(String(text[mark.upperBound...]))
         guard let defaultPort, origin.name == host.name, origin.port ?? defaultPort == host.port ?? defaultPort else {

@@ -15,7 +15,7 @@ struct NodeControl: Sendable {
 }
 
 /// What the rows of the administration answer from. Any thread may hold it; what is confined to a loop is asked there.
-package final class Administration: Sendable {
+package final class Administration: Sendable, AdminSite {
     let readiness: NodeReadiness
     let logger: Logger
     private let control: NodeControl
@@ -76,6 +76,15 @@ package final class Administration: Sendable {
     }
 
     var date: String { HTTPDate.text(secondsSince1970: Int(WallClock.milliseconds / 1000)) }
+
+    /// Only on the loop.
+    func reply(to request: AdminRequest) throws(AdminRefusal) -> AdminReply {
+        let (row, request) = try gate.admit(request, rows: AdminRows.all)
+        switch row.answering {
+        case .atOnce(let make): return .now(try make(self, request))
+        case .later(let make): return .later { () async throws(AdminRefusal) in try await make(self, request) }
+        }
+    }
 
     // MARK: - Rows that need nobody else
 

@@ -1,4 +1,5 @@
 import GatewaySettings
+import HTTP
 import LiveUpdates
 import Logging
 import Reactor
@@ -12,6 +13,8 @@ package struct Demo: Sendable {
     package struct Invitation: Sendable {
         /// Where the gateway listens; not where it was asked to if that was taken.
         package let address: SocketAddress
+        /// Where the API listens; the same is true of it.
+        package let api: SocketAddress
         package let account: String
         package let token: String
     }
@@ -22,28 +25,34 @@ package struct Demo: Sendable {
     static let tokenBytes = 24
 
     private let port: UInt16
+    private let apiPort: UInt16
     private let seconds: Int?
     private let logger: Logger
 
-    package init(port: UInt16, seconds: Int?, logger: Logger) {
+    package init(port: UInt16, apiPort: UInt16, seconds: Int?, logger: Logger) {
         self.port = port
+        self.apiPort = apiPort
         self.seconds = seconds
         self.logger = logger
     }
 
     /// Runs until a signal or the end of its time. `ready` is called once clients are let in.
     package func run(ready: @escaping @Sendable (Invitation) -> Void) async throws(GatewayError) {
-        let feed = try await DemoFeed.start(logger: logger.named("feed"))
         let token = Base64.encodeURL(Random.bytes(Self.tokenBytes))
         let account = DemoFeed.accounts[0]
-        let parts = try parts(bootstrap: feed.bootstrap, token: token, account: account)
+        let socket = try apiSocket()
+        let feed = try await DemoFeed.start(
+            DemoSite.Door(account: account, token: token), api: socket, logger: logger.named("feed"))
+        let parts = try parts(
+            bootstrap: feed.bootstrap, token: token, account: account, pages: socket.address)
         let address = AddressBox()
         do throws(GatewayError) {
             try await Service(parts, logger: logger, seconds: seconds).run(
                 listening: { address.set($0[0]) },
                 ready: {
-                    feed.go()
-                    ready(Invitation(address: address.get(), account: account, token: token))
+                    feed.go(gateway: address.get())
+                    ready(
+                        Invitation(address: address.get(), api: socket.address, account: account, token: token))
                 })
         } catch {
             feed.stop()
@@ -53,7 +62,7 @@ package struct Demo: Sendable {
     }
 
     private func parts(
-        bootstrap: String, token: String, account: String
+        bootstrap: String, token: String, account: String, pages: SocketAddress
     ) throws(GatewayError) -> GatewayServer.Parts {
         let mapping: EventMapping
         do throws(MappingError) {
@@ -64,7 +73,11 @@ package struct Demo: Sendable {
         let entry = StaticTokens.Entry(
             digest: Digest.sha256(Array(token.utf8)), account: Account(account), subject: "demo")
         var settings = Settings()
-        settings.listen = [freeAddress()]
+        settings.listen = [freeAddress(port)]
+        // The demo's own pages, by both names of this machine.
+        settings.auth.origins = ["127.0.0.1", "localhost"].compactMap {
+            try? OriginPattern("http://\($0):\(pages.port ?? 0)")
+        }
         settings.kafka.brokers = bootstrap
         // Nobody's phone: whoever ends the demo does not want to wait.
         settings.lifecycle.drainDelay = .zero
@@ -77,8 +90,17 @@ package struct Demo: Sendable {
             verifier: TokenVerifier(issuers: [], tokens: StaticTokens([entry])), servesAdmin: false)
     }
 
+    /// Bound before the gateway starts, which has to know its pages.
+    private func apiSocket() throws(GatewayError) -> ListeningSocket {
+        do throws(ReactorError) {
+            return try ListeningSocket.open(freeAddress(apiPort))[0]
+        } catch {
+            throw .listen(error)
+        }
+    }
+
     /// The port that was asked for, or one that the system chooses when it is taken.
-    private func freeAddress() -> SocketAddress {
+    private func freeAddress(_ port: UInt16) -> SocketAddress {
         let wanted = SocketAddress.loopback(port: port)
         if (try? ListeningSocket.open(wanted)) != nil { return wanted }
         return .loopback(port: 0)

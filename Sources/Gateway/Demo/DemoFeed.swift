@@ -4,7 +4,7 @@ import LiveUpdates
 import Logging
 import Reactor
 
-/// The embedded broker and the product that writes to it, on a loop of their own.
+/// The embedded broker, and the product that writes to it and answers its API, on a loop of their own.
 struct DemoFeed: Sendable {
     /// Accounts that live their lives beside each other; clients of the demo are let in as the first.
     static let accounts = ["PACC1", "PACC2", "PACC3"]
@@ -16,30 +16,36 @@ struct DemoFeed: Sendable {
     let bootstrap: String
     private let source: LoopBound<Source>
 
-    static func start(logger: Logger) async throws(GatewayError) -> DemoFeed {
+    /// - Parameter socket: where the API is served, from now on.
+    static func start(
+        _ door: DemoSite.Door, api socket: ListeningSocket, logger: Logger
+    ) async throws(GatewayError) -> DemoFeed {
         let loop: EventLoop
         do throws(ReactorError) {
             loop = try EventLoop(label: "feed")
         } catch {
             throw .system(error)
         }
-        let made = await loop.perform { () -> Result<DemoFeed, KafkaError> in
-            Result { () throws(KafkaError) in
-                let source = try Source(loop: loop, logger: logger)
-                return DemoFeed(bootstrap: source.bootstrap, source: LoopBound(source, loop: loop))
+        let made = await loop.perform { () -> Result<DemoFeed, GatewayError> in
+            do throws(KafkaError) {
+                let source = try Source(door, loop: loop, logger: logger)
+                do throws(ReactorError) { try source.listen(on: socket) } catch { return .failure(.listen(error)) }
+                return .success(DemoFeed(bootstrap: source.bootstrap, source: LoopBound(source, loop: loop)))
+            } catch {
+                return .failure(.kafka(error))
             }
         }
         switch made {
         case .success(let feed): return feed
         case .failure(let error):
             loop.stop()
-            throw .kafka(error)
+            throw error
         }
     }
 
-    /// Begins to write.
-    func go() {
-        source.loop.execute { [source] in source.value.begin() }
+    /// Begins to write, and tells pages where the gateway is.
+    func go(gateway: SocketAddress) {
+        source.loop.execute { [source] in source.value.begin(gateway: gateway) }
     }
 
     func stop() {
@@ -54,10 +60,15 @@ struct DemoFeed: Sendable {
         private let cluster: MockCluster
         private let producer: Producer
         private var feed: IncidentFeed
+        private let site: DemoSite
+        private var listener: Listener?
         private var beganAt: UInt64 = 0
         private var isStopped = false
+        /// Of people, whose records are numbered apart from those of the story.
+        private var requestCount: UInt64 = 1_000_000
 
-        init(loop: EventLoop, logger: Logger) throws(KafkaError) {
+        init(_ door: DemoSite.Door, loop: EventLoop, logger: Logger) throws(KafkaError) {
+            site = DemoSite(door, accounts: DemoFeed.accounts, seed: DemoFeed.seed + 1)
             self.loop = loop
             self.logger = logger
             cluster = try MockCluster()
@@ -68,7 +79,16 @@ struct DemoFeed: Sendable {
                 seed: DemoFeed.seed, accounts: DemoFeed.accounts, startMilliseconds: Int64(time(nil)) * 1000)
         }
 
-        func begin() {
+        /// Answers the API from now on.
+        func listen(on socket: ListeningSocket) throws(ReactorError) {
+            site.publish = { [weak self] account, changes in self?.publishAction(account, changes) }
+            site.setBroker = { [weak self] isUp in self?.setBroker(isUp) }
+            let connections = AdminConnections(site, loop: loop)
+            listener = try Listener(socket, loop: loop, accept: { descriptor, _ in connections.accept(descriptor) })
+        }
+
+        func begin(gateway: SocketAddress) {
+            site.gateway = gateway
             producer.learnLeaders(of: Demo.topic)
             beganAt = loop.now + DemoFeed.headStartMilliseconds
             scheduleNext()
@@ -81,18 +101,49 @@ struct DemoFeed: Sendable {
 
         private func produce(_ record: IncidentFeed.Record) {
             guard !isStopped else { return }
-            do {
-                _ = try producer.produce(topic: Demo.topic, key: Array(record.account.utf8), value: record.value)
-            } catch {
-                logger.error(
-                    "the feed cannot write",
-                    [.error: .text("\(error)"), .advice: "start the demo again"])
+            // First the truth, then its news: whoever is notified finds it.
+            for change in site.follow(record.change, of: record.account, at: Timestamp.now()) {
+                write(change == record.change ? record.value : value(of: change, record.account), record.account)
             }
             producer.poll()
             scheduleNext()
         }
 
-        func stop() { isStopped = true }
+        /// What people have changed.
+        private func publishAction(_ account: String, _ changes: [FeedChange]) {
+            for change in changes { write(value(of: change, account), account) }
+            producer.poll()
+        }
+
+        private func value(of change: FeedChange, _ account: String) -> [UInt8] {
+            requestCount += 1
+            return change.value(account: account, occurred: Timestamp.now(), request: requestCount)
+        }
+
+        private func write(_ value: [UInt8], _ account: String) {
+            do {
+                _ = try producer.produce(topic: Demo.topic, key: Array(account.utf8), value: value)
+            } catch {
+                logger.error(
+                    "the feed cannot write",
+                    [.error: .text("\(error)"), .advice: "start the demo again"])
+            }
+        }
+
+        private func setBroker(_ isUp: Bool) {
+            do {
+                if isUp { try cluster.setUp() } else { try cluster.setDown() }
+            } catch {
+                logger.error(
+                    "the broker cannot be switched",
+                    [.error: .text("\(error)"), .advice: "start the demo again"])
+            }
+        }
+
+        func stop() {
+            isStopped = true
+            listener?.close()
+        }
     }
 }
 

@@ -13,6 +13,7 @@ package struct IncidentFeed: Sendable {
         /// The key, so that the records of an account stay in order in one partition.
         package let account: String
         package let value: [UInt8]
+        let change: FeedChange
     }
 
     /// Incidents of one account at a time: as many as fit a screen that somebody watches.
@@ -84,7 +85,7 @@ package struct IncidentFeed: Sendable {
         let account = accounts[step.account]
         let value = change.value(
             account: account, occurred: startMilliseconds + Int64(step.due), request: requestCount)
-        return Record(due: step.due, account: account, value: value)
+        return Record(due: step.due, account: account, value: value, change: change)
     }
 }
 

@@ -82,11 +82,16 @@ struct IncidentLife {
 }
 
 /// A change of one thing, as the record has it.
-struct FeedChange: Sendable {
+struct FeedChange: Equatable, Sendable {
     let entity: String
     let id: String
     let type: String
     let changes: [(name: String, value: String)]
+
+    static func == (left: FeedChange, right: FeedChange) -> Bool {
+        (left.entity, left.id, left.type) == (right.entity, right.id, right.type)
+            && left.changes.elementsEqual(right.changes, by: ==)
+    }
 }
 
 /// Numbers that look random and are the same for a seed on every machine: SplitMix64 (Steele, Lea, Flood 2014).

@@ -1,0 +1,166 @@
+import HTTP
+import Kafka
+import LiveUpdates
+import Logging
+import Reactor
+import TLS
+
+/// What a request of the demo's API suffers because it was asked to: a slow server, a failing one, a lost answer.
+struct DemoTrouble: Equatable, Sendable {
+    /// As long as people would wait; the longest that a client should, and more.
+    static let slowest = 30_000
+
+    /// The answer is made at once and leaves so much later: it may be old when it arrives. In milliseconds.
+    var slow: Int?
+    /// This status is answered, and nothing is done.
+    var fail: Int?
+    /// It is done, and this status answered: the answer was lost.
+    var failAfter: Int?
+
+    init() {}
+
+    init(_ request: AdminRequest) throws(AdminRefusal) {
+        slow = try request.number("slow", in: 1...Self.slowest)
+        fail = try request.number("fail", in: 400...599)
+        failAfter = try request.number("fail_after", in: 400...599)
+    }
+
+    /// A request's own trouble, and for the rest that which all have.
+    func or(_ other: DemoTrouble) -> DemoTrouble {
+        var both = self
+        both.slow = slow ?? other.slow
+        both.fail = fail ?? other.fail
+        both.failAfter = failAfter ?? other.failAfter
+        return both
+    }
+}
+
+/// The demo's second address: the ordinary API, whom a page asks for its token, and the switches that make trouble.
+///
+/// It has an address of its own, as a product's API has, so that nothing of it exists in the gateway's code. Confined
+/// to the feed's loop, where the truth is: the story and what people do go through one ``IncidentAPI``.
+final class DemoSite: AdminSite {
+    /// A request with its body has this long.
+    let requestMilliseconds: UInt64 = 10_000
+    /// Of the one person whom the demo lets in.
+    static let person = "PUSR0YOU"
+
+    /// Whoever brings the token is let in as this account.
+    struct Door {
+        let account: String
+        let token: String
+    }
+
+    private let gate = AdminGate()
+    private let door: Door
+    private let digest: [UInt8]
+    private var api: IncidentAPI
+    private var trouble = DemoTrouble()
+    private var isBrokerDown = false
+    /// Where the gateway listens, once it does.
+    var gateway: SocketAddress?
+    /// Writes what people have changed.
+    var publish: (String, [FeedChange]) -> Void = { _, _ in }
+    /// Takes the broker away, or brings it back.
+    var setBroker: (Bool) -> Void = { _ in }
+
+    init(_ door: Door, accounts: [String], seed: UInt64) {
+        self.door = door
+        digest = Digest.sha256(Array(door.token.utf8))
+        api = IncidentAPI(accounts: accounts, seed: seed)
+    }
+
+    var date: String { HTTPDate.text(secondsSince1970: Int(WallClock.milliseconds / 1000)) }
+
+    /// What is to be published of a step of the story.
+    func follow(_ change: FeedChange, of account: String, at moment: Int64) -> [FeedChange] {
+        api.follow(change, of: account, at: moment)
+    }
+
+    // MARK: - Answering
+
+    func reply(to request: AdminRequest) -> AdminReply {
+        do throws(AdminRefusal) {
+            return try respond(to: request)
+        } catch {
+            return .now(APIProblem.answer(error))
+        }
+    }
+
+    private func respond(to request: AdminRequest) throws(AdminRefusal) -> AdminReply {
+        // A page of somebody else could have a browser ask here under a name of theirs, and read the token.
+        try gate.checkHost(request.head)
+        if request.method != "GET" { try gate.checkOrigin(request.head) }
+        let path = request.head.path
+        if path == "/session" { return .now(try session(request)) }
+        guard isLetIn(request.head) else { return .now(APIProblem.unauthorized.answer) }
+        if path == "/demo/trouble" { return .now(try setTrouble(request)) }
+        let trouble = try DemoTrouble(request).or(path.hasPrefix(IncidentAPI.prefix) ? self.trouble : DemoTrouble())
+        let answer = answer(request, trouble)
+        guard let slow = trouble.slow else { return .now(answer) }
+        return .later {
+            try? await Task.sleep(for: .milliseconds(slow))
+            return answer
+        }
+    }
+
+    private func answer(_ request: AdminRequest, _ trouble: DemoTrouble) -> AdminAnswer {
+        if let status = trouble.fail { return APIProblem.asked(status).answer }
+        let (answer, changes) = api.answer(
+            request, account: door.account, person: Self.person, at: Int64(WallClock.milliseconds))
+        publish(door.account, changes)
+        return trouble.failAfter.map { APIProblem.asked($0).answer } ?? answer
+    }
+
+    private func isLetIn(_ head: RequestHead) -> Bool {
+        guard let value = head.headers.only("authorization") else { return false }
+        let words = value.split(separator: UInt8(ascii: " "))
+        guard words.count == 2, words[0].elementsEqual("Bearer".utf8) else { return false }
+        return constantTimeEquals(Digest.sha256(Array(words[1])), digest)
+    }
+
+    /// What the demo's own page has to know, and asks for again when its token is refused: a demo that was started again
+    /// has another one. Only pages of this address can read it.
+    private func session(_ request: AdminRequest) throws(AdminRefusal) -> AdminAnswer {
+        guard request.method == "GET" else { throw .methodNotAllowed(allow: "GET, HEAD") }
+        guard let gateway else { throw .unavailable("The gateway is not ready yet.") }
+        return AdminAnswer(
+            .members([
+                "account": .text(door.account), "person": .text(Self.person), "token": .text(door.token),
+                "gateway": .text("http://\(gateway)"),
+            ]))
+    }
+
+    // MARK: - Trouble
+
+    private func setTrouble(_ request: AdminRequest) throws(AdminRefusal) -> AdminAnswer {
+        switch request.method {
+        case "GET": break
+        case "PUT":
+            let broker = try request.text("broker")
+            guard broker == nil || broker == "down" else { throw .badParameter("broker is not down.") }
+            trouble = try DemoTrouble(request)
+            takeBroker(down: broker != nil)
+        case "DELETE":
+            trouble = DemoTrouble()
+            takeBroker(down: false)
+        default: throw .methodNotAllowed(allow: "GET, HEAD, PUT, DELETE")
+        }
+        return AdminAnswer(
+            .members([
+                "slow": .optional(trouble.slow) { JSONValue.integer($0) },
+                "fail": .optional(trouble.fail) { JSONValue.integer($0) },
+                "fail_after": .optional(trouble.failAfter) { JSONValue.integer($0) },
+                "broker": .text(isBrokerDown ? "down" : "up"),
+            ]))
+    }
+
+    private func takeBroker(down: Bool) {
+        guard down != isBrokerDown else { return }
+        isBrokerDown = down
+        setBroker(!down)
+    }
+}
+
+@available(*, unavailable)
+extension DemoSite: Sendable {}

@@ -1,0 +1,118 @@
+# Tests: Demo.swift, DemoCommand.swift, DemoFeed.swift
+"""`livegate demo`: its API and its feed say the same, and it is slow and failing when it is asked to."""
+
+import json
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+
+from clients import LiveClient
+from programs import PATIENCE, eventually, free_port
+
+
+class Demo:
+    """A running demo, and its API as its own account asks it."""
+
+    def __init__(self, start, *words, port=None, api_port=None):
+        port, api_port = port or free_port(), api_port or free_port()
+        self.program = start("livegate", "demo", f"--port={port}", f"--api-port={api_port}", *words)
+        line = self.program.line("livecat -c ", 60)
+        self.token = line.partition("Bearer ")[2].strip('"')
+        told = dict(text.split(None, 1) for text in self.program.out if text)
+        self.live, self.api = told["address"], told["api"].removesuffix("/api/incidents")
+        # As the harness opens connections to gateways.
+        self.host = self.live.removeprefix("http://").removesuffix("/live/v1")
+        self.url = self.live.replace("http", "ws", 1)
+
+    def ask(self, method, path, body=None, token=None, **fields):
+        """Status, header and body, which is JSON."""
+        fields = {name.replace("_", "-"): value for name, value in fields.items()}
+        request = urllib.request.Request(
+            self.api + path, None if body is None else json.dumps(body).encode(),
+            {"Authorization": "Bearer " + (self.token if token is None else token), **fields}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=60 * PATIENCE) as answer:
+                return answer.status, answer.headers, json.loads(answer.read() or "null")
+        except urllib.error.HTTPError as error:
+            return error.code, error.headers, json.loads(error.read() or "null")
+
+    def open_incident(self):
+        """One that is triggered; the story goes on meanwhile."""
+        def find():
+            found = self.ask("GET", "/api/incidents?status=open")[2]["incidents"]
+            return next((incident["id"] for incident in found if incident["status"] == "triggered"), None)
+        return eventually(find, 60, "an incident")
+
+
+@pytest.fixture
+def demo(start):
+    return lambda *words, **options: Demo(start, *words, **options)
+
+
+@pytest.fixture
+def client(ends_with_test):
+    return lambda demo: ends_with_test(LiveClient(demo, demo.token, **{"with": "at"}))
+
+
+def test_what_people_do_is_done_once_and_comes_as_an_event(demo, client):
+    running = demo()
+    live = client(running)
+    incident = running.open_incident()
+    path = f"/api/incidents/{incident}"
+    # Nobody learns from the answer whether it was done: the key is what counts.
+    for words, status in (("?fail=503", 503), ("?fail_after=500", 500), ("", 200), ("", 200)):
+        assert running.ask("POST", f"{path}/resolve{words}", Idempotency_Key="k1")[0] == status
+    eventually(lambda: [event["type"] for event in live.events if event["id"] == incident].count("resolved") == 1, 30,
+               "the event")
+    status, header, found = running.ask("GET", path)
+    assert (status, found["status"], found["assignee"]) == (200, "resolved", "PUSR0YOU")
+    assert running.ask("GET", path, If_None_Match=header["ETag"])[0] == 304
+    assert running.ask("POST", f"{path}/acknowledge")[0] == 409
+    # The story went on without it.
+    note = running.ask("POST", f"{path}/notes", {"content": "Das war's."})[2]["notes"][-1]
+    eventually(lambda: any(event["id"] == note["id"] for event in live.events), 30, "the note")
+    types = [event["type"] for event in live.events if event["id"] == incident]
+    assert types.index("resolved") == len(types) - 2 and types[-1] == "annotated"
+
+
+def test_the_api_says_what_the_feed_said_and_lets_nobody_else_in(demo, client):
+    running = demo()
+    live = client(running)
+    eventually(lambda: any(event["type"] == "resolved" for event in live.events), 60, "a resolved incident")
+    done = next(event["id"] for event in live.events if event["type"] == "resolved")
+    assert running.ask("GET", f"/api/incidents/{done}")[2]["status"] == "resolved"
+    for token in ("", "wrong"):
+        assert running.ask("GET", "/api/incidents", token=token)[0] == 401
+    session = running.ask("GET", "/session", token="")[2]
+    assert session["token"] == running.token and session["gateway"] + "/live/v1" == running.live
+    assert running.ask("GET", "/session", Host="rebound.example")[0] == 421
+    # As README has it.
+    words = ["curl", "-sS", "-H", f"Authorization: Bearer {running.token}", f"{running.api}/api/incidents?limit=1"]
+    listed = json.loads(subprocess.run(words, capture_output=True, check=True, timeout=60 * PATIENCE).stdout)
+    assert len(listed["incidents"]) == 1 and set(listed) == {"incidents", "more"}
+
+
+def test_a_broker_that_is_taken_away_is_told_and_comes_back(demo, client):
+    running = demo()
+    live = client(running)
+    assert running.ask("PUT", "/demo/trouble?broker=down&slow=1")[2]["broker"] == "down"
+
+    def states():
+        return [message["source"]["state"] for message in live.messages if "source" in message]
+    eventually(lambda: states() == ["stalled"], 60, "that it is told")
+    assert running.ask("DELETE", "/demo/trouble")[2] == {"slow": None, "fail": None, "fail_after": None, "broker": "up"}
+    eventually(lambda: states() == ["stalled", "live"], 60, "that it is back")
+    seen = len(live.events)
+    eventually(lambda: len(live.events) > seen, 60, "that the story goes on")
+
+
+def test_ports_that_are_taken_are_told(demo):
+    first = demo()
+    port, api_port = (int(address.rpartition(":")[2]) for address in (first.host, first.api))
+    second = demo("--seconds=60", port=port, api_port=api_port)
+    assert f"port {port} is taken; this is another one" in second.program.out
+    assert f"port {api_port} is taken; the API has another one" in second.program.out
+    assert second.ask("GET", "/api/incidents")[0] == 200
+    assert second.ask("GET", "/api/incidents", token=first.token)[0] == 401
