@@ -1,0 +1,180 @@
+/// A stream that is open, or the long polls that stand for one.
+struct OpenStream: Sendable {
+    /// The long poll under way, or the pause before the next.
+    enum Poll: Sendable {
+        case underWay(since: Milliseconds, wait: Milliseconds, until: Milliseconds)
+        case due(at: Milliseconds)
+    }
+
+    /// The next token on its way to the server.
+    struct Renewal: Sendable {
+        /// Of the token that was asked for.
+        var request: Int?
+        var dueAt: Milliseconds?
+        var sentAt: Milliseconds?
+        /// In vain.
+        var tries = 0
+    }
+
+    let id: Int
+    let way: ConnectionWay
+    /// On which it was opened: what becomes of it says nothing about another.
+    let network: String
+    let openedAt: Milliseconds
+    var aliveAt: Milliseconds
+    var testUntil: Milliseconds?
+    var poll: Poll?
+    var renewal = Renewal()
+
+    /// What is due first, but for a trial.
+    func dueAt(_ settings: ConnectionMachine.Settings) -> Milliseconds? {
+        let next: Milliseconds? =
+            switch poll {
+            case .underWay(_, _, let until): until
+            case .due(let at): at
+            case nil: aliveAt + settings.silenceLimit
+            }
+        return [next, testUntil, renewal.dueAt].compactMap { $0 }.min()
+    }
+}
+
+/// While a stream is open.
+extension ConnectionMachine {
+    /// When better ways are tried again instead of this one.
+    func trialAt(_ stream: OpenStream) -> Milliseconds? {
+        isOnline && stream.network == ladder.network && stream.way == ladder.way ? ladder.trialAt : nil
+    }
+
+    mutating func open(_ id: Int) {
+        ladder.opened(now: now, &jitter)
+        (downSince, attempt, notBefore) = (nil, 0, nil)
+        phase = .open(
+            OpenStream(id: id, way: ladder.way, network: ladder.network, openedAt: now, aliveAt: now))
+    }
+
+    mutating func receiveSign(_ id: Int) {
+        guard var stream = stream(id) else { return }
+        stream.aliveAt = now
+        stream.testUntil = nil
+        phase = .open(stream)
+    }
+
+    // MARK: Polls
+
+    mutating func receivePoll(_ id: Int, _ more: Bool) {
+        if isOpening(id) {
+            guard !ladder.way.isStream else { return }
+            guard ladder.way == .polling else {
+                open(id)
+                return nextPoll(more)
+            }
+            if more { return pollAgain(id) }
+            ladder.opened(now: now, &jitter)
+            retry.reset()
+            (downSince, attempt, notBefore, refusal) = (nil, 0, nil, .none)
+            let interval = settings.pollInterval
+            phase = .waiting(until: now + jitter.milliseconds(interval * 9 / 10, interval * 11 / 10), why: .poll)
+            return
+        }
+        guard let stream = stream(id), case .underWay(_, let wait, _) = stream.poll else { return }
+        if wait > 0 { ladder.waitAnswered() }
+        nextPoll(more)
+    }
+
+    private mutating func pollAgain(_ id: Int) {
+        phase = .opening(id: id, until: now + settings.openLimit)
+        effects.append(.poll(id: id, wait: 0))
+    }
+
+    /// Asks again: at once for what is there already, else with a pause, so that answers that come too fast make no
+    /// loop.
+    private mutating func nextPoll(_ more: Bool) {
+        guard case .open(var stream) = phase else { return }
+        if !more, case .underWay(let since, _, _) = stream.poll, since + Self.pollPause > now {
+            stream.poll = .due(at: since + Self.pollPause)
+            phase = .open(stream)
+        } else {
+            sendPoll(wait: more ? 0 : ladder.wait)
+        }
+    }
+
+    private mutating func sendPoll(wait: Milliseconds) {
+        guard case .open(var stream) = phase else { return }
+        stream.poll = .underWay(since: now, wait: wait, until: now + wait + settings.openLimit)
+        phase = .open(stream)
+        effects.append(.poll(id: stream.id, wait: wait))
+    }
+
+    // MARK: The next token
+
+    mutating func renew(_ id: Int) {
+        guard var stream = stream(id), stream.way == .webSocket, stream.renewal.request == nil else { return }
+        stream.renewal.tries = 0
+        let soonest = stream.renewal.sentAt.map { $0 + Self.renewalPause } ?? now
+        stream.renewal.dueAt = max(now, soonest)
+        phase = .open(stream)
+        fetchRenewal()
+    }
+
+    private mutating func fetchRenewal() {
+        guard case .open(var stream) = phase, let due = stream.renewal.dueAt, due <= now else { return }
+        lastRequest += 1
+        stream.renewal.request = lastRequest
+        stream.renewal.dueAt = now + Self.tokenLimit
+        phase = .open(stream)
+        effects.append(.fetchToken(request: lastRequest, fresh: true))
+    }
+
+    mutating func receiveRenewal(_ request: Int, _ isSame: Bool) {
+        guard case .open(var stream) = phase, stream.renewal.request == request else { return }
+        if isSame { return failRenewal(request) }
+        stream.renewal = OpenStream.Renewal(sentAt: now)
+        phase = .open(stream)
+        effects.append(.sendToken(id: stream.id))
+    }
+
+    mutating func failRenewal(_ request: Int) {
+        guard case .open(var stream) = phase, stream.renewal.request == request else { return }
+        stream.renewal.request = nil
+        stream.renewal.tries += 1
+        stream.renewal.dueAt = stream.renewal.tries < Self.maximumRenewals ? now + Self.renewalRetry : nil
+        phase = .open(stream)
+    }
+
+    // MARK: What is due
+
+    mutating func wake() {
+        switch phase {
+        case .idle, .unauthorized, .ended: break
+        case .fetching(let request, let until): if until <= now { failToken(request, false) }
+        case .opening(let id, let until): if until <= now { giveUp(id) }
+        case .waiting(let until, _): if let until, until <= now { begin() }
+        case .open(let stream): wake(stream)
+        }
+    }
+
+    private mutating func giveUp(_ id: Int) {
+        effects.append(.abandon(id: id))
+        lose(id, .silent)
+    }
+
+    private mutating func wake(_ stream: OpenStream) {
+        if let testUntil = stream.testUntil, testUntil <= now {
+            effects.append(.abandon(id: stream.id))
+            leave(stream, isCut: false)
+            return beginSoon()
+        }
+        if let trialAt = trialAt(stream), trialAt <= now {
+            effects.append(.close(id: stream.id))
+            leave(stream, isCut: false)
+            return begin()
+        }
+        switch stream.poll {
+        case .due(let at): if at <= now { sendPoll(wait: ladder.wait) }
+        case .underWay(_, _, let until): if until <= now { return giveUp(stream.id) }
+        case nil: if stream.aliveAt + settings.silenceLimit <= now { return giveUp(stream.id) }
+        }
+        guard let dueAt = stream.renewal.dueAt, dueAt <= now else { return }
+        if let request = stream.renewal.request { failRenewal(request) } else { fetchRenewal() }
+    }
+}
