@@ -145,16 +145,23 @@ final class GatewayProcess {
         throw Problem(description: "livegate was not ready within 10 s")
     }
 
+    /// So long the administration may be silent within an answer: it makes the longest in some milliseconds.
+    private static let answerSeconds = 10
+
     /// Whether the administration answers this path with 200. Waits for the whole answer.
     static func answers(_ path: String, _ port: UInt16) -> Bool {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
+        var patience = timeval(tv_sec: answerSeconds, tv_usec: 0)
+        unsafe setsockopt(
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         guard unsafe withLoopback(port, { unsafe connect(descriptor, $0, $1) }) == 0 else { return false }
         let request = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         guard unsafe send(descriptor, request, request.utf8.count, Int32(MSG_NOSIGNAL)) > 0 else { return false }
         var (answer, piece) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
         while true {
             let count = unsafe recv(descriptor, &piece, piece.count, 0)
+            guard count >= 0 else { return false }
             guard count > 0 else { break }
             answer += piece[..<count]
         }

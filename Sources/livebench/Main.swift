@@ -14,7 +14,9 @@ struct Main {
     private static let program = SingleOption(
         "livegate", .file("PROGRAM"), help: "the gateway to measure (default: the one beside this program)")
     private static let scrape = Flag(
-        "scrape", help: "run each scenario without and with a scrape of the metrics every second, and compare them")
+        "scrape",
+        help: "run each scenario without and with a scrape of the metrics every second, and compare them (but "
+            + "\"returning resumed\", which restarts the gateway)")
     private static let json = Flag("json", help: "print JSON instead of a table")
 
     static let table = Command(
@@ -40,6 +42,9 @@ struct Main {
             table.exitWrongUse("option '--only': no scenario is called so")
         }
         let runs = arguments[scrape] ? scenarios.flatMap(ScrapeComparison.runs) : scenarios
+        guard !runs.isEmpty else {
+            table.exitWrongUse("option '--scrape': the gateway is restarted in this scenario")
+        }
         let before = Calibration.measure()
         var measurements: [Measurement] = []
         for scenario in runs {

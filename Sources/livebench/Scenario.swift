@@ -21,6 +21,8 @@ struct Scenario: Sendable {
         var isPinged: Bool { if case .pinged = self { true } else { false } }
         /// Whether peers have as much time for everything as by default.
         var hasDefaultTimes: Bool { if case .hostile = self { true } else { isPinged } }
+        /// Whether the gateway is restarted in it: a scrape meanwhile finds nobody.
+        var restartsGateway: Bool { if case .returning(let plan) = self { plan.resumes } else { false } }
         /// Those who are connected all the time and are given what is written.
         var readers: Int {
             switch self {

@@ -1,4 +1,4 @@
-/// Asks a gateway for its metrics every second, ten times as often as a monitoring system does.
+/// Asks a gateway for its metrics every second: Prometheus asks every 15 s to 60 s.
 final class Scraper: Sendable {
     struct Outcome: Sendable {
         var answered = 0
@@ -34,7 +34,9 @@ struct ScrapeComparison {
     /// Of what is measured, how many times as much it is with scrapes.
     let ratios: [(what: String, key: String, ratio: Double)]
 
+    /// None of a scenario that cannot be run with scrapes.
     static func runs(_ scenario: Scenario) -> [Scenario] {
+        guard !scenario.load.restartsGateway else { return [] }
         var scraped = scenario
         scraped.name += " scraped"
         scraped.isScraped = true
