@@ -4,7 +4,7 @@ package protocol LogDestination: AnyObject, Sendable {
     var level: LogLevel { get }
     /// Takes effect with the next line.
     func setLevel(_ level: LogLevel)
-    /// How many lines were dropped since the start, because nobody took them.
+    /// How many lines were dropped since the start, because nobody took them or they could not be written.
     var dropped: Int { get }
     /// Never blocks; may be called by any thread.
     func accept(_ record: LogRecord)
@@ -50,7 +50,7 @@ package struct Logger: Sendable {
 
     package func setLevel(_ level: LogLevel) { destination.setLevel(level) }
 
-    /// Lines that were dropped since the start, because nobody took them.
+    /// Lines that were dropped since the start, because nobody took them or they could not be written.
     package var dropped: Int { destination.dropped }
 
     package func isEnabled(_ level: LogLevel) -> Bool {

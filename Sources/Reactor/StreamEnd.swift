@@ -31,7 +31,8 @@ package protocol ByteStreamOwner: AnyObject {
     /// The tick ends: the last moment to write what should leave with it. Only after ``ByteStream/requestFlush()``.
     func streamWillFlush()
 
-    /// After ``ByteStream/close(afterFlush:limitMilliseconds:)``: the kernel has taken everything that was queued. At most once.
+    /// After ``ByteStream/close(afterFlush:limitMilliseconds:)``, be it the owner's or the stream's own behind the end of a
+    /// peer: the kernel has taken everything that was queued. At most once.
     func streamFlushed()
 
     /// The peer has finished sending. True keeps our half open; false, the default, closes it after a flush.

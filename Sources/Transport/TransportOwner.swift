@@ -15,8 +15,8 @@ package protocol TransportOwner: AnyObject {
     /// The kernel has taken everything that was written.
     func transportDrained()
 
-    /// After ``Transport/close(afterFlush:)``: the kernel has taken everything that was written before it. At most once, and
-    /// not where TLS failed.
+    /// After ``Transport/close(afterFlush:)``, or after the close behind a peer's end: the kernel has taken everything that
+    /// was written before it. At most once, and not where TLS failed.
     func transportFlushed()
 
     /// The tick's send left bytes behind: ``Transport/pendingBytes`` says how many. Called after each tick that wrote

@@ -132,7 +132,8 @@ extension GatewayServer {
         }
     }
 
-    /// Those of a loop that has not counted them go when all do that are left.
+    /// Those of a loop that has not counted them go when all do that are left: a second behind the window where the node
+    /// ends, and never in a drain that was asked for without an end.
     private func deal(_ counts: [Int?], _ windowMilliseconds: UInt64) {
         let count = counts.reduce(0) { $0 + ($1 ?? 0) }
         logger.notice(

@@ -74,7 +74,7 @@ struct NodeLifecycle: Equatable, Sendable {
     static let hurriedRetryMilliseconds = 1_000...5_000
 
     private(set) var state = State.running
-    /// May change while the node runs; a wait that has begun is not changed.
+    /// May change while the node runs; a wait that has begun goes by what counted then.
     var times: Times
 
     init(_ times: Times) { self.times = times }
