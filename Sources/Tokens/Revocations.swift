@@ -61,8 +61,15 @@ package struct Revocations: Sendable {
     package var count: Int { entries.count }
     package var isEmpty: Bool { entries.isEmpty && everybody == nil }
 
-    /// Whether something found no room, and so counts for everybody.
-    package var isOverfull: Bool { everybody != nil }
+    /// Whether there is room for what comes.
+    package enum Room: Sendable { case enough, nearlyNone, none }
+
+    /// `.none`: something found no room, and so counts for everybody. `.nearlyNone`: three quarters are taken, also by what has
+    /// ended and is not let go yet.
+    package var room: Room {
+        if everybody != nil { return .none }
+        return entries.count >= maximumEntries - maximumEntries / 4 ? .nearlyNone : .enough
+    }
 
     /// Why the token of this caller counts no more; nil where it does. Callers without a token, and those whose token does not
     /// say when it was issued, are revoked as long as the revocation is kept.

@@ -96,12 +96,12 @@ import Testing
     @Test func `what finds no room counts for everybody, and nobody who was shut out comes in`() {
         var kept = Self.kept(3)
         for (number, name) in ["A", "B", "C", "D"].enumerated() {
-            #expect(!kept.isOverfull)
+            #expect(kept.room != .none)
             kept.add(
                 Revocation(Self.target(name), before: 1_000_000 + Int64(number), recordedAt: Self.start), now: 0,
                 wall: Self.start)
         }
-        #expect(kept.isOverfull && kept.count == 3)
+        #expect(kept.room == .none && kept.count == 3)
         for name in ["A", "B", "C", "D", "E"] {
             #expect(kept.revokes(Self.who(name, issuedAt: 1_000_002), now: 0))
             #expect(kept.revokes(Self.who(name, issuedAt: nil), now: 0))
@@ -119,9 +119,24 @@ import Testing
         #expect(kept.revokes(Self.who("E", issuedAt: 1_000_004), now: 0))
         // Kept from the latest `before` on, of all of them.
         kept.forget(now: 64_999)
-        #expect(kept.isOverfull && kept.revokes(Self.who("E", issuedAt: nil), now: 64_999))
+        #expect(kept.room == .none && kept.revokes(Self.who("E", issuedAt: nil), now: 64_999))
         kept.forget(now: 65_000)
-        #expect(!kept.isOverfull && !kept.revokes(Self.who("E", issuedAt: nil), now: 65_000))
+        #expect(kept.room != .none && !kept.revokes(Self.who("E", issuedAt: nil), now: 65_000))
+    }
+
+    @Test func `from three quarters of the room on there is nearly none, until some has ended`() {
+        var kept = Self.kept(8)
+        for number in 1...9 {
+            kept.add(
+                Revocation(Self.target("\(number)"), before: 1_000_000, recordedAt: Self.start + Int64(number)), now: 0,
+                wall: Self.start)
+            #expect(kept.room == (number < 6 ? .enough : number < 9 ? .nearlyNone : .none), "\(number)")
+        }
+        // The fourth ends.
+        kept.forget(now: 60_004)
+        #expect(kept.room == .none && kept.count == 4)
+        kept.forget(now: 60_009)
+        #expect(kept.room == .enough)
     }
 
     @Test func `what has ended makes room for what comes`() {
@@ -131,7 +146,7 @@ import Testing
         }
         let later = Self.start + 60_000
         kept.add(Revocation(Self.target("C"), before: 1_000_060, recordedAt: later), now: 60_000, wall: later)
-        #expect(kept.count == 1 && !kept.isOverfull)
+        #expect(kept.count == 1 && kept.room != .none)
     }
 
     /// Each row: by how much the wall clock is off when the record of that moment is read, and how long it is kept.

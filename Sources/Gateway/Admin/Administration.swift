@@ -66,6 +66,11 @@ package final class Administration: Sendable, AdminSite {
     /// Only on the loop.
     func begin() { watch.value.start(self) }
 
+    /// Watches another loop too. Any thread.
+    func watch(_ name: String, _ watched: EventLoop) {
+        loop.execute { [watch] in watch.value.add(name, watched) }
+    }
+
     /// Who may ask; read for each request.
     var gate: AdminGate { heldGate.withLock { $0 } }
 

@@ -21,6 +21,9 @@ struct LoopHeartbeat: Sendable {
 
     init(_ names: [String]) { loops = names.map { Watched(name: $0) } }
 
+    /// Another loop, behind the others.
+    mutating func add(_ name: String) { loops.append(Watched(name: name)) }
+
     /// A beat: returns the indices of the loops that are to be asked. One with an open question is not asked again.
     mutating func beat(now: UInt64) -> [Int] {
         let passed = min(lastBeat.map { now - min($0, now) } ?? 0, Self.maximumBeatMilliseconds)

@@ -65,6 +65,10 @@ enum MetricTable {
             "Records of the control topic that were ignored or could not be read.",
             { Double($0.others.controlRecordsRejected) }),
         .one(
+            "livegate_revocations_kept", .gauge,
+            "Accounts, people and tokens of which a node remembers that they are revoked; of 262144.",
+            { Double($0.others.revocationsKept) }),
+        .one(
             "livegate_log_lines_dropped_total", .counter,
             "Lines of the log that nobody read in time, or that could not be written."
         ) {

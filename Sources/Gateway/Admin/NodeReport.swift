@@ -124,6 +124,7 @@ struct OtherCounts: Sendable {
     var introspectionsFailed = 0
     var revocations: [Revocation.Kind: Int] = [:]
     var controlRecordsRejected = 0
+    var revocationsKept = 0
 }
 
 extension LoopBound {

@@ -4,19 +4,25 @@ import Reactor
 /// administration's loop.
 final class NodeWatch {
     private let loop: EventLoop
-    private let watched: [EventLoop]
+    private var watched: [EventLoop]
     private let readiness: NodeReadiness
     private var heartbeat: LoopHeartbeat
     private(set) var history = LoadHistory()
     /// A sample is being gathered: a loop may not answer.
     private var isSampling = false
 
-    /// - Parameter watched: the loops whose stop is the node's: those of the clients, and ingest's.
+    /// - Parameter watched: the loops whose stop is the node's: those of the clients, and ingest's, to begin with.
     init(loop: EventLoop, watched: [(name: String, loop: EventLoop)], readiness: NodeReadiness) {
         self.loop = loop
         self.watched = watched.map(\.loop)
         self.readiness = readiness
         heartbeat = LoopHeartbeat(watched.map(\.name))
+    }
+
+    /// Another loop whose stop is the node's.
+    func add(_ name: String, _ added: EventLoop) {
+        watched.append(added)
+        heartbeat.add(name)
     }
 
     /// - Parameter administration: gathers the samples; nil in tests of the heartbeat alone.

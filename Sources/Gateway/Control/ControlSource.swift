@@ -120,15 +120,7 @@ final class ControlSource {
     private func revoke(_ revocation: Revocation) {
         guard revocations.add(revocation) else { return }
         owesNotice = true
-        if revocations.isOverfull, let passed = limiter.pass("overfull", now: loop.now) {
-            logger.error(
-                "more is revoked than a node can remember: what has no room counts for everybody with an older token",
-                [
-                    .limit: .number(Revocations.maximumEntries),
-                    .advice: "whoever is refused fetches a new token; revoke accounts instead of token after token",
-                    .suppressed: passed.suppressed,
-                ])
-        }
+        reportRoom()
         // A line for each account and person, but not for each token: those are many where all are revoked that sign out.
         let (cause, account, subject): (String, LogValue, LogValue) =
             switch revocation.target {
@@ -144,6 +136,29 @@ final class ControlSource {
                 .kind: .text(revocation.target.kind.rawValue), .account: account, .subject: subject,
                 .suppressed: passed.suppressed,
             ])
+    }
+
+    private func reportRoom() {
+        switch revocations.room {
+        case .enough: break
+        case .nearlyNone:
+            guard let passed = limiter.pass("nearly full", now: loop.now) else { return }
+            logger.warning(
+                "over three quarters are taken of what a node can remember of revocations; more will count for everybody",
+                [
+                    .count: .number(revocations.count), .limit: .number(revocations.maximumEntries),
+                    .advice: "revoke accounts instead of token after token", .suppressed: passed.suppressed,
+                ])
+        case .none:
+            guard let passed = limiter.pass("overfull", now: loop.now) else { return }
+            logger.error(
+                "more is revoked than a node can remember: what has no room counts for everybody with an older token",
+                [
+                    .limit: .number(revocations.maximumEntries),
+                    .advice: "whoever is refused fetches a new token; revoke accounts instead of token after token",
+                    .suppressed: passed.suppressed,
+                ])
+        }
     }
 
     // MARK: - The topic

@@ -14,6 +14,8 @@ final class NodeRevocations: Sendable {
     struct Counts: Sendable, Equatable {
         var byKind: [Revocation.Kind: Int] = [:]
         var rejected = 0
+        /// What is kept now.
+        var kept = 0
     }
 
     private struct State {
@@ -25,12 +27,16 @@ final class NodeRevocations: Sendable {
     /// Most nodes have nothing revoked: then nobody waits for a lock.
     private let isEmpty = Atomic<Bool>(true)
 
-    init(retention: Duration = .zero) {
+    /// What finds room.
+    let maximumEntries: Int
+
+    init(retention: Duration = .zero, maximumEntries: Int = Revocations.maximumEntries) {
+        self.maximumEntries = maximumEntries
         state = Mutex(
             State(
                 revocations: Revocations(
                     retentionMilliseconds: Int64(retention.milliseconds), now: Self.now,
-                    wall: WallClock.milliseconds)))
+                    wall: WallClock.milliseconds, maximumEntries: maximumEntries)))
     }
 
     /// Monotonic, in milliseconds.
@@ -68,8 +74,14 @@ final class NodeRevocations: Sendable {
 
     func countRejected() { state.withLock { $0.counts.rejected += 1 } }
 
-    var counts: Counts { state.withLock { $0.counts } }
+    var counts: Counts {
+        state.withLock {
+            var counts = $0.counts
+            counts.kept = $0.revocations.count
+            return counts
+        }
+    }
     /// How much is kept.
     var count: Int { state.withLock { $0.revocations.count } }
-    var isOverfull: Bool { state.withLock { $0.revocations.isOverfull } }
+    var room: Revocations.Room { state.withLock { $0.revocations.room } }
 }

@@ -55,5 +55,6 @@ extension OtherCounts {
         introspectionsFailed = judging.introspectionsFailed.load(ordering: .relaxed)
         revocations = control.byKind
         controlRecordsRejected = control.rejected
+        revocationsKept = control.kept
     }
 }

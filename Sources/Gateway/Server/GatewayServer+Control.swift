@@ -20,6 +20,8 @@ extension GatewayServer {
             settings: settings, revocations: revocations, readiness: readiness, logger: logger.named("control"),
             loop: loop, probeLoop: probeLoop, connections: connectionLoops, failure: failure)
         control = try await loop.perform { assembly.open() }.get()
+        // Where it stands still, nobody is revoked any more.
+        administration?.watch("revocations", loop)
     }
 
     private func makeControlLoops() throws(GatewayError) -> (EventLoop, EventLoop) {

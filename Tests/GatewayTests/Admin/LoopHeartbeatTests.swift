@@ -39,18 +39,35 @@ struct LoopHeartbeatTests {
         #expect(heartbeat.stuck == nil)
     }
 
+    @Test func `a loop that came later is watched from then on`() {
+        var heartbeat = LoopHeartbeat(["loop 0"])
+        #expect(heartbeat.beat(now: 0) == [0])
+        heartbeat.add("revocations")
+        for second in 1...11 {
+            heartbeat.answered(0)
+            #expect(heartbeat.stuck == nil)
+            #expect(heartbeat.beat(now: UInt64(second) * 1000) == (second == 1 ? [0, 1] : [0]))
+        }
+        #expect(heartbeat.stuck == "revocations has not turned for 10 s")
+        heartbeat.answered(1)
+        #expect(heartbeat.stuck == nil)
+    }
+
     @Test func `loops that turn answer`() async throws {
         let (admin, worker) = (try EventLoop(label: "admin"), try EventLoop(label: "0"))
+        let other = try EventLoop(label: "another")
         let readiness = NodeReadiness(graceMilliseconds: nil)
         let watch = await admin.perform {
             let watch = NodeWatch(loop: admin, watched: [("loop 0", worker)], readiness: readiness)
             watch.start()
+            watch.add("another", other)
             return LoopBound(watch, loop: admin)
         }
         // The question is on the worker's queue before this, and the answer on the other before that.
         await worker.perform {}
         #expect(await admin.perform { watch.value.stuck } == nil)
         await worker.stopped()
+        await other.stopped()
         await admin.stopped()
     }
 

@@ -4,6 +4,7 @@ import LiveUpdates
 import Reactor
 import TestHarness
 import Testing
+import Tokens
 
 @testable import Gateway
 @testable import Transport
@@ -45,6 +46,27 @@ struct ConnectionEndingTests {
         let counts = await rig.loop.perform { [rig] in rig.rig.value.node.report.deliveries }
         #expect(counts.events[kind.kind.rawValue] == 3 && counts.total == 3, "\(name)")
         #expect(counts.delivery.total == 3 && !rig.seen.value.contains("\"e4\""), "\(name)")
+        await rig.loop.stopped()
+    }
+
+    /// Each row: why, the code, and the code as it stands in a close frame (RFC 6455 §5.5.1).
+    @Test(
+        arguments: [
+            (.revoked, "4403", "\u{11}\u{33}"), (.unknownToken, "4403", "\u{11}\u{33}"),
+            (.olderThanRevoked, "4401", "\u{11}\u{31}"),
+        ] as [(TokenRefusal, String, String)], [webSocket, eventStream])
+    func `whose token was revoked is told so, and who was perhaps not meant comes back with a new one`(
+        row: (why: TokenRefusal, code: String, bytes: String), request: String
+    ) async throws {
+        let rig = try await ConnectionRig.start(request)
+        #expect(try await eventually { rig.seen.value.contains("\r\n\r\n") })
+        let closes = await rig.loop.perform { [rig] in
+            for connection in rig.rig.value.connections { connection.revoke(row.why) }
+            return rig.rig.value.node.counters.closes
+        }
+        #expect(closes == [row.code: 1])
+        let told = request == Self.webSocket ? row.bytes : "\"code\":\(row.code)"
+        #expect(try await eventually { rig.seen.value.contains(told) }, "\(rig.seen.value)")
         await rig.loop.stopped()
     }
 

@@ -98,10 +98,28 @@ struct NodeRevocationsTests {
             revocations.add(Revocation(target, before: 0, recordedAt: 0))
         }
         revocations.countRejected()
-        #expect(revocations.counts == .init(byKind: [.account: 2, .subject: 1, .token: 1], rejected: 1))
-        #expect(revocations.count == 0 && !revocations.isOverfull && revocations.refusal(of: Self.person) == nil)
+        #expect(revocations.counts == .init(byKind: [.account: 2, .subject: 1, .token: 1], rejected: 1, kept: 0))
+        #expect(revocations.count == 0 && revocations.room == .enough && revocations.refusal(of: Self.person) == nil)
         revocations.add(Revocation(Self.targets[0], before: 6, recordedAt: .max / 8))
         revocations.sweep()
-        #expect(revocations.count == 1 && revocations.refusal(of: Self.person) == .revoked)
+        #expect(revocations.counts.kept == 1 && revocations.refusal(of: Self.person) == .revoked)
+    }
+
+    @Test func `what finds no room shuts out whoever has an older token, and only until a new one is fetched`() {
+        let revocations = NodeRevocations(retention: .seconds(3600), maximumEntries: 1)
+        for account in ["PACC9", "PACC8"] {
+            revocations.add(Revocation(.account(Account(account)), before: 6, recordedAt: .max / 8))
+        }
+        #expect(revocations.room == .none && revocations.counts.kept == 1)
+        func refusal(_ account: String, issuedAt: Int64?) -> TokenRefusal? {
+            revocations.refusal(
+                of: Identity(account: Account(account), subject: nil, expiresAt: nil, issuedAt: issuedAt))
+        }
+        #expect(refusal("PACC9", issuedAt: 5) == .revoked)
+        for account in ["PACC8", "PACC2"] {
+            #expect(refusal(account, issuedAt: 5) == .olderThanRevoked)
+            #expect(refusal(account, issuedAt: nil) == .olderThanRevoked)
+            #expect(refusal(account, issuedAt: 6) == nil)
+        }
     }
 }
