@@ -1,0 +1,229 @@
+// The store on IndexedDB: metadata, entries and the app's own object stores in one transaction.
+import { StoreError, differences, otherStore, placeOfCommit, storeFormat } from "../core/stored.js"
+
+const identityName = "livegate.identity"
+const areasName = "livegate.areas"
+const entriesName = "livegate.entries"
+
+/** A request of IndexedDB as a promise. */
+function requestResult(request) {
+    return new Promise((resolve, reject) => {
+        request.onsuccess = () => resolve(request.result)
+        request.onerror = () => reject(request.error)
+    })
+}
+
+/** The end of a transaction: fulfilled when it is complete, so either all of it is there or nothing. */
+function transactionEnd(transaction) {
+    return new Promise((resolve, reject) => {
+        transaction.oncomplete = () => resolve()
+        transaction.onabort = () => reject(transaction.error ?? new StoreError("unavailable", "transaction ended"))
+    })
+}
+
+/** What `work` gave, when the transaction is complete. Where it fails, nothing of the transaction is written. */
+async function completed(transaction, end, work) {
+    try {
+        const result = await work
+        await end
+        return result
+    } catch (error) {
+        // It may have ended by itself: then there is nothing to end.
+        try { transaction.abort() } catch { }
+        await end.catch(() => {})
+        throw error
+    }
+}
+
+/** All entries of an area: an array sorts behind every text. */
+function rangeOfArea(area) {
+    return IDBKeyRange.bound([area], [area, []])
+}
+
+/** Creates what is missing in a versionchange transaction, or ends it where the database is another one's. */
+function upgradeStore(request, event, wanted, tables, refuse) {
+    const [database, transaction] = [request.result, request.transaction]
+    const step = identity => {
+        // A later schema of ours that brings its tables up to date is the only difference that may be mended.
+        const differs = differences(identity, { ...wanted, schema: identity?.schema })
+        if (event.oldVersion > 0 && (differs.length > 0 || !tables)) {
+            refuse(otherStore(database.name, identity, wanted))
+            transaction.abort()
+            return
+        }
+        if (event.oldVersion === 0) {
+            database.createObjectStore(identityName)
+            database.createObjectStore(areasName)
+            database.createObjectStore(entriesName)
+        }
+        transaction.objectStore(identityName).put(wanted, "identity")
+        tables?.(database, transaction, event.oldVersion)
+    }
+    if (event.oldVersion === 0 || !database.objectStoreNames.contains(identityName)) return step(undefined)
+    const read = transaction.objectStore(identityName).get("identity")
+    read.onsuccess = () => step(read.result)
+}
+
+/** Opens a database, or says why not; it is closed by itself when another tab brings a later schema. */
+function openDatabase(name, wanted, tables, onClosed) {
+    return new Promise((resolve, reject) => {
+        let refused = null
+        let isLate = false
+        const fail = error => { isLate = true; reject(error) }
+        const request = indexedDB.open(name, wanted.schema)
+        request.onupgradeneeded = event => upgradeStore(request, event, wanted, tables, error => { refused = error })
+        const quoted = JSON.stringify(name)
+        request.onblocked = () => fail(new StoreError("blocked",
+            `store ${quoted}: another tab holds it open with an older schema; close it, then open again`))
+        request.onerror = () => {
+            if (request.error?.name !== "VersionError") {
+                const text = `store ${quoted} cannot be opened: ${request.error}`
+                return fail(refused ?? new StoreError("unavailable", text))
+            }
+            laterIdentity(name).then(found => fail(otherStore(name, found, wanted)))
+        }
+        request.onsuccess = () => {
+            const database = request.result
+            if (isLate) return database.close()
+            database.onversionchange = () => { database.close(); onClosed() }
+            database.onclose = onClosed
+            resolve(database)
+        }
+    })
+}
+
+/** The identity of a database that this module did not necessarily make. */
+async function identityOfDatabase(database) {
+    const names = database.objectStoreNames
+    if (![identityName, areasName, entriesName].every(name => names.contains(name))) return undefined
+    return requestResult(database.transaction(identityName).objectStore(identityName).get("identity"))
+}
+
+/** The identity of a database whose schema is later than ours, as far as it can be read; it is not changed. */
+async function laterIdentity(name) {
+    const request = indexedDB.open(name)
+    // It was deleted meanwhile: it is not made again.
+    request.onupgradeneeded = () => request.transaction.abort()
+    try {
+        const database = await requestResult(request)
+        try { return await identityOfDatabase(database) } finally { database.close() }
+    } catch {
+        return undefined
+    }
+}
+
+/** Deletes a database with all that is in it. Nothing in this module calls it: an app does, when its user agreed. */
+export function discardStore(name) {
+    return requestResult(indexedDB.deleteDatabase(name))
+}
+
+/** Entries of areas in a database of the browser. See `openStore`. */
+export class IndexedDBStore {
+    #database
+    #writer
+    #reopen
+    #opening = null
+    #isClosed = false
+
+    constructor(database, writer, reopen) {
+        this.#database = database
+        this.#writer = writer
+        this.#reopen = reopen
+    }
+
+    /**
+     * The database; opened again when the browser closed it (Safari does in the background, others when site data is
+     * deleted), which goes through the same check of its identity.
+     */
+    async #current() {
+        if (this.#isClosed) throw new StoreError("unavailable", "the store is closed")
+        this.#opening ??= this.#database ? null : this.#reopen().finally(() => { this.#opening = null })
+        if (this.#opening) this.#database = await this.#opening
+        return this.#database
+    }
+
+    /** The browser closed it. */
+    lost() { this.#database = null }
+
+    /** What was committed of an area last, `{metadata, entries}`, a Map; null: nothing ever was. */
+    async load(area) {
+        const transaction = (await this.#current()).transaction([areasName, entriesName])
+        const [row, keys, values] = await Promise.all([
+            requestResult(transaction.objectStore(areasName).get(area)),
+            requestResult(transaction.objectStore(entriesName).getAllKeys(rangeOfArea(area))),
+            requestResult(transaction.objectStore(entriesName).getAll(rangeOfArea(area)))])
+        if (!row) return null
+        return { metadata: row.metadata, entries: new Map(keys.map((key, index) => [key[1], values[index]])) }
+    }
+
+    /**
+     * Writes an area's metadata and what changed of its entries, and calls `also` with the same transaction: all of it
+     * or nothing.
+     *
+     * @param commit `{metadata, put, remove, whole, tables, also}`: `put` lists `[key, value]`, `remove` keys,
+     *     `whole()` gives all entries, for a tab that takes over from another; `tables` are the app's own object stores
+     *     that `also(transaction, isWhole)` writes to, at once, awaiting nothing but requests of this transaction
+     * @returns "changes", "whole" or "leave" (another tab writes this area: nothing was written)
+     */
+    async commit(area, { metadata, put = [], remove = [], whole = () => put, tables = [], also }) {
+        const transaction = (await this.#current()).transaction([areasName, entriesName, ...tables], "readwrite")
+        const end = transactionEnd(transaction)
+        const [areas, entries] = [transaction.objectStore(areasName), transaction.objectStore(entriesName)]
+        const now = Date.now()
+        const write = row => {
+            const place = placeOfCommit(row, this.#writer, now)
+            if (place === "leave") return place
+            areas.put({ metadata, writer: this.#writer, at: now }, area)
+            if (place === "whole") entries.delete(rangeOfArea(area))
+            else for (const key of remove) entries.delete([area, key])
+            for (const [key, value] of place === "whole" ? whole() : put) entries.put(value, [area, key])
+            also?.(transaction, place === "whole")
+            return place
+        }
+        return completed(transaction, end, new Promise((resolve, reject) => {
+            const read = areas.get(area)
+            read.onsuccess = () => { try { resolve(write(read.result)) } catch (error) { reject(error) } }
+            read.onerror = () => reject(read.error)
+        }))
+    }
+
+    /** The app's own transaction on its own object stores; fulfilled with what `body` returned, when it is complete. */
+    async transaction(tables, mode, body) {
+        const transaction = (await this.#current()).transaction(tables, mode)
+        const end = transactionEnd(transaction)
+        return completed(transaction, end, new Promise(resolve => resolve(body(transaction))))
+    }
+
+    close() {
+        this.#isClosed = true
+        this.#database?.close()
+        this.#database = null
+    }
+}
+
+/**
+ * Opens the store of an account at a server, or creates it where there is none.
+ *
+ * @param options `{name, schema, account, server, tables}`: `schema` is the app's own number from 1, to be raised with
+ *     each change of what it keeps; `tables(database, transaction, oldVersion)` creates the app's object stores and
+ *     brings older ones up to date; without it a store of an older schema is another one's
+ * @throws StoreError "other", with what was found: it is neither used nor deleted; "blocked"; "unavailable"
+ */
+export async function openStore({ name = "livegate", schema = 1, account, server, tables }) {
+    if (typeof indexedDB === "undefined") throw new StoreError("unavailable", "there is no IndexedDB here")
+    const wanted = { format: storeFormat, schema, account, server }
+    const held = { current: null }
+    const open = async () => {
+        let isOpen = true
+        const database = await openDatabase(name, wanted, tables, () => { isOpen = false; held.current?.lost() })
+        const identity = await identityOfDatabase(database)
+        if (differences(identity, wanted).length > 0) {
+            database.close()
+            throw otherStore(name, identity, wanted)
+        }
+        if (!isOpen) throw new StoreError("unavailable", `store ${JSON.stringify(name)} was closed while it was opened`)
+        return database
+    }
+    held.current = new IndexedDBStore(await open(), crypto.randomUUID(), open)
+    return held.current
+}
