@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -37,6 +39,13 @@ int linux_raise_descriptor_limit(uint64_t *soft, uint64_t *hard) {
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
     *soft = limit.rlim_cur;
     return 0;
+}
+
+int linux_limit_heaps(void) {
+    // Who sets it has a reason.
+    if (getenv("MALLOC_ARENA_MAX") || getenv("GLIBC_TUNABLES")) return 0;
+    int cores = linux_usable_cores();
+    return mallopt(M_ARENA_MAX, (cores > 0 ? cores : 1) + 1) == 1 ? 0 : -EINVAL;
 }
 
 static int first_line(const char *path, char *text, size_t room) {

@@ -57,8 +57,8 @@ package struct ProcessUsage: Sendable {
     package let openDescriptors: UInt64
     package let maximumDescriptors: UInt64
 
-    /// Now, from `/proc/self`; nil where there is none. Reads a folder with an entry for each descriptor: not on a loop of
-    /// clients.
+    /// Now, from `/proc/self`; nil where there is none. Before Linux 6.2 it reads a folder with an entry for each descriptor: not
+    /// on a loop of clients.
     package static func now() -> ProcessUsage? {
         var usage = linux_usage()
         guard unsafe linux_process_usage(&usage) == 0 else { return nil }

@@ -1,8 +1,10 @@
+import CLinux
 import Glibc
 import Options
 
 @main struct Main {
     static func main() async {
+        _ = linux_limit_heaps()
         let arguments = Livegate.table.parseOrExit()
         guard let command = Livegate.commands.first(where: { [$0.table.name] == arguments.path }) else {
             preconditionFailure("the parser lets no command through that is not in its table")

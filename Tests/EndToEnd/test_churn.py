@@ -3,6 +3,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -15,7 +16,7 @@ from gateway import static_tokens
 from programs import event, eventually, produce
 from rawclient import RawClient, play, until
 from wire import connect, frame, upgrade
-from processes import descriptors, private_bytes, raise_descriptor_limit
+from processes import descriptors, heaps, private_bytes, raise_descriptor_limit
 
 # Comings and goings a second, and workers that share them: each is a thread with blocking sockets.
 RATE, WORKERS = 1000, 8
@@ -114,3 +115,5 @@ def test_clients_come_and_go_at_1000_a_second_while_others_miss_nothing(gateway,
     play(scenario(4000))
     # A connection that were kept costs a kilobyte at least.
     eventually(lambda: private_bytes(pid) <= warm + (1 << 20), what="the memory of those who left")
+    # One for each core and one more; the first of them is none of those that can be seen.
+    assert heaps(pid) <= len(os.sched_getaffinity(0))

@@ -25,6 +25,15 @@ int linux_process_usage(struct linux_usage *usage);
 /// Raises the soft limit of RLIMIT_NOFILE to the hard one; both are written. The C functions are `getrlimit`, `setrlimit`.
 int linux_raise_descriptor_limit(uint64_t *soft, uint64_t *hard);
 
+/// Bounds how many heaps malloc fills beside each other: one for each core, and one for what is done beside the loops. Before
+/// any thread is made; the corresponding C function is `mallopt` with M_ARENA_MAX. Where the environment sets MALLOC_ARENA_MAX
+/// or GLIBC_TUNABLES, that counts.
+///
+/// Without a bound there are eight for each core, and Dispatch, whose threads take turns, fills all of them with the same kind of
+/// things. Measured on two cores with three heaps instead of 16: 60,000 connections with TLS left 18.5 MB of private memory
+/// instead of 31, and one of 10,000 connections cost 910 bytes instead of 1,045, at the same speed.
+int linux_limit_heaps(void);
+
 /// Ignores SIGPIPE, or another signal, process-wide; the corresponding C function is `signal` with SIG_IGN.
 int linux_ignore_signal(int number);
 

@@ -17,6 +17,18 @@ def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
 
+def heaps(pid):
+    """How many heaps of the C library's allocator there are beside the first: each has 64 MiB of addresses at such a border."""
+    size, count, begin = 64 << 20, 0, None
+    with open(f"/proc/{pid}/maps") as maps:
+        for line in maps:
+            start, end = (int(word, 16) for word in line.split()[0].split("-"))
+            if start % size == 0 and line.split()[1].startswith("rw"):
+                begin = start
+            count += begin is not None and end == begin + size
+    return count
+
+
 def descriptor_of(pid, peer):
     """The descriptor that the process has of its end of a TCP connection, of which `peer` is the other end."""
     address, port = peer.getsockname()
