@@ -2,6 +2,7 @@
 
 export { CompleteIntervals, compareEnds, compareKeys } from "./core/intervals.js"
 export { PartialList } from "./core/partial.js"
+export { ConnectionMachine } from "./core/connection.js"
 export { Jitter, Retry } from "./core/retry.js"
 export { ActionQueue, actionOutcome } from "./core/actions.js"
 export { latencyEnds, manualShare, RefreshCounts } from "./core/counting.js"

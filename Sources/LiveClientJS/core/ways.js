@@ -1,0 +1,188 @@
+// Which way works on this network (WayLadder.swift, which says why each rule is so).
+
+/** The ways, the best first. */
+export const connectionWays = ["webSocket", "eventStream", "longPoll", "polling"]
+
+/** Begins with the best way, steps down by what fails, remembers it for the network, tries the better ones after an hour. */
+export class WayLadder {
+    /** Better ways are tried again after so long. */
+    static trialPause = 3_600_000
+    /** After a guess: between the half and the whole of this. */
+    static guessPause = 60_000
+    /** Failures, each by its weight, that lead to a guess. */
+    static maximumStrikes = 3
+    /** Lives below this may be a timer's; a trial is passed by what lives longer. */
+    static shortLife = 120_000
+    /** How many alike prove a timer. */
+    static provingLives = 3
+    /** A long poll that is cut waits for half as long, but for this at least. */
+    static minimumWait = 10_000
+    /** Networks that are remembered; over it, the one whose trial is due first is forgotten. */
+    static maximumKnown = 32
+
+    #ways
+    #longestWait
+    #isGuess
+    #strikes
+    #lives
+    #cutAfter
+    #cutWaits
+
+    constructor(ways, longestWait, known) {
+        this.#ways = ways.length === 0 ? connectionWays : ways
+        this.#longestWait = longestWait
+        /** What the owner keeps. */
+        this.known = known.filter(({ way }) => this.#ways.includes(way) && way !== this.#ways[0])
+            .slice(0, WayLadder.maximumKnown).map(record => ({ ...record }))
+        this.network = ""
+        this.#settle()
+    }
+
+    #record() { return this.known.find(({ network }) => network === this.network) }
+
+    #lower() {
+        const index = this.#ways.indexOf(this.way)
+        return index < 0 ? undefined : this.#ways[index + 1]
+    }
+
+    /** When better ways are due to be tried; null on the best. */
+    get trialAt() { return this.isTrial ? null : this.#record()?.upAt ?? null }
+
+    /** The device is on this network now. */
+    enter(network) {
+        if (network === this.network) return
+        this.network = network
+        this.#settle()
+    }
+
+    /** Back to what is known. */
+    #settle() {
+        const record = this.#record()
+        this.way = record?.way ?? this.#ways[0]
+        /** Of the next long poll. */
+        this.wait = record?.wait ?? this.#longestWait
+        this.isTrial = this.#isGuess = false
+        this.#strikes = this.#cutWaits = 0
+        this.#lives = []
+        this.#cutAfter = null
+    }
+
+    /** An attempt begins. */
+    begin(now) {
+        const record = this.#record()
+        if (!record) return
+        // A clock that was set back, as it is kept over restarts, does not put a trial off for ever.
+        record.upAt = Math.min(record.upAt, now + WayLadder.trialPause)
+        if (this.isTrial || this.way !== record.way || now < record.upAt) return
+        this.#settle()
+        this.isTrial = true
+        this.way = this.#ways[0]
+    }
+
+    /** Goes one way down: the next attempt is made by it. False on the last. */
+    stepDown(now) {
+        const lower = this.#lower()
+        if (lower === undefined) return false
+        const cutAfter = this.#lives.length === WayLadder.provingLives ? Math.min(...this.#lives) : this.#cutAfter
+        this.way = lower
+        this.#strikes = WayLadder.maximumStrikes - 1
+        this.#lives = []
+        this.#cutWaits = 0
+        this.#cutAfter = cutAfter
+        this.wait = cutAfter === null
+            ? this.#longestWait
+            : Math.min(this.#longestWait, Math.max(WayLadder.minimumWait, Math.floor(cutAfter * 3 / 4)))
+        const record = this.#record()
+        if (this.isTrial && record && this.way === record.way) {
+            // The trial has failed.
+            this.isTrial = false
+            this.wait = record.wait
+            this.#keep(now + WayLadder.trialPause)
+        }
+        return true
+    }
+
+    /** An attempt failed, and it is not proved whose fault that is. Whether the next way is to be tried at once. */
+    failed(weight, now) {
+        if (this.isTrial) return this.stepDown(now)
+        this.#strikes += weight
+        if (this.#strikes < WayLadder.maximumStrikes) return false
+        const lower = this.#lower()
+        if (lower !== undefined && lower !== "polling") {
+            this.stepDown(now)
+            this.#isGuess = true
+        } else {
+            this.#settle()
+        }
+        return false
+    }
+
+    /** A stream has opened, or a poll was answered. */
+    opened(now, jitter) {
+        this.#strikes = 0
+        // The best way needs no record, and a trial is passed by what lives.
+        if (this.isTrial || this.way === this.#ways[0]) return
+        const record = this.#record()
+        if (record && record.way === this.way && record.wait === this.wait && record.upAt > now) return
+        const isGuess = this.#isGuess
+        this.#isGuess = false
+        const { guessPause, trialPause } = WayLadder
+        this.#keep(now + (isGuess ? jitter.milliseconds(guessPause / 2, guessPause) : trialPause))
+    }
+
+    /** What had opened has ended. Whether the next way is to be tried at once. */
+    ended(lived, isCut, now) {
+        if (this.isTrial) {
+            if (lived < WayLadder.shortLife) return isCut && this.stepDown(now)
+            this.#pass(now)
+            return false
+        }
+        if (!isCut || lived >= WayLadder.shortLife) {
+            this.#lives = []
+            return false
+        }
+        this.#lives = [...this.#lives.slice(1 - WayLadder.provingLives), lived]
+        const least = Math.min(...this.#lives), most = Math.max(...this.#lives)
+        const isTimer = most - least <= Math.max(1_000, Math.floor(most / 5))
+        if (this.#lives.length === WayLadder.provingLives && isTimer) this.stepDown(now)
+        return false
+    }
+
+    /** The trial's way lived long enough: it is what works here. */
+    #pass(now) {
+        this.isTrial = false
+        if (this.way === this.#ways[0]) this.#forget()
+        else this.#keep(now + WayLadder.trialPause)
+    }
+
+    #forget() { this.known = this.known.filter(({ network }) => network !== this.network) }
+
+    #keep(upAt) {
+        this.#forget()
+        if (this.known.length >= WayLadder.maximumKnown) {
+            const first = Math.min(...this.known.map(record => record.upAt))
+            this.known.splice(this.known.findIndex(record => record.upAt === first), 1)
+        }
+        this.known.push({ network: this.network, way: this.way, wait: this.wait, upAt })
+    }
+
+    /** A long poll was cut before its answer. Two in a row: the next waits for half as long, or the way is given up. */
+    waitCut(now) {
+        this.#cutWaits += 1
+        if (this.#cutWaits < 2) return
+        this.#cutWaits = 0
+        const half = Math.floor(this.wait / 2)
+        if (half >= WayLadder.minimumWait) this.wait = half
+        else this.stepDown(now)
+    }
+
+    waitAnswered() { this.#cutWaits = 0 }
+}
+
+/** What a client does on a close code: {end}, {token: {}}, or {comeBack: minimum} in ms (CloseAdvice.swift). */
+export function closeAdvice(code) {
+    if (code === 1000) return { end: "done" }
+    if (code === 4403) return { end: "revoked" }
+    if (code === 4401) return { token: {} }
+    return { comeBack: code === 1013 ? 5_000 : 0 }
+}
