@@ -86,6 +86,7 @@ let package = Package(
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         system("CJOSE", pkgConfig: "cjose", apt: "libcjose-dev", "libjansson-dev"),
         system("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
+        system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         // Linked by its name: simdjson's pkg-config file has a -D flag, which the package manager warns of and leaves out.
         // The header defines the same by itself.
@@ -110,6 +111,7 @@ let package = Package(
         core("Logging", "CLinux"),
         core("Options", "CLinux"),
         core("Fetching", "CCurl"),
+        core("SQLite", "CSQLite"),
 
         // Who is let in, and what an operator says. No target here knows a connection.
         core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
@@ -126,13 +128,16 @@ let package = Package(
         // The app's side: what decides, without I/O and without a clock, and the client around it.
         // Optimised in every build, for tests that go through 100,000 histories.
         core("LiveState", settings: strict + [.unsafeFlags(["-O"])]),
-        core("LiveClient", "LiveState", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux"),
+        core(
+            "LiveClient", "LiveState", "SQLite", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport",
+            "CLinux"),
 
         program(
             "livegate", "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
         program("livecat", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Options", "CLinux"),
         program("livebench", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka", "Options"),
 
+        program("storekill", path: "Tests/StoreKill", "LiveClient", "LiveState"),
         program("mockbroker", path: "Tests/MockBroker", "Kafka"),
 
         // Both ends of the conformance suite (Tests/Conformance/run).
@@ -172,6 +177,7 @@ let package = Package(
         tests("KafkaTests", "Kafka", "KafkaLogs"),
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
+        tests("SQLiteTests", "SQLite"),
         tests("FetchingTests", "Fetching", "TestHarness"),
         .target(
             name: "TestTokens", dependencies: ["Tokens", "TLS", "CJOSE"], path: "Tests/TestTokens",

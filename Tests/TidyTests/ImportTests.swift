@@ -16,6 +16,7 @@ struct ImportTests {
         "Kafka": ["CRdKafka", "Glibc", "KafkaLogs", "Synchronization"],
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
+        "SQLite": ["CSQLite", "Glibc", "Darwin"],
         "Fetching": ["CCurl", "Glibc", "Synchronization"],
         "Tokens": ["HTTP", "LiveUpdates", "TLS", "CJOSE", "Synchronization"],
         "YAML": ["CYAML"],
@@ -30,7 +31,7 @@ struct ImportTests {
         ],
         "LiveState": [],
         "LiveClient": [
-            "LiveState", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc",
+            "LiveState", "SQLite", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "CLinux", "Glibc",
             "Synchronization",
         ],
         "livegate": [

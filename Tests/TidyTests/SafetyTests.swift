@@ -6,7 +6,7 @@ struct SafetyTests {
     static let unsafePlaces = [
         // The edges to C and the kernel.
         "Sources/Reactor/", "Sources/TLS/", "Sources/Transport/", "Sources/Kafka/", "Sources/Logging/",
-        "Sources/Fetching/",
+        "Sources/Fetching/", "Sources/SQLite/",
         "Sources/LiveUpdates/JSON/JSONReader.swift",
         // zlib, and masking, which goes over every byte.
         "Sources/WebSocket/Deflater.swift", "Sources/WebSocket/Inflater.swift", "Sources/WebSocket/PayloadBytes.swift",
@@ -31,6 +31,7 @@ struct SafetyTests {
         "Sources/Kafka/ClientHandle.swift", "Sources/Kafka/ConsumerHandle.swift",
         "Sources/Kafka/ProbeClient+TopicIDs.swift",
         "Sources/Reactor/EventLoop.swift", "Sources/Reactor/Mailbox.swift", "Sources/Reactor/Process.swift",
+        "Sources/SQLite/DatabaseThread.swift",
         "Sources/TLS/TLSContext.swift", "Sources/Tokens/SignatureKey.swift",
         "Tests/Harness/Swift/Waiting.swift", "Tests/PlantedRace/main.swift", "Tests/ReactorTests/LoopCalls.swift",
         "Tests/TestTokens/TestKey.swift",

@@ -1,0 +1,165 @@
+import LiveState
+import SQLite
+
+/// One file for the metadata of all machines and for the app's tables. It works on a thread of its own.
+///
+/// Whatever happens to the process, a transaction is in the file whole or not at all, and what was said to be committed is in
+/// it. A file of another schema, account or server is not used and not changed: ``open(path:identity:prepare:)`` says what it
+/// found, and whoever wants it gone says so with ``remove(path:)``.
+public final class SQLiteStore: LiveStore {
+    public typealias Transaction = StoreTransaction
+
+    /// Whose state a file holds.
+    public struct Identity: Equatable, Sendable {
+        /// The version of the app's tables; whoever changes them counts it up.
+        public var schema: Int64
+        /// The account, and the person where it matters, as the app calls them.
+        public var account: String
+        /// The server's address: the same account on another one is another.
+        public var server: String
+
+        public init(schema: Int64, account: String, server: String) {
+            self.schema = schema
+            self.account = account
+            self.server = server
+        }
+    }
+
+    /// In the file's header: the store is this SDK's ("Live").
+    private static let applicationID: Int64 = 0x4C69_7665
+    /// The version of the SDK's own tables.
+    private static let layout: Int64 = 1
+
+    private let database: SerialDatabase
+
+    private init() throws(SQLiteError) { database = try SerialDatabase() }
+
+    /// Opens the file of this identity, or makes one.
+    ///
+    /// - Parameter prepare: makes the app's tables in the file's first transaction; called for a new file alone.
+    /// - Throws: ``StoreError``, or what `prepare` throws.
+    public static func open(
+        path: String, identity: Identity, prepare: @Sendable (StoreTransaction) throws -> Void
+    ) async throws -> SQLiteStore {
+        do {
+            let store = try SQLiteStore()
+            try await store.database.open(path: path) { try begin($0, path, identity, prepare) }
+            return store
+        } catch let error as SQLiteError {
+            throw error.code == 26 ? StoreError.notAStore(path: path) : StoreError(error)
+        }
+    }
+
+    private static func begin(
+        _ database: Database, _ path: String, _ identity: Identity, _ prepare: (StoreTransaction) throws -> Void
+    ) throws {
+        // What is another's is found before anything is written.
+        let isNew = try check(database, identity, path)
+        // A commit waits until the disk has it: what users did is not asked for again.
+        _ = try database.rows("PRAGMA journal_mode = WAL")
+        try database.execute("PRAGMA synchronous = FULL")
+        try database.execute("PRAGMA foreign_keys = ON")
+        if isNew {
+            try database.transaction {
+                // Another process may have made it meanwhile.
+                guard try check(database, identity, path) else { return }
+                try makeTables(database, identity)
+                try prepare(StoreTransaction(database: database))
+            }
+        }
+    }
+
+    /// Whether the file is empty.
+    private static func check(_ database: Database, _ identity: Identity, _ path: String) throws -> Bool {
+        let application = try database.rows("PRAGMA application_id").first?.first
+        if application == .integer(0), try database.rows("SELECT 1 FROM sqlite_master LIMIT 1").isEmpty { return true }
+        guard application == .integer(applicationID) else { throw StoreError.notAStore(path: path) }
+        if case .integer(let found) = try database.rows("PRAGMA user_version").first?.first, found != layout {
+            throw StoreError.otherSchema(found: found, wanted: layout)
+        }
+        let row = try database.rows("SELECT app_schema, account, server FROM live_identity").first ?? []
+        guard row.count == 3, case .integer(let schema) = row[0], case .text(let account) = row[1],
+            case .text(let server) = row[2]
+        else { throw StoreError.notAStore(path: path) }
+        if server != identity.server { throw StoreError.otherServer(found: server, wanted: identity.server) }
+        if account != identity.account { throw StoreError.otherAccount(found: account, wanted: identity.account) }
+        if schema != identity.schema { throw StoreError.otherSchema(found: schema, wanted: identity.schema) }
+        return false
+    }
+
+    private static func makeTables(_ database: Database, _ identity: Identity) throws(SQLiteError) {
+        try database.execute("PRAGMA application_id = \(applicationID)")
+        try database.execute("PRAGMA user_version = \(layout)")
+        try database.execute(
+            "CREATE TABLE live_identity (app_schema INTEGER NOT NULL, account TEXT NOT NULL, server TEXT NOT NULL) STRICT"
+        )
+        try database.execute(
+            "INSERT INTO live_identity VALUES (?, ?, ?)",
+            [.integer(identity.schema), .text(identity.account), .text(identity.server)])
+        try database.execute(
+            """
+            CREATE TABLE live_areas (area TEXT PRIMARY KEY, finger TEXT, last_success INTEGER, last_attempt INTEGER)
+            STRICT, WITHOUT ROWID
+            """)
+    }
+
+    public func load(area: String) async throws -> UpdateMetadata? {
+        try await transaction { transaction in
+            let rows = try transaction.rows(
+                "SELECT finger, last_success, last_attempt FROM live_areas WHERE area = ?", [.text(area)])
+            return rows.first.map { row in
+                UpdateMetadata(finger: row[0].text, lastSuccess: row[1].integer, lastAttempt: row[2].integer)
+            }
+        }
+    }
+
+    public func commit(
+        area: String, metadata: UpdateMetadata, changes: @Sendable (StoreTransaction) throws -> Void
+    ) async throws {
+        try await transaction { transaction in
+            try changes(transaction)
+            try transaction.execute(
+                "INSERT OR REPLACE INTO live_areas (area, finger, last_success, last_attempt) VALUES (?, ?, ?, ?)",
+                [
+                    .text(area), metadata.finger.map { .text($0) } ?? .null,
+                    metadata.lastSuccess.map { .integer($0) } ?? .null,
+                    metadata.lastAttempt.map { .integer($0) } ?? .null,
+                ])
+        }
+    }
+
+    /// Reads and writes the app's tables: all of it or nothing.
+    public func transaction<Value: Sendable>(
+        _ body: @Sendable (StoreTransaction) throws -> Value
+    ) async throws -> Value {
+        do {
+            let value = try await database.run { database in
+                try database.transaction { try body(StoreTransaction(database: database)) }
+            }
+            guard let value else { throw StoreError.closed }
+            return value
+        } catch let error as SQLiteError {
+            throw StoreError(error)
+        }
+    }
+
+    /// Closes the file; whatever is asked for later throws ``StoreError/closed``.
+    public func close() async { await database.close() }
+
+    /// Deletes a store that nobody has open, with the files beside it.
+    public static func remove(path: String) async throws {
+        do throws(SQLiteError) {
+            try Database.remove(path: path)
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+extension StoreValue {
+    /// The text that it is; nil for anything else.
+    public var text: String? { if case .text(let text) = self { text } else { nil } }
+
+    /// The integer that it is; nil for anything else.
+    public var integer: Int64? { if case .integer(let integer) = self { integer } else { nil } }
+}

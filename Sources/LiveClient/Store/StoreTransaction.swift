@@ -1,0 +1,64 @@
+import SQLite
+
+/// A value in a ``SQLiteStore``.
+public enum StoreValue: Equatable, Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob([UInt8])
+
+    init(_ value: SQLValue) {
+        switch value {
+        case .null: self = .null
+        case .integer(let integer): self = .integer(integer)
+        case .real(let real): self = .real(real)
+        case .text(let text): self = .text(text)
+        case .blob(let bytes): self = .blob(bytes)
+        }
+    }
+
+    var sql: SQLValue {
+        switch self {
+        case .null: .null
+        case .integer(let integer): .integer(integer)
+        case .real(let real): .real(real)
+        case .text(let text): .text(text)
+        case .blob(let bytes): .blob(bytes)
+        }
+    }
+}
+
+/// A transaction of a ``SQLiteStore`` while it is open. It is used where it was given, and not kept.
+public struct StoreTransaction {
+    /// A query with more rows than that is an error: add a `LIMIT`.
+    public static let maximumRows = 10_000
+
+    let database: Database
+
+    /// Runs one statement with its values in the order of its parameters.
+    ///
+    /// - Throws: ``StoreError/failed(code:message:)``; what is thrown on ends the transaction without a change.
+    public func execute(_ sql: String, _ values: [StoreValue] = []) throws(StoreError) {
+        do throws(SQLiteError) {
+            try database.execute(sql, values.map(\.sql))
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// The rows of one query, each with the values of its columns in their order; at most ``maximumRows``.
+    public func rows(_ sql: String, _ values: [StoreValue] = []) throws(StoreError) -> [[StoreValue]] {
+        do throws(SQLiteError) {
+            return try database.rows(sql, values.map(\.sql), maximumRows: Self.maximumRows).map {
+                $0.map(StoreValue.init)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
+
+extension StoreError {
+    init(_ error: SQLiteError) { self = .failed(code: Int(error.code), message: "\(error)") }
+}

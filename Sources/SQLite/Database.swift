@@ -1,0 +1,118 @@
+import CSQLite
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// What SQLite has refused.
+package struct SQLiteError: Error, Equatable, CustomStringConvertible {
+    /// The extended result code: `SQLITE_BUSY` is 5, `SQLITE_NOTADB` 26 (sqlite.org/rescode.html).
+    package let code: Int32
+    package let message: String
+    /// The statement, or nil where a file could not be opened.
+    package let statement: String?
+
+    package init(code: Int32, message: String, statement: String?) {
+        self.code = code
+        self.message = message
+        self.statement = statement
+    }
+
+    package var description: String {
+        "SQLite error \(code): \(message)" + (statement.map { ", in: \($0)" } ?? "")
+    }
+}
+
+/// The open file, closed exactly once.
+@safe
+struct DatabaseHandle: ~Copyable {
+    let pointer: OpaquePointer
+
+    /// The corresponding C function is `sqlite3_open_v2`.
+    init(path: String) throws(SQLiteError) {
+        var opened: OpaquePointer?
+        // One thread at a time, which the owner sees to, needs no lock of SQLite's.
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        guard code == SQLITE_OK, let pointer = unsafe opened else {
+            let reason = unsafe String(cString: sqlite3_errmsg(opened))
+            // There is something to be closed after most failures too.
+            unsafe _ = sqlite3_close_v2(opened)
+            throw SQLiteError(code: code, message: "cannot open \(path): \(reason)", statement: nil)
+        }
+        unsafe self.pointer = pointer
+    }
+
+    deinit { unsafe _ = sqlite3_close_v2(pointer) }
+
+    var reason: String { unsafe String(cString: sqlite3_errmsg(pointer)) }
+}
+
+/// A file of SQLite. Every call may wait for the disk: it belongs to a thread of its own (``DatabaseThread``), never to an
+/// event loop.
+package final class Database {
+    /// So long a statement waits for another process that writes, in ms.
+    static let busyTimeout: Int32 = 5_000
+
+    private let handle: DatabaseHandle
+
+    /// Opens the file, or makes an empty one.
+    package init(path: String) throws(SQLiteError) {
+        handle = try DatabaseHandle(path: path)
+        unsafe _ = sqlite3_busy_timeout(handle.pointer, Self.busyTimeout)
+        unsafe _ = livegate_sqlite_defend(handle.pointer)
+    }
+
+    /// Runs one statement to its end, and gives its rows away.
+    package func execute(_ sql: String, _ values: [SQLValue] = []) throws(SQLiteError) {
+        var statement = try Statement.prepare(handle, sql, values)
+        while try statement.step() {}
+    }
+
+    /// The rows of one statement.
+    ///
+    /// - Throws: also for more rows than `maximumRows`, so that a table that has grown does not fill the memory.
+    package func rows(_ sql: String, _ values: [SQLValue] = [], maximumRows: Int = 10_000) throws(SQLiteError)
+        -> [[SQLValue]]
+    {
+        var statement = try Statement.prepare(handle, sql, values)
+        var rows: [[SQLValue]] = []
+        while try statement.step() {
+            guard rows.count < maximumRows else {
+                throw SQLiteError(
+                    code: SQLITE_TOOBIG, message: "more rows than maximumRows \(maximumRows): add a LIMIT",
+                    statement: sql)
+            }
+            rows.append(statement.row)
+        }
+        return rows
+    }
+
+    /// Does all of it or nothing: what throws, and a process that dies, leave the file as it was.
+    package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        precondition(unsafe sqlite3_get_autocommit(handle.pointer) != 0, "a transaction in a transaction")
+        try execute("BEGIN IMMEDIATE")
+        do {
+            let value = try body()
+            try execute("COMMIT")
+            return value
+        } catch {
+            // SQLite itself rolls back after some errors; a rollback that fails leaves nothing that could be stored.
+            if unsafe sqlite3_get_autocommit(handle.pointer) == 0 { try? execute("ROLLBACK") }
+            throw error
+        }
+    }
+
+    /// Deletes a file that nobody has open, with the two that SQLite keeps beside it. One that is not there is no error.
+    package static func remove(path: String) throws(SQLiteError) {
+        for file in [path, path + "-wal", path + "-shm"] {
+            let failure = unsafe unlink(file) == 0 ? 0 : errno
+            guard failure == 0 || failure == ENOENT else {
+                throw SQLiteError(
+                    code: SQLITE_IOERR, message: "cannot delete \(file) (error \(failure))", statement: nil)
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+// Tests: Database.swift, Statement.swift, DatabaseThread.swift
+import Foundation
+import SQLite
+import Testing
+
+struct DatabaseTests {
+    /// A database in a file of its own.
+    private static func withDatabase(_ body: (Database, String) throws -> Void) throws {
+        let path = NSTemporaryDirectory() + "sqlite-\(UUID().uuidString)"
+        defer { try? Database.remove(path: path) }
+        try body(Database(path: path), path)
+    }
+
+    private static func error(_ body: () throws -> Void) -> SQLiteError? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return error as? SQLiteError
+        }
+    }
+
+    @Test func `values come back as they were given`() throws {
+        let values: [SQLValue] = [
+            .null, .integer(.min), .integer(.max), .real(0.5), .text(""), .text("ü\u{0}z"), .blob([]), .blob([0, 255]),
+        ]
+        try Self.withDatabase { database, _ in
+            try database.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, v ANY) STRICT")
+            for (index, value) in values.enumerated() {
+                try database.execute("INSERT INTO t VALUES (?, ?)", [.integer(Int64(index)), value])
+            }
+            #expect(try database.rows("SELECT v FROM t ORDER BY n").map { $0[0] } == values)
+        }
+    }
+
+    @Test func `an error has SQLite's code, its message and the statement`() throws {
+        try Self.withDatabase { database, path in
+            let syntax = Self.error { try database.execute("SELEC 1") }
+            #expect(syntax == SQLiteError(code: 1, message: "near \"SELEC\": syntax error", statement: "SELEC 1"))
+            try database.execute("CREATE TABLE t (a TEXT UNIQUE)")
+            try database.execute("INSERT INTO t VALUES ('x')")
+            // SQLITE_CONSTRAINT_UNIQUE
+            let twice = Self.error { try database.execute("INSERT INTO t VALUES ('x')") }
+            #expect(twice?.code == 2067)
+            for (sql, message) in [
+                ("SELECT 1; SELECT 2", "more than one statement"), ("  ", "no statement"),
+                ("SELECT ?", "0 values for 1 parameters"),
+            ] {
+                let found = Self.error { try database.execute(sql) }
+                #expect(found?.message == message)
+            }
+            let tooMany = Self.error { try database.execute("SELECT 1", [.null]) }
+            #expect(tooMany?.code == 25)
+        }
+        let nowhere = Self.error { _ = try Database(path: "/nowhere/at/all") }
+        #expect(nowhere?.description.contains("cannot open") == true)
+    }
+
+    @Test func `rows have a limit`() throws {
+        try Self.withDatabase { database, _ in
+            let sql = "SELECT 1 UNION ALL SELECT 2"
+            let both = try database.rows(sql, maximumRows: 2)
+            #expect(both.count == 2)
+            let tooMany = Self.error { _ = try database.rows(sql, maximumRows: 1) }
+            #expect(tooMany?.code == 18)
+        }
+    }
+
+    @Test func `what throws leaves the file as it was`() throws {
+        struct Stop: Error {}
+        try Self.withDatabase { database, path in
+            try database.execute("CREATE TABLE t (a)")
+            #expect(throws: Stop.self) {
+                try database.transaction {
+                    try database.execute("INSERT INTO t VALUES (1)")
+                    throw Stop()
+                }
+            }
+            #expect(try database.rows("SELECT a FROM t").isEmpty)
+            #expect(try database.transaction { try database.rows("SELECT 7") } == [[.integer(7)]])
+            // Another one that writes is waited for, and then refused.
+            try database.transaction { try database.execute("INSERT INTO t VALUES (2)") }
+            #expect(try Database(path: path).rows("SELECT a FROM t") == [[.integer(2)]])
+        }
+    }
+
+    @Test func `calls of a serial database run on one thread, one after another`() async throws {
+        let path = NSTemporaryDirectory() + "sqlite-\(UUID().uuidString)"
+        defer { try? Database.remove(path: path) }
+        let database = try SerialDatabase()
+        #expect(try await database.run { _ in 1 } == nil)
+        try await database.open(path: path) { try $0.execute("CREATE TABLE t (a)") }
+        let threads = try await withThrowingTaskGroup(of: UInt?.self) { group in
+            for _ in 0..<200 {
+                group.addTask {
+                    try await database.run { database in
+                        try database.transaction { try database.execute("INSERT INTO t VALUES (1)") }
+                        return UInt(pthread_self())
+                    }
+                }
+            }
+            return try await group.reduce(into: Set<UInt?>()) { $0.insert($1) }
+        }
+        #expect(threads.count == 1 && !threads.contains(UInt(pthread_self())))
+        #expect(try await database.run { try $0.rows("SELECT count(*) FROM t") } == [[.integer(200)]])
+        await database.close()
+        #expect(try await database.run { _ in 1 } == nil)
+    }
+}
