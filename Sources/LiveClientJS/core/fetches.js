@@ -1,0 +1,230 @@
+// Which things are fetched when (FetchQueue.swift).
+import { KnownThings } from "./known.js"
+import { thingKey } from "./relevance.js"
+import { Retry } from "./retry.js"
+
+export class FetchQueue {
+    static defaults = { maximumAtOnce: 4, maximumWaiting: 1_000, maximumThings: 10_000, maximumPages: 32, seed: 0 }
+
+    #settings
+    #known
+    /** Waiting or on its way, by thing, in the order in which they came: see #job. */
+    #jobs = new Map()
+    #shown = new Map()
+    #takesNew = []
+    /** Pages that are on their way, and the number of each one's question. */
+    #pages = new Map()
+    #lastFetch = 0
+    #counts = { made: 0, merged: 0, avoided: 0, dropped: 0 }
+    #effects = []
+
+    constructor(settings = {}) {
+        this.#settings = { ...FetchQueue.defaults, ...settings }
+        this.#known = new KnownThings(this.#settings.maximumThings)
+    }
+
+    get view() {
+        const jobs = [...this.#jobs.values()]
+        return {
+            running: jobs.filter(job => job.fetch !== null).sort((a, b) => a.fetch - b.fetch)
+                .map(({ fetch, thing }) => ({ fetch, thing })),
+            waiting: jobs.filter(job => job.isWaiting).map(job => job.thing),
+            shown: [...this.#shown.values()].map(thing => ({ thing, knowledge: this.#known.knowledge(thing) })),
+            ...this.#counts,
+        }
+    }
+
+    get wakeAt() {
+        let earliest = null
+        for (const { retryAt } of this.#jobs.values()) {
+            if (retryAt !== null && (earliest === null || retryAt < earliest)) earliest = retryAt
+        }
+        return earliest
+    }
+
+    knowledge(thing) { return this.#known.knowledge(thing) }
+
+    handle(input, now) {
+        this.#effects = []
+        const [name] = Object.keys(input)
+        const it = input[name]
+        switch (name) {
+        case "show": this.#show(it.things.slice(0, this.#settings.maximumWaiting), it.takesNew); break
+        case "reload": this.#reload(it.number, it.thing); break
+        case "pass":
+            this.#counts.avoided += 1
+            // What a screen shows and no rule fetches is as good as before.
+            if (!this.#shown.has(thingKey(it.thing))) this.#known.change(it.thing)
+            this.#effects.push({ reloaded: { number: it.number, outcome: "value" } })
+            break
+        case "refresh": this.#want(it.thing); break
+        case "dropReloads": this.#dropReloads(); break
+        case "finger": this.#setFinger(it.isHeld); break
+        case "fetched": this.#receive(it.fetch, it.outcome); break
+        case "failed": this.#fail(it.fetch, it.failure, now); break
+        case "asked":
+            this.#pages.set(it.page, this.#known.ask())
+            if (this.#pages.size > this.#settings.maximumPages) this.#pages.delete(this.#pages.keys().next().value)
+            break
+        case "answered": this.#receivePage(it.page, it.things); break
+        case "wake":
+            for (const job of this.#jobs.values()) if (job.retryAt !== null && job.retryAt <= now) job.retryAt = null
+            break
+        default: throw new TypeError(`fetches know no input ${name}`)
+        }
+        this.#begin()
+        return this.#effects
+    }
+
+    /** A job: the reloads that the next fetch answers (`next`), those that the one on its way answers (`now`), whether a
+     *  screen waits, the fetch that is on its way with the number of its question. */
+    #job(thing) {
+        const key = thingKey(thing)
+        const found = this.#jobs.get(key)
+        if (found) return found
+        const retry = new Retry(this.#settings.seed + this.#lastFetch)
+        const job = {
+            thing, next: [], now: [], isForScreen: false, fetch: null, asked: 0, retryAt: null, retry,
+            get isWaiting() { return this.fetch === null && (this.next.length > 0 || this.isForScreen) },
+        }
+        this.#jobs.set(key, job)
+        return job
+    }
+
+    #show(things, takesNew) {
+        const before = this.#shown
+        const goneLists = this.#takesNew.filter(entity => !takesNew.includes(entity))
+        this.#shown = new Map(things.map(thing => [thingKey(thing), thing]))
+        this.#takesNew = takesNew
+        this.#known.pin(this.#shown)
+        for (const [key, job] of this.#jobs) {
+            if (this.#shown.has(key)) continue
+            if (before.has(key) || goneLists.includes(job.thing.entity)) this.#giveUp(key, job)
+        }
+        for (const [key, thing] of this.#shown) {
+            if (!before.has(key) && this.#known.knowledge(thing) !== "known") this.#want(thing)
+        }
+    }
+
+    /** Nobody looks any more: what is known of it is old, and the batch need not wait. */
+    #giveUp(key, job) {
+        const numbers = [...job.now, ...job.next]
+        if (job.fetch !== null) this.#effects.push({ cancel: { fetch: job.fetch } })
+        if (numbers.length > 0) this.#known.change(job.thing)
+        for (const number of numbers) this.#effects.push({ reloaded: { number, outcome: "value" } })
+        this.#jobs.delete(key)
+    }
+
+    /** A screen waits for it. The fetch that is on its way does, as long as nothing has changed since. */
+    #want(thing) {
+        const job = this.#job(thing)
+        if (job.fetch === null) job.isForScreen = true
+    }
+
+    #reload(number, thing) {
+        if (!this.#jobs.has(thingKey(thing)) && this.#jobs.size >= this.#settings.maximumWaiting) {
+            this.#effects.push({ reloadFailed: { number, failure: { retry: {} } } })
+            return
+        }
+        this.#known.change(thing)
+        const job = this.#job(thing)
+        if (job.next.length > 0 || job.isWaiting) this.#counts.merged += 1
+        job.next.push(number)
+        // Whoever asks has waited long enough.
+        job.retryAt = null
+    }
+
+    #dropReloads() {
+        for (const [key, job] of this.#jobs) {
+            const wasNeeded = job.now.length > 0 || job.next.length > 0
+            job.now = []
+            job.next = []
+            if (!wasNeeded || this.#shown.has(key)) {
+                if (wasNeeded && job.fetch === null) job.isForScreen = true
+                continue
+            }
+            if (job.fetch !== null) this.#effects.push({ cancel: { fetch: job.fetch } })
+            this.#jobs.delete(key)
+        }
+    }
+
+    #setFinger(isHeld) {
+        this.#known.watch(isHeld)
+        this.#pages.clear()
+        for (const [key, job] of this.#jobs) {
+            if (job.fetch === null) continue
+            this.#effects.push({ cancel: { fetch: job.fetch } })
+            Object.assign(job, { fetch: null, next: [...job.now, ...job.next], now: [], isForScreen: this.#shown.has(key) })
+            if (!job.isWaiting) this.#jobs.delete(key)
+        }
+        if (isHeld) for (const thing of this.#shown.values()) this.#want(thing)
+    }
+
+    #running(fetch) {
+        for (const [key, job] of this.#jobs) if (job.fetch === fetch) return { key, job }
+        return null
+    }
+
+    #receive(fetch, outcome) {
+        const { key, job } = this.#running(fetch) ?? {}
+        if (!job) {
+            this.#counts.dropped += 1
+            return
+        }
+        const isNewest = this.#known.answer(job.thing, job.asked, outcome !== "value")
+        if (isNewest) this.#effects.push({ apply: { fetch, thing: job.thing, outcome } })
+        else this.#counts.dropped += 1
+        for (const number of job.now) this.#effects.push({ reloaded: { number, outcome } })
+        Object.assign(job, { fetch: null, now: [] })
+        job.retry.reset()
+        // It was passed over while no screen showed it, and one does now.
+        if (this.#shown.has(key) && this.#known.wasChanged(job.thing, job.asked)) job.isForScreen = true
+        if (!job.isWaiting) this.#jobs.delete(key)
+    }
+
+    #fail(fetch, failure, now) {
+        const { key, job } = this.#running(fetch) ?? {}
+        if (!job) return
+        for (const number of job.now) this.#effects.push({ reloadFailed: { number, failure } })
+        const isShown = this.#shown.has(key)
+        if (isShown) this.#effects.push({ unavailable: { thing: job.thing, failure } })
+        // What the server refuses it refuses again: the screen says so, until somebody refreshes it or an event comes.
+        Object.assign(job, { fetch: null, now: [], isForScreen: isShown && !failure.rejected })
+        if (!job.isWaiting) this.#jobs.delete(key)
+        else if (job.next.length === 0) {
+            const after = failure.retry?.after
+            job.retryAt = now + (after === undefined ? job.retry.wait() : job.retry.waitAfter(after))
+        }
+    }
+
+    #receivePage(page, things) {
+        const asked = this.#pages.get(page)
+        this.#pages.delete(page)
+        if (asked === undefined) return
+        const accepted = things.filter(thing => this.#known.answer(thing, asked))
+        this.#counts.dropped += things.length - accepted.length
+        for (const thing of accepted) {
+            const job = this.#jobs.get(thingKey(thing))
+            if (!job || this.#known.knowledge(thing) !== "known") continue
+            job.isForScreen = false
+            if (job.fetch === null && !job.isWaiting) this.#jobs.delete(thingKey(thing))
+        }
+        this.#effects.push({ accept: { page, things: accepted } })
+    }
+
+    #begin() {
+        const jobs = [...this.#jobs]
+        let free = this.#settings.maximumAtOnce - jobs.filter(([, job]) => job.fetch !== null).length
+        if (free <= 0) return
+        const ready = jobs.filter(([, job]) => job.isWaiting && job.retryAt === null)
+        const isShown = ([key]) => this.#shown.has(key)
+        for (const [, job] of [...ready.filter(isShown), ...ready.filter(entry => !isShown(entry))]) {
+            if ((free -= 1) < 0) return
+            this.#lastFetch += 1
+            this.#counts.made += 1
+            Object.assign(job, { fetch: this.#lastFetch, asked: this.#known.ask(), now: job.next, next: [] })
+            job.isForScreen = false
+            this.#effects.push({ fetch: { fetch: job.fetch, thing: job.thing } })
+        }
+    }
+}

@@ -1,0 +1,184 @@
+/// Which things are fetched when: one fetch at a time for a thing, a few at once, those on the screens first.
+///
+/// What changes while its fetch is on the way is fetched once more, however often it changed. An answer that was asked for
+/// before a newer one came is dropped. What no screen waits for any more is given up, and is stale when somebody looks.
+///
+/// Between an ``UpdateMachine`` and its queue stands ``Relevance``: the machine's effect `reload` becomes `reload` or `pass`
+/// here, and the effects `reloaded` and `reloadFailed` are inputs of the machine. To try a failed reload again is the
+/// machine's; what only a screen waits for is tried again here.
+public struct FetchQueue: StateMachine {
+    public struct Settings: Codable, Equatable, Sendable {
+        /// Fetches at once: 4.
+        public var maximumAtOnce = 4
+        /// Things that may wait, and things on the screens that are looked after: 1,000 of each.
+        public var maximumWaiting = 1_000
+        /// See ``KnownThings/maximumThings``.
+        public var maximumThings = KnownThings.maximumThings
+        /// Pages on their way; the answer of one that is forgotten for one more is dropped: 32.
+        public var maximumPages = 32
+        /// Of the waits after failures.
+        public var seed: UInt32 = 0
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            maximumAtOnce = try members.decodeIfPresent(Int.self, forKey: .maximumAtOnce) ?? maximumAtOnce
+            maximumWaiting = try members.decodeIfPresent(Int.self, forKey: .maximumWaiting) ?? maximumWaiting
+            maximumThings = try members.decodeIfPresent(Int.self, forKey: .maximumThings) ?? maximumThings
+            maximumPages = try members.decodeIfPresent(Int.self, forKey: .maximumPages) ?? maximumPages
+            seed = try members.decodeIfPresent(UInt32.self, forKey: .seed) ?? seed
+        }
+    }
+
+    public enum Input: Codable, Equatable, Sendable {
+        /// All that is on the screens now, what matters most first, and the entities of lists that take new things.
+        case show(things: [Thing], takesNew: [String])
+        /// A thing changed, and a screen needs it. The number is the machine's.
+        case reload(number: Int, thing: Thing)
+        /// A thing changed, and no screen needs it.
+        case pass(number: Int, thing: Thing)
+        /// A person wants to see it again.
+        case refresh(thing: Thing)
+        /// The machine waits for none of its reloads any more.
+        case dropReloads
+        /// The machine got a finger, or lost it. Before what is asked with it: pages that are on their way are forgotten.
+        case finger(isHeld: Bool)
+        case fetched(fetch: Int, outcome: Reloaded)
+        case failed(fetch: Int, failure: RequestFailure)
+        /// A page, or a snapshot, is asked for now. The number is the caller's.
+        case asked(page: Int)
+        /// What it had.
+        case answered(page: Int, things: [Thing])
+        case wake
+    }
+
+    public enum Effect: Codable, Equatable, Sendable {
+        /// Ask the app's API for the thing; the answer brings the number back.
+        case fetch(fetch: Int, thing: Thing)
+        /// Nobody waits for this fetch any more.
+        case cancel(fetch: Int)
+        /// Take what this fetch found. Without this effect its answer is to be dropped.
+        case apply(fetch: Int, thing: Thing, outcome: Reloaded)
+        /// A reload of the machine is done.
+        case reloaded(number: Int, outcome: Reloaded)
+        case reloadFailed(number: Int, failure: RequestFailure)
+        /// A screen waits for the thing, and it could not be fetched. It is tried again unless the server refused it.
+        case unavailable(thing: Thing, failure: RequestFailure)
+        /// Take these things of the page; the others are older there than what is known.
+        case accept(page: Int, things: [Thing])
+    }
+
+    public struct View: Codable, Equatable, Sendable {
+        public let running: [RunningFetch]
+        /// In the order in which they came.
+        public let waiting: [Thing]
+        public let shown: [ShownThing]
+        /// Fetches begun.
+        public let made: Int
+        /// Reloads that another one's fetch answers.
+        public let merged: Int
+        /// Reloads that no screen needed.
+        public let avoided: Int
+        /// Answers that came too late.
+        public let dropped: Int
+    }
+
+    /// A fetch that is on its way.
+    public struct RunningFetch: Codable, Equatable, Sendable {
+        public let fetch: Int
+        public let thing: Thing
+    }
+
+    /// A thing on a screen, and how far it can be trusted.
+    public struct ShownThing: Codable, Equatable, Sendable {
+        public let thing: Thing
+        public let knowledge: Knowledge
+    }
+
+    struct Counts: Equatable, Sendable {
+        var made = 0
+        var merged = 0
+        var avoided = 0
+        var dropped = 0
+    }
+
+    /// What waits, or is on its way, for one thing.
+    struct Job: Sendable {
+        let thing: Thing
+        /// Jobs begin in the order in which they came.
+        let order: Int
+        /// Reloads that the next fetch answers.
+        var next: [Int] = []
+        /// Reloads that the fetch on its way answers.
+        var now: [Int] = []
+        /// Whether a screen waits for the next fetch.
+        var isForScreen = false
+        /// The one on its way, and the number of its question.
+        var fetch: Int?
+        var asked = 0
+        var retryAt: Milliseconds?
+        var retry: Retry
+
+        var isWaiting: Bool { fetch == nil && (!next.isEmpty || isForScreen) }
+    }
+
+    let settings: Settings
+    var known: KnownThings
+    var jobs: [Thing: Job] = [:]
+    var shown: [Thing] = []
+    var isShown: Set<Thing> = []
+    var takesNew: [String] = []
+    /// The numbers of the questions, and the pages in the order in which they were asked.
+    var pages: [(page: Int, asked: Int)] = []
+    var lastFetch = 0
+    var lastOrder = 0
+    var counts = Counts()
+
+    public init(_ settings: Settings) {
+        self.settings = settings
+        known = KnownThings(maximum: settings.maximumThings)
+    }
+
+    public var view: View {
+        let inOrder = jobs.values.sorted { $0.order < $1.order }
+        let running = inOrder.compactMap { job in job.fetch.map { RunningFetch(fetch: $0, thing: job.thing) } }
+        return View(
+            running: running.sorted { $0.fetch < $1.fetch }, waiting: inOrder.filter(\.isWaiting).map(\.thing),
+            shown: shown.map { ShownThing(thing: $0, knowledge: known.knowledge(of: $0)) },
+            made: counts.made, merged: counts.merged, avoided: counts.avoided, dropped: counts.dropped)
+    }
+
+    public var wakeAt: Milliseconds? { jobs.values.compactMap(\.retryAt).min() }
+
+    /// How far a thing can be trusted.
+    public func knowledge(of thing: Thing) -> Knowledge { known.knowledge(of: thing) }
+
+    public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
+        var effects: [Effect] = []
+        switch input {
+        case .show(let things, let takesNew):
+            show(Array(things.prefix(settings.maximumWaiting)), takesNew, &effects)
+        case .reload(let number, let thing): reload(number, thing, &effects)
+        case .pass(let number, let thing):
+            counts.avoided += 1
+            // What a screen shows and no rule fetches is as good as before.
+            if !isShown.contains(thing) { known.change(thing) }
+            effects.append(.reloaded(number: number, outcome: .value))
+        case .refresh(let thing): want(thing)
+        case .dropReloads: dropReloads(&effects)
+        case .finger(let isHeld): setFinger(isHeld, &effects)
+        case .fetched(let fetch, let outcome): receive(fetch, outcome, &effects)
+        case .failed(let fetch, let failure): fail(fetch, failure, at: now, &effects)
+        case .asked(let page):
+            pages.removeAll { $0.page == page }
+            pages.append((page, known.ask()))
+            if pages.count > settings.maximumPages { pages.removeFirst() }
+        case .answered(let page, let things): receivePage(page, things, &effects)
+        case .wake:
+            for (thing, job) in jobs { if let due = job.retryAt, due <= now { jobs[thing]?.retryAt = nil } }
+        }
+        begin(&effects)
+        return effects
+    }
+}

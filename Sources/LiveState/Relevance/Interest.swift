@@ -1,0 +1,119 @@
+/// What a screen shows.
+public enum Interest: Codable, Equatable, Sendable {
+    /// One thing with its details.
+    case details(thing: Thing)
+    /// Things of one entity. `takesNew`: whether those that are created belong there.
+    case list(entity: String, ids: [String], takesNew: Bool)
+}
+
+/// A kind of screen that rules tell apart.
+public enum InterestKind: String, Codable, Sendable {
+    case details
+    case list
+}
+
+/// What an event does for a screen.
+public enum RelevanceAction: String, Codable, Sendable {
+    /// No call.
+    case ignore
+    /// Fetched, if the screen shows the thing.
+    case fetchIfThere
+    /// Fetched by a list that takes new things and does not show this one.
+    case fetchUnlessThere
+    /// Fetched by every screen of its entity: for a list into which things come by changing.
+    case fetch
+    /// Taken off the list without a call.
+    case remove
+}
+
+/// Which action an event has on a kind of screen. Of several rules the first that fits holds, an app's before the standard ones.
+public struct RelevanceRule: Codable, Equatable, Sendable {
+    /// Nil: each entity.
+    public var entity: String?
+    /// Nil: each type of event.
+    public var type: String?
+    public var screen: InterestKind
+    public var action: RelevanceAction
+
+    public init(entity: String? = nil, type: String? = nil, screen: InterestKind, action: RelevanceAction) {
+        self.entity = entity
+        self.type = type
+        self.screen = screen
+        self.action = action
+    }
+
+    /// What holds where an app says nothing else.
+    public static let standard = [
+        RelevanceRule(type: "created", screen: .details, action: .ignore),
+        // `deleted` too: the 404 is the answer.
+        RelevanceRule(screen: .details, action: .fetchIfThere),
+        RelevanceRule(type: "created", screen: .list, action: .fetchUnlessThere),
+        RelevanceRule(type: "deleted", screen: .list, action: .remove),
+        RelevanceRule(screen: .list, action: .fetchIfThere),
+    ]
+
+    func fits(_ thing: Thing, _ type: String, _ screen: InterestKind) -> Bool {
+        self.screen == screen && (entity ?? thing.entity) == thing.entity && (self.type ?? type) == type
+    }
+}
+
+/// A screen by its name, with what it shows.
+public struct Screen: Codable, Equatable, Sendable {
+    public let name: String
+    public internal(set) var interest: Interest
+    /// The same ids, to be found at once.
+    private(set) var ids: Set<String>
+
+    init(name: String, interest: Interest) {
+        self.name = name
+        self.interest = interest
+        ids = if case .list(_, let ids, _) = interest { Set(ids) } else { [] }
+    }
+
+    enum CodingKeys: CodingKey { case name, interest }
+
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        try self.init(
+            name: members.decode(String.self, forKey: .name),
+            interest: members.decode(Interest.self, forKey: .interest))
+    }
+
+    func shows(_ thing: Thing) -> Bool {
+        switch interest {
+        case .details(let shown): shown == thing
+        case .list(let entity, _, _): entity == thing.entity && ids.contains(thing.id)
+        }
+    }
+
+    mutating func remove(_ id: String) {
+        guard case .list(let entity, let all, let takesNew) = interest else { return }
+        ids.remove(id)
+        interest = .list(entity: entity, ids: all.filter { $0 != id }, takesNew: takesNew)
+    }
+
+    /// Whether what happened to a thing, in this order, has to be fetched for this screen.
+    ///
+    /// - Parameter removed: whether the last of it takes the thing off the list.
+    func needs(_ thing: Thing, _ types: [String], _ rules: [RelevanceRule]) -> (fetch: Bool, removed: Bool) {
+        let (kind, entity, takesNew): (InterestKind, String, Bool) =
+            switch interest {
+            case .details(let shown): (.details, shown.entity, false)
+            case .list(let entity, _, let takesNew): (.list, entity, takesNew)
+            }
+        guard entity == thing.entity else { return (false, false) }
+        var (isThere, fetch, removed) = (shows(thing), false, false)
+        for type in types {
+            switch rules.first(where: { $0.fits(thing, type, kind) })?.action ?? .ignore {
+            case .ignore: break
+            case .fetchIfThere: fetch = fetch || isThere
+            case .fetchUnlessThere: fetch = fetch || (takesNew && !isThere)
+            case .fetch: fetch = true
+            case .remove:
+                removed = removed || isThere
+                (isThere, fetch) = (false, false)
+            }
+        }
+        return (fetch, removed)
+    }
+}

@@ -1,0 +1,93 @@
+/// How far each thing can be trusted.
+///
+/// Questions, changes and losses of the finger are numbered in one row, so that late can be told from new: an answer counts for
+/// what the server had when it was asked.
+public struct KnownThings: Codable, Equatable, Sendable {
+    /// So many things are remembered; beyond it the eighth that was used longest ago goes, and is unknown again. What is
+    /// pinned stays.
+    public static let maximumThings = 10_000
+
+    private struct Entry: Codable, Equatable {
+        /// The question that was answered; 0: none.
+        var asked = 0
+        var changed: Int
+        var isHeld = false
+        var used = 0
+    }
+
+    private let maximum: Int
+    private var number = 0
+    private var isWatched = false
+    /// Answers to questions from before this are old.
+    private var staleBefore = 0
+    /// As far as anything was forgotten: an answer to an older question may be older than what is forgotten.
+    private var forgotten = 0
+    private var entries: [Thing: Entry] = [:]
+    private var uses = 0
+    /// On a screen now.
+    private var pinned: Set<Thing> = []
+
+    public init(maximum: Int = maximumThings) { self.maximum = max(1, maximum) }
+
+    /// Things that must not be forgotten: all that is on the screens.
+    public mutating func pin(_ things: Set<Thing>) { pinned = things }
+
+    /// Numbers a question.
+    public mutating func ask() -> Int {
+        number += 1
+        return number
+    }
+
+    public func knowledge(of thing: Thing) -> Knowledge {
+        guard let entry = entries[thing], entry.isHeld else { return .unknown }
+        return isWatched && entry.asked > max(entry.changed, staleBefore) ? .known : .knownStale
+    }
+
+    /// Whether an answer to this question is old: something happened since.
+    public func wasChanged(_ thing: Thing, since asked: Int) -> Bool {
+        max(entries[thing]?.changed ?? 0, staleBefore) > asked
+    }
+
+    /// Notes that the server changed it.
+    public mutating func change(_ thing: Thing) {
+        let changed = ask()
+        use(thing) { $0.changed = changed }
+    }
+
+    /// Notes that events come from now on, or no more: what was asked before is old.
+    public mutating func watch(_ isWatched: Bool) {
+        self.isWatched = isWatched
+        staleBefore = ask()
+    }
+
+    /// Notes an answer.
+    ///
+    /// - Returns: false when a question that was asked later was answered before: this answer is to be dropped.
+    public mutating func answer(_ thing: Thing, asked: Int, isGone: Bool = false) -> Bool {
+        var isNewest = true
+        use(thing) { entry in
+            isNewest = asked >= entry.asked
+            guard isNewest else { return }
+            entry.asked = asked
+            entry.isHeld = !isGone
+        }
+        return isNewest
+    }
+
+    private mutating func use(_ thing: Thing, _ change: (inout Entry) -> Void) {
+        uses += 1
+        var entry = entries[thing] ?? Entry(changed: forgotten)
+        entry.used = uses
+        change(&entry)
+        entries[thing] = entry
+        if entries.count > maximum { forget(max(1, maximum / 8)) }
+    }
+
+    private mutating func forget(_ count: Int) {
+        let free = entries.filter { !pinned.contains($0.key) }
+        for (thing, entry) in free.sorted(by: { $0.value.used < $1.value.used }).prefix(count) {
+            forgotten = max(forgotten, entry.asked, entry.changed)
+            entries[thing] = nil
+        }
+    }
+}

@@ -1,0 +1,147 @@
+/// What is shown decides what is fetched: the interests of the screens, and the rules by which an event concerns them.
+public struct Relevance: StateMachine {
+    public struct Settings: Codable, Equatable, Sendable {
+        /// Rules of the app, before the standard ones.
+        public var rules: [RelevanceRule] = []
+        /// Screens at once; the one shown longest ago is forgotten for one more: 32.
+        public var maximumScreens = 32
+        /// Ids of one list; those behind them are not followed: 10,000.
+        public var maximumIDs = 10_000
+        /// Things that were seen to change are remembered up to this number, the last ones: 1,000.
+        public var maximumSeen = 1_000
+        /// And for so long, in ms: 10 minutes.
+        public var seenFor: Milliseconds = 600_000
+
+        public init() {}
+
+        public init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: CodingKeys.self)
+            rules = try members.decodeIfPresent([RelevanceRule].self, forKey: .rules) ?? rules
+            maximumScreens = try members.decodeIfPresent(Int.self, forKey: .maximumScreens) ?? maximumScreens
+            maximumIDs = try members.decodeIfPresent(Int.self, forKey: .maximumIDs) ?? maximumIDs
+            maximumSeen = try members.decodeIfPresent(Int.self, forKey: .maximumSeen) ?? maximumSeen
+            seenFor = try members.decodeIfPresent(Milliseconds.self, forKey: .seenFor) ?? seenFor
+        }
+    }
+
+    public enum Input: Codable, Equatable, Sendable {
+        /// A screen shows this from now on; each has a name of its own, and one interest.
+        case show(screen: String, interest: Interest)
+        case hide(screen: String)
+        /// Whether a person can see the app: it is in the foreground. At first it is.
+        case visible(isVisible: Bool)
+        /// Whether the machine is live. At first it is not.
+        case live(isLive: Bool)
+        /// All that happened to a thing, in its order. The number is the caller's.
+        case changed(number: Int, thing: Thing, types: [String])
+        /// What the server has of the thing was put on the screens that show it.
+        case displayed(thing: Thing)
+        case wake
+    }
+
+    public enum Effect: Codable, Equatable, Sendable {
+        /// A screen needs it.
+        case fetch(number: Int, thing: Thing)
+        /// No screen needs it: what is known of it is old now, and nothing is asked.
+        case pass(number: Int, thing: Thing)
+        /// Take it off these lists.
+        case remove(thing: Thing, screens: [String])
+    }
+
+    public struct View: Codable, Equatable, Sendable {
+        /// In the order in which they were last shown.
+        public let screens: [Screen]
+        /// The things that changed before a person's eyes, the last one last.
+        public let seen: [SeenThing]
+    }
+
+    /// A thing, and when a person saw it change.
+    public struct SeenThing: Codable, Equatable, Sendable {
+        public let thing: Thing
+        public let at: Milliseconds
+    }
+
+    private let settings: Settings
+    private let rules: [RelevanceRule]
+    private var screens: [Screen] = []
+    private var seen: [SeenThing] = []
+    private var isVisible = true
+    private var isLive = false
+
+    public init(_ settings: Settings) {
+        self.settings = settings
+        rules = settings.rules + RelevanceRule.standard
+    }
+
+    public var view: View { View(screens: screens, seen: seen) }
+    public var wakeAt: Milliseconds? { nil }
+
+    /// Whether a person can see the thing now.
+    public func isShowing(_ thing: Thing) -> Bool { isVisible && screens.contains { $0.shows(thing) } }
+
+    /// Whether a person saw the thing change, live, at most so many milliseconds ago: then a push notification of it needs no
+    /// dialog.
+    public func sawLive(_ thing: Thing, within: Milliseconds, at now: Milliseconds) -> Bool {
+        seen.contains { $0.thing == thing && now - $0.at <= min(within, settings.seenFor) }
+    }
+
+    /// All things on the screens, details first, each once: the order in which they are fetched.
+    public var shown: [Thing] {
+        var found: Set<Thing> = []
+        let details = screens.compactMap { screen -> Thing? in
+            if case .details(let thing) = screen.interest { thing } else { nil }
+        }
+        let listed = screens.flatMap { screen -> [Thing] in
+            guard case .list(let entity, let ids, _) = screen.interest else { return [] }
+            return ids.map { Thing(entity: entity, id: $0) }
+        }
+        return (details + listed).filter { found.insert($0).inserted }
+    }
+
+    /// The entities of lists to which new things belong.
+    public var takesNew: [String] {
+        var found: Set<String> = []
+        return screens.compactMap { screen in
+            guard case .list(let entity, _, true) = screen.interest, found.insert(entity).inserted else { return nil }
+            return entity
+        }
+    }
+
+    public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
+        switch input {
+        case .show(let name, let interest):
+            screens.removeAll { $0.name == name }
+            screens.append(Screen(name: name, interest: limited(interest)))
+            if screens.count > settings.maximumScreens { screens.removeFirst() }
+        case .hide(let name): screens.removeAll { $0.name == name }
+        case .visible(let isVisible): self.isVisible = isVisible
+        case .live(let isLive): self.isLive = isLive
+        case .changed(let number, let thing, let types): return change(number, thing, types)
+        case .displayed(let thing):
+            guard isLive, isShowing(thing) else { return [] }
+            seen.removeAll { $0.thing == thing || now - $0.at > settings.seenFor }
+            seen.append(SeenThing(thing: thing, at: now))
+            if seen.count > settings.maximumSeen { seen.removeFirst() }
+        case .wake: break
+        }
+        return []
+    }
+
+    private func limited(_ interest: Interest) -> Interest {
+        guard case .list(let entity, let ids, let takesNew) = interest else { return interest }
+        return .list(entity: entity, ids: Array(ids.prefix(settings.maximumIDs)), takesNew: takesNew)
+    }
+
+    private mutating func change(_ number: Int, _ thing: Thing, _ types: [String]) -> [Effect] {
+        var (isNeeded, lists): (Bool, [String]) = (false, [])
+        for index in screens.indices {
+            let (fetch, removed) = screens[index].needs(thing, types, rules)
+            isNeeded = isNeeded || fetch
+            guard removed else { continue }
+            lists.append(screens[index].name)
+            screens[index].remove(thing.id)
+        }
+        let removal: [Effect] = lists.isEmpty ? [] : [.remove(thing: thing, screens: lists)]
+        return removal + [isNeeded ? .fetch(number: number, thing: thing) : .pass(number: number, thing: thing)]
+    }
+}
