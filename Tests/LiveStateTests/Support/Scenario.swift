@@ -21,6 +21,23 @@ struct Scenario: Sendable, CustomTestStringConvertible {
         return scenarios
     }
 
+    /// Scenarios that JavaScript has drawn: `count` of them, the first of `seed`, each named after its own.
+    static func drawn(_ machine: String, count: Int, seed: Int) throws -> [Scenario] {
+        // Node takes the way up by names: links would lead elsewhere.
+        let support = URL(filePath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()
+        let script = support.appending(path: "../../JavaScript/histories.js")
+        let node = Process()
+        node.executableURL = URL(filePath: "/usr/bin/env")
+        node.arguments = ["node", script.path, machine, "\(count)", "\(seed)"]
+        let output = Pipe()
+        node.standardOutput = output
+        try node.run()
+        let lines = output.fileHandleForReading.readDataToEndOfFile().split(separator: UInt8(ascii: "\n"))
+        node.waitUntilExit()
+        try #require(node.terminationStatus == 0 && lines.count == count, "node \(script.lastPathComponent) has failed")
+        return lines.enumerated().map { Scenario(file: "\(machine) of seed \(seed + $0)", bytes: Data($1)) }
+    }
+
     /// Runs it: each step in order, and no wake that was due is passed over.
     func run<Machine: StateMachine>(_ type: Machine.Type) throws {
         let json = try #require(

@@ -1,0 +1,44 @@
+// How far what is shown can be trusted (Freshness.swift): a pure function of facts and time.
+
+/** So long after it left `connected` people are shown a sign: a short gap shows none. */
+const signDelay = 300
+/** So many failed attempts in a row are no short gap any more. */
+const failuresUntilCannotConnect = 2
+
+/**
+ * `{connected: {}}`, `{connecting: {since}}`, `{cannotConnect: {since}}` or `{sourceStalled: {since}}`.
+ *
+ * @param facts `{isCaughtUp, hasNetwork, hasToken, isForeground, failures, unappliedSince, patience, hasFailedToApply,
+ *     stalledSince, leftConnected}`; times in ms, undefined where there is none
+ */
+export function freshnessOf(facts, now) {
+    const since = facts.leftConnected ?? now
+    if (!facts.hasNetwork || !facts.hasToken || facts.failures >= failuresUntilCannotConnect) {
+        return { cannotConnect: { since } }
+    }
+    const isLate = facts.unappliedSince !== undefined && now >= facts.unappliedSince + facts.patience
+    if (!facts.isCaughtUp || facts.hasFailedToApply || isLate) return { connecting: { since } }
+    return facts.stalledSince === undefined ? { connected: {} } : { sourceStalled: { since: facts.stalledSince } }
+}
+
+/** What people are shown at this time: nothing in the background, nothing of a short gap. */
+export function signOf(facts, now) {
+    const { isForeground, leftConnected } = facts
+    if (!isForeground || leftConnected === undefined || now < leftConnected + signDelay) return undefined
+    const freshness = freshnessOf(facts, now)
+    return "connected" in freshness ? undefined : freshness
+}
+
+/** When either changes by itself after this time; undefined: only what happens changes it. */
+export function nextFreshnessChange(facts, now) {
+    const times = []
+    if (facts.leftConnected !== undefined && facts.isForeground) times.push(facts.leftConnected + signDelay)
+    if (facts.unappliedSince !== undefined) times.push(facts.unappliedSince + facts.patience)
+    return earliest(times.filter(time => time > now))
+}
+
+/** The least of times of which some are undefined. */
+export function earliest(times) {
+    const known = times.filter(time => time !== undefined && time !== null)
+    return known.length > 0 ? Math.min(...known) : undefined
+}

@@ -1,0 +1,167 @@
+// Events that are not in the state yet (PendingEvents.swift): in batches, each with the cursor behind it.
+import { earliest } from "./freshness.js"
+import { Jitter, Retry } from "./retry.js"
+import { keyOf } from "./stored.js"
+
+/** How long to wait after a failed request: the server's word first. */
+export function waitFor(failure, retry) {
+    const asked = failure.retry?.after
+    return asked === undefined ? retry.wait() : retry.waitAfter(asked)
+}
+
+/**
+ * Batches and reloads. A thing is asked for once at a time. A reload answers the batches that had come when it began;
+ * for later ones there is another.
+ */
+export class PendingEvents {
+    /** `{sequence, came, at, items: [{key, thing, types, isDone}]}`, in their order. */
+    #batches = []
+    #lastSequence = 0
+    /** By the thing's key: `{number, covers, retry, retryAt, outcome}`. */
+    #reloads = new Map()
+    /** Keys by the number of the reload under way. */
+    #asked = new Map()
+    #failing = new Set()
+    #jitter
+    /** Something may begin. */
+    #hasNews = false
+    /** Things, counted for each type and each batch. */
+    count = 0
+
+    constructor(seed) { this.#jitter = new Jitter(seed) }
+
+    /** The cursor behind all of it. */
+    get lastCursor() { return this.#batches.at(-1)?.at }
+    get hasFailed() { return this.#failing.size > 0 }
+    /** When the oldest event came. */
+    get unappliedSince() { return this.#batches.find(batch => batch.items.length > 0)?.came }
+    /** When a failed reload is to be tried again. */
+    get retryAt() { return earliest([...this.#failing].map(key => this.#reloads.get(key)?.retryAt)) }
+
+    /** Adds a batch. Without events it moves the cursor of the batch before it, unless a commit has taken that one. */
+    add(events, at, now, committing) {
+        const items = new Map()
+        for (const { thing, type } of events) {
+            const key = keyOf(thing)
+            if (!items.has(key)) items.set(key, { key, thing, types: [], isDone: false })
+            const types = items.get(key).types
+            if (types.includes(type)) continue
+            types.push(type)
+            this.count += 1
+        }
+        if (items.size === 0 && this.#batches.length > committing) {
+            this.#batches.at(-1).at = at
+        } else {
+            this.#lastSequence += 1
+            this.#batches.push({ sequence: this.#lastSequence, came: now, at, items: [...items.values()] })
+        }
+        this.#hasNews ||= items.size > 0
+    }
+
+    /** Begins what has not begun, and what is due again. */
+    begin(now, mayRetry, nextNumber) {
+        const retryAt = this.retryAt
+        if (!this.#hasNews && !(mayRetry && retryAt !== undefined && retryAt <= now)) return []
+        this.#hasNews = false
+        const open = new Map()
+        for (const item of this.#batches.flatMap(batch => batch.items)) {
+            if (item.isDone) continue
+            if (!open.has(item.key)) open.set(item.key, { thing: item.thing, types: new Set() })
+            for (const type of item.types) open.get(item.key).types.add(type)
+        }
+        const effects = []
+        for (const [key, { thing, types }] of open) {
+            const reload = this.#reloads.get(key) ?? { covers: 0, retry: new Retry(this.#jitter.next()) }
+            if (reload.number !== undefined) continue
+            if (reload.retryAt !== undefined && (!mayRetry || reload.retryAt > now)) continue
+            reload.number = nextNumber()
+            reload.covers = this.#lastSequence
+            reload.retryAt = undefined
+            this.#reloads.set(key, reload)
+            this.#asked.set(reload.number, key)
+            effects.push({ reload: { number: reload.number, thing, types: [...types] } })
+        }
+        return effects
+    }
+
+    reloaded(number, outcome) {
+        const key = this.#asked.get(number)
+        const reload = this.#reloads.get(key)
+        if (!reload) return
+        this.#asked.delete(number)
+        reload.number = undefined
+        reload.outcome = outcome
+        reload.retry.reset()
+        this.#failing.delete(key)
+        for (const batch of this.#batches) {
+            const item = batch.items.find(item => item.key === key && !item.isDone)
+            if (!item) continue
+            if (batch.sequence <= reload.covers) item.isDone = true
+            else this.#hasNews = true
+        }
+    }
+
+    /** Puts a reload off. False: nobody waits for it. */
+    failed(number, failure, now) {
+        const key = this.#asked.get(number)
+        const reload = this.#reloads.get(key)
+        this.#asked.delete(number)
+        if (!reload) return false
+        reload.number = undefined
+        const wait = waitFor(failure, reload.retry)
+        // What a new token may mend waits for nothing else.
+        reload.retryAt = "unauthorized" in failure ? now : now + wait
+        this.#failing.add(key)
+        return true
+    }
+
+    /** Makes everything that was put off due. */
+    retryNow(now) {
+        for (const key of this.#failing) {
+            const reload = this.#reloads.get(key)
+            if (reload?.retryAt !== undefined) reload.retryAt = now
+        }
+    }
+
+    /** How many batches, from the first on, have all that they name. */
+    get ready() {
+        const first = this.#batches.findIndex(batch => !batch.items.every(item => item.isDone))
+        return first < 0 ? this.#batches.length : first
+    }
+
+    /** What a commit of the first batches changes, and the cursor behind them with the time at which it came. */
+    changes(count) {
+        if (count === 0 || count > this.#batches.length) return undefined
+        const seen = new Set()
+        const changes = []
+        for (const { key, thing } of this.#batches.slice(0, count).flatMap(batch => batch.items)) {
+            const outcome = this.#reloads.get(key)?.outcome
+            if (seen.has(key)) continue
+            seen.add(key)
+            if (outcome !== undefined) changes.push({ thing, outcome })
+        }
+        const last = this.#batches[count - 1]
+        return { changes, at: last.at, came: last.came }
+    }
+
+    /** Lets go of the first batches: they are in the state. */
+    removeFirst(number) {
+        for (const batch of this.#batches.splice(0, number)) {
+            this.count -= batch.items.reduce((sum, item) => sum + item.types.length, 0)
+        }
+        const named = new Set(this.#batches.flatMap(batch => batch.items.map(item => item.key)))
+        for (const key of [...this.#reloads.keys()]) if (!named.has(key)) this.#reloads.delete(key)
+    }
+
+    /** Lets go of everything. True: reloads were under way, or had brought something. */
+    removeAll() {
+        const hadReloads = this.#reloads.size > 0
+        this.#batches = []
+        this.#reloads.clear()
+        this.#asked.clear()
+        this.#failing.clear()
+        this.count = 0
+        this.#hasNews = false
+        return hadReloads
+    }
+}
