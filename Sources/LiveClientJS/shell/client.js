@@ -1,0 +1,181 @@
+// The face of the module: one client for any number of readers.
+
+import { Addresses, askSync } from "./requests.js"
+import { systemEnvironment, watchPage } from "./environment.js"
+import { Link } from "./link.js"
+import { SharedLink } from "./tabs.js"
+import { UpdateQueue } from "./updates.js"
+
+/** Why a request or a client came to nothing; `kind` says what to do: see livegate.d.ts. */
+export class LivegateError extends Error {
+    constructor(kind, message, facts = {}) {
+        super(message)
+        this.name = "LivegateError"
+        this.kind = kind
+        Object.assign(this, facts)
+    }
+}
+
+/** How long a page may be hidden before its connection is closed, in ms: who changes tabs for a moment misses nothing. */
+const hiddenGrace = 30_000
+
+function tokenSource({ token, cookie }) {
+    if (cookie) return null
+    if (typeof token === "function") return async ({ fresh }) => token({ fresh })
+    if (typeof token === "string" && token !== "") return async () => token
+    throw new TypeError("token: neither a text nor a function that gives one, and no cookie: true")
+}
+
+/** Begins a client; see livegate.d.ts for `options`. */
+export function connect(options) { return new Client(options) }
+
+class Client {
+    #options
+    #link
+    #token
+    #subscribers = new Set()
+    #watchers = new Set()
+    #queues = new Set()
+    #unwatch
+    #hiding = null
+    #isClosed = false
+
+    constructor(options) {
+        const { url, share, account, entities = [] } = options
+        if (entities.length > 16 || entities.some(name => !/^[^,]+$/.test(name))) {
+            throw new TypeError("entities: at most 16 names without commas")
+        }
+        this.environment = { ...systemEnvironment(), ...options.environment }
+        this.addresses = new Addresses(url)
+        this.account = account ?? null
+        this.#token = tokenSource(options)
+        this.#options = { ...options, entities, token: this.#token, usesTicket: options.ticket === true }
+        const canShare = this.environment.locks && this.environment.BroadcastChannel
+        if (share && account === undefined) throw new TypeError("share: needs account, so that two people never share")
+        const owner = { deliver: update => this.#deliver(update), changed: view => this.#changed(view) }
+        const Kind = share && canShare ? SharedLink : Link
+        this.#link = new Kind(this.environment, this.addresses, this.#options, owner)
+        this.#unwatch = watchPage(this.environment.page, this.#reactions(), options.network)
+        this.#link.handle({ start: {} })
+    }
+
+    /** What becomes of the page decides about the connection. */
+    #reactions() {
+        const { setTimer } = this.environment
+        const grace = this.#options.hiddenGrace ?? hiddenGrace
+        return {
+            visible: isVisible => {
+                this.#show()
+                if (isVisible) return this.enterForeground()
+                if (Number.isFinite(grace)) this.#hiding = setTimer(() => this.enterBackground(), grace)
+            },
+            frozen: () => {
+                this.#show()
+                this.#link.freeze?.()
+                this.enterBackground()
+            },
+            resumed: () => {
+                this.#link.resume?.()
+                this.enterForeground()
+            },
+            path: (isSatisfied, network) => this.pathChanged({ isSatisfied, network }),
+        }
+    }
+
+    #show() {
+        if (this.#hiding !== null) this.environment.clearTimer(this.#hiding)
+        this.#hiding = null
+    }
+
+    get state() { return this.#link.view.state }
+    get way() { return this.#link.view.way }
+    get isLeader() { return this.#link.isLeader ?? true }
+    get cursor() { return this.#link.cursor }
+
+    #deliver(update) {
+        for (const listener of [...this.#subscribers]) this.#call(listener, update)
+    }
+
+    #changed(view) {
+        for (const listener of [...this.#watchers]) this.#call(listener, view.state)
+        if (!view.state.ended) return
+        this.#unwatch?.()
+        const { error } = view.state.ended
+        const isFault = !("stopped" in error || "done" in error)
+        for (const queue of this.#queues) queue.end(isFault ? endError(error) : null)
+    }
+
+    /** A listener that throws does not keep the others from their update. */
+    #call(listener, value) {
+        try {
+            listener(value)
+        } catch (error) {
+            queueMicrotask(() => { throw error })
+        }
+    }
+
+    subscribe(listener) {
+        this.#subscribers.add(listener)
+        return () => { this.#subscribers.delete(listener) }
+    }
+
+    watch(listener) {
+        this.#watchers.add(listener)
+        this.#call(listener, this.state)
+        return () => { this.#watchers.delete(listener) }
+    }
+
+    updates() {
+        const queue = new UpdateQueue(() => {
+            leave()
+            this.#queues.delete(queue)
+        })
+        const leave = this.subscribe(update => queue.push(update))
+        this.#queues.add(queue)
+        if (this.#isClosed) queue.end(null)
+        return queue
+    }
+
+    async token({ fresh = false } = {}) { return this.#token === null ? null : this.#token({ fresh }) }
+
+    async sync({ since, limit, wait, signal } = {}) {
+        for (let isAgain = false; ; isAgain = true) {
+            const token = await this.token({ fresh: isAgain })
+            if (token !== null && !token) throw new LivegateError("unauthorized", "there is no token: nobody is signed in")
+            const { entities } = this.#options
+            const answer = await askSync(this.environment, this.addresses, { token, since, limit, wait, entities, signal })
+            if (answer.page || answer.resync) return answer
+            if (signal?.aborted) throw signal.reason
+            if (answer.lost) throw new LivegateError("unreachable", "the server was not reached")
+            if (answer.refused.status !== 401) throw refusalError(answer.refused)
+            if (isAgain) throw new LivegateError("unauthorized", "the server refused two tokens: status 401", answer.refused)
+        }
+    }
+
+    restart({ since = null } = {}) { this.#link.restart(since) }
+    start() { this.#link.handle({ start: {} }) }
+    enterBackground() { this.#link.handle({ background: {} }) }
+    enterForeground() { this.#link.handle({ foreground: {} }) }
+
+    pathChanged({ isSatisfied, network = "" }) { this.#link.handle({ path: { isSatisfied, network } }) }
+
+    close() {
+        if (this.#isClosed) return
+        this.#isClosed = true
+        this.#show()
+        this.#unwatch()
+        this.#link.handle({ stop: {} })
+        for (const queue of this.#queues) queue.end(null)
+    }
+
+}
+
+function refusalError({ status, code, retryAfter }) {
+    const kind = retryAfter !== undefined || status >= 500 || [408, 429].includes(status) ? "retry" : "rejected"
+    return new LivegateError(kind, `the server refused: status ${status}${code ? ", " + code : ""}`, { status, code, retryAfter })
+}
+
+function endError(error) {
+    if (error.revoked) return new LivegateError("revoked", "the access was revoked")
+    return refusalError(error.refused)
+}

@@ -1,0 +1,89 @@
+// What the module uses of the browser, or of Node: in one object, so that a test or another platform brings its own.
+
+/** The local storage; null where there is none, or the page may not use it. */
+function pageStorage() {
+    try {
+        return globalThis.localStorage ?? null
+    } catch {
+        return null
+    }
+}
+
+/** The environment that this page or process has. */
+export function systemEnvironment() {
+    const clock = globalThis.performance
+    return {
+        // Milliseconds since 1970 that never go back while the page lives.
+        now: () => Math.floor(clock.timeOrigin + clock.now()),
+        setTimer: (callback, milliseconds) => setTimeout(callback, milliseconds),
+        clearTimer: timer => clearTimeout(timer),
+        random: () => globalThis.crypto
+            ? globalThis.crypto.getRandomValues(new Uint32Array(1))[0]
+            : Math.floor(Math.random() * 2 ** 32),
+        fetch: (url, options) => globalThis.fetch(url, options),
+        WebSocket: globalThis.WebSocket,
+        storage: pageStorage(),
+        locks: globalThis.navigator?.locks,
+        BroadcastChannel: globalThis.BroadcastChannel,
+        page: globalThis.document ? globalThis : null,
+    }
+}
+
+/** The longest time that a timer can be set to, in ms: over it browsers fire at once. */
+export const maximumTimer = 2_000_000_000
+
+/**
+ * Tells what becomes of the page: `on.visible(isVisible)`, `on.frozen()`, `on.resumed()`, `on.path(isSatisfied, network)`.
+ * `page` has what a window has; null: nothing happens. Returns what ends it.
+ */
+export function watchPage(page, on, nameNetwork) {
+    if (!page) return () => {}
+    const { document, navigator } = page
+    const network = () => nameNetwork?.() ?? navigator?.connection?.type ?? ""
+    let last = network()
+    const listeners = []
+    const listen = (target, name, listener) => {
+        if (!target?.addEventListener) return
+        target.addEventListener(name, listener)
+        listeners.push(() => target.removeEventListener(name, listener))
+    }
+    const tellPath = isSatisfied => {
+        last = network()
+        on.path(isSatisfied, last)
+    }
+    listen(document, "visibilitychange", () => on.visible(document.visibilityState !== "hidden"))
+    listen(document, "freeze", () => on.frozen())
+    listen(document, "resume", () => on.resumed())
+    listen(page, "pagehide", () => on.frozen())
+    listen(page, "pageshow", event => { if (event.persisted) on.resumed() })
+    listen(page, "online", () => tellPath(true))
+    listen(page, "offline", () => tellPath(false))
+    // It changes with every measurement of its speed too, which is no other path.
+    listen(navigator?.connection, "change", () => { if (network() !== last) tellPath(navigator.onLine !== false) })
+    on.visible(document?.visibilityState !== "hidden")
+    tellPath(navigator?.onLine !== false)
+    return () => listeners.forEach(remove => remove())
+}
+
+const knownKey = "livegate.ways"
+
+/** What was found out about networks in earlier runs; nothing where there is no storage, or what it holds cannot be read. */
+export function recallWays(storage) {
+    try {
+        const known = JSON.parse(storage?.getItem(knownKey) ?? "[]")
+        const isKnown = ({ network, way, wait, upAt }) =>
+            typeof network === "string" && typeof way === "string" && Number.isFinite(wait) && Number.isFinite(upAt)
+        return Array.isArray(known) ? known.filter(isKnown) : []
+    } catch {
+        return []
+    }
+}
+
+/** Keeps it for the next run, if there is room. */
+export function keepWays(storage, known) {
+    try {
+        storage?.setItem(knownKey, JSON.stringify(known))
+    } catch {
+        // A storage that is full or forbidden: the next run finds out again.
+    }
+}

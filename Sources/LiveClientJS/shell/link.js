@@ -1,0 +1,204 @@
+// Carries out what ConnectionMachine decides: one connection, its tokens, its timers, its cursor.
+
+import { ConnectionMachine } from "../core/connection.js"
+import { connectionWays } from "../core/ways.js"
+import { keepWays, maximumTimer, recallWays } from "./environment.js"
+import { askSync, openEventStream } from "./requests.js"
+import { openWebSocket } from "./websocket.js"
+
+/** Delivers updates and states to its owner: `owner.deliver(update)`, `owner.changed(view)`. */
+export class Link {
+    #environment
+    #addresses
+    #options
+    #owner
+    #machine
+    #timer = null
+    #token = null
+    /** What is open or being opened: its number, way and transport. One at a time. */
+    #current = null
+    #announced = null
+    #isLive = false
+    #shown = ""
+
+    /** `options`: token (a function, or null: a cookie), since, entities, usesTicket, ways, pollInterval. */
+    constructor(environment, addresses, options, owner) {
+        this.#environment = environment
+        this.#addresses = addresses
+        this.#options = options
+        this.#owner = owner
+        this.cursor = options.since ?? null
+        const ways = (options.ways ?? connectionWays).filter(way => way !== "webSocket" || environment.WebSocket)
+        const { seed = environment.random(), pollInterval } = options
+        const settings = { seed, ways, known: recallWays(environment.storage) }
+        if (pollInterval !== undefined) settings.pollInterval = pollInterval
+        this.#machine = new ConnectionMachine(settings)
+    }
+
+    get view() { return this.#machine.view }
+
+    /** Hands an input to the machine and carries out what it answers. */
+    handle(input) {
+        for (const effect of this.#machine.handle(input, this.#environment.now())) this.#carryOut(effect)
+        this.#wind()
+        this.#show()
+    }
+
+    /** Goes on from another cursor, on a new stream. */
+    restart(cursor) {
+        this.cursor = cursor
+        this.#isLive = false
+        if (!this.#current) return
+        this.handle({ background: {} })
+        this.handle({ foreground: {} })
+    }
+
+    #wind() {
+        const { clearTimer, setTimer, now } = this.#environment
+        if (this.#timer !== null) clearTimer(this.#timer)
+        this.#timer = null
+        const at = this.#machine.wakeAt
+        if (at === null) return
+        const wake = () => {
+            this.#timer = null
+            if (now() >= at) this.handle({ wake: {} })
+            else this.#wind()
+        }
+        this.#timer = setTimer(wake, Math.min(Math.max(at - now(), 0), maximumTimer))
+    }
+
+    /** Notifies of a state that differs from the last, and that the connection has gone where it has. */
+    #show() {
+        const view = this.#machine.view, [[name, state]] = Object.entries(view.state)
+        // Between two polls nothing is lost.
+        const isPolling = view.way === "polling" && (name === "connecting" || state.why === "poll")
+        if (this.#announced !== null && name !== "connected" && !isPolling) {
+            this.#announced = null
+            this.#isLive = false
+            this.#owner.deliver({ disconnected: {} })
+        }
+        const text = JSON.stringify(view)
+        if (text === this.#shown) return
+        this.#shown = text
+        this.#owner.changed(view)
+    }
+
+    #announce(way) {
+        if (this.#announced === way) return
+        this.#announced = way
+        this.#isLive = false
+        this.#owner.deliver({ connected: { way } })
+    }
+
+    #carryOut(effect) {
+        const [[name, values]] = Object.entries(effect)
+        const isCurrent = this.#current?.id === values.id
+        switch (name) {
+        case "fetchToken": return this.#fetchToken(values)
+        case "open": return this.#open(values)
+        case "poll": return this.#poll(values)
+        case "close": return isCurrent ? this.#release("close") : undefined
+        case "abandon": return isCurrent ? this.#release("drop") : undefined
+        case "remember": return keepWays(this.#environment.storage, values.known)
+        // A browser sends no ping: the token that counts already is answered too. Without one, silence has a new stream opened.
+        case "ping":
+        case "sendToken":
+            if (isCurrent && this.#token !== null) this.#current.transport.send?.(JSON.stringify({ token: this.#token }))
+        }
+    }
+
+    #release(how) {
+        const transport = this.#current?.transport
+        this.#current = null
+        transport?.[how]()
+    }
+
+    async #fetchToken({ request, fresh }) {
+        const { token } = this.#options
+        if (token === null) return queueMicrotask(() => this.handle({ token: { request, isSame: false } }))
+        let next
+        try {
+            next = await token({ fresh })
+        } catch (error) {
+            return this.handle({ tokenFailed: { request, isUnauthorized: error?.isUnauthorized === true } })
+        }
+        if (typeof next !== "string" || next === "") {
+            return this.handle({ tokenFailed: { request, isUnauthorized: true } })
+        }
+        const isSame = next === this.#token
+        this.#token = next
+        this.handle({ token: { request, isSame } })
+    }
+
+    #settings() {
+        const { entities, usesTicket } = this.#options
+        return { token: this.#token, since: this.cursor, entities, usesTicket }
+    }
+
+    #open({ id, way }) {
+        const current = { id, way, transport: null }
+        this.#release("drop")
+        this.#current = current
+        const open = way === "webSocket" ? openWebSocket : openEventStream
+        current.transport = open(this.#environment, this.#addresses, this.#settings(), event => this.#receive(current, event))
+    }
+
+    /** What a stream reports. Nothing counts of one that was closed or abandoned. */
+    #receive(current, event) {
+        if (this.#current !== current) return
+        const [[name, values]] = Object.entries(event), { id } = current
+        if (name === "message") return this.#read(current, values)
+        if (["refused", "closed", "lost"].includes(name)) this.#current = null
+        this.handle({ [name]: { id, ...values } })
+        if (name === "opened" && this.#current === current) this.#announce(current.way)
+    }
+
+    #read(current, message) {
+        const { id } = current
+        if (message.expiring) return this.handle({ expiring: { id } })
+        if (message.token) return
+        if (!message.bye) return this.#deliver(message)
+        this.#release("drop")
+        const { code = 1012, retry } = message.bye
+        this.handle({ closed: retry === undefined ? { id, code } : { id, code, retry } })
+    }
+
+    /** Delivers an update; the cursor moves when it has been delivered. */
+    #deliver(update) {
+        const [inside] = Object.values(update)
+        if (this.cursor === null && inside.at && !update.resync) this.#owner.deliver({ resync: { why: "start", at: inside.at } })
+        if (update.live) this.#isLive = true
+        if (update.resync) this.#isLive = false
+        this.#owner.deliver(update)
+        if (inside.at) this.cursor = inside.at
+    }
+
+    async #poll({ id, wait }) {
+        const abort = new AbortController(), end = () => abort.abort()
+        const way = this.#machine.view.way
+        const current = { id, way, transport: { close: end, drop: end } }
+        this.#release("drop")
+        this.#current = current
+        const { entities } = this.#options
+        const question = { token: this.#token, since: this.cursor, wait, entities, signal: abort.signal }
+        const answer = await askSync(this.#environment, this.#addresses, question)
+        if (this.#current !== current) return
+        const [[name, values]] = Object.entries(answer)
+        if (name === "refused" || name === "lost") {
+            this.#current = null
+            return this.handle({ [name]: { id, ...values } })
+        }
+        this.#announce(way)
+        const updates = name === "resync" ? [answer] : values.events.map(event => ({ event }))
+        if (values.more) updates.push({ beat: { at: values.at } })
+        else updates.push(this.#isLive && name === "page" ? { beat: { at: values.at } } : { live: { at: values.at } })
+        for (const update of updates) {
+            // A listener may have closed the client.
+            if (this.#current !== current) return
+            this.#deliver(update)
+        }
+        if (this.#current !== current) return
+        this.#current = null
+        this.handle({ polled: { id, more: values.more === true } })
+    }
+}

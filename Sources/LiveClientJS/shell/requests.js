@@ -1,0 +1,124 @@
+// Requests to the gateway by fetch: pages of `/sync/v1`, tickets, and event streams.
+
+import { EventStreamReader, readPage, readProblem, readRetryAfter } from "../core/messages.js"
+
+/** The addresses of a gateway: `https://live.example.com`, with or without `/live/v1`; `wss` means the same. */
+export class Addresses {
+    #base
+
+    constructor(url) {
+        const base = new URL(url)
+        if (!["http:", "https:", "ws:", "wss:"].includes(base.protocol)) {
+            throw new TypeError(`url: '${base.protocol}' is none of http, https, ws, wss`)
+        }
+        base.protocol = base.protocol.replace("ws", "http")
+        base.pathname = base.pathname.replace(/\/(live\/v1)?$/, "")
+        base.search = base.hash = ""
+        this.#base = base.href.replace(/\/$/, "")
+    }
+
+    get text() { return this.#base }
+
+    /** `parameters` without a value are left out. */
+    request(path, parameters) {
+        const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== "")
+        const query = given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")
+        return this.#base + path + (query && "?" + query)
+    }
+
+    socket(path, parameters) { return this.request(path, parameters).replace(/^http/, "ws") }
+}
+
+/** What a request says about who asks: the token, or the cookie that the browser adds. */
+export function credentials(token) {
+    return token === null ? { credentials: "include" } : { headers: { Authorization: `Bearer ${token}` } }
+}
+
+/** A refusal by its head and body: {refused: {status, code, retryAfter}}; {resync: {why, at}} where it is one. */
+async function readRefusal(answer, environment) {
+    const { code, resync } = readProblem(await answer.text())
+    if (answer.status === 410 && resync) return { resync }
+    const retryAfter = readRetryAfter(answer.headers.get("Retry-After"), environment.now())
+    const refused = { status: answer.status }
+    if (code !== undefined) refused.code = code
+    if (retryAfter !== undefined) refused.retryAfter = retryAfter
+    return { refused }
+}
+
+/**
+ * Asks `/sync/v1`: {page: {events, at, more}}, {resync: {why, at}}, {refused: {status, code, retryAfter}}, or {lost: {how}}.
+ * A cursor that cannot be read is a resync here as it is on a stream: a fresh one is fetched. `wait` in ms.
+ */
+export async function askSync(environment, addresses, { token, since, wait, limit, entities, signal }) {
+    const begun = environment.now()
+    const parameters = { since, limit, wait: wait ? Math.ceil(wait / 1000) : undefined, ent: entities?.join(",") }
+    try {
+        const url = addresses.request("/sync/v1", parameters)
+        const answer = await environment.fetch(url, { ...credentials(token), cache: "no-store", signal })
+        if (answer.status === 200) {
+            const page = readPage(await answer.text())
+            return page ? { page } : { lost: { how: "broken" } }
+        }
+        const refusal = await readRefusal(answer, environment)
+        if (refusal.refused?.code !== "bad_cursor" || !since) return refusal
+        const fresh = await askSync(environment, addresses, { token, entities, signal })
+        return fresh.page ? { resync: { why: "invalid", at: fresh.page.at } } : fresh
+    } catch {
+        // A browser does not say why a request failed. One that was held for a while had reached somebody.
+        return { lost: { how: wait && environment.now() - begun >= 1_000 ? "cut" : "unreachable" } }
+    }
+}
+
+/** Buys a ticket: {ticket}, or why there is none. */
+export async function buyTicket(environment, addresses, { token, signal }) {
+    try {
+        const url = addresses.request("/ticket/v1", {})
+        const answer = await environment.fetch(url, { ...credentials(token), method: "POST", signal })
+        if (answer.status !== 200) return readRefusal(answer, environment)
+        const { ticket } = await answer.json()
+        return typeof ticket === "string" ? { ticket } : { lost: { how: "broken" } }
+    } catch {
+        return { lost: { how: "unreachable" } }
+    }
+}
+
+/** What streams ask for, beside the token. `beat` has the server send something every 25 s, so that silence is a loss. */
+export function streamParameters({ since, entities }) {
+    return { since, with: "at,ts", beat: 25, ent: entities?.join(",") }
+}
+
+/**
+ * Reads an event stream by fetch, which unlike EventSource sends the header `Authorization` and sees refusals.
+ * `on` is called with {opened}, {alive}, {message} and at last one of {refused}, {lost}. Returns a way to drop it.
+ */
+export function openEventStream(environment, addresses, settings, on) {
+    const abort = new AbortController()
+    let isOpen = false
+    const report = event => {
+        isOpen = true
+        if (!abort.signal.aborted) on(event)
+    }
+    const read = async () => {
+        const url = addresses.request("/live/v1", streamParameters(settings))
+        const { headers, ...options } = credentials(settings.token)
+        const all = { ...headers, Accept: "text/event-stream" }
+        const answer = await environment.fetch(url, { ...options, headers: all, cache: "no-store", signal: abort.signal })
+        if (answer.status !== 200) return readRefusal(answer, environment)
+        // Somebody between who answers himself.
+        if (!/^text\/event-stream\b/.test(answer.headers.get("Content-Type") ?? "")) return { refused: { status: 200 } }
+        return readBody(answer.body.getReader(), report)
+    }
+    const fault = error => error instanceof RangeError ? "broken" : isOpen ? "cut" : "unreachable"
+    read().catch(error => ({ lost: { how: fault(error) } })).then(report).finally(() => abort.abort())
+    return { close: () => abort.abort(), drop: () => abort.abort() }
+}
+
+async function readBody(reader, on) {
+    const decoder = new TextDecoder(), events = new EventStreamReader()
+    for (let isFirst = true; ; isFirst = false) {
+        const { done, value } = await reader.read()
+        if (done) return { lost: { how: "cut" } }
+        on(isFirst ? { opened: {} } : { alive: {} })
+        for (const message of events.read(decoder.decode(value, { stream: true }))) on({ message })
+    }
+}

@@ -1,0 +1,70 @@
+// An async iterator of updates for one reader.
+
+/** Holds what a busy reader has not read; over its limit that is dropped, and a resync says so. */
+export class UpdateQueue {
+    /** Updates that wait for a reader. A page cannot slow its server down, so it would fill the memory. */
+    static maximum = 1024
+
+    #waiting = []
+    #readers = []
+    #hasEnded = false
+    #error = null
+    #leave
+
+    constructor(leave) { this.#leave = leave }
+
+    push(update) {
+        if (this.#hasEnded) return
+        const reader = this.#readers.shift()
+        if (reader) return reader.resolve({ done: false, value: update })
+        this.#waiting.push(update)
+        if (this.#waiting.length <= UpdateQueue.maximum) return
+        this.#waiting = this.#shortened()
+    }
+
+    /** What a reader has to know of all that it has not read: how things stand, and to fetch what it shows. */
+    #shortened() {
+        const last = isOne => this.#waiting.filter(isOne).slice(-1)
+        const at = this.#waiting.map(update => Object.values(update)[0].at).filter(Boolean).at(-1)
+        const standing = last(update => update.connected || update.disconnected)
+        const source = last(update => update.source)
+        if (!at) return [...standing, ...source]
+        const isLive = this.#waiting.findLastIndex(update => update.live)
+            > this.#waiting.findLastIndex(update => update.resync || update.disconnected)
+        return [...standing, { resync: { why: "slow", at } }, ...source, ...isLive ? [{ live: { at } }] : []]
+    }
+
+    /** Ends behind what waits already, with an error where there is one. */
+    end(error) {
+        if (this.#hasEnded) return
+        this.#hasEnded = true
+        this.#error = error
+        this.#leave()
+        const readers = this.#readers
+        this.#readers = []
+        for (const reader of readers) this.#finish(reader)
+    }
+
+    #finish({ resolve, reject }) {
+        const error = this.#error
+        this.#error = null
+        if (error) reject(error)
+        else resolve({ done: true, value: undefined })
+    }
+
+    next() {
+        return new Promise((resolve, reject) => {
+            if (this.#waiting.length > 0) return resolve({ done: false, value: this.#waiting.shift() })
+            if (this.#hasEnded) return this.#finish({ resolve, reject })
+            this.#readers.push({ resolve, reject })
+        })
+    }
+
+    return() {
+        this.#waiting = []
+        this.end(null)
+        return Promise.resolve({ done: true, value: undefined })
+    }
+
+    [Symbol.asyncIterator]() { return this }
+}
