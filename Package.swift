@@ -81,6 +81,8 @@ let package = Package(
     targets: [
         // C: headers, module maps, thin shims.
         .target(name: "CLinux"),
+        // The files of the demo's page, which the compiler reads into the binary.
+        .target(name: "DemoPage", exclude: ["page"]),
         system("COpenSSL", pkgConfig: "libssl", apt: "libssl-dev"),
         system("CRdKafka", pkgConfig: "rdkafka", apt: "librdkafka-dev"),
         system("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
@@ -123,7 +125,7 @@ let package = Package(
         // Where the worlds meet.
         core(
             "Gateway", "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka",
-            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux",
+            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux", "DemoPage",
             settings: hot),
         // The app's side: what decides, without I/O and without a clock, and the client around it.
         // Optimised in every build, for tests that go through 100,000 histories.

@@ -8,7 +8,7 @@ enum DemoCommand {
         "port", .integer("PORT", in: 1...65_535), help: "where to listen; another one when it is taken (default 8080)")
     static let apiPort = SingleOption(
         "api-port", .integer("PORT", in: 1...65_535),
-        help: "where the API listens; another one when it is taken (default 8081)")
+        help: "where page and API listen; another one when it is taken (default 8081)")
     static let seconds = SingleOption(
         "seconds", .integer("N", in: 1...86_400), help: "end after so long (default: never)")
 
@@ -48,7 +48,7 @@ enum DemoCommand {
         if invitation.address.port != wanted { text += "port \(wanted) is taken; this is another one\n" }
         if invitation.api.port != wantedForAPI { text += "port \(wantedForAPI) is taken; the API has another one\n" }
         let url = "http://\(invitation.address)/live/v1"
-        text += "address  \(url)\napi      http://\(invitation.api)/api/incidents\n"
+        text += "page     http://\(invitation.api)/\naddress  \(url)\napi      http://\(invitation.api)/api/incidents\n"
         text += "account  \(invitation.account)\ntoken    \(invitation.token)\n\n"
         return text + "livecat -c \(url) -H \"Authorization: Bearer \(invitation.token)\"\n"
     }

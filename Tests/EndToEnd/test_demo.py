@@ -3,47 +3,12 @@
 
 import json
 import subprocess
-import urllib.error
-import urllib.request
 
 import pytest
 
 from clients import LiveClient
-from programs import PATIENCE, eventually, free_port
-
-
-class Demo:
-    """A running demo, and its API as its own account asks it."""
-
-    def __init__(self, start, *words, port=None, api_port=None):
-        port, api_port = port or free_port(), api_port or free_port()
-        self.program = start("livegate", "demo", f"--port={port}", f"--api-port={api_port}", *words)
-        line = self.program.line("livecat -c ", 60)
-        self.token = line.partition("Bearer ")[2].strip('"')
-        told = dict(text.split(None, 1) for text in self.program.out if text)
-        self.live, self.api = told["address"], told["api"].removesuffix("/api/incidents")
-        # As the harness opens connections to gateways.
-        self.host = self.live.removeprefix("http://").removesuffix("/live/v1")
-        self.url = self.live.replace("http", "ws", 1)
-
-    def ask(self, method, path, body=None, token=None, **fields):
-        """Status, header and body, which is JSON."""
-        fields = {name.replace("_", "-"): value for name, value in fields.items()}
-        request = urllib.request.Request(
-            self.api + path, None if body is None else json.dumps(body).encode(),
-            {"Authorization": "Bearer " + (self.token if token is None else token), **fields}, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=60 * PATIENCE) as answer:
-                return answer.status, answer.headers, json.loads(answer.read() or "null")
-        except urllib.error.HTTPError as error:
-            return error.code, error.headers, json.loads(error.read() or "null")
-
-    def open_incident(self):
-        """One that is triggered; the story goes on meanwhile."""
-        def find():
-            found = self.ask("GET", "/api/incidents?status=open")[2]["incidents"]
-            return next((incident["id"] for incident in found if incident["status"] == "triggered"), None)
-        return eventually(find, 60, "an incident")
+from demo import Demo
+from programs import PATIENCE, eventually
 
 
 @pytest.fixture

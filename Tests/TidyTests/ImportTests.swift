@@ -27,7 +27,8 @@ struct ImportTests {
         ],
         "Gateway": [
             "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs",
-            "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux", "Glibc", "Synchronization",
+            "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux", "DemoPage", "Glibc",
+            "Synchronization",
         ],
         "LiveState": [],
         "LiveClient": [

@@ -43,6 +43,21 @@ struct AnsweredRequests: Sendable {
 }
 
 extension AdminAnswer {
+    /// With an `ETag`, which is a hash of the body: what differs in a byte has another one. 304 to whoever has it.
+    static func tagged(
+        _ body: [UInt8], _ contentType: String, for request: AdminRequest, caching: String,
+        fields: [(String, String)] = []
+    ) -> AdminAnswer {
+        let tag = "\"\(Base64.encodeURL(Array(Digest.sha256(body).prefix(12))))\""
+        // RFC 9110 §13.1.2: compared weakly.
+        let known = request.head.headers.list("if-none-match").contains { given in
+            given.elementsEqual("*".utf8) || given.elementsEqual(tag.utf8) || given.elementsEqual("W/\(tag)".utf8)
+        }
+        return AdminAnswer(
+            known ? 304 : 200, contentType, .bytes(known ? [] : body), fields: [("ETag", tag)] + fields,
+            caching: caching)
+    }
+
     /// The same, saying that it was given before.
     var replayed: AdminAnswer {
         AdminAnswer(status, contentType, body, fields: fields + [("Idempotency-Replayed", "true")], caching: caching)

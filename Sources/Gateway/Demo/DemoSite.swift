@@ -35,7 +35,8 @@ struct DemoTrouble: Equatable, Sendable {
     }
 }
 
-/// The demo's second address: the ordinary API, whom a page asks for its token, and the switches that make trouble.
+/// The demo's second address: its page, the ordinary API, whom the page asks for its token, and the switches that make
+/// trouble.
 ///
 /// It has an address of its own, as a product's API has, so that nothing of it exists in the gateway's code. Confined
 /// to the feed's loop, where the truth is: the story and what people do go through one ``IncidentAPI``.
@@ -52,6 +53,7 @@ final class DemoSite: AdminSite {
     }
 
     private let gate = AdminGate()
+    private let files = DemoFiles()
     private let door: Door
     private let digest: [UInt8]
     private var api: IncidentAPI
@@ -93,6 +95,10 @@ final class DemoSite: AdminSite {
         if request.method != "GET" { try gate.checkOrigin(request.head) }
         let path = request.head.path
         if path == "/session" { return .now(try session(request)) }
+        if let file = gateway.flatMap({ files.answer(request, gateway: $0) }) {
+            guard request.method == "GET" else { throw .methodNotAllowed(allow: "GET, HEAD") }
+            return .now(file)
+        }
         guard isLetIn(request.head) else { return .now(APIProblem.unauthorized.answer) }
         if path == "/demo/trouble" { return .now(try setTrouble(request)) }
         let trouble = try DemoTrouble(request).or(path.hasPrefix(IncidentAPI.prefix) ? self.trouble : DemoTrouble())

@@ -1,6 +1,5 @@
 import HTTP
 import LiveUpdates
-import TLS
 
 /// The ordinary API beside the gateway: lists and details of incidents, and what people do to them.
 ///
@@ -99,17 +98,8 @@ struct IncidentAPI: Sendable {
 
     private func book(_ account: String) -> IncidentBook { books[account] ?? IncidentBook() }
 
-    /// With an `ETag`, which is a hash of the body: what differs in a byte has another one. 304 to whoever has it.
     private static func tagged(_ json: JSONValue, for request: AdminRequest) -> AdminAnswer {
-        let body = json.line
-        let tag = "\"\(Base64.encodeURL(Array(Digest.sha256(body).prefix(12))))\""
-        // RFC 9110 §13.1.2: compared weakly.
-        let known = request.head.headers.list("if-none-match").contains { given in
-            given.elementsEqual("*".utf8) || given.elementsEqual(tag.utf8) || given.elementsEqual("W/\(tag)".utf8)
-        }
-        return AdminAnswer(
-            known ? 304 : 200, AdminAnswer.json, .bytes(known ? [] : body), fields: [("ETag", tag)],
-            caching: "private, no-cache")
+        AdminAnswer.tagged(json.line, AdminAnswer.json, for: request, caching: "private, no-cache")
     }
 
     // MARK: - Doing

@@ -75,8 +75,23 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._command("Emulation.setEmulatedMedia", features=[scheme])
 
+    def network(self, offline):
+        """Whether the pages of this tab have a network."""
+        self._command("Network.enable")
+        self._command("Network.emulateNetworkConditions", offline=offline, latency=0, downloadThroughput=-1,
+                      uploadThroughput=-1)
+
+    def messages(self):
+        """What the pages have written to their console, since it was asked for."""
+        return [entry["message"] for entry in self._ask("POST", self.session + "/se/log", {"type": "browser"})]
+
     def new_tab(self):
-        handle = self._ask("POST", self.session + "/window/new", {"type": "tab"})["handle"]
+        """Opens a tab and goes there; the one before, for ``switch``."""
+        before = self._ask("GET", self.session + "/window")
+        self.switch(self._ask("POST", self.session + "/window/new", {"type": "tab"})["handle"])
+        return before
+
+    def switch(self, handle):
         self._ask("POST", self.session + "/window", {"handle": handle})
 
     def picture(self, file):

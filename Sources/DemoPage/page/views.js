@@ -1,0 +1,122 @@
+// Draws what the board knows. Every text is set as text: nothing that somebody wrote becomes markup.
+
+const at = id => document.getElementById(id)
+const words = { triggered: "triggered", acknowledged: "acknowledged", resolved: "resolved" }
+
+function element(name, className, text) {
+    const made = document.createElement(name)
+    if (className) made.className = className
+    if (text !== undefined) made.textContent = text
+    return made
+}
+
+/** Sets a text only where it is another one: screen readers say what is set. */
+function say(node, text) {
+    if (node.textContent !== text) node.textContent = text
+}
+
+const time = milliseconds => new Date(milliseconds).toLocaleTimeString()
+
+/** The status that people see: what they did counts before the server knows it. */
+export function shownStatus(incident, pending) { return pending ?? incident.status }
+
+export class Views {
+    constructor() {
+        /** By id: the row's element and the text by which it was drawn. */
+        this.rows = new Map()
+    }
+
+    sign(text, className) {
+        at("sign").className = className
+        say(at("sign-text"), text)
+    }
+
+    /** Something that people should know, said politely. */
+    tell(text) { say(at("told"), text) }
+
+    list(board, outbox, shownID) {
+        const incidents = board.rows()
+        const list = at("rows")
+        const there = new Set(incidents.map(incident => incident.id))
+        for (const [id, row] of this.rows) {
+            if (there.has(id)) continue
+            row.node.remove()
+            this.rows.delete(id)
+        }
+        incidents.forEach((incident, index) => {
+            const node = this.row(incident, outbox.pending(incident.id), shownID)
+            // Moved only where it must be: what has the focus keeps it.
+            if (list.children[index] !== node) list.insertBefore(node, list.children[index] ?? null)
+        })
+        list.classList.toggle("old", board.isOld)
+        at("more").hidden = !board.more
+        const waiting = outbox.count > 0 ? ` ${outbox.count} of your changes wait to be sent.` : ""
+        const known = board.completeTo === null ? "Nothing is known yet." : `${incidents.length} incidents.`
+        say(at("list-note"), known + (board.isOld ? " This may be old." : "") + waiting)
+    }
+
+    row(incident, pending, shownID) {
+        const status = shownStatus(incident, pending)
+        const small = [incident.id, incident.urgency, incident.priority, incident.assignee, time(incident.updated_at),
+            pending && "not sent yet"].filter(Boolean).join(" · ")
+        const drawn = JSON.stringify([incident.title, status, small])
+        const known = this.rows.get(incident.id)
+        const node = known?.node ?? element("li")
+        const isShown = incident.id === shownID
+        if (known?.drawn !== drawn) {
+            const link = node.firstChild ?? node.appendChild(element("a"))
+            link.href = `#${encodeURIComponent(incident.id)}`
+            link.replaceChildren(
+                element("span", "title", incident.title), element("span", `status ${status}`, words[status]),
+                element("span", "small", small))
+            node.classList.remove("changed")
+            if (known) requestAnimationFrame(() => node.classList.add("changed"))
+            this.rows.set(incident.id, { node, drawn })
+        }
+        if (isShown) node.firstChild.setAttribute("aria-current", "true")
+        else node.firstChild.removeAttribute("aria-current")
+        return node
+    }
+
+    /** `problem`: why nothing can be shown; null where nothing is wrong. */
+    details(id, incident, pending, isOld, problem) {
+        document.body.classList.toggle("reading", id !== null)
+        const view = at("details")
+        view.hidden = id === null
+        if (id === null) return
+        view.classList.toggle("old", isOld)
+        say(at("details-title"), incident?.title ?? id)
+        const note = isOld ? "This may be old." : pending ? "Your change waits to be sent." : ""
+        say(at("details-note"), problem ?? note)
+        for (const part of ["facts", "actions", "notes", "notes-title", "note-form"]) {
+            at(part).hidden = !incident || !!problem
+        }
+        if (!incident) return
+        const status = shownStatus(incident, pending)
+        this.facts([["Id", incident.id], ["Status", words[status]], ["Urgency", incident.urgency],
+            ["Priority", incident.priority], ["Assignee", incident.assignee], ["Level", incident.escalation_level],
+            ["Changed", time(incident.updated_at)]].filter(([, value]) => value))
+        at("acknowledge").disabled = status !== "triggered"
+        at("resolve").disabled = status === "resolved"
+        this.notes(incident.notes ?? [])
+    }
+
+    facts(pairs) {
+        const drawn = JSON.stringify(pairs)
+        if (this.drawnFacts === drawn) return
+        this.drawnFacts = drawn
+        const nodes = pairs.flatMap(([name, value]) => [element("dt", "", name), element("dd", "", value)])
+        at("facts").replaceChildren(...nodes)
+    }
+
+    notes(notes) {
+        const drawn = JSON.stringify(notes)
+        if (this.drawnNotes === drawn) return
+        this.drawnNotes = drawn
+        at("notes").replaceChildren(...notes.map(note => {
+            const item = element("li", "", note.content)
+            item.append(element("span", "small", `${note.author} · ${time(note.created_at)}`))
+            return item
+        }))
+    }
+}

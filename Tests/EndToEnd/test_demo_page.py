@@ -1,0 +1,223 @@
+# Tests: DemoFiles.swift
+"""The demo's page in a real browser: it changes by itself, by keyboard and without a network, through restarts, in two tabs."""
+
+import pathlib
+import re
+
+import pytest
+
+from browser import Browser
+from clients import LiveClient
+from demo import Demo
+from programs import eventually
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RESULTS = ROOT / ".build-results"
+ENTER, TAB = "\uE007", "\uE004"
+
+# Id and status of each row, as people see them.
+ROWS = "return [...document.querySelectorAll('#rows li')].map(row => [row.querySelector('.small').textContent.split(' ')[0], " \
+    "row.querySelector('.status').textContent])"
+
+
+class Page:
+    """The page in one tab of a browser."""
+
+    def __init__(self, browser, demo):
+        self.browser, self.demo = browser, demo
+        browser.go(demo.page)
+
+    def text(self, name):
+        return self.browser.run("return document.getElementById(arguments[0]).textContent", name)
+
+    def rows(self):
+        return dict(self.browser.run(ROWS))
+
+    def open(self, incident):
+        self.browser.run("location.hash = arguments[0]", incident)
+        self.until(lambda: self.browser.run("return document.getElementById('facts').hidden") is False, "the details")
+
+    def status(self):
+        return self.browser.run("return [...document.querySelectorAll('#facts dd')].map(cell => cell.textContent)[1]")
+
+    def press(self, button):
+        self.browser.run("document.getElementById(arguments[0]).click()", button)
+
+    def until(self, condition, what, within=60):
+        return eventually(condition, within, lambda: f"{what}; sign {self.text('sign-text')!r}, told {self.text('told')!r}, "
+                          f"details {self.text('details-note')!r}, rows {self.rows()}, log {self.browser.messages()}")
+
+    def connected(self):
+        self.until(lambda: self.text("sign-text") == "connected", "the connection")
+
+    def equals_api(self):
+        """Each row is as the API has it, at a moment between two of its changes."""
+        def same():
+            answer = self.demo.ask("GET", "/api/incidents?limit=25")[2]["incidents"]
+            rows, listed = self.rows(), {incident["id"]: incident["status"] for incident in answer}
+            return rows and {name: status for name, status in rows.items() if name in listed} == listed
+        self.until(same, "the same list as the API has")
+
+
+@pytest.fixture
+def browser(tmp_path, ends_with_test):
+    return ends_with_test(Browser(tmp_path))
+
+
+@pytest.fixture
+def demo(start):
+    return Demo(start)
+
+
+def test_every_file_that_the_page_imports_is_served_and_nothing_from_elsewhere(demo):
+    seen, open_files = set(), ["/"]
+    while open_files:
+        path = open_files.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        status, fields, body = demo.get(path)
+        assert status == 200, f"{path} is not served: Sources/DemoPage/DemoPage.c lists what is"
+        policy = fields["content-security-policy"]
+        assert "default-src 'none'" in policy and "unsafe" not in policy and fields["x-content-type-options"] == "nosniff"
+        text = body.decode()
+        if path == "/":
+            open_files += re.findall(r'(?:src|href)="(/[^"]+)"', text)
+            assert not re.search(r"<script(?! type=\"module\" src=)|<style|\son\w+=|\sstyle=", text)
+        folder = pathlib.PurePosixPath(path).parent
+        for name in re.findall(r'(?:import|export)[^;]*? from "(\.[^"]+)"', text):
+            open_files.append(str(pathlib.PurePosixPath(*resolved(folder / name))))
+        outside = set(re.findall(r"https?://[\w.]+", text)) - {"http://www.w3.org"}
+        assert not outside, f"{path}: {outside}"
+        assert demo.get(path)[1]["etag"] == fields["etag"]
+    assert len(seen) > 8 and any(path.startswith("/LiveClientJS/") for path in seen)
+
+
+def resolved(path):
+    parts = []
+    for part in path.parts:
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return parts
+
+
+def test_list_and_details_change_by_themselves_and_work_by_keyboard_in_the_dark_on_a_phone(demo, browser):
+    page = Page(browser, demo)
+    page.connected()
+    page.equals_api()
+    incident = demo.open_incident()
+    page.until(lambda: page.rows().get(incident) is not None, "its row")
+    demo.ask("POST", f"/api/incidents/{incident}/acknowledge")
+    page.until(lambda: page.rows()[incident] in ("acknowledged", "resolved"), "the row that changes by itself")
+    page.open(incident)
+    demo.ask("POST", f"/api/incidents/{incident}/resolve")
+    page.until(lambda: page.status() == "resolved", "the details that change by themselves")
+    demo.ask("POST", f"/api/incidents/{incident}/notes", {"content": "<b>Das war's.</b>"})
+    page.until(lambda: "<b>Das war's.</b>" in page.text("notes"), "the note, as it was written")
+    # By keyboard alone: to the form, and send.
+    browser.run("document.getElementById('note').focus()")
+    browser.press("Aus der Seite", TAB)
+    assert browser.run("return document.activeElement.textContent") == "Add it"
+    browser.press(ENTER)
+    page.until(lambda: "Aus der Seite" in page.text("notes"), "the note of the page")
+    assert demo.ask("GET", f"/api/incidents/{incident}")[2]["notes"][-1]["content"] == "Aus der Seite"
+    landmarks = "return ['header', 'main', '[role=status]'].map(name => document.querySelectorAll(name).length)"
+    assert browser.run(landmarks) == [1, 1, 2]
+    RESULTS.mkdir(exist_ok=True)
+    browser.picture(RESULTS / "demo.png")
+    browser.look(390, 800, dark=True)
+    eventually(lambda: browser.run("return innerWidth") == 390, 30, "the phone's width")
+    assert browser.run("return document.documentElement.scrollWidth") <= 390
+    colours = "const s = getComputedStyle(document.body); return [s.backgroundColor, s.color]"
+    dark, light = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in browser.run(colours))
+    assert dark < 150 and light > 600
+    browser.picture(RESULTS / "demo-phone-dark.png")
+    browser.run("location.hash = ''")
+    page.until(lambda: browser.run("return document.getElementById('list').offsetHeight") > 0, "the list on a phone")
+    assert browser.run("return document.documentElement.scrollWidth") <= 390
+
+
+def test_what_is_done_without_a_network_is_kept_and_sent_once(demo, browser, ends_with_test):
+    live = ends_with_test(LiveClient(demo, demo.token, with_="at"))
+    page = Page(browser, demo)
+    page.connected()
+    incident = demo.open_incident()
+    page.open(incident)
+    browser.network(offline=True)
+    page.until(lambda: page.text("sign-text") == "offline", "the sign")
+    page.press("resolve")
+    page.until(lambda: page.status() == "resolved", "what people see at once")
+    assert "wait to be sent" in page.text("list-note")
+    # It outlives the page, and lost answers change nothing: it is sent again with its key.
+    demo.ask("PUT", "/demo/trouble?fail_after=503")
+    browser.network(offline=False)
+
+    def resolved_events():
+        return [event["type"] for event in live.events if event["id"] == incident].count("resolved")
+    page.until(lambda: resolved_events() == 1, "that it was sent")
+    browser.go(demo.page + "?again")
+    demo.ask("DELETE", "/demo/trouble")
+    page.until(lambda: page.text("sign-text") == "connected" and "to be sent" not in page.text("list-note"),
+               "that the page knows")
+    assert page.rows()[incident] == "resolved" and resolved_events() == 1
+    page.equals_api()
+
+
+def test_what_the_server_refuses_is_undone_and_told(demo, browser):
+    page = Page(browser, demo)
+    page.connected()
+    incident = demo.open_incident()
+    page.open(incident)
+    browser.network(offline=True)
+    page.press("acknowledge")
+    page.until(lambda: page.status() == "acknowledged", "what people see at once")
+    demo.ask("POST", f"/api/incidents/{incident}/resolve")
+    browser.network(offline=False)
+    page.until(lambda: page.text("told") == f"Your change of {incident} is undone: somebody has resolved it.", "the news")
+    page.until(lambda: page.status() == "resolved", "what is true")
+
+
+def test_it_goes_on_after_a_restart_of_everything_with_another_token(demo, browser):
+    page = Page(browser, demo)
+    page.connected()
+    before = set(page.rows())
+    demo.stop()
+    page.until(lambda: page.text("sign-text") in ("connecting", "cannot connect"), "the sign")
+    assert set(page.rows()) >= before
+    demo.run()
+    page.connected()
+    page.equals_api()
+
+
+def test_it_goes_on_after_the_api_failed_and_after_the_broker_was_away(demo, browser):
+    page = Page(browser, demo)
+    page.connected()
+    demo.ask("PUT", "/demo/trouble?fail=503")
+    page.until(lambda: page.text("sign-text") == "connecting", "that what was announced cannot be fetched")
+    demo.ask("DELETE", "/demo/trouble")
+    page.connected()
+    page.equals_api()
+    incident = demo.open_incident()
+    page.until(lambda: incident in page.rows(), "its row")
+    demo.ask("PUT", "/demo/trouble?broker=down")
+    demo.ask("POST", f"/api/incidents/{incident}/resolve")
+    demo.ask("DELETE", "/demo/trouble")
+    page.until(lambda: page.rows()[incident] == "resolved", "what happened meanwhile")
+    page.equals_api()
+
+
+def test_two_tabs_show_the_same_and_the_hidden_one_catches_up(demo, browser):
+    first = Page(browser, demo)
+    first.connected()
+    incident = demo.open_incident()
+    back = browser.new_tab()
+    second = Page(browser, demo)
+    second.connected()
+    second.open(incident)
+    second.press("resolve")
+    second.until(lambda: second.status() == "resolved" and "to be sent" not in second.text("list-note"), "that it was sent")
+    browser.switch(back)
+    first.until(lambda: first.rows().get(incident) == "resolved", "the change in the other tab")
+    first.equals_api()
