@@ -24,14 +24,15 @@ test("a dialog for what the eyes have seen is suppressed (RelevanceTests.swift h
     assert.ok(!relevance.sawLive(thing("B"), 9_000, 600))
 })
 
-test("what is on the screens comes each once, details first", () => {
+test("what is on the screens comes each once", () => {
     const relevance = new Relevance()
     const list = (entity, ids, takesNew) => ({ list: { entity, ids, takesNew } })
     relevance.handle({ show: { screen: "1", interest: list("incident", ["A", "B"], true) } }, 0)
     relevance.handle({ show: { screen: "2", interest: list("incident", ["C", "A"], true) } }, 0)
     relevance.handle({ show: { screen: "3", interest: list("note", ["A"], false) } }, 0)
     relevance.handle({ show: { screen: "4", interest: { details: { thing: thing("B") } } } }, 0)
-    assert.deepEqual(relevance.shown, [...["B", "A", "C"].map(thing), { entity: "note", id: "A" }])
+    assert.deepEqual(relevance.details, [thing("B")])
+    assert.deepEqual(relevance.listed, [...["A", "B", "C"].map(thing), { entity: "note", id: "A" }])
     assert.deepEqual(relevance.takesNew, ["incident"])
 })
 

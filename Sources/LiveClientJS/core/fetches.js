@@ -10,6 +10,8 @@ export class FetchQueue {
     #known
     /** Waiting or on its way, by thing, in the order in which they came: see #job. */
     #jobs = new Map()
+    /** What screens of details show; and these with what stands in lists. */
+    #detailed = new Map()
     #shown = new Map()
     #takesNew = []
     /** Pages that are on their way, and the number of each one's question. */
@@ -49,7 +51,7 @@ export class FetchQueue {
         const [name] = Object.keys(input)
         const it = input[name]
         switch (name) {
-        case "show": this.#show(it.things.slice(0, this.#settings.maximumWaiting), it.takesNew); break
+        case "show": this.#show(it); break
         case "reload": this.#reload(it.number, it.thing); break
         case "pass":
             this.#counts.avoided += 1
@@ -91,10 +93,13 @@ export class FetchQueue {
         return job
     }
 
-    #show(things, takesNew) {
+    #show({ things, listed, takesNew }) {
         const before = this.#shown
+        const wasDetailed = this.#detailed
+        const byKey = all => new Map(all.slice(0, this.#settings.maximumWaiting).map(thing => [thingKey(thing), thing]))
         const goneLists = this.#takesNew.filter(entity => !takesNew.includes(entity))
-        this.#shown = new Map(things.map(thing => [thingKey(thing), thing]))
+        this.#detailed = byKey(things)
+        this.#shown = byKey([...things, ...listed])
         this.#takesNew = takesNew
         this.#known.pin(this.#shown)
         for (const [key, job] of this.#jobs) {
@@ -102,7 +107,11 @@ export class FetchQueue {
             if (before.has(key) || goneLists.includes(job.thing.entity)) this.#giveUp(key, job)
         }
         for (const [key, thing] of this.#shown) {
-            if (!before.has(key) && this.#known.knowledge(thing) !== "known") this.#want(thing)
+            // A list loads its stale things by the page, but for those that changed by themselves while nobody looked.
+            const isOld = this.#detailed.has(key)
+                ? !wasDetailed.has(key) && this.#known.knowledge(thing) !== "known"
+                : !before.has(key) && this.#known.hasChanged(thing)
+            if (isOld) this.#want(thing)
         }
     }
 
@@ -154,10 +163,10 @@ export class FetchQueue {
         for (const [key, job] of this.#jobs) {
             if (job.fetch === null) continue
             this.#effects.push({ cancel: { fetch: job.fetch } })
-            Object.assign(job, { fetch: null, next: [...job.now, ...job.next], now: [], isForScreen: this.#shown.has(key) })
+            Object.assign(job, { fetch: null, next: [...job.now, ...job.next], now: [], isForScreen: this.#detailed.has(key) })
             if (!job.isWaiting) this.#jobs.delete(key)
         }
-        if (isHeld) for (const thing of this.#shown.values()) this.#want(thing)
+        if (isHeld) for (const thing of this.#detailed.values()) this.#want(thing)
     }
 
     #running(fetch) {

@@ -32,6 +32,12 @@ export class KnownThings {
         return this.#isWatched && entry.asked > Math.max(entry.changed, this.#staleBefore) ? "known" : "knownStale"
     }
 
+    /** Whether it changed since its last answer: what is old only because the finger was lost does not count. */
+    hasChanged(thing) {
+        const entry = this.#entries.get(thingKey(thing))
+        return Boolean(entry?.isHeld) && entry.changed > entry.asked
+    }
+
     /** Notes that the server changed it. */
     change(thing) { this.#use(thing).changed = this.ask() }
 

@@ -46,6 +46,8 @@ function interestNeeds(interest, thing, types, rules) {
     return { fetch, removed }
 }
 
+function uniqueThings(things) { return [...new Map(things.map(thing => [thingKey(thing), thing])).values()] }
+
 export class Relevance {
     static defaults = { rules: [], maximumScreens: 32, maximumIDs: 10_000, maximumSeen: 1_000, seenFor: 600_000 }
 
@@ -73,20 +75,19 @@ export class Relevance {
         return this.#seen.some(seen => isSameThing(seen.thing, thing) && now - seen.at <= longest)
     }
 
-    /** All things on the screens, details first, each once: the order in which they are fetched. */
-    get shown() {
-        const found = new Map()
-        for (const { interest: { details } } of this.#screens) {
-            if (details) found.set(thingKey(details.thing), details.thing)
-        }
-        for (const { interest: { list } } of this.#screens) {
-            for (const id of list?.ids ?? []) {
-                const thing = { entity: list.entity, id }
-                if (!found.has(thingKey(thing))) found.set(thingKey(thing), thing)
-            }
-        }
-        return [...found.values()]
+    /** The things of which screens show the details, each once: they are fetched first. */
+    get details() {
+        return uniqueThings(this.#screens.flatMap(({ interest: { details } }) => details ? [details.thing] : []))
     }
+
+    /** The things in the lists on the screens, each once. */
+    get listed() {
+        return uniqueThings(this.#screens.flatMap(({ interest: { list } }) => (
+            (list?.ids ?? []).map(id => ({ entity: list.entity, id })))))
+    }
+
+    /** Whether a screen with this interest would fetch the thing after all this, and whether it would go off its list. */
+    needs(interest, thing, types) { return interestNeeds(interest, thing, types, this.#rules) }
 
     /** The entities of lists to which new things belong. */
     get takesNew() {

@@ -12,17 +12,25 @@ extension FetchQueue {
         jobs[job.thing] = job.fetch != nil || job.isWaiting ? job : nil
     }
 
-    mutating func show(_ things: [Thing], _ takesNew: [String], _ effects: inout [Effect]) {
-        let before = isShown
+    mutating func show(_ things: [Thing], _ listed: [Thing], _ takesNew: [String], _ effects: inout [Effect]) {
+        let (before, wasDetailed) = (isShown, detailed)
         let goneLists = self.takesNew.filter { !takesNew.contains($0) }
         isShown = []
-        shown = things.filter { isShown.insert($0).inserted }
+        detailed = Set(things.prefix(settings.maximumWaiting))
+        shown = (things + listed).prefix(settings.maximumWaiting).filter { isShown.insert($0).inserted }
         self.takesNew = takesNew
         known.pin(isShown)
         for job in inOrder where !isShown.contains(job.thing) {
             if before.contains(job.thing) || goneLists.contains(job.thing.entity) { giveUp(job, &effects) }
         }
-        for thing in shown where !before.contains(thing) && known.knowledge(of: thing) != .known { want(thing) }
+        for thing in shown {
+            // A list loads its stale things by the page, but for those that changed by themselves while nobody looked.
+            let isOld =
+                detailed.contains(thing)
+                ? !wasDetailed.contains(thing) && known.knowledge(of: thing) != .known
+                : !before.contains(thing) && known.hasChanged(thing)
+            if isOld { want(thing) }
+        }
     }
 
     /// Nobody looks any more: what is known of it is old, and the batch need not wait.
@@ -78,10 +86,10 @@ extension FetchQueue {
             effects.append(.cancel(fetch: fetch))
             job.fetch = nil
             (job.next, job.now) = (job.now + job.next, [])
-            job.isForScreen = isShown.contains(job.thing)
+            job.isForScreen = detailed.contains(job.thing)
             keep(job)
         }
-        if isHeld { for thing in shown { want(thing) } }
+        if isHeld { for thing in shown where detailed.contains(thing) { want(thing) } }
     }
 
     mutating func receive(_ fetch: Int, _ outcome: Reloaded, _ effects: inout [Effect]) {

@@ -32,8 +32,10 @@ public struct FetchQueue: StateMachine {
     }
 
     public enum Input: Codable, Equatable, Sendable {
-        /// All that is on the screens now, what matters most first, and the entities of lists that take new things.
-        case show(things: [Thing], takesNew: [String])
+        /// What screens of details show now, what stands in the lists on the screens, and the entities of lists that take new
+        /// things. Details are fetched unless they are known; a list loads its things by the page, and only those that
+        /// changed while nobody looked are fetched by themselves.
+        case show(things: [Thing], listed: [Thing], takesNew: [String])
         /// A thing changed, and a screen needs it. The number is the machine's.
         case reload(number: Int, thing: Thing)
         /// A thing changed, and no screen needs it.
@@ -128,6 +130,8 @@ public struct FetchQueue: StateMachine {
     var jobs: [Thing: Job] = [:]
     var shown: [Thing] = []
     var isShown: Set<Thing> = []
+    /// Those of them that a screen of details shows.
+    var detailed: Set<Thing> = []
     var takesNew: [String] = []
     /// The numbers of the questions, and the pages in the order in which they were asked.
     var pages: [(page: Int, asked: Int)] = []
@@ -157,8 +161,7 @@ public struct FetchQueue: StateMachine {
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         var effects: [Effect] = []
         switch input {
-        case .show(let things, let takesNew):
-            show(Array(things.prefix(settings.maximumWaiting)), takesNew, &effects)
+        case .show(let things, let listed, let takesNew): show(things, listed, takesNew, &effects)
         case .reload(let number, let thing): reload(number, thing, &effects)
         case .pass(let number, let thing):
             counts.avoided += 1

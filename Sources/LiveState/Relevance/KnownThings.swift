@@ -48,6 +48,11 @@ public struct KnownThings: Codable, Equatable, Sendable {
         max(entries[thing]?.changed ?? 0, staleBefore) > asked
     }
 
+    /// Whether it changed since its last answer: what is old only because the finger was lost does not count.
+    public func hasChanged(_ thing: Thing) -> Bool {
+        entries[thing].map { $0.isHeld && $0.changed > $0.asked } ?? false
+    }
+
     /// Notes that the server changed it.
     public mutating func change(_ thing: Thing) {
         let changed = ask()

@@ -85,17 +85,29 @@ public struct Relevance: StateMachine {
         seen.contains { $0.thing == thing && now - $0.at <= min(within, settings.seenFor) }
     }
 
-    /// All things on the screens, details first, each once: the order in which they are fetched.
-    public var shown: [Thing] {
+    /// The things of which screens show the details, each once: they are fetched first.
+    public var details: [Thing] {
+        unique(screens.compactMap { if case .details(let thing) = $0.interest { thing } else { nil } })
+    }
+
+    /// The things in the lists on the screens, each once.
+    public var listed: [Thing] {
+        unique(
+            screens.flatMap { screen -> [Thing] in
+                guard case .list(let entity, let ids, _) = screen.interest else { return [] }
+                return ids.map { Thing(entity: entity, id: $0) }
+            })
+    }
+
+    private func unique(_ things: [Thing]) -> [Thing] {
         var found: Set<Thing> = []
-        let details = screens.compactMap { screen -> Thing? in
-            if case .details(let thing) = screen.interest { thing } else { nil }
-        }
-        let listed = screens.flatMap { screen -> [Thing] in
-            guard case .list(let entity, let ids, _) = screen.interest else { return [] }
-            return ids.map { Thing(entity: entity, id: $0) }
-        }
-        return (details + listed).filter { found.insert($0).inserted }
+        return things.filter { found.insert($0).inserted }
+    }
+
+    /// Whether a screen with this interest would fetch the thing after all this, and whether it would go off its list: for a
+    /// list that is hidden, and lacks or holds the thing unnoticed.
+    public func needs(_ interest: Interest, _ thing: Thing, types: [String]) -> (fetch: Bool, removed: Bool) {
+        Screen(name: "", interest: interest).needs(thing, types, rules)
     }
 
     /// The entities of lists to which new things belong.

@@ -72,7 +72,7 @@ private struct FetchWorld {
         case 0, 1: change(random.below(6))
         case 2:
             shown = Set((0..<random.below(4)).map { _ in random.below(6) })
-            input(.show(things: shown.sorted().map { things[$0] }, takesNew: []))
+            input(.show(things: shown.sorted().map { things[$0] }, listed: [], takesNew: []))
         case 3, 4, 5: answer()
         case 6:
             if let fetch = running.keys.min() {

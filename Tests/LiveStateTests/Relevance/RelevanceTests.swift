@@ -27,14 +27,15 @@ struct RelevanceTests {
         #expect(!relevance.sawLive(b, within: 9_000, at: 600))
     }
 
-    @Test func `what is on the screens comes each once, details first`() {
+    @Test func `what is on the screens comes each once`() {
         var relevance = Relevance(Relevance.Settings())
         for (name, interest) in [
             ("1", Interest.list(entity: "incident", ids: ["A", "B"], takesNew: true)),
             ("2", .list(entity: "incident", ids: ["C", "A"], takesNew: true)),
             ("3", .list(entity: "note", ids: ["A"], takesNew: false)), ("4", .details(thing: thing("B"))),
         ] { _ = relevance.handle(.show(screen: name, interest: interest), at: 0) }
-        #expect(relevance.shown == ["B", "A", "C"].map(thing) + [Thing(entity: "note", id: "A")])
+        #expect(relevance.details == [thing("B")])
+        #expect(relevance.listed == ["A", "B", "C"].map(thing) + [Thing(entity: "note", id: "A")])
         #expect(relevance.takesNew == ["incident"])
     }
 }

@@ -1,0 +1,161 @@
+// What an app knows of lists and things, and what its screens fetch.
+
+/** An incident, a note: its id is unique among those of its entity. */
+export interface ScreenThing { entity: string; id: string }
+
+/** Where an item stands in its list: by rank, a whole number within ±(2^53 - 1), then by the code points of the text. */
+export interface ListKey { rank: number; text: string }
+
+/** An end of a stretch of a list: a key, or the very beginning or end. */
+export type ListEnd = { beginning: {} } | { at: { key: ListKey } } | { end: {} }
+
+/** A stretch of a list with both of its ends. */
+export interface ListInterval { lower: ListEnd; upper: ListEnd }
+
+/** `forward`: towards larger keys. */
+export type ListDirection = "forward" | "backward"
+
+/** `unknown`: to be asked before it is shown; `knownStale`: may be shown as old. */
+export type Knowledge = "unknown" | "known" | "knownStale"
+
+/** The next items of a list. */
+export interface PageRequest {
+    /** Where the page begins. */
+    from: ListEnd
+    direction: ListDirection
+    /** The most items that are of use. */
+    limit: number
+    /** Whether an item that stands exactly at `from` belongs to the page. */
+    isInclusive: boolean
+}
+
+/** What a fetch found: the value; 404 or 410; 403. */
+export type FoundThing<Value> = { value: Value } | { gone: {} } | { notOurs: {} }
+
+/** Items of a list in any order; `isLast` when nothing is behind them. */
+export interface ListPage<Value> {
+    items: { id: string; key: ListKey; value: Value }[]
+    isLast: boolean
+}
+
+/**
+ * The app's API as screens use it. A request that fails throws an error whose `kind` is "unauthorized", "rejected" (with
+ * `status`), or anything else, which is tried again (`retryAfter`: ms that the server asked for).
+ */
+export interface ScreensAPI<Value = any> {
+    /** Fetches a thing; `signal` gives it up. */
+    reload(thing: ScreenThing, options: { signal: AbortSignal }): Promise<FoundThing<Value>>
+    /** Fetches a page of the list of that name. */
+    page(options: { list: string; request: PageRequest; signal: AbortSignal }): Promise<ListPage<Value>>
+}
+
+/** Which action an event has on a kind of screen; of several rules the first that fits holds. */
+export interface RelevanceRule {
+    /** Absent: each entity. */
+    entity?: string
+    /** Absent: each type of event. */
+    type?: string
+    screen: "details" | "list"
+    action: "ignore" | "fetchIfThere" | "fetchUnlessThere" | "fetch" | "remove"
+}
+
+/** What holds where an app says nothing else. */
+export const standardRules: RelevanceRule[]
+
+/** Why a thing could not be fetched; `after` in ms. */
+export type ScreenFailure = { retry: { after?: number } } | { unauthorized: {} } | { rejected: { status: number } }
+
+/** What a screen of details shows. */
+export interface DetailsState<Value = any> {
+    thing: ScreenThing
+    /** The last that is known; undefined: nothing. */
+    value: Value | undefined
+    knowledge: Knowledge
+    /** Of the last fetch; null when it was answered. */
+    failure: ScreenFailure | null
+}
+
+/** What a list shows. */
+export interface ListState<Value = any> {
+    /** All that is known, in its order; between two items something may be missing, see `complete`. */
+    items: { id: string; key: ListKey; value: Value | undefined; knowledge: Knowledge }[]
+    /** Where nothing is missing. */
+    complete: ListInterval[]
+    /** Where nothing was missing. */
+    stale: ListInterval[]
+    /** Of all that the screen has use for; undefined while no screen shows the list. */
+    knowledge: Knowledge | undefined
+    isLoading: boolean
+    /** Failed pages in a row. */
+    failures: number
+}
+
+/** A list, which knows what it knows also while no screen shows it. */
+export interface ScreenList {
+    /** A screen shows it from there on, and has use for so many items. */
+    show(place: { from: ListEnd; direction: ListDirection; count: number }): void
+    /** No screen shows it: its page is given up. */
+    hide(): void
+    /** Ends it, and forgets what it knew. */
+    close(): void
+}
+
+/** What the screens of an app show of one machine's things, fetched through one queue: 4 at once, details first. */
+export class Screens<Value = any> {
+    constructor(options: {
+        api: ScreensAPI<Value>
+        /** The clock in ms, and its timers: a client's `environment`. */
+        environment: {
+            now(): number
+            setTimeout(work: () => void, milliseconds: number): unknown
+            clearTimeout(timer: unknown): void
+        }
+        /** What becomes of each `reload`, once for each number. */
+        onReload?: (result:
+            | { reloaded: { number: number; outcome: "value" | "gone" | "notOurs"; value?: Value } }
+            | { reloadFailed: { number: number; failure: ScreenFailure } }) => void
+        /** Before the standard ones. */
+        rules?: RelevanceRule[]
+        settings?: {
+            /** `pageLimit` 50, `maximumItems` 10,000, `maximumIntervals` 64, `maximumChanges` 200, `seed`. */
+            lists?: Record<string, number>
+            /** `maximumAtOnce` 4, `maximumWaiting` 1,000, `maximumThings` 10,000, `maximumPages` 32, `seed`. */
+            fetches?: Record<string, number>
+            /** `maximumScreens` 32, `maximumIDs` 10,000, `maximumSeen` 1,000, `seenFor` 600,000 ms. */
+            relevance?: Record<string, number>
+        }
+    })
+    /** Fetches made, merged and avoided, and answers that came too late. */
+    readonly counts: { made: number; merged: number; avoided: number; dropped: number }
+    /** Shows a thing on the screen of that name; the listener is given each state, the first at once. */
+    details(screen: string, thing: ScreenThing, listener: (state: DetailsState<Value>) => void): {
+        /** Fetches it again: a person asked for it. */
+        refresh(): void
+        hide(): void
+    }
+    /** Makes a list; its name is the screen's too. `key` says where a value stands; null: not in this list. */
+    list(options: {
+        name: string
+        entity: string
+        /** Whether things that are created belong there: true. */
+        takesNew?: boolean
+        key: (value: Value) => ListKey | null
+        listener?: (state: ListState<Value>) => void
+    }): ScreenList
+    /** All that happened to a thing: the effect `reload` of an update machine. */
+    reload(change: { number: number; thing: ScreenThing; types: string[] }): void
+    /** The machine waits for none of its reloads any more. */
+    dropReloads(): void
+    /** The machine got a finger, or lost it: at first it has none. */
+    setFinger(isHeld: boolean): void
+    /** Whether the machine is live: at first it is not. */
+    setLive(isLive: boolean): void
+    /** Whether a person can see the app: at first one can. */
+    setVisible(isVisible: boolean): void
+    /** Whether a person can see the thing now. */
+    isShowing(thing: ScreenThing): boolean
+    /** Whether a person saw the thing change, live, at most so many ms ago. */
+    sawLive(thing: ScreenThing, within: number): boolean
+    /** Gives up all that is on its way. */
+    close(): void
+}
