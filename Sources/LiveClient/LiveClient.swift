@@ -1,7 +1,7 @@
-import Reactor
+@_exported public import LiveState
 
 /// A stream of what changes in an account, kept alive: it connects, comes back after every loss as the server asks,
-/// goes on where it was, asks for a new token before the old one ends, and sends it on the open stream.
+/// goes on where it was, asks for a new token before the old one ends, and finds out which way works on a network.
 ///
 ///     let client = try LiveClient(LiveClientConfiguration(url: "wss://live.example/live/v1")) {
 ///         try await session.accessToken()
@@ -17,58 +17,93 @@ import Reactor
 ///         if let cursor = update.cursor { model.keep(cursor) }
 ///     }
 ///
-/// Connecting begins when ``updates`` is first read. It ends with ``close()``, when the task that reads is cancelled,
-/// or when client and updates are let go.
+/// Connecting begins with the first reader of ``updates``, and the connection is closed when the last has gone. It
+/// ends with ``close()``, or when client and updates are let go.
 public actor LiveClient {
-    /// What happens, in its order. For one reader; it throws a ``LiveClientError`` when coming back would change
-    /// nothing.
-    public nonisolated let updates: LiveUpdates
-
-    private let handle: LiveHandle
+    private nonisolated let handle: LiveHandle
 
     /// Makes a client; nothing is sent yet.
     ///
-    /// - Parameter token: gives the bearer token for the next attempt; asked anew for each, and 60 to 90 seconds before the
-    ///   token of a stream ends. A new one is sent, and the stream goes on with it; with the same one, or an error, it goes on
-    ///   until its token ends, and comes back. An error before an attempt is reported as
-    ///   ``LiveUpdate/disconnected(reason:retry:)`` and tried again.
+    /// - Parameter token: gives the bearer token for the next attempt; asked anew for each, and 60 to 90 seconds
+    ///   before the token of a stream ends. A new one is sent, and the stream goes on with it; with the same one, or
+    ///   an error, it is asked again a few times, and the stream goes on until its token ends, and comes back. An
+    ///   error before an attempt is reported as ``LiveUpdate/disconnected(reason:retry:)`` and tried again, but for
+    ///   ``LiveClientError/unauthorized``.
     /// - Throws: an address or files that cannot be used.
     public init(
         _ configuration: LiveClientConfiguration, token: @escaping @Sendable () async throws -> String
     ) throws(LiveClientError) {
         handle = try LiveHandle(configuration, token)
-        updates = LiveUpdates(handle)
     }
 
-    /// Ends the stream; ``updates`` ends after what it holds already.
-    public func close() { handle.close() }
+    /// What happens, in its order; each iteration is a reader of its own. It throws a ``LiveClientError`` when coming
+    /// back would change nothing.
+    public nonisolated var updates: LiveUpdates { LiveUpdates(handle) }
+
+    /// Where the connection stands. Its times are milliseconds since 1970 by a clock that never goes back.
+    public nonisolated var state: ConnectionState { handle.states.state }
+
+    /// ``state``, and each that follows until the end. A follower that does not read misses the oldest beyond 16.
+    public nonisolated var states: AsyncStream<ConnectionState> { handle.states.follow() }
+
+    /// The app is out of sight: closes the connection and tries nothing, but keeps where it was.
+    public nonisolated func enterBackground() { handle.perform { $0.setForeground(false) } }
+
+    /// The app is in sight again: resumes at once.
+    public nonisolated func enterForeground() { handle.perform { $0.setForeground(true) } }
+
+    /// The path to the network has changed; from `NWPathMonitor` or its like.
+    ///
+    /// - Parameters:
+    ///   - isSatisfied: whether there is a network. Without one nothing is tried, and as soon as it is back, at once.
+    ///   - network: a name for it, such as that of the WLAN: which ways work there is remembered under it.
+    public nonisolated func pathChanged(isSatisfied: Bool, network: String? = nil) {
+        handle.perform { $0.handle(.path(isSatisfied: isSatisfied, network: network)) }
+    }
+
+    /// Ends the connection for good; ``updates`` end after what they hold already.
+    public func close() { handle.perform { $0.handle(.stop) } }
+
+    // MARK: For the machines
+
+    /// Opens the stream again from there. Readers may get once more what they have.
+    package nonisolated func rewind(to cursor: LiveCursor) { handle.perform { $0.rewind(to: cursor) } }
+
+    /// One page of what came after a cursor; without one, no events and a fresh cursor.
+    package nonisolated func sync(since: LiveCursor?, limit: Int? = nil) async throws -> SyncAnswer {
+        let token = try await handle.parts.token()
+        var settings = handle.parts.settings.asking(.document, since: since, waitMilliseconds: 0, token: token)
+        if let limit { settings.url = settings.url.setting([("limit", "\(limit)")]) }
+        let answer = try await handle.ask(settings)
+        if let sync = SyncAnswer(answer) { return sync }
+        throw LiveClientError.refused(status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
+    }
 }
 
 /// The updates of a ``LiveClient``.
+///
+/// Each iterator is a reader of its own and gets everything from its making on. One that comes to a stream which is
+/// open gets ``LiveUpdate/connected`` and ``LiveUpdate/resync(_:_:)`` first, with the cursor of where the stream
+/// stands.
+///
+/// A reader that is busy holds the stream back once ``LiveClientConfiguration/maximumBufferedUpdates`` wait for it:
+/// the server waits too, and at last closes. Where others read, it holds them back for five seconds at most; then
+/// what waits for it is dropped, and it gets ``LiveResync/behind``.
 public struct LiveUpdates: AsyncSequence, Sendable {
     public typealias Element = LiveUpdate
 
     /// Gives the updates one by one.
     public struct Iterator: AsyncIteratorProtocol {
-        let handle: LiveHandle
+        let reader: LiveReader
 
         /// Waits for the next update; nil is the end.
-        public mutating func next() async throws -> LiveUpdate? {
-            handle.start()
-            let handle = handle
-            return try await withTaskCancellationHandler {
-                try await handle.buffer.next()
-            } onCancel: {
-                handle.close()
-                handle.buffer.finish(nil)
-            }
-        }
+        public mutating func next() async throws -> LiveUpdate? { try await reader.next() }
     }
 
     private let handle: LiveHandle
 
     init(_ handle: LiveHandle) { self.handle = handle }
 
-    /// The only iterator there should be: two would share the updates between them.
-    public func makeAsyncIterator() -> Iterator { Iterator(handle: handle) }
+    /// Begins to read, as a reader of its own.
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: handle.join()) }
 }

@@ -1,4 +1,5 @@
 import HTTP
+import LiveState
 import TLS
 
 /// Where a ``LiveClient`` connects, and what it may cost.
@@ -7,17 +8,29 @@ public struct LiveClientConfiguration: Sendable {
     public var url: String
     /// The path of a PEM file with the authorities to trust instead of the system's.
     public var certificateAuthorities: String?
-    /// Where to begin: a cursor that was kept from the updates of an earlier run. Nil begins with what happens now, and
-    /// with ``LiveResync/start``.
+    /// Where to begin: a cursor that was kept from the updates of an earlier run. Nil begins with what happens now,
+    /// and with ``LiveResync/start``.
     public var cursor: LiveCursor?
     /// The entities whose events are delivered, at most 16; empty: all.
     public var entities: [String] = []
     /// How often the client asks the server for a sign of life. Without an answer within 10 seconds the stream counts
     /// as lost; mobile networks lose connections without a word.
     public var pingInterval: Duration = .seconds(25)
-    /// How many updates wait for a consumer that is busy. Then the server is read no further, and closes a stream that
-    /// falls too far behind; nothing is dropped silently.
+    /// How many updates wait for a consumer that is busy. Then the server is read no further, and closes a stream
+    /// that falls too far behind; nothing is dropped silently.
     public var maximumBufferedUpdates = 1024
+
+    /// The ways that may be gone, the best first. Which of them work on a network is found out.
+    public var ways = ConnectionWay.allCases
+    /// Between two requests where nothing but polling works.
+    public var pollInterval: Duration = .seconds(300)
+    /// What ``keepsWays`` was given last, in an earlier run.
+    public var knownWays: [KnownWay] = []
+    /// Called when it was found out what works on a network; keep it for the next run. Called on the client's queue:
+    /// return soon.
+    public var keepsWays: (@Sendable ([KnownWay]) -> Void)?
+    /// What carries streams and requests.
+    package var transport: any LiveTransport = ReactorTransport()
 
     /// Makes a configuration with the defaults for an address.
     public init(url: String) { self.url = url }
@@ -27,6 +40,21 @@ public struct LiveClientConfiguration: Sendable {
 
     /// As many as a server takes.
     private static let maximumEntities = 16
+
+    /// How long beyond a ping the machine waits for a sign of life.
+    private static let signMilliseconds: Milliseconds = 10_000
+
+    /// What decides, with random waits of its own.
+    func machine() -> ConnectionMachine.Settings {
+        var machine = ConnectionMachine.Settings()
+        machine.seed = UInt32.random(in: 0...UInt32.max)
+        machine.ways = ways
+        machine.pollInterval = Milliseconds(max(pollInterval / .milliseconds(1), 1_000))
+        machine.known = knownWays
+        let pings = Milliseconds(pingInterval / .milliseconds(1)) + Self.signMilliseconds
+        machine.silenceLimit = max(machine.silenceLimit, pings)
+        return machine
+    }
 
     func connection() throws(LiveClientError) -> ConnectionSettings {
         let address: WebSocketURL

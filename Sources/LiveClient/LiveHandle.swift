@@ -1,73 +1,110 @@
+import HTTP
+import LiveState
 import Reactor
 import Synchronization
+import Transport
 
-/// What client and updates share: the loop, the session on it, and what waits to be read. Ends the session when both
-/// have let it go.
+/// What client and updates share: the loop, and the session on it. Ends the session when all have let it go.
 final class LiveHandle: Sendable {
-    private enum Phase {
-        case new, running, closed
-    }
-
     /// Where the session stands once it is made; written and read on the loop alone.
     private final class Slot: Sendable {
         let session = Mutex<LoopBound<LiveSession>?>(nil)
     }
 
-    let buffer: UpdateBuffer
+    let states = StateBroadcast()
+    let parts: LiveSession.Parts
     private let loop: EventLoop
-    private let settings: ConnectionSettings
-    private let cursor: LiveCursor?
-    private let token: @Sendable () async throws -> String
-    private let phase = Mutex(Phase.new)
+    private let maximumUpdates: Int
+    private let lastReader = Mutex(0)
     private let slot = Slot()
 
     init(
         _ configuration: LiveClientConfiguration, _ token: @escaping @Sendable () async throws -> String
     ) throws(LiveClientError) {
-        settings = try configuration.connection()
-        cursor = configuration.cursor
-        self.token = token
-        buffer = UpdateBuffer(maximumUpdates: configuration.maximumBufferedUpdates)
+        parts = LiveSession.Parts(
+            settings: try configuration.connection(), machine: configuration.machine(),
+            transport: configuration.transport, cursor: configuration.cursor, keepsWays: configuration.keepsWays,
+            token: token)
+        maximumUpdates = configuration.maximumBufferedUpdates
         do throws(ReactorError) {
             loop = try EventLoop(label: "live-client")
         } catch {
             throw .system(error.description)
         }
-    }
-
-    deinit { close() }
-
-    /// Begins to connect; later calls do nothing.
-    func start() {
-        let isFirst = phase.withLock { phase in
-            guard phase == .new else { return false }
-            phase = .running
-            return true
-        }
-        guard isFirst else { return }
-        let (settings, cursor, token, buffer, loop, slot) = (settings, cursor, token, buffer, loop, slot)
+        let (parts, states, loop, slot) = (parts, states, loop, slot)
         loop.execute {
-            let session = LiveSession(settings, from: cursor, token: token, buffer: buffer, loop: loop)
+            let session = LiveSession(parts, states: states, loop: loop)
             slot.session.withLock { $0 = LoopBound(session, loop: loop) }
-            session.start()
         }
     }
 
-    /// Ends the session, now or before it has begun.
-    func close() {
-        let before = phase.withLock { phase in
-            defer { phase = .closed }
-            return phase
+    deinit {
+        let slot = slot
+        loop.execute { slot.session.withLock { $0.take() }?.value.letGo() }
+    }
+
+    /// Does something with the session, on its loop, behind what was asked for before.
+    func perform(_ work: @escaping @Sendable (LiveSession) -> Void) {
+        let slot = slot
+        loop.execute {
+            if let session = slot.session.withLock({ $0 })?.value { work(session) }
         }
-        switch before {
-        case .closed: return
-        case .new:
+    }
+
+    /// Begins to read.
+    func join() -> LiveReader {
+        let number = lastReader.withLock { last in
+            last += 1
+            return last
+        }
+        let buffer = UpdateBuffer(maximumUpdates: maximumUpdates)
+        perform { $0.join(number, buffer) }
+        return LiveReader(handle: self, number: number, buffer: buffer)
+    }
+
+    func leave(_ number: Int) { perform { $0.leave(number) } }
+
+    /// One request for a document, with a token of its own.
+    func ask(_ settings: ConnectionSettings) async throws -> ServerAnswer {
+        let transport = parts.transport
+        let ending: ConnectionEnding = await withCheckedContinuation { continuation in
+            perform { session in
+                // It holds itself until it has ended.
+                _ = transport.open(settings, on: session.shared) { event in
+                    if case .ended(let ending, _) = event { continuation.resume(returning: ending) }
+                }
+            }
+        }
+        switch ending {
+        case .answered(let answer): return answer
+        case .refused(let answer):
+            throw LiveClientError.refused(
+                status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
+        default: throw LiveClientError.unreachable(ending.summary)
+        }
+    }
+}
+
+/// One who reads. What waits for it is dropped with it.
+final class LiveReader: Sendable {
+    private let handle: LiveHandle
+    private let number: Int
+    private let buffer: UpdateBuffer
+
+    init(handle: LiveHandle, number: Int, buffer: UpdateBuffer) {
+        self.handle = handle
+        self.number = number
+        self.buffer = buffer
+    }
+
+    deinit { handle.leave(number) }
+
+    func next() async throws -> LiveUpdate? {
+        try await withTaskCancellationHandler {
+            try await buffer.next()
+        } onCancel: {
             buffer.finish(nil)
-            loop.stop()
-        case .running:
-            let slot = slot
-            // Behind the making of the session, because the loop is serial.
-            loop.execute { slot.session.withLock { $0.take() }?.value.close() }
+            handle.leave(number)
         }
     }
 }

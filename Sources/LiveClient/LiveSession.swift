@@ -1,146 +1,246 @@
 import HTTP
+import LiveState
 import Reactor
 import Transport
 import WebSocket
 
-/// A client's session on its loop: turns what the connection delivers into updates. Stops the loop at its end.
+/// A client on its loop: carries out what ``ConnectionMachine`` decides, and turns what comes into updates for its
+/// readers.
 final class LiveSession {
-    private let buffer: UpdateBuffer
-    private let loop: EventLoop
-    private let token: @Sendable () async throws -> String
-    private let connection: PersistentConnection<LiveSession>
-    /// The newest that was delivered: where the next stream goes on. Never before its update stands in the buffer.
-    private var cursor: LiveCursor?
-    /// Counts the streams: what was asked for one is not sent on another.
-    private var stream = 0
-    private var pace = RenewalPace()
-    /// While the next token has to wait.
-    private var renewalTimer: Timer?
+    /// What it is made of.
+    struct Parts: Sendable {
+        var settings: ConnectionSettings
+        var machine: ConnectionMachine.Settings
+        var transport: any LiveTransport
+        var cursor: LiveCursor?
+        var keepsWays: (@Sendable ([KnownWay]) -> Void)?
+        var token: @Sendable () async throws -> String
+    }
 
-    init(
-        _ settings: ConnectionSettings, from cursor: LiveCursor?, token: @escaping @Sendable () async throws -> String,
-        buffer: UpdateBuffer, loop: EventLoop
-    ) {
-        self.cursor = cursor
-        self.buffer = buffer
+    let loop: EventLoop
+    let shared: TransportLoop
+    let parts: Parts
+    let states: StateBroadcast
+    var machine: ConnectionMachine
+    var readers = LiveReaders()
+    /// The stream or request of the machine's number.
+    var channel: (id: Int, channel: any LiveChannel)?
+    /// The newest that was delivered: where the next stream goes on. Never before its update stands in the buffers.
+    var cursor: LiveCursor?
+    /// Why something ended, for the app's log.
+    var reason: String?
+    /// Why the client ends.
+    var failure: LiveClientError?
+    /// The number whose opening the readers know of.
+    var announced: Int?
+    /// Whether a series of polls has come to what happens now.
+    var isLive = false
+    /// Why a poll without a cursor was made.
+    var lostCursor: LiveResync?
+    /// What a stream said before its end.
+    var goodbye: ConnectionEnding?
+    var aliveAt: Milliseconds = 0
+    /// A poll whose answer waits for readers that are busy.
+    var heldPoll: (id: Int, more: Bool)?
+    /// While readers are busy.
+    var isPaused = false
+    var busyTimer: Timer?
+    private var tokens = TokenFetch()
+    private var isForeground = true
+    private var isWanted = true
+    private var isStarted = false
+    private var isLetGo = false
+    /// Streams whose close is under way.
+    private var closing = 0
+    private var timer: Timer?
+    private var inputs: [ConnectionMachine.Input] = []
+    private var isHandling = false
+    /// The time of day at the loop's zero: the machine's clock outlives the process, but never goes back in it.
+    private let epoch: Milliseconds
+
+    init(_ parts: Parts, states: StateBroadcast, loop: EventLoop) {
         self.loop = loop
-        self.token = token
-        connection = PersistentConnection<LiveSession>(
-            settings, maximumRedirects: nil, reconnects: true, policy: ReconnectPolicy(refreshesToken: true),
-            on: TransportLoop(loop: loop))
+        self.parts = parts
+        self.states = states
+        shared = TransportLoop(loop: loop)
+        cursor = parts.cursor
+        machine = ConnectionMachine(parts.machine)
+        epoch = WallClock.milliseconds - Milliseconds(loop.now)
     }
 
-    func start() {
+    var now: Milliseconds { epoch + Milliseconds(loop.now) }
+
+    // MARK: The app
+
+    /// The connection is wanted while somebody reads and the app is in the foreground.
+    func updateWish() {
+        let isWanted = isForeground && !readers.isEmpty
+        if isWanted, !isStarted {
+            isStarted = true
+            handle(.start)
+        } else if isWanted, machine.view.state == .unauthorized {
+            handle(.start)
+        }
+        guard isWanted != self.isWanted, isStarted else { return }
+        self.isWanted = isWanted
+        handle(isWanted ? .foreground : .background)
+    }
+
+    func setForeground(_ isForeground: Bool) {
+        self.isForeground = isForeground
+        updateWish()
+    }
+
+    /// Opens the stream again from there.
+    func rewind(to cursor: LiveCursor) {
+        self.cursor = cursor
+        guard isStarted, isWanted, channel != nil else { return }
+        handle(.background)
+        handle(.foreground)
+    }
+
+    /// Ends it; the loop too, once the server knows.
+    func letGo() {
+        isLetGo = true
+        handle(.stop)
+        stopLoop()
+    }
+
+    private func stopLoop() {
+        guard isLetGo, closing == 0 else { return }
+        tokens.cancel()
+        if let timer = timer.take() { loop.cancel(timer) }
+        loop.stop()
+    }
+
+    // MARK: The machine
+
+    /// Hands an input to the machine and does what it says. What comes of an effect at once waits for its turn.
+    func handle(_ input: ConnectionMachine.Input) {
+        inputs.append(input)
+        guard !isHandling else { return }
+        isHandling = true
+        while !inputs.isEmpty {
+            let input = inputs.removeFirst()
+            let before = machine.view.state
+            let now = now
+            for effect in machine.handle(input, at: now) { perform(effect) }
+            follow(before, now)
+        }
+        isHandling = false
+        schedule()
+    }
+
+    private func schedule() {
+        if let timer = timer.take() { loop.cancel(timer) }
+        guard let wakeAt = machine.wakeAt else { return }
+        timer = loop.schedule(afterMilliseconds: UInt64(max(wakeAt - now, 0))) { [weak self] in
+            self?.timer = nil
+            self?.wake()
+        }
+    }
+
+    private func wake() {
+        // What is not read cannot be missed.
+        if isPaused, heldPoll == nil, let channel { handle(.alive(id: channel.id)) }
+        guard heldPoll == nil else { return }
+        handle(.wake)
+    }
+
+    private func perform(_ effect: ConnectionMachine.Effect) {
+        switch effect {
+        case .fetchToken(let request, _): fetchToken(request)
+        case .open(let id, let way):
+            tokens.use()
+            open(id, way == .webSocket ? .webSocket : .eventStream, wait: 0)
+        case .poll(let id, let wait):
+            tokens.use()
+            open(id, .document, wait: wait)
+        case .close(let id): drop(id, withWord: true)
+        case .abandon(let id): drop(id, withWord: false)
+        case .ping(let id): if channel?.id == id { channel?.channel.ping() }
+        case .sendToken(let id):
+            guard channel?.id == id, let token = tokens.candidate, let message = NextToken.message(token) else {
+                return
+            }
+            tokens.use()
+            channel?.channel.send(message)
+        case .remember(let known): parts.keepsWays?(known)
+        }
+    }
+
+    private func open(_ id: Int, _ form: StreamForm, wait: Milliseconds) {
+        guard let token = tokens.used else { preconditionFailure("a stream is opened with a token") }
+        let settings = parts.settings.asking(form, since: cursor, waitMilliseconds: wait, token: token)
+        goodbye = nil
+        let opened = parts.transport.open(settings, on: shared) { [weak self] event in self?.receive(id, event) }
+        channel = (id, opened)
+        if isPaused { opened.pauseReading() }
+    }
+
+    private func drop(_ id: Int, withWord: Bool) {
+        guard let channel, channel.id == id else { return }
+        self.channel = nil
+        heldPoll = nil
+        closing += 1
+        channel.channel.end(withWord: withWord) {
+            self.closing -= 1
+            self.stopLoop()
+        }
+    }
+
+    // MARK: Tokens
+
+    private func fetchToken(_ request: Int) {
         let bound = LoopBound(self, loop: loop)
-        buffer.setRoom { bound.loop.execute { bound.value.connection.resumeReading() } }
-        connection.start(self)
+        tokens.begin(request, parts.token) { result in
+            bound.loop.execute { bound.value.receiveToken(request, result) }
+        }
     }
 
-    func close() { connection.close() }
+    private func receiveToken(_ request: Int, _ result: Result<String, TokenFetch.Failure>) {
+        guard tokens.request == request else { return }
+        switch result {
+        case .success(let token):
+            let isSame = tokens.used == token
+            tokens.candidate = token
+            if isSame { reason = ConnectFailure.credentials("what is at hand is still the last one").description }
+            handle(.token(request: request, isSame: isSame))
+        case .failure(let failure):
+            reason = ConnectFailure.credentials(failure.text).description
+            handle(.tokenFailed(request: request, isUnauthorized: failure.isUnauthorized))
+        }
+    }
 
-    private func push(_ update: LiveUpdate) {
-        if !buffer.push(update) { connection.pauseReading() }
-        if let newer = update.cursor { cursor = newer }
+    // MARK: What the readers notice
+
+    private func follow(_ before: ConnectionState, _ now: Milliseconds) {
+        let after = machine.view.state
+        guard after != before else { return }
+        states.send(after)
+        switch after {
+        case .connected: announce()
+        case .unauthorized:
+            readers.finish(.unauthorized)
+            failure = nil
+            updateWish()
+        case .ended(let error):
+            readers.finish(failure ?? LiveClientError(error))
+            states.finish()
+        case .idle, .connecting, .waiting: reportLoss(before, after, now)
+        }
+    }
+
+    private func reportLoss(_ before: ConnectionState, _ after: ConnectionState, _ now: Milliseconds) {
+        switch before {
+        case .connected: break
+        case .connecting: if reason == nil { return }
+        case .idle, .waiting, .unauthorized, .ended: return
+        }
+        var retry = Duration.zero
+        if case .waiting(let until?, _) = after { retry = .milliseconds(until - now) }
+        push(.disconnected(reason: reason.take() ?? "given up", retry: retry))
     }
 }
 
 @available(*, unavailable) extension LiveSession: Sendable {}
-
-extension LiveSession: PersistentConnectionOwner {
-    func connectionPrepares(_ url: WebSocketURL, isSameOrigin: Bool) {
-        let bound = LoopBound(self, loop: loop)
-        let token = token
-        Task {
-            do {
-                let fresh = try await token()
-                bound.loop.execute { bound.value.proceed(token: fresh) }
-            } catch {
-                let why = "\(error)"
-                bound.loop.execute { bound.value.connection.fail(.credentials(why)) }
-            }
-        }
-    }
-
-    private func proceed(token: String) {
-        connection.proceed(headers: [("Authorization", "Bearer " + token)], host: nil, since: cursor)
-    }
-
-    /// Asks for the next token while the stream goes on with the one that it has. Where there is none yet, or the same, it ends
-    /// with that one, and comes back with another.
-    private func renewToken() {
-        if let timer = renewalTimer.take() { loop.cancel(timer) }
-        let wait = pace.wait(now: loop.now)
-        guard wait == 0 else {
-            renewalTimer = loop.schedule(afterMilliseconds: wait) { [weak self] in
-                self?.renewalTimer = nil
-                self?.renewToken()
-            }
-            return
-        }
-        let bound = LoopBound(self, loop: loop)
-        let (token, stream) = (token, stream)
-        Task {
-            guard let fresh = try? await token() else { return }
-            bound.loop.execute { bound.value.send(fresh, on: stream) }
-        }
-    }
-
-    private func send(_ token: String, on stream: Int) {
-        guard stream == self.stream, connection.renew(token: token) else { return }
-        pace.sent(now: loop.now)
-    }
-
-    func connectionOpened(_ opening: Opening) {
-        stream += 1
-        pace = RenewalPace()
-        push(.connected)
-        // Without a cursor to go on from, something may have been missed; everything from here on is delivered.
-        if cursor == nil { push(.resync(.start, nil)) }
-    }
-
-    func connectionReceived(_ kind: MessageKind, _ payload: [UInt8]) {
-        guard kind == .text else { return }
-        switch StreamMessage(payload) {
-        case .event(let event): push(.event(event))
-        case .live(let cursor): push(.live(cursor))
-        case .beat(let cursor): push(.beat(cursor))
-        case .resync(let why, let cursor): push(.resync(why, cursor))
-        case .source(let source): push(.source(source))
-        case .expiring: renewToken()
-        // The close that follows says the same.
-        case .bye: break
-        case .token: break
-        case .changed, .unknownControl, .other: break
-        }
-    }
-
-    func connectionReceivedPing(_ payload: [UInt8]) {}
-    func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?) {}
-    func connectionDrained() {}
-    func connectionRedirected(to url: WebSocketURL) {}
-
-    func connectionEnded(_ ending: ConnectionEnding, retryMilliseconds: UInt64?) {
-        if let timer = renewalTimer.take() { loop.cancel(timer) }
-        guard let retryMilliseconds else {
-            buffer.finish(LiveClientError(ending))
-            return loop.stop()
-        }
-        push(.disconnected(reason: ending.summary, retry: .milliseconds(Int64(retryMilliseconds))))
-    }
-}
-
-extension ConnectionEnding {
-    /// For an application's log; what a peer wrote stands in it as it came.
-    var summary: String {
-        switch self {
-        case .notConnected(let failure): failure.description
-        case .refused(let answer), .answered(let answer): "the server refused with status \(answer.status)"
-        case .closed(let code, let reason): "the server closed with code \(code.rawValue): \(reason)"
-        case .broken(let error): error.description
-        case .cut(let how): how
-        case .closeUnanswered: "no answer to the close"
-        case .noPong: "no pong in time"
-        case .aborted: "dropped"
-        }
-    }
-}

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Updates that a client has and its reader has not read yet: the way from the loop to a task.
 ///
-/// Bounded by holding back: from the limit on, ``push(_:)`` returns false, and new room is notified. Updates about
-/// the stream itself are not held back; they replace each other, so that a reader who never comes costs no memory.
+/// Bounded by holding back: from the limit on it is full, and new room is notified. Updates about the stream itself are
+/// not held back; they replace each other, so that a reader who never comes costs no memory.
 final class UpdateBuffer: Sendable {
     private struct State {
         /// The first `taken` were given away.
@@ -28,8 +28,20 @@ final class UpdateBuffer: Sendable {
     /// What is called when half of the room is free again, after a push that said false.
     func setRoom(_ room: @escaping @Sendable () -> Void) { state.withLock { $0.room = room } }
 
-    /// Adds an update. False: hold back what can be held back until there is room.
-    func push(_ update: LiveUpdate) -> Bool {
+    /// Whether what can be held back should be, until there is room.
+    var isFull: Bool { state.withLock { $0.isHoldingBack } }
+
+    /// Drops what waits: its reader fetches what it shows, and goes on from here.
+    func overrun(at cursor: LiveCursor?) {
+        state.withLock { state in
+            state.updates = [.resync(.behind, cursor)]
+            state.taken = 0
+            state.isHoldingBack = false
+        }
+    }
+
+    /// Adds an update. False: it is full.
+    @discardableResult func push(_ update: LiveUpdate) -> Bool {
         let (reader, mayGoOn) = state.withLock { state in
             guard state.ending == nil else { return (CheckedContinuation<LiveUpdate?, any Error>?.none, true) }
             if let reader = state.reader {

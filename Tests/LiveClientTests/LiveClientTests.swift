@@ -1,5 +1,6 @@
-// Tests: LiveClientConfiguration.swift, LiveClientError.swift, LiveHandle.swift, LiveSession.swift,
-//   LiveUpdate.swift, PersistentConnection.swift, UpdateBuffer.swift
+// Tests: LiveClientConfiguration.swift, LiveClientError.swift, LiveHandle.swift, LiveReaders.swift, LiveSession.swift,
+//   LiveSession+Channel.swift, LiveTransport.swift, LiveUpdate.swift, PersistentConnection.swift, StateBroadcast.swift,
+//   TokenFetch.swift, UpdateBuffer.swift
 
 import HTTP
 import Synchronization
@@ -77,7 +78,7 @@ import Testing
                 .connected, .resync(.start, nil),
                 .disconnected(reason: "the server closed with code 4401: token expired", retry: .zero),
             ])
-        #expect(error == .refused(status: 401, body: ""))
+        #expect(error == .unauthorized)
         #expect(String(decoding: server.received.last ?? [], as: UTF8.self).contains("Bearer t2\r\n"))
     }
 

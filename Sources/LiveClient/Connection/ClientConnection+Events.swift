@@ -16,6 +16,8 @@ extension ClientConnection {
     func receiveEvents(_ reading: EventStreamReading, _ bytes: Span<UInt8>) {
         var reading = reading
         isAlive = true
+        if bytes.count > 0 { owner?.connectionReceivedBytes() }
+        guard ending == nil else { return }
         do throws(EventStreamReading.Fault) {
             let messages = try reading.receive(bytes)
             phase = .streaming(reading)

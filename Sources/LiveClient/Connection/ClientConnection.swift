@@ -38,6 +38,8 @@ package final class ClientConnection<Owner: ConnectionOwner> {
     var isPaused = false
     /// Whether something came since the last check.
     var isAlive = false
+    /// Whether somebody has taken the connection: what fails afterwards is not for want of a way there.
+    package private(set) var wasReached = false
 
     package init(_ settings: ConnectionSettings, on shared: TransportLoop) {
         precondition(!settings.url.isSecure || settings.tls != nil, "wss needs a TLS context")
@@ -89,6 +91,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
             let transport = try Transport<ClientConnection<Owner>>(
                 descriptor, security: settings.firstSecurity, on: shared)
             self.transport = transport
+            wasReached = true
             phase = next
             transport.start(self)
         } catch {
@@ -193,6 +196,9 @@ package protocol ConnectionOwner: AnyObject {
     /// The server said 101, or began its stream. Before everything but the end.
     func connectionOpened(_ opening: Opening)
 
+    /// Bytes of an event stream's body came: an event, a comment, a part of one. Before what they hold.
+    func connectionReceivedBytes()
+
     func connectionReceived(_ kind: MessageKind, _ payload: [UInt8])
 
     /// An event stream has come to a position that can be resumed from; behind the message that leads there.
@@ -214,6 +220,7 @@ package protocol ConnectionOwner: AnyObject {
 }
 
 extension ConnectionOwner {
+    package func connectionReceivedBytes() {}
     package func connectionReached(_ cursor: LiveCursor) {}
     package func connectionReceivedPing(_ payload: [UInt8]) {}
     package func connectionReceivedPong(_ payload: [UInt8], roundTrip: Duration?) {}

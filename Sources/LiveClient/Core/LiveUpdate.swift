@@ -47,6 +47,8 @@ public enum LiveResync: Sendable, Hashable {
     case ahead
     /// The cursor cannot be read, or is another account's.
     case invalid
+    /// This reader was busy for so long that it held back others: what waited for it was dropped.
+    case behind
     /// A reason that a later server may have.
     case other(String)
 
@@ -69,6 +71,7 @@ public enum LiveResync: Sendable, Hashable {
         case .expired: "expired"
         case .ahead: "ahead"
         case .invalid: "invalid"
+        case .behind: "behind"
         case .other(let why): why
         }
     }

@@ -1,0 +1,106 @@
+#if canImport(Darwin)
+    import Foundation
+    import HTTP
+    import Reactor
+    import Transport
+    import WebSocket
+
+    /// The place of Apple's network stack: it knows proxies, VPNs and the cellular radio's ways, and is what an app should use
+    /// there. Neither compiled nor tested so far: `EventLoop`, which this module runs on, is Linux's.
+    ///
+    /// Only ``ConnectionWay/webSocket`` is written: ``LiveClientConfiguration/ways`` has to name it alone. An event stream and
+    /// a poll would be a data task whose delegate reports bytes, with status and `Retry-After` from its `HTTPURLResponse`.
+    /// Whatever reports on a queue of its own hops to the loop. `waitsForConnectivity` stays off: when to wait is decided by
+    /// ``ConnectionMachine``.
+    package struct URLSessionTransport: LiveTransport {
+        package init() {}
+
+        package func open(
+            _ settings: ConnectionSettings, on shared: TransportLoop, _ report: @escaping (ChannelEvent) -> Void
+        ) -> any LiveChannel {
+            precondition(settings.form == .webSocket, "URLSessionTransport carries WebSockets alone")
+            return URLSessionChannel(settings, on: shared.loop, report)
+        }
+    }
+
+    /// A WebSocket over URLSession.
+    private final class URLSessionChannel: LiveChannel {
+        private let loop: EventLoop
+        private let task: URLSessionWebSocketTask
+        private var report: ((ChannelEvent) -> Void)?
+        private var isPaused = false
+        private var isReceiving = false
+
+        init(_ settings: ConnectionSettings, on loop: EventLoop, _ report: @escaping (ChannelEvent) -> Void) {
+            self.loop = loop
+            self.report = report
+            guard let url = URL(string: settings.url.description) else {
+                preconditionFailure("an address that was checked is one: \(settings.url)")
+            }
+            var request = URLRequest(url: url)
+            for header in settings.headers { request.setValue(header.value, forHTTPHeaderField: header.name) }
+            request.timeoutInterval = Double(settings.limits.connectMilliseconds) / 1000
+            let session = URLSession(configuration: .ephemeral)
+            task = session.webSocketTask(with: request)
+            task.maximumMessageSize = settings.limits.maximumMessageBytes
+            task.resume()
+            // A pong proves that the upgrade was accepted.
+            ask(.opened)
+            receive()
+        }
+
+        private func ask(_ answer: ChannelEvent) {
+            let bound = LoopBound(self, loop: loop)
+            task.sendPing { error in
+                guard error == nil else { return }
+                bound.loop.execute { bound.value.report?(answer) }
+            }
+        }
+
+        private func receive() {
+            guard !isPaused, !isReceiving else { return }
+            isReceiving = true
+            let bound = LoopBound(self, loop: loop)
+            task.receive { result in
+                bound.loop.execute { bound.value.received(result) }
+            }
+        }
+
+        private func received(_ result: Result<URLSessionWebSocketTask.Message, any Error>) {
+            isReceiving = false
+            switch result {
+            case .success(.string(let text)): report?(.message(Array(text.utf8)))
+            case .success: report?(.alive)
+            case .failure(let error): return end(error)
+            }
+            receive()
+        }
+
+        private func end(_ error: any Error) {
+            let reason = task.closeReason.map { String(decoding: $0, as: UTF8.self) } ?? ""
+            let ending: ConnectionEnding =
+                task.closeCode == .invalid
+                ? .cut(error.localizedDescription)
+                : .closed(CloseCode(rawValue: UInt16(task.closeCode.rawValue)), reason: reason)
+            report?(.ended(ending, wasReached: task.response != nil))
+            report = nil
+        }
+
+        func send(_ text: [UInt8]) { task.send(.string(String(decoding: text, as: UTF8.self))) { _ in } }
+
+        func ping() { ask(.alive) }
+
+        func pauseReading() { isPaused = true }
+
+        func resumeReading() {
+            isPaused = false
+            receive()
+        }
+
+        func end(withWord: Bool, _ done: @escaping () -> Void) {
+            report = nil
+            if withWord { task.cancel(with: .normalClosure, reason: nil) } else { task.cancel() }
+            loop.executeNextTick(done)
+        }
+    }
+#endif

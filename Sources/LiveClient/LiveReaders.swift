@@ -1,0 +1,88 @@
+import LiveState
+import Reactor
+
+/// The readers of one client, by their number.
+struct LiveReaders {
+    private var buffers: [Int: UpdateBuffer] = [:]
+
+    var isEmpty: Bool { buffers.isEmpty }
+    var count: Int { buffers.count }
+    var isBusy: Bool { buffers.values.contains(where: \.isFull) }
+
+    mutating func add(_ number: Int, _ buffer: UpdateBuffer) { buffers[number] = buffer }
+
+    mutating func remove(_ number: Int) { buffers[number] = nil }
+
+    func push(_ update: LiveUpdate) { for buffer in buffers.values { buffer.push(update) } }
+
+    /// Ends all of them, behind what they hold.
+    mutating func finish(_ error: LiveClientError?) {
+        for buffer in buffers.values { buffer.finish(error) }
+        buffers = [:]
+    }
+
+    /// Drops what waits for those that are full.
+    func dropWaiting(at cursor: LiveCursor?) {
+        for buffer in buffers.values where buffer.isFull { buffer.overrun(at: cursor) }
+    }
+}
+
+/// What is between the stream and its readers.
+extension LiveSession {
+    /// How long a busy reader holds back the stream where others read it too.
+    private static let busyMilliseconds: UInt64 = 5_000
+
+    func join(_ number: Int, _ buffer: UpdateBuffer) {
+        if case .ended(let error) = machine.view.state { return buffer.finish(failure ?? LiveClientError(error)) }
+        let bound = LoopBound(self, loop: loop)
+        buffer.setRoom { bound.loop.execute { bound.value.goOn() } }
+        // Who comes to a stream that is open knows nothing of what was before.
+        if machine.view.state == .connected {
+            buffer.push(.connected)
+            buffer.push(.resync(.start, cursor))
+        }
+        readers.add(number, buffer)
+        if isPaused { beginPatience() }
+        updateWish()
+    }
+
+    func leave(_ number: Int) {
+        readers.remove(number)
+        goOn()
+        updateWish()
+    }
+
+    func push(_ update: LiveUpdate) {
+        readers.push(update)
+        if let newer = update.cursor { cursor = newer }
+        guard readers.isBusy, !isPaused else { return }
+        isPaused = true
+        channel?.channel.pauseReading()
+        beginPatience()
+    }
+
+    private func beginPatience() {
+        guard busyTimer == nil else { return }
+        busyTimer = loop.schedule(afterMilliseconds: Self.busyMilliseconds) { [weak self] in
+            self?.busyTimer = nil
+            self?.giveUpBusy()
+        }
+    }
+
+    /// One who reads alone holds back nobody else: the server waits, and at last closes.
+    private func giveUpBusy() {
+        guard isPaused, readers.count > 1 else { return }
+        readers.dropWaiting(at: cursor)
+        goOn()
+    }
+
+    /// Reads on once nobody is busy.
+    func goOn() {
+        guard isPaused, !readers.isBusy else { return }
+        isPaused = false
+        if let timer = busyTimer.take() { loop.cancel(timer) }
+        channel?.channel.resumeReading()
+        guard let held = heldPoll.take() else { return }
+        handle(.polled(id: held.id, more: held.more))
+    }
+}
