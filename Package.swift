@@ -136,7 +136,9 @@ let package = Package(
 
         program(
             "livegate", "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
-        program("livecat", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Options", "CLinux"),
+        program(
+            "livecat", "LiveClient", "LiveState", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS", "Transport",
+            "Options", "CLinux"),
         program("livebench", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka", "Options"),
 
         program("storekill", path: "Tests/StoreKill", "LiveClient", "LiveState"),
@@ -197,7 +199,7 @@ let package = Package(
             name: "LiveStateTests", dependencies: ["LiveState", "TestHarness"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
-        tests("LivecatTests", "livecat", "LiveClient", "Options", "TestHarness"),
+        tests("LivecatTests", "livecat", "LiveClient", "LiveState", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.
         .testTarget(name: "TidyTests", swiftSettings: strict + [.unsafeFlags(["-O"])]),
     ] + fuzzTargets + plantedRace,

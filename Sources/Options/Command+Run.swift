@@ -3,10 +3,11 @@ import Glibc
 extension Command {
     /// Reads the process's own command line. Prints help, version and the like and ends with status 0; ends with one
     /// line and status 64 where it is wrong. Secrets are wiped from the process title.
-    package func parseOrExit() -> Arguments {
+    /// - Parameter words: those of the process, where some of them were read before.
+    package func parseOrExit(_ words: [String] = Array(CommandLine.arguments.dropFirst())) -> Arguments {
         StandardOutput.ignoreBrokenPipes()
         do throws(CommandLineProblem) {
-            switch try parse(Array(CommandLine.arguments.dropFirst())) {
+            switch try parse(words) {
             case .run(let arguments):
                 ProcessTitle.wipe(arguments.secrets)
                 return arguments

@@ -110,3 +110,15 @@ enum TokenFile {
         return String(decoding: token, as: UTF8.self)
     }
 }
+
+/// A file that is written whole.
+enum OutputFile {
+    /// Why it cannot be written; nil when it is. The corresponding C functions are open, write and close.
+    static func write(_ text: String, to path: String) -> String? {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else { return "cannot write \(path.printable): \(WholeWrite.reason(errno))" }
+        var problem = WholeWrite.write(Array(text.utf8), to: descriptor)
+        if close(descriptor) != 0, problem == 0 { problem = errno }
+        return problem == 0 ? nil : "cannot write \(path.printable): \(WholeWrite.reason(problem))"
+    }
+}

@@ -77,6 +77,8 @@ enum LivecatCommand {
                 + "--cursor-file, the control messages (live, beat, resync, source, bye) are shown on standard error, and "
                 + "with --json as messages; --reconnect goes on behind the last message. A server-sent event is printed "
                 + "as its data; --json shows control events in the form that a WebSocket has.",
+            "livecat report FILE shows what apps counted of their refreshes (livecat report --help); a host of that name is "
+                + "reached by -c report.",
         ],
         options: [
             connect, header, subprotocol, origin, version, showPingPong, execute, wait, noCheck, location,
@@ -99,6 +101,7 @@ enum LivecatCommand {
             (.output, "standard output or the file of --cursor-file cannot be written"),
         ],
         sections: [
+            ReportCommand.section,
             ManualSection(
                 "Examples",
                 [

@@ -5,6 +5,8 @@ import Reactor
 /// livecat: a WebSocket client for people and pipes.
 @main struct Main {
     static func main() {
+        let words = Array(CommandLine.arguments.dropFirst())
+        if words.first == "report" { ReportCommand.run(Array(words.dropFirst())) }
         let table = LivecatCommand.table
         let arguments = table.parseOrExit()
         do {

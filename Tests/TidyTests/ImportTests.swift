@@ -39,7 +39,8 @@ struct ImportTests {
             "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux", "Glibc",
         ],
         "livecat": [
-            "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Options", "CLinux", "Glibc",
+            "LiveClient", "LiveState", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Options",
+            "CLinux", "Glibc",
             "Synchronization",
         ],
         "livebench": [
