@@ -4,6 +4,8 @@ import { StoreError, differences, otherStore, placeOfCommit, storeFormat } from 
 const identityName = "livegate.identity"
 const areasName = "livegate.areas"
 const entriesName = "livegate.entries"
+/** A row for each (kind, id): two statuses that exclude one another cannot stand together. */
+export const actionsName = "livegate.actions"
 
 /** A request of IndexedDB as a promise. */
 function requestResult(request) {
@@ -55,6 +57,7 @@ function upgradeStore(request, event, wanted, tables, refuse) {
             database.createObjectStore(identityName)
             database.createObjectStore(areasName)
             database.createObjectStore(entriesName)
+            database.createObjectStore(actionsName, { keyPath: ["kind", "id"] })
         }
         transaction.objectStore(identityName).put(wanted, "identity")
         tables?.(database, transaction, event.oldVersion)
@@ -95,7 +98,7 @@ function openDatabase(name, wanted, tables, onClosed) {
 /** The identity of a database that this module did not necessarily make. */
 async function identityOfDatabase(database) {
     const names = database.objectStoreNames
-    if (![identityName, areasName, entriesName].every(name => names.contains(name))) return undefined
+    if (![identityName, areasName, entriesName, actionsName].every(name => names.contains(name))) return undefined
     return requestResult(database.transaction(identityName).objectStore(identityName).get("identity"))
 }
 
