@@ -20,7 +20,7 @@
 /// Connecting begins with the first reader of ``updates``, and the connection is closed when the last has gone. It
 /// ends with ``close()``, or when client and updates are let go.
 public actor LiveClient {
-    private nonisolated let handle: LiveHandle
+    nonisolated let handle: LiveHandle
 
     /// Makes a client; nothing is sent yet.
     ///
@@ -65,9 +65,6 @@ public actor LiveClient {
     public func close() { handle.perform { $0.handle(.stop) } }
 
     // MARK: For the machines
-
-    /// Opens the stream again from there. Readers may get once more what they have.
-    package nonisolated func rewind(to cursor: LiveCursor) { handle.perform { $0.rewind(to: cursor) } }
 
     /// One page of what came after a cursor; without one, no events and a fresh cursor.
     package nonisolated func sync(since: LiveCursor?, limit: Int? = nil) async throws -> SyncAnswer {

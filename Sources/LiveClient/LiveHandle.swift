@@ -51,14 +51,14 @@ final class LiveHandle: Sendable {
         }
     }
 
-    /// Begins to read.
-    func join() -> LiveReader {
+    /// Begins to read; behind this cursor where the stream can begin there.
+    func join(from start: LiveCursor? = nil) -> LiveReader {
         let number = lastReader.withLock { last in
             last += 1
             return last
         }
         let buffer = UpdateBuffer(maximumUpdates: maximumUpdates)
-        perform { $0.join(number, buffer) }
+        perform { $0.join(number, buffer, from: start) }
         return LiveReader(handle: self, number: number, buffer: buffer)
     }
 

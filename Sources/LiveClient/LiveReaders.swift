@@ -32,15 +32,19 @@ extension LiveSession {
     /// How long a busy reader holds back the stream where others read it too.
     private static let busyMilliseconds: UInt64 = 5_000
 
-    func join(_ number: Int, _ buffer: UpdateBuffer) {
+    /// - Parameter start: the cursor behind which it is to begin; nil: where the stream stands.
+    func join(_ number: Int, _ buffer: UpdateBuffer, from start: LiveCursor? = nil) {
         if case .ended(let error) = machine.view.state { return buffer.finish(failure ?? LiveClientError(error)) }
         let bound = LoopBound(self, loop: loop)
         buffer.setRoom { bound.loop.execute { bound.value.goOn() } }
         // Who comes to a stream that is open knows nothing of what was before.
-        if machine.view.state == .connected {
-            buffer.push(.connected)
-            buffer.push(.resync(.start, cursor))
-        }
+        let isConnected = machine.view.state == .connected
+        // Alone, it says where the stream begins. Cursors cannot be compared: where others read, one that is not the
+        // stream's own may be before it or behind it.
+        if let start, readers.isEmpty, !isConnected { cursor = start }
+        if isConnected { buffer.push(.connected) }
+        if isConnected || start != nil, start == nil || start != cursor { buffer.push(.resync(.start, cursor)) }
+        if isConnected, isLive, start != nil, let cursor { buffer.push(.live(cursor)) }
         readers.add(number, buffer)
         if isPaused { beginPatience() }
         updateWish()

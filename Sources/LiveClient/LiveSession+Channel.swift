@@ -34,9 +34,13 @@ extension LiveSession {
     private func deliver(_ message: StreamMessage, _ id: Int) {
         switch message {
         case .event(let event): push(.event(event))
-        case .live(let cursor): push(.live(cursor))
+        case .live(let cursor):
+            isLive = true
+            push(.live(cursor))
         case .beat(let cursor): push(.beat(cursor))
-        case .resync(let why, let cursor): push(.resync(why, cursor))
+        case .resync(let why, let cursor):
+            isLive = false
+            push(.resync(why, cursor))
         case .source(let source): push(.source(source))
         case .expiring: handle(.expiring(id: id))
         case .bye(let code, let why, let retry):

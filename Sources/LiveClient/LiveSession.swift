@@ -33,7 +33,7 @@ final class LiveSession {
     var failure: LiveClientError?
     /// The number whose opening the readers know of.
     var announced: Int?
-    /// Whether a series of polls has come to what happens now.
+    /// Whether the stream, or a series of polls, has come to what happens now.
     var isLive = false
     /// Why a poll without a cursor was made.
     var lostCursor: LiveResync?
@@ -89,14 +89,6 @@ final class LiveSession {
     func setForeground(_ isForeground: Bool) {
         self.isForeground = isForeground
         updateWish()
-    }
-
-    /// Opens the stream again from there.
-    func rewind(to cursor: LiveCursor) {
-        self.cursor = cursor
-        guard isStarted, isWanted, channel != nil else { return }
-        handle(.background)
-        handle(.foreground)
     }
 
     /// Ends it; the loop too, once the server knows.

@@ -243,6 +243,8 @@ export class UpdateMachine extends UpdateCore {
         if (number !== this.pollNumber) return
         this.pollNumber = undefined
         if ("unauthorized" in failure) this.unauthorized()
+        // The cursor cannot be read: asking again would change nothing.
+        else if (failure.rejected?.status === 400) this.becomeStale()
     }
 
     reloadFailed(number, failure) {

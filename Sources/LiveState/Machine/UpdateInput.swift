@@ -21,7 +21,7 @@ public enum Reloaded: String, Codable, Sendable {
 }
 
 /// Why a request has failed.
-public enum RequestFailure: Codable, Equatable, Sendable {
+public enum RequestFailure: Error, Codable, Equatable, Sendable {
     /// No answer, a 408, 429 or 5xx; after what `Retry-After` asked for, in milliseconds.
     case retry(after: Milliseconds?)
     /// 401: the token is not taken.

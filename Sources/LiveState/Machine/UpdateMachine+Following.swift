@@ -125,6 +125,11 @@ extension UpdateMachine {
     mutating func pageFailed(_ number: Int, _ failure: RequestFailure) {
         guard number == pollNumber else { return }
         pollNumber = nil
-        if failure == .unauthorized { unauthorized() }
+        switch failure {
+        case .unauthorized: unauthorized()
+        // The cursor cannot be read: asking again would change nothing.
+        case .rejected(400): becomeStale()
+        case .rejected, .retry: break
+        }
     }
 }

@@ -1,0 +1,81 @@
+import LiveState
+
+extension LiveMachine {
+    /// Makes a machine over a client's connection; nothing is read and nothing asked before ``start()``.
+    ///
+    /// - Parameters:
+    ///   - area: what is kept, and how it is fetched.
+    ///   - store: where it is kept, with the finger.
+    ///   - client: the connection. It may be that of other machines, and delivers at least this one's entities.
+    ///   - settings: with the server's `retention`, the area's entities, and a seed that differs from other clients'.
+    ///   - maximumReloads: so many things are fetched at once.
+    public init(
+        _ area: Area, store: Area.Store, client: LiveClient, settings: UpdateMachine.Settings = .init(),
+        maximumReloads: Int = 4
+    ) {
+        self.init(area, store: store, feed: ClientFeed(client), settings: settings, maximumReloads: maximumReloads)
+    }
+}
+
+/// Where a machine's events come from: one connection for any number of machines.
+package protocol LiveFeed: Sendable {
+    /// A reader of its own.
+    ///
+    /// - Parameter cursor: everything behind it is to be read. Where the connection cannot go back there without a gap for
+    ///   other readers, the reader gets ``LiveUpdate/resync(_:_:)`` first.
+    func read(from cursor: LiveCursor) -> LiveFeedReader
+
+    /// One page of what came after a cursor; without one, a fresh cursor.
+    func sync(since cursor: LiveCursor?) async throws -> SyncAnswer
+}
+
+/// One reader of a feed, and where it stands.
+package struct LiveFeedReader: Sendable {
+    /// Waits for the next update; nil is the end.
+    package let next: @Sendable () async throws -> LiveUpdate?
+
+    package init(next: @escaping @Sendable () async throws -> LiveUpdate?) { self.next = next }
+}
+
+/// A client's connection as a feed for any number of machines.
+struct ClientFeed: LiveFeed {
+    private let client: LiveClient
+
+    init(_ client: LiveClient) { self.client = client }
+
+    func read(from cursor: LiveCursor) -> LiveFeedReader {
+        let reader = client.handle.join(from: cursor)
+        return LiveFeedReader { try await reader.next() }
+    }
+
+    /// Where a stream is open, its own cursor is a fresh finger: whatever comes later comes by this stream, which no other node's
+    /// cursor could promise. Else the server is asked.
+    func sync(since cursor: LiveCursor?) async throws -> SyncAnswer {
+        if cursor == nil, let open = await openCursor { return .page([], at: open, more: false) }
+        return try await client.sync(since: cursor)
+    }
+
+    private var openCursor: LiveCursor? {
+        get async {
+            await withCheckedContinuation { continuation in
+                client.handle.perform { session in
+                    let isOpen = session.machine.view.state == .connected && session.isLive
+                    continuation.resume(returning: isOpen ? session.cursor : nil)
+                }
+            }
+        }
+    }
+}
+
+extension RequestFailure {
+    /// What a failed request means to a machine.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as RequestFailure: self = failure
+        case LiveClientError.refused(status: 401, body: _): self = .unauthorized
+        case LiveClientError.refused(let status, body: _) where status < 500 && status != 408 && status != 429:
+            self = .rejected(status: status)
+        default: self = .retry(after: nil)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import LiveState
+
+/// What a reload of one thing has brought.
+public enum LiveReload<Value: Sendable>: Sendable {
+    case value(Value)
+    /// No screen needs it: what is known of it was marked stale, or there is nothing to be marked.
+    case unneeded
+    /// 404 or 410.
+    case gone
+    /// 403.
+    case notOurs
+
+    var outcome: Reloaded {
+        switch self {
+        case .value, .unneeded: .value
+        case .gone: .gone
+        case .notOurs: .notOurs
+        }
+    }
+}
+
+/// What a commit changes in the app's state.
+public enum LiveChange<Snapshot: Sendable, Value: Sendable>: Sendable {
+    /// The snapshot takes the place of everything.
+    case snapshot(Snapshot)
+    /// These things have changed, in the order in which the events came.
+    case things([(thing: Thing, reload: LiveReload<Value>)])
+}
+
+/// An area of an app's state, as a ``LiveMachine`` needs it: how it is fetched, stored and shown.
+///
+/// Requests throw ``RequestFailure`` where they can say more than that they failed; a request whose task is cancelled should
+/// end soon, and what it still brings is passed over.
+public protocol LiveArea: Sendable {
+    associatedtype Store: LiveStore
+    /// The whole area, as the app's API gives it.
+    associatedtype Snapshot: Sendable
+    /// One thing of it.
+    associatedtype Value: Sendable
+
+    /// A name of its own in the store.
+    var name: String { get }
+
+    /// Reads what was stored, and shows it. Called once, before anything else; what it throws is as if there were nothing.
+    func restore(from store: Store) async throws
+
+    /// Fetches everything. Called when a fresh finger has come: it must not give what was fetched or cached before.
+    func snapshot() async throws -> Snapshot
+
+    /// Fetches one thing, or says that nobody needs it.
+    ///
+    /// - Parameter types: what happened to it, in order.
+    func reload(_ thing: Thing, types: [String]) async throws -> LiveReload<Value>
+
+    /// Writes a change, in the transaction that moves the finger.
+    func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws
+
+    /// Shows a change that was stored.
+    func show(_ change: LiveChange<Snapshot, Value>) async
+
+    /// Gets another token: the API has refused the last one. What it throws means that nobody is signed in.
+    func renewToken() async throws
+}
+
+extension LiveArea {
+    public func restore(from store: Store) async throws {}
+    public func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws {}
+    /// The app's own client gets tokens by itself.
+    public func renewToken() async throws {}
+}

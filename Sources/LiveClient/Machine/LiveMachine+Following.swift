@@ -1,0 +1,93 @@
+import LiveState
+
+/// A machine's reader of the stream. It outlives a loss, and goes on where it was.
+struct Following {
+    let reader: Int
+    let task: Task<Void, Never>
+    /// What the machine calls it; nil: the stream was lost, and the machine has not come back to it.
+    var number: Int?
+    /// The newest cursor that it brought.
+    var cursor: LiveCursor
+    /// A resync came without a cursor: the next cursor is the fresh one.
+    var owesResync = false
+    /// The reader, while it waits for the machine to come back.
+    var waiting: CheckedContinuation<Void, Never>?
+}
+
+extension LiveMachine {
+    func follow(_ number: Int, _ since: LiveCursor) {
+        if let known = following, known.number == nil, known.cursor == since {
+            following?.number = number
+            following?.waiting = nil
+            known.waiting?.resume()
+            return
+        }
+        unfollow()
+        lastReader += 1
+        let (id, reader) = (lastReader, feed.read(from: since))
+        let task = Task { [weak self] in
+            do {
+                while let update = try await reader.next() {
+                    guard await self?.receive(update, id) == true else { return }
+                }
+                await self?.ended(id, nil)
+            } catch {
+                await self?.ended(id, error)
+            }
+        }
+        following = Following(reader: id, task: task, number: number, cursor: since)
+    }
+
+    func unfollow() {
+        following?.task.cancel()
+        following?.waiting?.resume()
+        following = nil
+    }
+
+    /// Hands in an update. False: this reader is no longer wanted.
+    private func receive(_ update: LiveUpdate, _ reader: Int) async -> Bool {
+        guard following?.reader == reader else { return false }
+        if following?.number == nil {
+            // Attempts that fail are the connection's; the machine comes back with a stream that is open.
+            if case .disconnected = update { return true }
+            await comeBack()
+        }
+        guard let known = following, known.reader == reader, let number = known.number else { return false }
+        if let cursor = update.cursor {
+            following?.cursor = cursor
+            if known.owesResync {
+                following?.owesResync = false
+                handle(.resync(number: number, at: cursor.text))
+            }
+        }
+        switch update {
+        case .connected: break
+        case .event(let event):
+            handle(.events(number: number, events: [ThingEvent(event)], at: (event.cursor ?? known.cursor).text))
+        case .beat(let cursor): handle(.events(number: number, events: [], at: cursor.text))
+        case .live(let cursor): handle(.live(number: number, at: cursor.text))
+        case .resync(_, let cursor?): handle(.resync(number: number, at: cursor.text))
+        case .resync(_, nil): following?.owesResync = true
+        case .source(.stalled(let since)): handle(.source(number: number, stalledSince: since ?? now))
+        case .source(.live): handle(.source(number: number, stalledSince: nil))
+        case .disconnected(_, let retry):
+            following?.number = nil
+            handle(.lost(number: number, after: Milliseconds(retry / .milliseconds(1))))
+        }
+        return following?.reader == reader
+    }
+
+    /// Waits until the machine follows this reader again, or lets it go. Whoever waits for a stream that is open now is told.
+    private func comeBack() async {
+        if case .pollFailed = view.state { handle(.refresh) }
+        guard let known = following, known.number == nil else { return }
+        await withCheckedContinuation { following?.waiting = $0 }
+    }
+
+    private func ended(_ reader: Int, _ error: (any Error)?) {
+        guard let known = following, known.reader == reader else { return }
+        following = nil
+        if let number = known.number { handle(.lost(number: number, after: nil)) }
+        if case LiveClientError.unauthorized? = error { handle(.token(isValid: false)) }
+    }
+}

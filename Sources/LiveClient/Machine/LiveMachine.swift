@@ -1,0 +1,150 @@
+import LiveState
+
+/// Keeps an area of an app's state as the server has it: carries out what ``UpdateMachine`` decides.
+///
+///     let machine = LiveMachine(area, store: store, client: client)
+///     await machine.start()
+///     for await view in await machine.views { sign.show(view.sign) }
+///
+/// Any number of machines share one ``LiveClient``; each has its own finger and its own area of the store. It ends with
+/// ``stop()``.
+public actor LiveMachine<Area: LiveArea> {
+    let area: Area
+    let store: Area.Store
+    let feed: any LiveFeed
+    private let clock = AppClock()
+    private var machine: UpdateMachine
+    private var isStarted = false
+    private var isStopped = false
+    private var wakeTask: Task<Void, Never>?
+
+    /// Requests under way, by their number.
+    var requests: [Int: Task<Void, Never>] = [:]
+    /// Reloads that wait for their turn.
+    var waitingReloads: [(number: Int, thing: Thing, types: [String])] = []
+    var runningReloads: Set<Int> = []
+    let maximumReloads: Int
+    /// What came and is in no commit yet.
+    var snapshot: Area.Snapshot?
+    var reloads: [Thing: LiveReload<Area.Value>] = [:]
+    /// Counts how often reloads were dropped: what a commit took before is not put back.
+    var reloadGeneration = 0
+
+    var following: Following?
+    /// Counts readers: what one still brings after another was begun is passed over.
+    var lastReader = 0
+
+    private var followers: [Int: AsyncStream<UpdateMachine.View>.Continuation] = [:]
+    private var lastFollower = 0
+    private var lastView: UpdateMachine.View?
+
+    package init(
+        _ area: Area, store: Area.Store, feed: any LiveFeed, settings: UpdateMachine.Settings = .init(),
+        maximumReloads: Int = 4
+    ) {
+        precondition(maximumReloads >= 1, "at least one reload at once, not \(maximumReloads)")
+        self.area = area
+        self.store = store
+        self.feed = feed
+        self.maximumReloads = maximumReloads
+        machine = UpdateMachine(settings)
+    }
+
+    /// What is known, and how far it can be trusted.
+    public var view: UpdateMachine.View { machine.view }
+
+    /// ``view``, and each that follows. A follower that does not read misses the older ones, never the last.
+    public var views: AsyncStream<UpdateMachine.View> {
+        let (stream, continuation) = AsyncStream<UpdateMachine.View>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        guard !isStopped else {
+            continuation.finish()
+            return stream
+        }
+        lastFollower += 1
+        let number = lastFollower
+        followers[number] = continuation
+        continuation.yield(machine.view)
+        continuation.onTermination = { [weak self] _ in Task { await self?.leave(number) } }
+        return stream
+    }
+
+    private func leave(_ number: Int) { followers[number] = nil }
+
+    /// Reads the store, and goes on from there. Called once.
+    public func start() {
+        guard !isStarted, !isStopped else { return }
+        isStarted = true
+        handle(.start)
+    }
+
+    /// The app is out of sight.
+    public func enterBackground() { handle(.background) }
+
+    /// The app is in sight again.
+    public func enterForeground() { handle(.foreground) }
+
+    /// Whether there is a network, as the system says.
+    public func pathChanged(isSatisfied: Bool) { handle(.network(isSatisfied: isSatisfied)) }
+
+    /// Somebody has signed in, or out.
+    public func tokenChanged(isValid: Bool) { handle(.token(isValid: isValid)) }
+
+    /// Somebody pulls the screen: fetches everything again, or what failed at once.
+    public func refresh() { handle(.refresh) }
+
+    /// Ends it. What is under way is cancelled; a commit that has begun is finished.
+    public func stop() {
+        isStopped = true
+        wakeTask?.cancel()
+        for request in requests.values { request.cancel() }
+        requests = [:]
+        waitingReloads = []
+        unfollow()
+        for follower in followers.values { follower.finish() }
+        followers = [:]
+    }
+
+    var now: Milliseconds { clock.now }
+
+    /// Hands in what has happened, and does what the machine says.
+    func handle(_ input: UpdateMachine.Input) {
+        guard !isStopped else { return }
+        for effect in machine.handle(input, at: clock.now) { perform(effect) }
+        let view = machine.view
+        if view != lastView {
+            lastView = view
+            for follower in followers.values { follower.yield(view) }
+        }
+        schedule()
+    }
+
+    private func schedule() {
+        wakeTask?.cancel()
+        wakeTask = nil
+        guard let wakeAt = machine.wakeAt else { return }
+        let wait = max(wakeAt - clock.now, 0)
+        wakeTask = Task { [weak self] in
+            guard (try? await Task.sleep(for: .milliseconds(wait))) != nil else { return }
+            await self?.handle(.wake)
+        }
+    }
+
+    private func perform(_ effect: UpdateMachine.Effect) {
+        switch effect {
+        case .load: load()
+        case .requestFinger(let number): requestFinger(number)
+        case .requestSnapshot(let number): requestSnapshot(number)
+        case .cancel(let number): cancel(number)
+        case .follow(let number, let since): follow(number, LiveCursor(since))
+        case .unfollow: unfollow()
+        case .poll(let number, let since): poll(number, LiveCursor(since))
+        case .reload(let number, let thing, let types):
+            waitingReloads.append((number, thing, types))
+            beginReloads()
+        case .dropReloads: dropReloads()
+        case .commit(let number, let metadata, let isSnapshot, let changes):
+            commit(number, metadata, isSnapshot, changes)
+        case .requestToken: requestToken()
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import LiveClient
+import LiveState
+import Synchronization
+
+/// A server as a value: things with versions, a log of what happened to them, and streams behind any cursor of it. Each request
+/// is a step, and each thing of a list another one, so that a change can come between any two.
+actor ModelServer: LiveFeed {
+    enum Change: CaseIterable, Sendable { case create, update, delete, resync }
+
+    private(set) var things = ["A": 1, "B": 1]
+    private var log: [LiveEvent] = []
+    /// What stands before it in the log cannot be given any more.
+    private var epoch = 0
+    private var step = 0
+    private let changing: (change: Change, step: Int)?
+    private(set) var hasChanged = false
+    private(set) var snapshots = 0
+    private(set) var readersMade = 0
+    private var failures: [RequestFailure] = []
+    private var isDown = false
+
+    private struct Reader {
+        var updates: [LiveUpdate] = []
+        var waiting: CheckedContinuation<LiveUpdate?, Never>?
+        var position: Int
+    }
+    private var readers: [Int: Reader] = [:]
+    private nonisolated let numbers = Mutex(0)
+
+    init(changing change: Change? = nil, atStep step: Int = 0) { changing = change.map { ($0, step) } }
+
+    private var cursor: LiveCursor { LiveCursor("\(epoch)/\(log.count)") }
+
+    private func cursor(_ position: Int) -> LiveCursor { LiveCursor("\(epoch)/\(position)") }
+
+    private func advance() {
+        step += 1
+        if let changing, changing.step == step {
+            hasChanged = true
+            change(changing.change)
+        }
+    }
+
+    /// Changes something, and tells all streams.
+    func change(_ change: Change) {
+        switch change {
+        case .create:
+            things["C"] = 1
+            add("C", "created")
+        case .update:
+            things["A", default: 0] += 1
+            add("A", "updated")
+        case .delete:
+            things["B"] = nil
+            add("B", "deleted")
+        case .resync:
+            // Changed without a word: only a snapshot shows it.
+            things["A", default: 0] += 1
+            epoch += 1
+            log = []
+            for number in readers.keys { push(.resync(.epoch, cursor), number) }
+            for number in readers.keys { push(.live(cursor), number) }
+        }
+    }
+
+    private func add(_ id: String, _ type: String) {
+        log.append(LiveEvent(entity: "incident", id: id, type: type, cursor: cursor(log.count + 1)))
+        for number in readers.keys { deliver(number) }
+    }
+
+    // MARK: The API
+
+    /// Makes the next requests for a thing fail.
+    func fail(_ count: Int, with failure: RequestFailure) { failures = Array(repeating: failure, count: count) }
+
+    func list() async throws -> [String: Int] {
+        snapshots += 1
+        var found: [String: Int] = [:]
+        for id in ["A", "B", "C"] {
+            advance()
+            await Task.yield()
+            found[id] = things[id]
+        }
+        advance()
+        return found
+    }
+
+    func version(of id: String) async throws -> Int? {
+        advance()
+        await Task.yield()
+        if let failure = failures.popLast() { throw failure }
+        return things[id]
+    }
+
+    // MARK: The feed
+
+    func sync(since: LiveCursor?) async throws -> SyncAnswer {
+        advance()
+        let answer = SyncAnswer.page([], at: cursor, more: false)
+        await Task.yield()
+        advance()
+        return answer
+    }
+
+    nonisolated func read(from cursor: LiveCursor) -> LiveFeedReader {
+        let number = numbers.withLock { last in
+            last += 1
+            return last
+        }
+        return LiveFeedReader { [self] in await next(number, from: cursor) }
+    }
+
+    private func open(_ number: Int, _ from: LiveCursor) {
+        readersMade += 1
+        advance()
+        let parts = from.text.split(separator: "/").compactMap { Int($0) }
+        readers[number] = Reader(position: log.count)
+        push(.connected, number)
+        if parts.count == 2, parts[0] == epoch, parts[1] <= log.count {
+            readers[number]?.position = parts[1]
+            deliver(number)
+        } else {
+            push(.resync(.epoch, cursor), number)
+        }
+        push(.live(cursor), number)
+    }
+
+    private func deliver(_ number: Int) {
+        guard !isDown, let position = readers[number]?.position else { return }
+        for event in log[min(position, log.count)...] { push(.event(event), number) }
+        readers[number]?.position = log.count
+    }
+
+    private func push(_ update: LiveUpdate, _ number: Int) {
+        if let waiting = readers[number]?.waiting {
+            readers[number]?.waiting = nil
+            waiting.resume(returning: update)
+        } else {
+            readers[number]?.updates.append(update)
+        }
+    }
+
+    private func next(_ number: Int, from cursor: LiveCursor) async -> LiveUpdate? {
+        if readers[number] == nil { open(number, cursor) }
+        advance()
+        if readers[number]?.updates.isEmpty == false { return readers[number]?.updates.removeFirst() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                guard !Task.isCancelled else { return continuation.resume(returning: nil) }
+                readers[number]?.waiting = continuation
+            }
+        } onCancel: {
+            Task { await self.close(number) }
+        }
+    }
+
+    private func close(_ number: Int) {
+        readers[number]?.waiting?.resume(returning: nil)
+        readers[number]?.waiting = nil
+    }
+
+    func loseStreams() {
+        isDown = true
+        for number in readers.keys { push(.disconnected(reason: "cut", retry: .seconds(3_600)), number) }
+    }
+
+    func bringStreamsBack() {
+        isDown = false
+        for number in readers.keys {
+            push(.connected, number)
+            deliver(number)
+            push(.live(cursor), number)
+        }
+    }
+}
