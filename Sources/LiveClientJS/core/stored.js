@@ -44,10 +44,11 @@ export function otherStore(name, found, wanted) {
  *
  * @param found `{writer, at}` of the last commit, if any
  * @param now the wall clock, which tabs of one browser share
+ * @param isWhole it is a snapshot, which replaces everything
  */
-export function placeOfCommit(found, writer, now) {
+export function placeOfCommit(found, writer, now, isWhole = false) {
     if (!found) return "whole"
-    if (found.writer === writer) return "changes"
+    if (found.writer === writer) return isWhole ? "whole" : "changes"
     // A time in the future was written before the clock was set back.
     const age = now - found.at
     return age >= 0 && age < storeLeaseMilliseconds ? "leave" : "whole"

@@ -163,18 +163,18 @@ export class IndexedDBStore {
      * Writes an area's metadata and what changed of its entries, and calls `also` with the same transaction: all of it
      * or nothing.
      *
-     * @param commit `{metadata, put, remove, whole, tables, also}`: `put` lists `[key, value]`, `remove` keys,
-     *     `whole()` gives all entries, for a tab that takes over from another; `tables` are the app's own object stores
+     * @param commit `{metadata, put, remove, isWhole, whole, tables, also}`: `put` lists `[key, value]`, `remove` keys,
+     *     `whole()` gives all entries, for a snapshot (`isWhole`) and a tab that takes over from another; `tables` are the app's own object stores
      *     that `also(transaction, isWhole)` writes to, at once, awaiting nothing but requests of this transaction
      * @returns "changes", "whole" or "leave" (another tab writes this area: nothing was written)
      */
-    async commit(area, { metadata, put = [], remove = [], whole = () => put, tables = [], also }) {
+    async commit(area, { metadata, put = [], remove = [], isWhole = false, whole = () => put, tables = [], also }) {
         const transaction = (await this.#current()).transaction([areasName, entriesName, ...tables], "readwrite")
         const end = transactionEnd(transaction)
         const [areas, entries] = [transaction.objectStore(areasName), transaction.objectStore(entriesName)]
         const now = Date.now()
         const write = row => {
-            const place = placeOfCommit(row, this.#writer, now)
+            const place = placeOfCommit(row, this.#writer, now, isWhole)
             if (place === "leave") return place
             areas.put({ metadata, writer: this.#writer, at: now }, area)
             if (place === "whole") entries.delete(rangeOfArea(area))

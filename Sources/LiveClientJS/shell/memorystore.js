@@ -27,13 +27,13 @@ export class MemoryStore {
     /**
      * Writes an area's metadata and what changed of its entries: both or neither.
      *
-     * @param commit `{metadata, put, remove, whole}`: `put` is a list of `[key, value]`, `remove` of keys, `whole()`
-     *     gives all entries, for a tab that takes over from another
+     * @param commit `{metadata, put, remove, isWhole, whole}`: `put` is a list of `[key, value]`, `remove` of keys,
+     *     `whole()` gives all entries, for a snapshot (`isWhole`) and a tab that takes over from another
      * @returns "changes", "whole" or "leave" (another tab writes this area: nothing was written)
      */
-    async commit(area, { metadata, put = [], remove = [], whole = () => put }) {
+    async commit(area, { metadata, put = [], remove = [], isWhole = false, whole = () => put }) {
         const found = this.#shelf.get(area)
-        const place = placeOfCommit(found, this.#writer, this.#now())
+        const place = placeOfCommit(found, this.#writer, this.#now(), isWhole)
         if (place === "leave") return place
         const entries = new Map(place === "whole" ? whole() : found.entries)
         if (place === "changes") {

@@ -1,0 +1,227 @@
+// One stream for many machines: each follows from its own finger, and no two nodes' cursors are ever compared.
+
+/** How far one node may be behind another that answered before, in ms; further back, it says itself that it stalls. */
+const nodeLag = 10_000
+/** The newest messages of the stream that are kept for those who join it. */
+const recentLimit = 1_000
+
+const followings = new WeakMap()
+
+/** The one of a client. */
+export function followingOf(client) {
+    if (!followings.has(client)) followings.set(client, new Following(client))
+    return followings.get(client)
+}
+
+/**
+ * Gives each follower everything since its finger, then what comes.
+ *
+ * The stream runs from the finger of whoever came first. Who comes later joins where its finger stands among the newest
+ * messages of the stream. A finger that is not among them, such as one out of a store, is caught up by `/sync/v1`, maybe
+ * from a node that is a moment behind: so whoever joins after that is also given the stream's last seconds once more.
+ */
+export class Following {
+    #client
+    /** By its machine: `{sink, isJoined, abort}`. */
+    #followers = new Map()
+    /** The newest messages, `{at, event, time}`, without `event` where it was only a cursor. */
+    #recent = []
+    /** The cursor behind which the stream began, and when it was taken up: `{since, time, isWhole}`. */
+    #start = null
+    #isLive = false
+    #stalledSince
+    #finger = null
+    #isRestarting = false
+
+    constructor(client) {
+        this.#client = client
+        client.subscribe(update => this.#update(update))
+        client.watch(state => this.#watch(state))
+    }
+
+    /** The client changes its state because a follower needs another start of the stream. */
+    get isRestarting() { return this.#isRestarting }
+
+    #now() { return this.#client.environment.now() }
+
+    /**
+     * A fresh finger. Once there is a stream it is a cursor of that: older by moments, so right, and nobody who follows
+     * from it has to be caught up.
+     */
+    async finger(signal) {
+        if (this.#followers.size > 0 && this.#start) {
+            const at = this.#recent.at(-1)?.at ?? this.#start.since
+            if (at) return at
+        }
+        if (!this.#finger || this.#now() - this.#finger.time >= nodeLag) {
+            const asked = this.#client.sync({ signal }).then(answer => answer.page?.at ?? answer.resync.at)
+            const finger = this.#finger = { asked, time: this.#now() }
+            asked.catch(() => { if (this.#finger === finger) this.#finger = null })
+        }
+        return this.#finger.asked
+    }
+
+    /**
+     * Begins to follow. `sink` is called with `{events, at}`, `{live}`, `{resync}`, `{source}` and at last `{lost}`,
+     * maybe before this returns.
+     */
+    follow(key, since, sink) {
+        this.unfollow(key)
+        const follower = { sink, isJoined: true, abort: new AbortController() }
+        const others = this.#followers.size
+        this.#followers.set(key, follower)
+        const index = this.#recent.findLastIndex(message => message.at === since)
+        if (index >= 0) return this.#join(follower, index + 1)
+        if (this.#start?.since === since && this.#start.isWhole) return this.#join(follower, 0)
+        if (others > 0) {
+            follower.isJoined = false
+            this.#catchUp(key, follower, since)
+            return
+        }
+        this.#begin(since)
+        // A stream that is open goes on from another cursor, or has said already that it is live.
+        if (this.#client.cursor === since && !this.#client.state.connected) return
+        this.#isRestarting = true
+        this.#isLive = false
+        try { this.#client.restart({ since }) } finally { this.#isRestarting = false }
+    }
+
+    unfollow(key) {
+        this.#followers.get(key)?.abort.abort()
+        this.#followers.delete(key)
+    }
+
+    #begin(since) {
+        this.#start = { since, time: this.#now(), isWhole: true }
+        this.#recent = []
+    }
+
+    /** Gives a follower the newest messages from an index on, and what is so. */
+    #join(follower, index) {
+        follower.isJoined = true
+        for (const { event, at } of this.#recent.slice(index)) follower.sink({ events: event ? [event] : [], at })
+        if (this.#stalledSince !== undefined) follower.sink({ source: this.#stalledSince })
+        if (this.#isLive) follower.sink({ live: this.#recent.at(-1)?.at ?? this.#start.since })
+    }
+
+    async #catchUp(key, follower, since) {
+        const { signal } = follower.abort
+        const begun = this.#now()
+        let cursor = since
+        const pages = async () => {
+            for (;;) {
+                const answer = await this.#client.sync({ since: cursor, signal })
+                if (signal.aborted) return false
+                if (answer.resync) {
+                    follower.sink({ resync: answer.resync.at })
+                    return true
+                }
+                cursor = answer.page.at
+                follower.sink({ events: answer.page.events.map(eventOf), at: cursor })
+                if (!answer.page.more) return true
+            }
+        }
+        try {
+            if (!await pages()) return
+            // A stream that began so lately may have begun behind the node that answered.
+            const rest = this.#start.time + nodeLag - this.#now()
+            if (rest > 0) {
+                await new Promise(resolve => { this.#client.environment.setTimer(resolve, rest) })
+                if (signal.aborted || !await pages()) return
+            }
+        } catch (error) {
+            if (!signal.aborted) this.#lose(key, follower, error.retryAfter)
+            return
+        }
+        if (signal.aborted) return
+        const from = begun - nodeLag
+        const index = this.#recent.findIndex(message => message.time >= from)
+        if (index === 0 && !this.#start.isWhole) {
+            // Some of what it needs is gone: a new snapshot costs less than so many reloads.
+            follower.isJoined = true
+            follower.sink({ resync: this.#recent.at(-1).at })
+            if (this.#isLive) follower.sink({ live: this.#recent.at(-1).at })
+            return
+        }
+        this.#join(follower, index < 0 ? this.#recent.length : index)
+    }
+
+    #lose(key, follower, after) {
+        if (this.#followers.get(key) === follower) this.unfollow(key)
+        follower.sink({ lost: after })
+    }
+
+    #loseAll(after) {
+        for (const [key, follower] of [...this.#followers]) this.#lose(key, follower, after)
+    }
+
+    #tell(message) {
+        for (const follower of [...this.#followers.values()]) if (follower.isJoined) follower.sink(message)
+    }
+
+    #update(update) {
+        // Nobody has followed yet: the first one says where the stream begins.
+        if (!this.#start) return
+        const [[name, inside]] = Object.entries(update)
+        switch (name) {
+        case "event": return this.#message(inside.at, eventOf(inside))
+        case "beat": return this.#message(inside.at)
+        case "live":
+            this.#isLive = true
+            this.#remember(inside.at)
+            return this.#tell({ live: inside.at })
+        case "resync": return this.#resync(inside)
+        case "source":
+            this.#stalledSince = inside.state === "stalled" ? inside.ts ?? this.#now() : undefined
+            return this.#tell({ source: this.#stalledSince })
+        case "disconnected":
+            this.#isLive = false
+            this.#stalledSince = undefined
+            if (this.#isRestarting) return
+            return this.#loseAll(waitOf(this.#client.state, this.#now()))
+        }
+    }
+
+    #remember(at, event) {
+        this.#recent.push({ at, event, time: this.#now() })
+        if (this.#recent.length <= recentLimit) return
+        this.#recent.shift()
+        if (this.#start) this.#start.isWhole = false
+    }
+
+    #message(at, event) {
+        this.#remember(at, event)
+        this.#tell({ events: event ? [event] : [], at })
+    }
+
+    #resync({ why, at }) {
+        this.#isLive = false
+        this.#begin(at)
+        // A stream without a cursor begins somewhere: those who are being caught up lose nothing by that.
+        if (why === "start") return
+        for (const follower of [...this.#followers.values()]) {
+            follower.abort.abort()
+            follower.abort = new AbortController()
+            follower.isJoined = true
+            follower.sink({ resync: at })
+        }
+    }
+
+    /** An attempt has failed: whoever waits for a stream is told, and comes back when the client does. */
+    #watch(state) {
+        if (this.#isRestarting) return
+        const isLost = state.ended || state.unauthorized || (state.waiting && state.waiting.why !== "poll")
+        if (isLost) this.#loseAll(waitOf(state, this.#now()))
+    }
+}
+
+/** An update's or a page's event as machines take it. */
+export function eventOf({ entity, id, type }) {
+    return { thing: { entity, id }, type }
+}
+
+/** How long until the client tries again, where that is known. */
+function waitOf(state, now) {
+    const until = state.waiting?.until
+    return until === undefined ? undefined : Math.max(until - now, 0)
+}
