@@ -1,8 +1,9 @@
-// machine.js, following.js
+// machine.js, following.js, found.js, failures.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { MemoryStore, RequestError, createMachine } from "../../Sources/LiveClientJS/livegate.js"
+import { MemoryStore, RequestError, Screens, createMachine } from "../../Sources/LiveClientJS/livegate.js"
 import { Clock, ScriptedClient, Server } from "./server.js"
+import { World, eventOf, pageOf, settle } from "./world.js"
 
 /** A server with three incidents and a note, and a client whose stream is open. */
 function scene() {
@@ -242,4 +243,65 @@ test("a machine that is closed writes nothing and calls nobody, whatever was on 
     release()
     await s.clock.pass(60_000)
     assert.equal(await store.load("incident"), null)
+})
+
+test("on a client of the module it registers by /sync/v1, opens the stream from the finger, and applies what comes", async () => {
+    const world = new World()
+    const { client } = world.client()
+    const things = new Map([["I1", 1]])
+    const machine = createMachine(client, {
+        area: "open", entities: ["incident"], snapshot: async () => [['["incident","I1"]', things.get("I1")]],
+        reload: async ({ id }) => things.get(id),
+    })
+    await settle()
+    assert.equal(world.question.url.pathname, "/sync/v1")
+    world.question.answer(200, pageOf("F"))
+    await settle()
+    assert.deepEqual([...machine.entries], [['["incident","I1"]', 1]])
+    await world.pass(1_000)
+    assert.equal(world.socket.url.searchParams.get("since"), "F")
+    world.socket.open()
+    things.set("I2", 2)
+    world.socket.say(eventOf("I2", "C1"))
+    world.socket.say({ live: { at: "C1" } })
+    await settle()
+    assert.deepEqual([...machine.entries.values()], [1, 2])
+    assert.deepEqual(machine.freshness, { connected: {} })
+    // Offline and back: it goes on where it was, and asks for nothing but the stream.
+    const questions = world.questions.length
+    world.page.setOnline(false)
+    await world.pass(10_000)
+    assert.deepEqual(Object.keys(machine.sign), ["cannotConnect"])
+    world.page.setOnline(true)
+    await world.pass(1_000)
+    assert.equal(world.socket.url.searchParams.get("since"), "C1")
+    world.socket.open()
+    world.socket.say({ live: { at: "C1" } })
+    await settle()
+    assert.equal(machine.sign, undefined)
+    assert.equal(world.questions.length, questions)
+    client.close()
+})
+
+test("with screens only what is shown is fetched, and what was passed over is not kept as if it were new", async () => {
+    const s = scene()
+    const { now, setTimer, clearTimer } = s.clock
+    const environment = { now, setTimeout: setTimer, clearTimeout: clearTimer }
+    const fetched = [], seen = []
+    let screens
+    const api = { reload: async thing => { fetched.push(thing.id); return { value: await s.server.reload(thing) } } }
+    const machine = machineOf(s, "incident", {
+        reload: undefined, screens: onReload => screens = new Screens({ api, environment, onReload }),
+    })
+    await s.clock.settle()
+    screens.details("details", { entity: "incident", id: "A" }, state => seen.push(state.value?.version))
+    await s.clock.settle()
+    fetched.length = 0
+    s.server.change("A")
+    s.server.change("B")
+    await s.clock.pass(1_000)
+    assert.deepEqual(fetched, ["A"])
+    assert.equal(seen.at(-1), 2)
+    assert.deepEqual([...machine.entries.values()].map(({ id, version }) => [id, version]), [["A", 2], ["C", 1]])
+    assert.deepEqual(machine.freshness, { connected: {} })
 })

@@ -34,11 +34,11 @@ export function nextFreshnessChange(facts, now) {
     const times = []
     if (facts.leftConnected !== undefined && facts.isForeground) times.push(facts.leftConnected + signDelay)
     if (facts.unappliedSince !== undefined) times.push(facts.unappliedSince + facts.patience)
-    return earliest(times.filter(time => time > now))
+    return earliestOf(times.filter(time => time > now))
 }
 
 /** The least of times of which some are undefined. */
-export function earliest(times) {
+export function earliestOf(times) {
     const known = times.filter(time => time !== undefined && time !== null)
     return known.length > 0 ? Math.min(...known) : undefined
 }

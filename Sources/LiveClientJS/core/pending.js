@@ -1,5 +1,5 @@
 // Events that are not in the state yet (PendingEvents.swift): in batches, each with the cursor behind it.
-import { earliest } from "./freshness.js"
+import { earliestOf } from "./freshness.js"
 import { Jitter, Retry } from "./retry.js"
 import { keyOf } from "./stored.js"
 
@@ -36,7 +36,7 @@ export class PendingEvents {
     /** When the oldest event came. */
     get unappliedSince() { return this.#batches.find(batch => batch.items.length > 0)?.came }
     /** When a failed reload is to be tried again. */
-    get retryAt() { return earliest([...this.#failing].map(key => this.#reloads.get(key)?.retryAt)) }
+    get retryAt() { return earliestOf([...this.#failing].map(key => this.#reloads.get(key)?.retryAt)) }
 
     /** Adds a batch. Without events it moves the cursor of the batch before it, unless a commit has taken that one. */
     add(events, at, now, committing) {

@@ -1,6 +1,6 @@
 // What an update machine knows, how it gives up what it cannot keep, and how state and finger move together
 // (UpdateMachine.swift, UpdateMachine+Committing.swift).
-import { earliest, freshnessOf, nextFreshnessChange, signOf } from "./freshness.js"
+import { earliestOf, freshnessOf, nextFreshnessChange, signOf } from "./freshness.js"
 import { PendingEvents } from "./pending.js"
 import { Retry } from "./retry.js"
 
@@ -78,7 +78,7 @@ export class UpdateCore {
     /** When the input `wake` is due at the latest; null: only something that happens changes anything. */
     get wakeAt() {
         const canTry = this.isForeground && this.canAsk
-        return earliest([
+        return earliestOf([
             nextFreshnessChange(this.facts, this.now), this.commit ? undefined : this.commitRetryAt, this.expiresAt,
             canTry ? this.retryAt : undefined, canTry && this.mayReload ? this.pending.retryAt : undefined,
             this.pollNumber === undefined ? this.state.idle?.nextPoll : undefined,

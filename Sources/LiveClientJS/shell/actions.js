@@ -1,6 +1,7 @@
 // What users do, brought to the server: at once or not at all (`perform`), or kept until it is there (`set`).
 // ActionQueue decides; this carries it out.
 import { ActionQueue, actionOutcome } from "../core/actions.js"
+import { RequestError } from "./failures.js"
 
 /** A batch without an answer for so long is given up and sent again: the server has its keys. */
 const sendDeadlineMilliseconds = 60_000
@@ -28,17 +29,6 @@ export class ActionError extends Error {
         this.name = "ActionError"
         this.kind = kind
         Object.assign(this, members)
-    }
-}
-
-/** What an app's request to its API came to, where it is not what was asked for. Thrown by the app's functions. */
-export class RequestError extends Error {
-    /** @param status of HTTP; undefined: no answer. `retryAfter` in ms. */
-    constructor(status, retryAfter) {
-        super(status === undefined ? "no answer" : `status ${status}`)
-        this.name = "RequestError"
-        this.status = status
-        this.retryAfter = retryAfter
     }
 }
 

@@ -18,7 +18,7 @@ export function followingOf(client) {
  *
  * The stream runs from the finger of whoever came first. Who comes later joins where its finger stands among the newest
  * messages of the stream. A finger that is not among them, such as one out of a store, is caught up by `/sync/v1`, maybe
- * from a node that is a moment behind: so whoever joins after that is also given the stream's last seconds once more.
+ * by a node that is a moment behind: so whoever joins after that is also given the stream's last seconds once more.
  */
 export class Following {
     #client

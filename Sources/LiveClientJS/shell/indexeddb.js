@@ -164,7 +164,8 @@ export class IndexedDBStore {
      * or nothing.
      *
      * @param commit `{metadata, put, remove, isWhole, whole, tables, also}`: `put` lists `[key, value]`, `remove` keys,
-     *     `whole()` gives all entries, for a snapshot (`isWhole`) and a tab that takes over from another; `tables` are the app's own object stores
+     *     `whole()` gives all entries, for a snapshot (`isWhole`) and a tab that takes over from another; `tables`
+     *     are the app's own object stores
      *     that `also(transaction, isWhole)` writes to, at once, awaiting nothing but requests of this transaction
      * @returns "changes", "whole" or "leave" (another tab writes this area: nothing was written)
      */

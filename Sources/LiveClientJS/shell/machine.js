@@ -1,40 +1,14 @@
 // Runs an update machine: an area of state that is kept as the server has it, in memory and in a store.
+import { FoundThings } from "../core/found.js"
 import { keyOf } from "../core/stored.js"
 import { UpdateMachine } from "../core/update.js"
 import { caseOf } from "../core/updatecore.js"
+import { maximumTimer } from "./environment.js"
+import { failureOf } from "./failures.js"
 import { eventOf, followingOf } from "./following.js"
 
-/** The longest time that browsers' timers know, in ms, rounded down. */
-const longestWait = 2_000_000_000
 /** How long until a new token is asked for again, where that failed, in ms. */
 const tokenPause = 5_000
-
-/** An app's API has refused a request, or did not answer it. */
-export class RequestError extends Error {
-    /** @param status the HTTP status; absent: no answer. @param retryAfter what the server asked for, in ms */
-    constructor(status, retryAfter) {
-        super(status === undefined ? "the API did not answer" : `the API answered with status ${status}`)
-        this.name = "RequestError"
-        this.status = status
-        this.retryAfter = retryAfter
-    }
-
-    /** Throws what a `Response` of fetch refuses with; returns it otherwise. */
-    static check(response) {
-        if (response.ok) return response
-        const seconds = Number(response.headers.get("Retry-After") ?? NaN)
-        throw new RequestError(response.status, Number.isFinite(seconds) ? seconds * 1_000 : undefined)
-    }
-}
-
-/** Why a request has failed, in the machine's words. */
-function failureOf(error) {
-    const { kind, status, retryAfter } = error ?? {}
-    if (kind === "unauthorized" || status === 401) return { unauthorized: {} }
-    const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429
-    if (isRefused && retryAfter === undefined) return { rejected: { status } }
-    return { retry: retryAfter === undefined ? {} : { after: retryAfter } }
-}
 
 /** Begins a machine on a client's connection; see types/machine.d.ts for the options. */
 export function createMachine(client, options) { return new LiveMachine(client, options) }
@@ -47,8 +21,7 @@ export class LiveMachine {
     #following
     #store
     #entries = new Map()
-    /** What reloads have found and no commit has named, by the thing's key: `{number, value}`. */
-    #found = new Map()
+    #found = new FoundThings()
     /** What a snapshot has brought: `{number, entries}`. */
     #snapshot = null
     /** What is under way, by its number: `{abort, thing}`. */
@@ -60,6 +33,8 @@ export class LiveMachine {
     #watchers = new Set()
     #shown = ""
     #unwatch
+    /** What the app shows of it, which then has what is reloaded fetched. */
+    #screens
     /** Why the store is not used any more; null while it is. */
     storeError = null
 
@@ -73,6 +48,7 @@ export class LiveMachine {
         this.#machine = new UpdateMachine(
             Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
         this.#following = followingOf(client)
+        this.#screens = options.screens?.(input => this.#reloadedByScreens(input)) ?? null
         this.#send({ start: {} })
         this.#unwatch = client.watch(state => this.#surroundings(state))
     }
@@ -80,7 +56,7 @@ export class LiveMachine {
     /** What is known, by key (`keyOf`); not before `isLoaded`. */
     get entries() { return this.#entries }
     get(thing) { return this.#entries.get(keyOf(thing)) }
-    /** Whether the store has been read: before, nothing is known, which is neither empty nor old. */
+    /** Whether the store was read: before, nothing is known, which is neither empty nor old. */
     get isLoaded() { return !("notLoaded" in this.state) }
     get state() { return this.#machine.view.state }
     get freshness() { return this.#machine.view.freshness }
@@ -103,6 +79,7 @@ export class LiveMachine {
         if (this.#isClosed) return
         this.#isClosed = true
         this.#unwatch?.()
+        this.#screens?.close()
         this.#following.unfollow(this)
         for (const { abort } of this.#requests.values()) abort.abort()
         this.#requests.clear()
@@ -127,7 +104,14 @@ export class LiveMachine {
             this.#isBusy = false
         }
         this.#wind()
+        this.#tellScreens()
         this.#show()
+    }
+
+    #tellScreens() {
+        if (this.#isClosed || !this.#screens) return
+        if ("stale" in this.state || "registerFailed" in this.state) this.#screens.setFinger(false)
+        this.#screens.setLive("connected" in this.freshness)
     }
 
     #wind() {
@@ -140,7 +124,7 @@ export class LiveMachine {
             this.#timer = null
             if (now() >= at) this.#send({ wake: {} })
             else this.#wind()
-        }, Math.min(Math.max(at - now(), 0), longestWait))
+        }, Math.min(Math.max(at - now(), 0), maximumTimer))
     }
 
     #show(hasChanged = false) {
@@ -157,6 +141,7 @@ export class LiveMachine {
     #surroundings(state) {
         if (this.#following.isRestarting) return
         const isIdle = "idle" in state
+        this.#screens?.setVisible(!isIdle)
         this.#send(isIdle ? { background: {} } : { foreground: {} })
         if (isIdle) return
         this.#send({ network: { isSatisfied: !state.ended && state.waiting?.why !== "offline" } })
@@ -172,18 +157,28 @@ export class LiveMachine {
         case "requestFinger": return this.#request(given.number, async signal => {
             return { finger: { number: given.number, at: await this.#following.finger(signal) } }
         }, "fingerFailed")
-        case "requestSnapshot": return this.#request(given.number, async signal => {
-            const entries = new Map(await this.#options.snapshot({ signal }))
-            this.#snapshot = { number: given.number, entries }
-            return { snapshot: { number: given.number } }
-        }, "snapshotFailed")
-        case "reload": return this.#reload(given)
+        case "requestSnapshot":
+            // What was known without this finger is old; what comes from now on is not.
+            this.#screens?.setFinger(false)
+            this.#screens?.setFinger(true)
+            return this.#request(given.number, async signal => {
+                const entries = new Map(await this.#options.snapshot({ signal }))
+                this.#snapshot = { number: given.number, entries }
+                return { snapshot: { number: given.number } }
+            }, "snapshotFailed")
+        case "reload":
+            if (!this.#screens) return this.#reload(given)
+            this.#found.ask(given.number, given.thing)
+            return this.#screens.reload(given)
         case "poll": return this.#request(given.number, signal => this.#poll(given, signal), "pageFailed")
         case "cancel": return this.#cancel(given.number)
         case "dropReloads":
             for (const [number, { thing }] of [...this.#requests]) if (thing) this.#cancel(number)
+            this.#screens?.dropReloads()
             return this.#found.clear()
-        case "follow": return this.#following.follow(this, given.since, message => this.#receive(given.number, message))
+        case "follow":
+            this.#screens?.setFinger(true)
+            return this.#following.follow(this, given.since, message => this.#receive(given.number, message))
         case "unfollow": return this.#following.unfollow(this)
         case "commit": return void this.#commit(given)
         case "requestToken": return void this.#renewToken()
@@ -212,9 +207,9 @@ export class LiveMachine {
     // MARK: What it asks for
 
     async #load() {
-        let stored = null
+        let stored
         try {
-            stored = await this.#store?.load(this.#options.area) ?? null
+            stored = await this.#store?.load(this.#options.area)
         } catch (error) {
             this.#loseStore(error)
         }
@@ -237,9 +232,19 @@ export class LiveMachine {
                 if (![403, 404, 410].includes(error?.status)) throw error
                 outcome = error.status === 403 ? "notOurs" : "gone"
             }
-            if (!signal.aborted) this.#found.set(keyOf(thing), { number, value })
+            if (!signal.aborted) this.#found.keep(thing, value)
             return { reloaded: { number, outcome } }
         }, "reloadFailed", thing)
+    }
+
+    /** What became of a reload by screens; a fetch of theirs may answer several. */
+    #reloadedByScreens({ reloaded, reloadFailed }) {
+        if (this.#isClosed) return
+        if (reloadFailed) this.#found.failed(reloadFailed.number)
+        if (reloadFailed) return this.#send({ reloadFailed })
+        const { number, outcome, value } = reloaded
+        this.#found.answered(number, value)
+        this.#send({ reloaded: { number, outcome } })
     }
 
     async #poll({ number, since }, signal) {
@@ -270,19 +275,8 @@ export class LiveMachine {
     // MARK: State and finger move together
 
     async #commit({ number, metadata, isSnapshot, changes }) {
-        const put = [], remove = [], used = []
-        for (const { thing, outcome } of changes) {
-            const key = keyOf(thing)
-            const found = this.#found.get(key)
-            used.push([key, found])
-            if (outcome !== "value") remove.push(key)
-            // Without a value it was passed over: nobody shows it.
-            else if (found?.value !== undefined) put.push([key, found.value])
-        }
         const snapshot = isSnapshot ? this.#snapshot : null
-        const next = new Map(snapshot ? snapshot.entries : this.#entries)
-        for (const key of remove) next.delete(key)
-        for (const [key, value] of put) next.set(key, value)
+        const { next, put, remove, forget } = this.#found.applied(changes, snapshot?.entries ?? this.#entries)
         try {
             const { area, tables, also } = this.#options
             await this.#store?.commit(area, {
@@ -292,13 +286,13 @@ export class LiveMachine {
                 })),
             })
         } catch (error) {
-            // A store of another account or schema will not come back: people are better served without one.
+            // A store of another account or schema does not come back: better none than nothing new.
             if (error?.name !== "StoreError") return this.#send({ commitFailed: { number } })
             this.#loseStore(error)
         }
         if (this.#isClosed) return
         this.#entries = next
-        for (const [key, found] of used) if (this.#found.get(key) === found) this.#found.delete(key)
+        forget()
         if (this.#snapshot === snapshot) this.#snapshot = null
         this.#send({ committed: { number } })
         this.#show(true)

@@ -1,0 +1,193 @@
+// Areas of state that are kept as the server has them, and the stores that they live in.
+
+/** What an event names: an incident, a note. Its id is unique among those of its entity. */
+export interface Thing {
+    entity: string
+    id: string
+}
+
+/** The text by which entries are kept: entity and id as one. */
+export function keyOf(thing: Thing): string
+export function thingOf(key: string): Thing
+
+/** How far what is shown can be trusted. Times in ms of the client's clock: when it left `connected`. */
+export type Freshness =
+    /** It is as the server has it. */
+    | { connected: {} }
+    /** It may be old; that is about to change. */
+    | { connecting: { since: number } }
+    /** It may be old, and attempts fail: no network, no token, or no answer. */
+    | { cannotConnect: { since: number } }
+    /** The server has lost its own source of events; since then by its clock. */
+    | { sourceStalled: { since: number } }
+
+/** Where a machine stands. Times in ms of the client's clock. */
+export type MachineState =
+    /** The store is being read: nothing is known yet, which is neither empty nor old. */
+    | { notLoaded: {} }
+    /** The last state, if there is one, is old. */
+    | { stale: {} }
+    /** The same, and a new snapshot is under way. */
+    | { registering: {} }
+    | { registerFailed: { retryAt: number, failures: number } }
+    /** A stream is open, or being opened. */
+    | { live: {} }
+    | { pollFailed: { retryAt: number, failures: number } }
+    /** In the background; polled then, if at all. */
+    | { idle: { nextPoll?: number } }
+
+/**
+ * An app's API has refused a request, or did not answer it. 404 and 410 remove the thing, 403 too; 401 has a token fetched,
+ * once; all else is tried again.
+ */
+export class RequestError extends Error {
+    /** @param status the HTTP status; undefined: no answer @param retryAfter what the server asked for, in ms */
+    constructor(status?: number, retryAfter?: number)
+    readonly status?: number
+    readonly retryAfter?: number
+    /** Returns the answer of a fetch, or throws what it refuses with. */
+    static check(response: Response): Response
+}
+
+/** What a machine is made with. */
+export interface MachineOptions<Value = any> {
+    /** The name of the area in the store: one machine for each. */
+    area: string
+    /** Events of other entities are passed over; none named: all count. */
+    entities?: string[]
+    /**
+     * All things of the area by `keyOf`, from the app's API. Begun after the finger came, so it must not come out of a cache.
+     */
+    snapshot(options: { signal: AbortSignal }): Promise<Iterable<[string, Value]>>
+    /** The thing from the app's API; undefined: it does not belong to the area. Left out where `screens` fetch. */
+    reload?(thing: Thing, options: { types: string[], signal: AbortSignal }): Promise<Value | undefined>
+    /**
+     * Screens that fetch only what is shown: a function that makes them with this `onReload`. Entries that they pass over
+     * are removed here, because they are old.
+     */
+    screens?(onReload: (result: any) => void): any
+    /** Where it is kept; left out: nowhere. */
+    store?: LiveStore
+    /** The app's own object stores, which `also` writes to in the same transaction (IndexedDB). */
+    tables?: string[]
+    /** Called in each commit, with all entries (`isWhole`) or those that change. It must not await anything. */
+    also?(transaction: IDBTransaction, changes: { isWhole: boolean, put: [string, Value][], remove: string[] }): void
+    /** How long the server keeps events, in ms: 24 hours. What is older is replaced by a snapshot without asking. */
+    retention?: number
+    /** How often to ask in the background, in ms; left out: not at all. */
+    pollInterval?: number
+    /** The most changes that wait for a commit: 1,000. Beyond it a snapshot takes the place of all reloads. */
+    maximumPending?: number
+    /** An event that is not in the state so long after it came says that the state is old, in ms: 5,000. */
+    patience?: number
+}
+
+/** Begins a machine on a client's connection. Any number of them share it. */
+export function createMachine<Value = any>(client: any, options: MachineOptions<Value>): LiveMachine<Value>
+
+/** An area of state, kept as the server has it. */
+export class LiveMachine<Value = any> {
+    private constructor()
+    /** What is known, by `keyOf`: another map after each change; empty while not loaded. */
+    readonly entries: ReadonlyMap<string, Value>
+    get(thing: Thing): Value | undefined
+    /** Whether the store was read: before, nothing is known, which is neither empty nor old. */
+    readonly isLoaded: boolean
+    readonly state: MachineState
+    readonly freshness: Freshness
+    /** What people are shown of it: undefined in the background, while nothing is wrong, and for the first 300 ms of a gap. */
+    readonly sign: Freshness | undefined
+    /** When it was last as the server has it, in ms of the client's clock. */
+    readonly lastSuccess: number | undefined
+    /** Two tokens were refused: somebody has to sign in. */
+    readonly isUnauthorized: boolean
+    /** Why the store is not used any more; null while it is, and where there is none. */
+    readonly storeError: Error | null
+    /** Calls the listener after each change of what can be seen here; returns what ends that. */
+    watch(listener: () => void): () => void
+    /** Somebody pulled the screen: at once whatever would be tried later, or a new snapshot. */
+    refresh(): void
+    /** Ends it: nothing is called or written any more. */
+    close(): void
+}
+
+/** What a machine keeps of itself: opaque to apps. */
+export interface MachineMetadata {
+    finger?: string
+    lastSuccess?: number
+    lastAttempt?: number
+}
+
+/** A commit of an area: all of it is written, or nothing. */
+export interface StoreCommit {
+    metadata: MachineMetadata
+    put?: [string, any][]
+    remove?: string[]
+    /** A snapshot: `whole` replaces everything. */
+    isWhole?: boolean
+    whole?(): Iterable<[string, any]>
+    tables?: string[]
+    also?(transaction: IDBTransaction, isWhole: boolean): void
+}
+
+/** What keeps areas of state. */
+export interface LiveStore {
+    /** What was committed of an area last; null: nothing ever was. */
+    load(area: string): Promise<{ metadata: MachineMetadata, entries: Map<string, any> } | null>
+    /** "leave": another tab has written this area in the last 10 seconds and goes on doing so; nothing was written. */
+    commit(area: string, commit: StoreCommit): Promise<"changes" | "whole" | "leave">
+    close(): void
+}
+
+/** A store that ends with the page. */
+export class MemoryStore implements LiveStore {
+    /** Those that share a `shelf` behave as tabs of one browser. */
+    constructor(options?: { shelf?: Map<string, any>, writer?: string, now?: () => number })
+    /** For tests: what it throws makes a commit fail. */
+    beforeCommit: (area: string) => void | Promise<void>
+    load: LiveStore["load"]
+    commit: LiveStore["commit"]
+    close(): void
+}
+
+/** A store on IndexedDB. */
+export class IndexedDBStore implements LiveStore {
+    private constructor()
+    load: LiveStore["load"]
+    commit: LiveStore["commit"]
+    /** The app's own transaction on its own object stores; fulfilled with what `body` returned, when it is complete. */
+    transaction<Result>(
+        tables: string[], mode: IDBTransactionMode, body: (transaction: IDBTransaction) => Result | Promise<Result>
+    ): Promise<Result>
+    close(): void
+}
+
+/**
+ * Opens the store of an account at a server, or creates it where there is none.
+ *
+ * Throws a `StoreError`: "other" for a database of another schema, account or server, which is neither used nor deleted;
+ * "blocked" while another tab holds an older schema; "unavailable" where the browser gives none.
+ */
+export function openStore(options: {
+    /** Of the database: `livegate`. */
+    name?: string
+    /** The app's own number from 1, to be raised with each change of what it keeps. */
+    schema?: number
+    account: string
+    /** Its address, or another name that tells it from others. */
+    server: string
+    /** Creates the app's object stores, and brings older ones up to date. Without it an older schema is another one's. */
+    tables?(database: IDBDatabase, transaction: IDBTransaction, oldVersion: number): void
+}): Promise<IndexedDBStore>
+
+/** Deletes a database with all that is in it: after its user agreed. */
+export function discardStore(name: string): Promise<void>
+
+/** A database cannot be used. It was neither changed nor deleted. */
+export class StoreError extends Error {
+    readonly kind: "other" | "blocked" | "unavailable"
+    /** Of "other": which of `format`, `schema`, `account` and `server` differ. */
+    readonly differs?: string[]
+    /** Of "other": what was found, where it can be read. */
+    readonly found?: { format: number, schema: number, account: string, server: string } | null
+}
