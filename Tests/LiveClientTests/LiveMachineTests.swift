@@ -47,9 +47,12 @@ private final class Screen: LiveArea {
 
 struct LiveMachineTests {
     /// Waits until the machine is connected and the screen is as the server.
-    private static func settle(_ machine: LiveMachine<Screen>, _ screen: Screen, _ about: String) async throws {
+    private static func settle(
+        _ machine: LiveMachine<Screen>, _ screen: Screen, _ about: String, bringingBack: Bool = false
+    ) async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
+            if bringingBack { await screen.server.change(.comeBack) }
             let view = await machine.view
             let things = await screen.server.things
             if view.freshness == .connected, view.pending == 0, screen.shown.withLock({ $0 }) == things { return }
@@ -61,12 +64,12 @@ struct LiveMachineTests {
 
     /// The server changes at its n-th step, for n = 1, 2, 3 … until a run has no n-th: between the finger, the parts of the
     /// snapshot, the catch-up and the reloads.
-    @Test(arguments: ModelServer.Change.allCases)
+    @Test(arguments: [ModelServer.Change.create, .update, .delete, .resync])
     func `whenever the server changes, the screen becomes as it is`(_ change: ModelServer.Change) async throws {
         var step = 0
         while true {
             step += 1
-            let server = ModelServer(changing: change, atStep: step)
+            let server = ModelServer(changes: [step: change])
             let screen = Screen(server)
             let machine = LiveMachine(screen, store: MemoryStore(), feed: server)
             await machine.start()
@@ -77,6 +80,28 @@ struct LiveMachineTests {
             guard hasChanged else { break }
         }
         #expect(step > 6)
+    }
+
+    /// Eight changes, losses and returns at steps of the seed's choice, until all of them have been.
+    @Test(arguments: 1...200)
+    func `whatever happens in whatever order, the screen becomes as the server is`(_ seed: UInt32) async throws {
+        var jitter = Jitter(seed: seed)
+        var changes: [Int: ModelServer.Change] = [:]
+        for _ in 0..<8 {
+            let step = Int(jitter.milliseconds(1, 30))
+            changes[step] = ModelServer.Change.allCases[Int(jitter.milliseconds(0, 6))]
+        }
+        let server = ModelServer(changes: changes)
+        let screen = Screen(server)
+        let machine = LiveMachine(screen, store: MemoryStore(), feed: server)
+        await machine.start()
+        // Each update makes more steps, until everything has happened.
+        repeat {
+            await server.change(.update)
+            try await Self.settle(machine, screen, "seed \(seed), \(changes)", bringingBack: true)
+        } while await !server.hasChanged
+        try await Self.settle(machine, screen, "seed \(seed), \(changes), at the end", bringingBack: true)
+        await machine.stop()
     }
 
     @Test func `a machine that comes back follows from its finger, and asks for no snapshot`() async throws {
@@ -101,10 +126,10 @@ struct LiveMachineTests {
         let machine = LiveMachine(screen, store: MemoryStore(), feed: server)
         await machine.start()
         try await Self.settle(machine, screen, "at first")
-        await server.loseStreams()
+        await server.change(.lose)
         await server.change(.update)
         await server.change(.delete)
-        await server.bringStreamsBack()
+        await server.change(.comeBack)
         try await Self.settle(machine, screen, "afterwards")
         #expect(await server.snapshots == 1)
         #expect(await server.readersMade == 1)
@@ -117,7 +142,7 @@ struct LiveMachineTests {
         let store = MemoryStore()
         let machines = screens.map { LiveMachine($0, store: store, feed: server) }
         for machine in machines { await machine.start() }
-        for change in ModelServer.Change.allCases { await server.change(change) }
+        for change in [ModelServer.Change.create, .update, .resync, .delete] { await server.change(change) }
         for (machine, screen) in zip(machines, screens) { try await Self.settle(machine, screen, screen.name) }
         let fingers = [try await store.load(area: "a")?.finger, try await store.load(area: "b")?.finger]
         #expect(fingers.allSatisfy { $0 != nil })

@@ -5,15 +5,21 @@ import Synchronization
 /// A server as a value: things with versions, a log of what happened to them, and streams behind any cursor of it. Each request
 /// is a step, and each thing of a list another one, so that a change can come between any two.
 actor ModelServer: LiveFeed {
-    enum Change: CaseIterable, Sendable { case create, update, delete, resync }
+    enum Change: CaseIterable, Sendable {
+        case create, update, delete, resync
+        /// All streams end, and the API still answers.
+        case lose
+        case comeBack
+    }
 
     private(set) var things = ["A": 1, "B": 1]
     private var log: [LiveEvent] = []
     /// What stands before it in the log cannot be given any more.
     private var epoch = 0
     private var step = 0
-    private let changing: (change: Change, step: Int)?
-    private(set) var hasChanged = false
+    /// What is still to happen, by step.
+    private var changes: [Int: Change]
+    var hasChanged: Bool { changes.isEmpty }
     private(set) var snapshots = 0
     private(set) var readersMade = 0
     private var failures: [RequestFailure] = []
@@ -22,12 +28,15 @@ actor ModelServer: LiveFeed {
     private struct Reader {
         var updates: [LiveUpdate] = []
         var waiting: CheckedContinuation<LiveUpdate?, Never>?
+        /// What it has of the log, and of which one.
         var position: Int
+        var epoch: Int
+        var isOpen = false
     }
     private var readers: [Int: Reader] = [:]
     private nonisolated let numbers = Mutex(0)
 
-    init(changing change: Change? = nil, atStep step: Int = 0) { changing = change.map { ($0, step) } }
+    init(changes: [Int: Change] = [:]) { self.changes = changes }
 
     private var cursor: LiveCursor { LiveCursor("\(epoch)/\(log.count)") }
 
@@ -35,10 +44,7 @@ actor ModelServer: LiveFeed {
 
     private func advance() {
         step += 1
-        if let changing, changing.step == step {
-            hasChanged = true
-            change(changing.change)
-        }
+        if let next = changes.removeValue(forKey: step) { change(next) }
     }
 
     /// Changes something, and tells all streams.
@@ -58,8 +64,17 @@ actor ModelServer: LiveFeed {
             things["A", default: 0] += 1
             epoch += 1
             log = []
-            for number in readers.keys { push(.resync(.epoch, cursor), number) }
-            for number in readers.keys { push(.live(cursor), number) }
+            for number in readers.keys { deliver(number) }
+        case .lose:
+            guard !isDown else { return }
+            isDown = true
+            for number in readers.keys {
+                readers[number]?.isOpen = false
+                push(.disconnected(reason: "cut", retry: .seconds(3_600)), number)
+            }
+        case .comeBack:
+            isDown = false
+            for number in readers.keys { begin(number) }
         }
     }
 
@@ -114,20 +129,27 @@ actor ModelServer: LiveFeed {
         readersMade += 1
         advance()
         let parts = from.text.split(separator: "/").compactMap { Int($0) }
-        readers[number] = Reader(position: log.count)
+        readers[number] = Reader(position: parts.last ?? 0, epoch: parts.first ?? -1)
+        begin(number)
+    }
+
+    private func begin(_ number: Int) {
+        guard !isDown, readers[number]?.isOpen == false else { return }
+        readers[number]?.isOpen = true
         push(.connected, number)
-        if parts.count == 2, parts[0] == epoch, parts[1] <= log.count {
-            readers[number]?.position = parts[1]
-            deliver(number)
-        } else {
-            push(.resync(.epoch, cursor), number)
-        }
+        deliver(number)
         push(.live(cursor), number)
     }
 
     private func deliver(_ number: Int) {
-        guard !isDown, let position = readers[number]?.position else { return }
-        for event in log[min(position, log.count)...] { push(.event(event), number) }
+        guard let reader = readers[number], reader.isOpen else { return }
+        if reader.epoch != epoch || reader.position > log.count {
+            push(.resync(.epoch, cursor), number)
+            push(.live(cursor), number)
+        } else {
+            for event in log[reader.position...] { push(.event(event), number) }
+        }
+        readers[number]?.epoch = epoch
         readers[number]?.position = log.count
     }
 
@@ -157,19 +179,5 @@ actor ModelServer: LiveFeed {
     private func close(_ number: Int) {
         readers[number]?.waiting?.resume(returning: nil)
         readers[number]?.waiting = nil
-    }
-
-    func loseStreams() {
-        isDown = true
-        for number in readers.keys { push(.disconnected(reason: "cut", retry: .seconds(3_600)), number) }
-    }
-
-    func bringStreamsBack() {
-        isDown = false
-        for number in readers.keys {
-            push(.connected, number)
-            deliver(number)
-            push(.live(cursor), number)
-        }
     }
 }
