@@ -48,9 +48,11 @@ class ApacheKafka:
             missing = "there is no java"
         if missing:
             unavailable(f"no Apache Kafka: {missing}")
-        self.env = {"KAFKA_TEST_DIR": str(folder / "cluster")}
-        self.program = Program(self.path, "run", "--until-eof", "--port", "0", *arguments, env=self.env)
-        self.facts = json.loads(self.program.line('"bootstrap"', within=120))
+        self.folder = folder / "cluster"
+        self.env = {"KAFKA_TEST_DIR": str(self.folder)}
+        # Beside other tests on two cores a node has its port open after a minute and more.
+        self.program = Program(self.path, "run", "--until-eof", "--port", "0", "--wait", "120", *arguments, env=self.env)
+        self.facts = json.loads(self.program.line('"bootstrap"', within=150))
         # By kind of address: plaintext, tls, sasl, sasl_tls, faults.
         self.bootstrap = self.facts["bootstrap"]
 

@@ -34,7 +34,7 @@ final class ApacheKafka: Sendable {
                     "log.cleaner.backoff.ms=200",
                 ]
             case .previous: ["--version", "3.9", "--acl"]
-            case .threeNodes: ["--nodes", "3", "--wait", "120"]
+            case .threeNodes: ["--nodes", "3"]
             }
         }
     }
@@ -76,7 +76,9 @@ final class ApacheKafka: Sendable {
         (process, input) = (Process(), Pipe())
         let output = Pipe()
         process.executableURL = URL(filePath: Self.tool)
-        process.arguments = ["run", "--until-eof", "--port", "0", "--heap", "256m", "--dir", folder] + kind.arguments
+        // A node of three, or one beside other tests, has its port open after a minute and more.
+        process.arguments =
+            ["run", "--until-eof", "--port", "0", "--heap", "256m", "--wait", "120", "--dir", folder] + kind.arguments
         process.standardInput = input
         process.standardOutput = output
         try process.run()
