@@ -202,3 +202,61 @@ def test_a_commit_that_fails_writes_nothing_and_says_why(browser, origin):
         script = "window.store.commit('open', {metadata: {finger: 'f9'}, %s}).catch(String).then(arguments[0])" % commit
         assert why in browser.wait(script)
         assert browser.wait(READ) == generation(1)
+
+
+# A page with actions, whose server is the page itself. What its user has read stands in the app's own object store.
+ACTIONS = """
+    const [settings, done] = arguments
+    window.sent = []
+    const show = (kind, id, value, transaction) => {
+        if (value === "refused") throw new Error("app")
+        transaction.objectStore("app").put(value, id)
+    }
+    window.live.openActions({
+        store: new window.live.IndexedDBActionStore({store: window.store, tables: ["app"], show}), settings,
+        send: async actions => { window.sent.push(...actions)
+                                 return actions.map(({key}) => ({key, status: 200})) },
+        renewToken: async () => {},
+    }).then(actions => { window.actions = actions; done("open") }, error => done(String(error)))
+"""
+
+# What is kept and what is shown.
+KEPT = """
+    const [done] = arguments
+    window.store.transaction(["livegate.actions", "app"], "readonly", transaction => {
+        const all = name => new Promise(resolve => {
+            const request = transaction.objectStore(name).getAll()
+            request.onsuccess = () => resolve(request.result)
+        })
+        return Promise.all([all("livegate.actions"), all("app")])
+    }).then(([rows, shown]) => done({rows: rows.map(row => [row.kind, row.id, row.value]), shown,
+                                     keys: rows.map(row => row.key)}), error => done(String(error)))
+"""
+
+
+def act(browser, *words):
+    return browser.wait("""
+        const [words, done] = arguments
+        window.actions.set(...words).then(() => done("kept"), error => done(String(error)))
+    """, list(words))
+
+
+def test_actions_are_kept_with_what_is_shown_and_sent_after_the_browser_was_killed(tmp_path, origin):
+    browser = Browser(tmp_path)
+    try:
+        assert opened(browser, origin, name="actions") == "open"
+        # They wait for others for an hour.
+        assert browser.wait(ACTIONS, {"coalescing": 3_600_000}) == "open"
+        assert act(browser, "read", "A", "yes", "no") == act(browser, "read", "A", "later") == "kept"
+        assert act(browser, "read", "A", "refused") == "Error: app"
+        kept = browser.wait(KEPT)
+        assert kept["rows"] == [["read", "A", "later"]] and kept["shown"] == ["later"]
+        browser.kill()
+        browser = Browser(tmp_path)
+        assert opened(browser, origin, name="actions") == "open"
+        assert browser.wait(ACTIONS, {}) == "open"
+        eventually(lambda: browser.run("return window.actions.pending.length === 0"))
+        assert browser.run("return window.sent.map(action => [action.key, action.value])") == [[kept["keys"][0], "later"]]
+        assert browser.wait(KEPT) == {"rows": [], "shown": ["later"], "keys": []}
+    finally:
+        browser.end()

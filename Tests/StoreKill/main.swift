@@ -5,8 +5,9 @@ import LiveState
 // A store that is killed, for tests end to end: opens one and moves its finger and a row of the app together, again and again.
 //
 //     storekill FILE COMMITS
+//     storekill actions FILE act|drain
 //
-// prints the number of each commit once the store has said that it is done.
+// The first prints the number of each commit once the store has said that it is done; the second is in Actions.swift.
 
 /// A line that a pipe's reader gets at once.
 func say(_ line: String) {
@@ -14,6 +15,10 @@ func say(_ line: String) {
     fflush(nil)
 }
 
+if CommandLine.arguments.count == 4, CommandLine.arguments[1] == "actions" {
+    try await act(CommandLine.arguments[2], isActing: CommandLine.arguments[3] == "act")
+    exit(0)
+}
 guard CommandLine.arguments.count == 3, let commits = Int64(CommandLine.arguments[2]) else { exit(64) }
 let identity = SQLiteStore.Identity(schema: 1, account: "PACC1", server: "https://live.example.com")
 let store = try await SQLiteStore.open(path: CommandLine.arguments[1], identity: identity) { transaction in

@@ -1,0 +1,86 @@
+import LiveState
+
+/// What an app's request to its API came to, where it is not what was asked for. The app throws it; whatever else it throws
+/// counts as a request without an answer.
+public struct RequestError: Error, Equatable, Sendable {
+    /// A status of HTTP; nil: no answer.
+    public var status: Int?
+    /// What `Retry-After` asks for, in milliseconds.
+    public var retryAfter: Milliseconds?
+
+    public init(status: Int?, retryAfter: Milliseconds? = nil) {
+        self.status = status
+        self.retryAfter = retryAfter
+    }
+}
+
+/// What became of an action without the user having asked.
+public enum ActionNews: Equatable, Sendable {
+    /// The server will never do it, and it was undone. `isReplaced`: the user has chosen another value meanwhile, so nothing was
+    /// undone.
+    case rejected(DeferredAction, status: Int, isReplaced: Bool)
+    /// It could not be sent for as long as an action is kept, and was undone.
+    case expired(DeferredAction)
+    /// A new token was refused too: the user has to sign in again. Everything is kept.
+    case unauthorized
+}
+
+/// Why a deferrable action was not taken.
+public enum DeferrableActionError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// So many are kept already; they have to reach the server first.
+    case full(maximumRows: Int)
+    /// ``LiveActions/close()`` was called.
+    case closed
+
+    public var description: String {
+        switch self {
+        case .full(let limit): "\(limit) actions wait for the server: no more are kept, over maximumRows \(limit)"
+        case .closed: "the actions are closed"
+        }
+    }
+}
+
+/// Why an immediate action was not done.
+public enum ImmediateActionError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// There is no network. Nothing was sent.
+    case notReachable
+    /// No token is accepted. Nothing was done.
+    case unauthorized
+    /// The server will not do it, by this status.
+    case rejected(status: Int)
+    /// The server does not do it now, by this status; after so many milliseconds perhaps.
+    case unavailable(status: Int, retryAfter: Milliseconds?)
+    /// No answer came: nobody knows whether it was done. Reload before it is offered again.
+    case unknown
+    /// The task was cancelled: nobody knows whether it was done.
+    case cancelled
+
+    init(_ error: any Error) {
+        switch error {
+        case let error as ImmediateActionError: self = error
+        case is CancellationError: self = .cancelled
+        case let error as RequestError:
+            guard let status = error.status else {
+                self = .unknown
+                return
+            }
+            switch ActionOutcome(status: status) {
+            case .unauthorized: self = .unauthorized
+            case .rejected: self = .rejected(status: status)
+            case .done, .again: self = .unavailable(status: status, retryAfter: error.retryAfter)
+            }
+        default: self = .unknown
+        }
+    }
+
+    public var description: String {
+        switch self {
+        case .notReachable: "there is no network"
+        case .unauthorized: "no token is accepted"
+        case .rejected(let status): "the server refuses it: status \(status)"
+        case .unavailable(let status, _): "the server cannot do it now: status \(status)"
+        case .unknown: "no answer came: it may have been done"
+        case .cancelled: "cancelled: it may have been done"
+        }
+    }
+}

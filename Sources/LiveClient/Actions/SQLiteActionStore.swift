@@ -1,0 +1,77 @@
+import LiveState
+
+/// Keeps actions in a ``SQLiteStore``, in the transaction that writes the app's tables.
+public final class SQLiteActionStore: ActionStore {
+    /// Gives the app's tables a status; nil: the thing is to be reloaded. What it throws leaves everything as it was.
+    public typealias Show =
+        @Sendable (
+            _ kind: String, _ id: String, _ value: String?, _ transaction: StoreTransaction
+        ) throws -> Void
+
+    private let store: SQLiteStore
+    private let show: Show
+
+    /// Makes the table where it is missing.
+    public init(_ store: SQLiteStore, show: @escaping Show) async throws {
+        self.store = store
+        self.show = show
+        // The primary key is the rule itself: no two values of a kind for one thing. No two rows have the same key, so that a
+        // fault here ends with an error instead of an action that the server takes for another one.
+        try await store.transaction { transaction in
+            try transaction.execute(
+                """
+                CREATE TABLE IF NOT EXISTS live_actions (
+                    kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, before TEXT, key TEXT NOT NULL UNIQUE,
+                    at INTEGER NOT NULL, PRIMARY KEY (kind, id)
+                ) STRICT, WITHOUT ROWID
+                """)
+        }
+    }
+
+    public func loadActions() async throws -> [DeferredAction] {
+        try await store.transaction { transaction in
+            try transaction.rows("SELECT kind, id, value, before, key, at FROM live_actions ORDER BY at").compactMap {
+                guard let kind = $0[0].text, let id = $0[1].text, let value = $0[2].text, let key = $0[4].text,
+                    let at = $0[5].integer
+                else { return nil }
+                return DeferredAction(kind: kind, id: id, value: value, before: $0[3].text, key: key, at: at)
+            }
+        }
+    }
+
+    public func commit(_ changes: [ActionChange]) async throws {
+        let show = show
+        try await store.transaction { transaction in
+            for change in changes {
+                switch change {
+                case .persist(let action): try Self.persist(action, transaction)
+                case .delete(let kind, let id):
+                    try transaction.execute(
+                        "DELETE FROM live_actions WHERE kind = ? AND id = ?", [.text(kind), .text(id)])
+                case .show(let kind, let id, let value): try show(kind, id, value, transaction)
+                }
+            }
+        }
+    }
+
+    /// The status that a pending action gives a thing; nil: none. For what writes reloaded things in the same transaction: it
+    /// puts this on top.
+    public func pending(_ kind: String, _ id: String, in transaction: StoreTransaction) throws(StoreError) -> String? {
+        try transaction.rows(
+            "SELECT value FROM live_actions WHERE kind = ? AND id = ?", [.text(kind), .text(id)]
+        ).first?[0].text
+    }
+
+    private static func persist(_ action: DeferredAction, _ transaction: StoreTransaction) throws {
+        try transaction.execute(
+            """
+            INSERT INTO live_actions (kind, id, value, before, key, at) VALUES (?, ?, ?, ?, ?, ?)
+            ON CONFLICT (kind, id) DO UPDATE SET
+                value = excluded.value, before = excluded.before, key = excluded.key, at = excluded.at
+            """,
+            [
+                .text(action.kind), .text(action.id), .text(action.value), action.before.map { .text($0) } ?? .null,
+                .text(action.key), .integer(action.at),
+            ])
+    }
+}

@@ -1,0 +1,158 @@
+/** What users do, brought to the server: deferrable actions (`set`) and immediate ones (`perform`). */
+
+/** A status that somebody gave a thing, on its way to the server. There is one for each (kind, id). */
+export interface DeferredAction {
+    /** Which status it is, in the app's words: `incident.read`. All values of a kind exclude one another. */
+    kind: string
+    /** The thing's id. */
+    id: string
+    /** The status that the user wants. */
+    value: string
+    /** The status that the server had when it was last read; absent: not known. */
+    before?: string
+    /** The idempotency key: the same for each attempt to send this value, and never that of another one. */
+    key: string
+    /** When the user did it: ms of Unix time. */
+    at: number
+}
+
+/** What the server answered to one action of a batch. */
+export interface ActionResult {
+    key: string
+    /** A status of HTTP. */
+    status: number
+    /** How long the server asks to wait, in ms. */
+    retryAfter?: number
+}
+
+/** What a status of HTTP means for an action. */
+export type ActionOutcome = "done" | "unauthorized" | "rejected" | "again"
+export function actionOutcome(status: number): ActionOutcome
+
+/** What became of an action without the user having asked. */
+export type ActionNews =
+    /** The server will never do it. It was undone, unless (`isReplaced`) the user has chosen another value. */
+    | { rejected: { action: DeferredAction, status: number, isReplaced: boolean } }
+    /** It could not be sent for as long as an action is kept, and was undone. */
+    | { expired: { action: DeferredAction } }
+    /** A new token was refused too. Everything is kept. */
+    | { unauthorized: {} }
+
+/** Of the queue; each has a default. */
+export interface ActionSettings {
+    /** How long the first action waits for others, in ms: 3,000. */
+    coalescing?: number
+    /** Actions in a batch: 50. */
+    maximumBatch?: number
+    /** Rows that are kept: 10,000. One more is refused. */
+    maximumRows?: number
+    /** How long a row is kept, in ms: 180 days. Then it is undone. */
+    maximumAge?: number
+}
+
+/** One write of a store: a row, or the local state. A `show` without a value: reload the thing. */
+export type ActionChange =
+    | { persist: { action: DeferredAction } }
+    | { delete: { kind: string, id: string } }
+    | { show: { kind: string, id: string, value?: string } }
+
+/** Keeps actions beside the local state. `commit` writes all of it or nothing. */
+export interface ActionStore {
+    load(): Promise<DeferredAction[]>
+    commit(changes: ActionChange[]): Promise<unknown>
+}
+
+/** Keeps actions for as long as the page lives. */
+export class MemoryActionStore implements ActionStore {
+    /** @param options `show` gives the local state a status; undefined: the thing is to be reloaded. */
+    constructor(options: {
+        show: (kind: string, id: string, value?: string) => void
+        shelf?: Map<string, DeferredAction>
+    })
+    load(): Promise<DeferredAction[]>
+    commit(changes: ActionChange[]): Promise<void>
+}
+
+/** Keeps actions in a store of `openStore`, in the transaction that writes the app's own object stores. */
+export class IndexedDBActionStore implements ActionStore {
+    /** @param options `tables`: the app's object stores that `show` writes to, in the transaction that it is given. */
+    constructor(options: {
+        store: {
+            transaction(tables: string[], mode: string, body: (transaction: IDBTransaction) => unknown): Promise<any>
+        }
+        tables?: string[]
+        show: (kind: string, id: string, value: string | undefined, transaction: IDBTransaction) => void
+    })
+    load(): Promise<DeferredAction[]>
+    commit(changes: ActionChange[]): Promise<unknown>
+}
+
+/** What an app's request to its API came to, where it is not what was asked for. Thrown by the app's functions. */
+export class RequestError extends Error {
+    /** A status of HTTP; undefined: no answer. */
+    readonly status?: number
+    /** In ms. */
+    readonly retryAfter?: number
+    constructor(status?: number, retryAfter?: number)
+}
+
+/** Why an action was not taken or not done. */
+export class ActionError extends Error {
+    /**
+     * Of a deferrable one "full" or "closed". Of an immediate one "notReachable" (nothing was sent), "unauthorized",
+     * "rejected", "unavailable", or "unknown": no answer came, so nobody knows whether it was done.
+     */
+    readonly kind: "full" | "closed" | "notReachable" | "unauthorized" | "rejected" | "unavailable" | "unknown"
+    readonly status?: number
+    readonly retryAfter?: number
+}
+
+/** What the app gives. */
+export interface ActionOptions {
+    store: ActionStore
+    /** Sends a batch in its order, each action with its key, and gives the result of each; or throws `RequestError`. */
+    send: (actions: DeferredAction[], signal: AbortSignal) => Promise<ActionResult[]>
+    /** Gets a new token, after a 401. */
+    renewToken: () => Promise<unknown>
+    report?: (news: ActionNews) => void
+    settings?: ActionSettings
+}
+
+/** Brings actions to the server. For a store there is one at a time: of several tabs the leading one makes it. */
+export class LiveActions {
+    /** What the server is not known to have, the oldest first. */
+    readonly pending: DeferredAction[]
+    /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */
+    pendingValue(kind: string, id: string): string | undefined
+    /** The time by which actions are kept, in ms. */
+    now(): number
+    /** Gives a thing a status; fulfilled when it is shown and kept. `from`: what is shown until now. */
+    set(kind: string, id: string, value: string, from?: string): Promise<void>
+    /** A status was read from the server and written to the local state: what is pending is put on top of it. */
+    reloaded(kind: string, id: string, value: string, askedAt?: number): Promise<void>
+    /** Nothing is sent without a network, and everything at once when it is back. */
+    networkChanged(isReachable: boolean): void
+    tokenChanged(): void
+    /** Sends now what waits for others; for a page that is hidden. */
+    flush(): void
+    /** Runs an immediate action: now, once, or not at all. */
+    perform<Value>(operation: () => Promise<Value>): Promise<Value>
+    /** Stops. What is pending stays in the store. */
+    close(): void
+}
+
+/** Reads the store and sends what is in it. */
+export function openActions(options: ActionOptions): Promise<LiveActions>
+
+/**
+ * What decides about deferrable actions, without I/O: for those who carry it out themselves. `handle` is given what
+ * happens as `{name: {…}}` and gives what is to be done, in order; Tests/Scenarios/actions shows both.
+ */
+export class ActionQueue {
+    constructor(settings?: ActionSettings & { seed?: number, keyPrefix?: string })
+    handle(input: object, now: number): object[]
+    /** When `{wake: {}}` is due at the latest; null: only something that happens changes anything. */
+    readonly wakeAt: number | null
+    readonly view: { isLoaded: boolean, pending: DeferredAction[], sending: string[], isUnauthorized: boolean }
+    pending(kind: string, id: string): string | undefined
+}
