@@ -88,7 +88,7 @@ struct LiveMachineTests {
         var jitter = Jitter(seed: seed)
         var changes: [Int: ModelServer.Change] = [:]
         for _ in 0..<8 {
-            let step = Int(jitter.milliseconds(1, 30))
+            let step = Int(jitter.milliseconds(1, 40))
             changes[step] = ModelServer.Change.allCases[Int(jitter.milliseconds(0, 6))]
         }
         let server = ModelServer(changes: changes)
