@@ -32,6 +32,8 @@ export class Draw {
     }
 }
 
+function copied(value) { return JSON.parse(JSON.stringify(value)) }
+
 /** The steps of a history: at each one what came in, what was to be done, all that was seen, and when it wants to be woken. */
 export function drawHistory({ Machine, settings, input }, name, seed) {
     const draw = new Draw(seed)
@@ -47,10 +49,11 @@ export function drawHistory({ Machine, settings, input }, name, seed) {
         const isDue = due !== null && due < now
         if (isDue) now = Math.max(due, steps.at(-1)?.at ?? 0)
         const given = isDue || draw.once(30) ? { wake: {} } : input(draw, { machine, effects, step: steps.length })
-        const out = machine.handle(given, now)
+        // As it stands in JSON at this moment: what a machine goes on to change says nothing of it.
+        const out = copied(machine.handle(copied(given), now))
         effects.push(...out)
         const members = Object.entries(machine.view).map(([member, value]) => [member, value ?? null])
-        steps.push({ at: now, in: given, out, view: Object.fromEntries(members), wake: machine.wakeAt })
+        steps.push({ at: now, in: given, out, view: copied(Object.fromEntries(members)), wake: machine.wakeAt })
     }
     return { about: `Drawn: histories.js ${name} 1 ${seed}`, settings: chosen, steps }
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { test } from "node:test"
 import { FetchQueue, KnownThings, Relevance } from "../../Sources/LiveClientJS/livegate.js"
+import { thingKey } from "../../Sources/LiveClientJS/core/relevance.js"
 import { runScenarios } from "./scenarios.js"
 
 runScenarios("relevance", Relevance)
@@ -45,4 +46,16 @@ test("the eighth of all things that was used longest ago is forgotten for one mo
     assert.ok(ids.slice(0, 16).every(id => things.knowledge(thing(id)) === "known"))
     things.answer(thing("16"), things.ask())
     assert.deepEqual(ids.filter(id => things.knowledge(thing(id)) === "unknown"), ["1", "2"])
+})
+
+test("a change of what is forgotten at once, because all else is on the screen, makes an older answer old", () => {
+    const things = new KnownThings(1)
+    things.watch(true)
+    things.answer(thing("A"), things.ask())
+    things.pin(new Map([[thingKey(thing("A")), thing("A")]]))
+    const asked = things.ask()
+    things.change(thing("B"))
+    things.pin(new Map())
+    things.answer(thing("B"), asked)
+    assert.equal(things.knowledge(thing("B")), "knownStale")
 })

@@ -10,7 +10,7 @@ import Testing
 struct HistoryTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let seed = environment["LIVEGATE_HISTORIES_SEED"].flatMap { Int($0) } ?? 1
-    private static let count = environment["LIVEGATE_HISTORIES"].flatMap { Int($0) } ?? 200
+    private static let count = environment["LIVEGATE_HISTORIES"].flatMap { Int($0) } ?? 150
 
     /// The machine whose table is Tests/JavaScript/histories/NAME.js.
     private func compare<Machine: StateMachine>(_ name: String, _ type: Machine.Type) throws {
@@ -19,5 +19,17 @@ struct HistoryTests {
         }
     }
 
-    @Test func `update machines of both languages do the same`() throws { try compare("update", UpdateMachine.self) }
+    @Test func `connections do the same in both languages`() throws {
+        try compare("connection", ConnectionMachine.self)
+    }
+
+    @Test func `update machines do the same in both languages`() throws { try compare("update", UpdateMachine.self) }
+
+    @Test func `lists do the same in both languages`() throws { try compare("intervals", PartialList.self) }
+
+    @Test func `fetches do the same in both languages`() throws { try compare("fetches", FetchQueue.self) }
+
+    @Test func `actions do the same in both languages`() throws { try compare("actions", ActionQueue.self) }
+
+    @Test func `counts do the same in both languages`() throws { try compare("counting", RefreshCounts.self) }
 }

@@ -39,7 +39,10 @@ export class KnownThings {
     }
 
     /** Notes that the server changed it. */
-    change(thing) { this.#use(thing).changed = this.ask() }
+    change(thing) {
+        const changed = this.ask()
+        this.#use(thing, entry => { entry.changed = changed })
+    }
 
     /** Whether an answer to this question is old: something happened since. */
     wasChanged(thing, asked) {
@@ -54,20 +57,22 @@ export class KnownThings {
 
     /** Notes an answer; false: a question asked later was answered before, and this answer is to be dropped. */
     answer(thing, asked, isGone = false) {
-        const entry = this.#use(thing)
-        if (asked < entry.asked) return false
-        entry.asked = asked
-        entry.isHeld = !isGone
-        return true
+        let isNewest = true
+        this.#use(thing, entry => {
+            isNewest = asked >= entry.asked
+            if (isNewest) Object.assign(entry, { asked, isHeld: !isGone })
+        })
+        return isNewest
     }
 
-    #use(thing) {
+    /** Changes an entry, then forgets what is too much: maybe this one, if all others are pinned. */
+    #use(thing, change) {
         const key = thingKey(thing)
         const entry = this.#entries.get(key) ?? { asked: 0, changed: this.#forgotten, isHeld: false }
         this.#entries.delete(key)
         this.#entries.set(key, entry)
+        change(entry)
         if (this.#entries.size > this.#maximum) this.#forget(Math.max(1, Math.floor(this.#maximum / 8)))
-        return entry
     }
 
     #forget(count) {
