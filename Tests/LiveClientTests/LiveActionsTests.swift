@@ -235,6 +235,13 @@ struct LiveActionsTests {
         }
         try await store.commit([.delete(kind: "status", id: "1")])
         #expect(try await store.loadActions().isEmpty)
+        // More than one query gives, in the order of the table.
+        let many = (0...StoreTransaction.maximumRows).map {
+            DeferredAction(kind: "status", id: "\(100_000 + $0)", value: "open", key: "k\($0)", at: 5)
+        }
+        try await store.commit(many.map(ActionChange.persist))
+        #expect(try await store.loadActions() == many)
+        try await store.commit(many.map { .delete(kind: $0.kind, id: $0.id) })
         #expect(try await file.transaction { try store.pending("status", "1", in: $0) } == nil)
         await file.close()
     }

@@ -30,11 +30,24 @@ public final class SQLiteActionStore: ActionStore {
 
     public func loadActions() async throws -> [DeferredAction] {
         try await store.transaction { transaction in
-            try transaction.rows("SELECT kind, id, value, before, key, at FROM live_actions ORDER BY at").compactMap {
-                guard let kind = $0[0].text, let id = $0[1].text, let value = $0[2].text, let key = $0[4].text,
-                    let at = $0[5].integer
-                else { return nil }
-                return DeferredAction(kind: kind, id: id, value: value, before: $0[3].text, key: key, at: at)
+            var actions: [DeferredAction] = []
+            // By pieces, for there may be more than one query gives.
+            while true {
+                let last = actions.last
+                let isBehind = last == nil ? ">=" : ">"
+                let rows = try transaction.rows(
+                    """
+                    SELECT kind, id, value, before, key, at FROM live_actions WHERE (kind, id) \(isBehind) (?, ?)
+                    ORDER BY kind, id LIMIT \(StoreTransaction.maximumRows)
+                    """, [.text(last?.kind ?? ""), .text(last?.id ?? "")])
+                for row in rows {
+                    guard let kind = row[0].text, let id = row[1].text, let value = row[2].text, let key = row[4].text,
+                        let at = row[5].integer
+                    else { continue }
+                    actions.append(
+                        DeferredAction(kind: kind, id: id, value: value, before: row[3].text, key: key, at: at))
+                }
+                if rows.count < StoreTransaction.maximumRows { return actions }
             }
         }
     }
