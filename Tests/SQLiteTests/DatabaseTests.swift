@@ -78,7 +78,7 @@ struct DatabaseTests {
             }
             #expect(try database.rows("SELECT a FROM t").isEmpty)
             #expect(try database.transaction { try database.rows("SELECT 7") } == [[.integer(7)]])
-            // Another one that writes is waited for, and then refused.
+            // Whoever else opens the file sees what was committed.
             try database.transaction { try database.execute("INSERT INTO t VALUES (2)") }
             #expect(try Database(path: path).rows("SELECT a FROM t") == [[.integer(2)]])
         }
