@@ -120,6 +120,9 @@ public struct PartialList: StateMachine {
 
     public var wakeAt: Milliseconds? { retryAt }
 
+    /// Whether the list has this thing.
+    public func has(_ id: String) -> Bool { keys[id] != nil }
+
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         var effects: [Effect] = []
         switch input {

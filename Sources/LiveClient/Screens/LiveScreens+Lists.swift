@@ -1,0 +1,133 @@
+import LiveState
+
+// Lists, and their pages.
+extension LiveScreens {
+    /// Makes a list, which knows what it knows also while no screen shows it. Its name is its screen's too, and not empty.
+    ///
+    /// - Parameters:
+    ///   - entity: of its things.
+    ///   - takesNew: whether things that are created belong there.
+    ///   - key: where a value stands; nil: it does not belong to this list.
+    /// - Returns: its states, for one reader, the newest of those that were not read.
+    public func makeList(
+        _ name: String, of entity: String, takesNew: Bool = true, key: @escaping @Sendable (Value) -> ListKey?
+    ) -> AsyncStream<ListState<Value>> {
+        precondition(!name.isEmpty && lists[name] == nil, "a list needs a name of its own")
+        let (states, continuation) = AsyncStream.makeStream(
+            of: ListState<Value>.self, bufferingPolicy: .bufferingNewest(1))
+        lists[name] = List(
+            entity: entity, takesNew: takesNew, key: key, states: continuation, machine: PartialList(settings.lists))
+        if isFingerHeld { give(name, .finger(isHeld: true)) }
+        return states
+    }
+
+    /// A screen shows a list from there on, and has use for so many items. A name without a list does nothing.
+    public func show(_ name: String, from: ListEnd, _ direction: ListDirection, count: Int) {
+        guard lists[name] != nil else { return }
+        lists[name]?.isShown = true
+        give(name, .show(from: from, direction: direction, count: count))
+    }
+
+    /// Ends a list, and forgets what it knew.
+    public func removeList(_ name: String) {
+        hide(name)
+        waits.removeValue(forKey: name)?.cancel()
+        lists.removeValue(forKey: name)?.states.finish()
+    }
+
+    func hideList(_ name: String) {
+        guard let list = lists[name] else { return }
+        lists[name]?.isShown = false
+        let view = queue.view
+        let isPending = (view.running.map(\.thing) + view.waiting).contains { thing in
+            thing.entity == list.entity && !list.machine.has(thing.id)
+        }
+        give(name, .hide)
+        // A new thing that it waited for is given up.
+        if isPending { makeStale(name) }
+    }
+
+    /// An event that comes while a list is hidden is not fetched: the list knows less then, and says so.
+    func noteEvent(_ name: String, _ thing: Thing, _ types: [String]) {
+        give(name, .changed(id: thing.id))
+        guard let list = lists[name], !list.isShown else { return }
+        let isThere = list.machine.has(thing.id)
+        let (fetch, removed) = relevance.needs(list.interest(isThere ? [thing.id] : []), thing, types: types)
+        if removed { give(name, .removed(id: thing.id)) }
+        if fetch && !isThere { makeStale(name) }
+    }
+
+    func makeStale(_ name: String) {
+        guard isFingerHeld else { return }
+        give(name, .finger(isHeld: false))
+        give(name, .finger(isHeld: true))
+    }
+
+    func give(_ name: String, _ input: PartialList.Input) {
+        guard !isClosed, let effects = lists[name]?.machine.handle(input, at: now()) else { return }
+        for effect in effects {
+            switch effect {
+            case .loadPage(let number, let page): load(name, number, page)
+            case .giveUpPage:
+                if let request = lists[name]?.request { requests.removeValue(forKey: request)?.cancel() }
+            case .reload(let ids):
+                // Each as if its event came now, behind the page.
+                for id in ids { ask(.refresh(thing: Thing(entity: lists[name]?.entity ?? "", id: id))) }
+            }
+        }
+        wait(name, until: lists[name]?.machine.wakeAt)
+        if case .changed = input { return }
+        publish(name)
+    }
+
+    private func load(_ name: String, _ number: Int, _ request: PageRequest) {
+        lastPage += 1
+        let page = lastPage
+        lists[name]?.request = "page \(page)"
+        ask(.asked(page: page))
+        requests["page \(page)"] = Task { [weak self, api] in
+            let result: Result<ListPage<Value>, any Error>
+            do { result = .success(try await api.page(of: name, request)) } catch { result = .failure(error) }
+            await self?.finish(name, page, number, result)
+        }
+    }
+
+    private func finish(_ name: String, _ page: Int, _ number: Int, _ result: Result<ListPage<Value>, any Error>) {
+        guard requests.removeValue(forKey: "page \(page)") != nil, let entity = lists[name]?.entity else { return }
+        switch result {
+        case .failure(let error):
+            var after: Milliseconds?
+            if case .retry(let asked)? = error as? RequestFailure { after = asked }
+            give(name, .pageFailed(number: number, retryAfter: after))
+        case .success(let found):
+            let things = found.items.map { Thing(entity: entity, id: $0.id) }
+            var accepted: Set<Thing> = []
+            for case .accept(_, let taken) in ask(.answered(page: page, things: things)) { accepted.formUnion(taken) }
+            for (thing, item) in zip(things, found.items) where accepted.contains(thing) {
+                keep(item.value, of: thing)
+            }
+            let items = found.items.map { ListItem(id: $0.id, key: $0.key) }
+            give(name, .pageLoaded(number: number, items: items, isLast: found.isLast))
+            for thing in things { publishDetails(of: thing) }
+        }
+    }
+
+    private func publish(_ name: String) {
+        guard let list = lists[name] else { return }
+        let view = list.machine.view
+        if list.isShown {
+            let interest = list.interest(view.items.map(\.id))
+            _ = relevance.handle(.show(screen: name, interest: interest), at: now())
+            follow()
+        }
+        let items = view.items.map { item in
+            let thing = Thing(entity: list.entity, id: item.id)
+            return ListState<Value>.Item(
+                id: item.id, key: item.key, value: values[thing], knowledge: queue.knowledge(of: thing))
+        }
+        list.states.yield(
+            ListState(
+                items: items, complete: view.complete, stale: view.stale, knowledge: view.knowledge,
+                isLoading: view.isLoading, failures: view.failures))
+    }
+}

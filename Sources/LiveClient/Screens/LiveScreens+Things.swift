@@ -1,0 +1,129 @@
+import LiveState
+
+// Things by id, and the queue of their fetches.
+extension LiveScreens {
+    /// When more values are kept, those of things that are not remembered go: twice as many as are remembered.
+    static var maximumValues: Int { 20_000 }
+
+    /// Shows the details of a thing on the screen of that name, until ``hide(_:)`` or until nobody reads the states any more.
+    public func showDetails(_ screen: String, of thing: Thing) -> AsyncStream<DetailsState<Value>> {
+        hide(screen)
+        let (states, continuation) = AsyncStream.makeStream(
+            of: DetailsState<Value>.self, bufferingPolicy: .bufferingNewest(1))
+        guard !isClosed else {
+            continuation.finish()
+            return states
+        }
+        continuation.onTermination = { [weak self] reason in
+            guard case .cancelled = reason else { return }
+            Task { [weak self] in await self?.hide(screen, of: thing) }
+        }
+        details[screen] = Details(thing: thing, states: continuation)
+        _ = relevance.handle(.show(screen: screen, interest: .details(thing: thing)), at: now())
+        follow()
+        publishDetails(of: thing)
+        return states
+    }
+
+    /// Fetches a thing again: a person asked for it.
+    public func refresh(_ thing: Thing) { ask(.refresh(thing: thing)) }
+
+    private func hide(_ screen: String, of thing: Thing) {
+        if details[screen]?.thing == thing { hide(screen) }
+    }
+
+    /// Says to the queue what the screens show.
+    func follow() {
+        ask(.show(things: relevance.details, listed: relevance.listed, takesNew: relevance.takesNew))
+    }
+
+    /// - Parameter found: what the fetch found that is handed over.
+    @discardableResult func ask(_ input: FetchQueue.Input, found: FoundThing<Value>? = nil) -> [FetchQueue.Effect] {
+        guard !isClosed else { return [] }
+        let effects = queue.handle(input, at: now())
+        for effect in effects {
+            switch effect {
+            case .fetch(let fetch, let thing): begin(fetch, thing)
+            case .cancel(let fetch): requests.removeValue(forKey: "fetch \(fetch)")?.cancel()
+            case .apply(_, let thing, _): if let found { use(found, of: thing) }
+            case .reloaded(let number, _):
+                replies.removeValue(forKey: number)?.resume(returning: found)
+            case .reloadFailed(let number, let failure):
+                replies.removeValue(forKey: number)?.resume(throwing: failure)
+            case .unavailable(let thing, let failure):
+                noteFailure(failure, of: thing)
+                publishDetails(of: thing)
+            case .accept: break
+            }
+        }
+        wait("", until: queue.wakeAt)
+        return effects
+    }
+
+    private func begin(_ fetch: Int, _ thing: Thing) {
+        requests["fetch \(fetch)"] = Task { [weak self, api] in
+            let result: Result<FoundThing<Value>, any Error>
+            do { result = .success(try await api.reload(thing)) } catch { result = .failure(error) }
+            await self?.finish(fetch, thing, result)
+        }
+    }
+
+    private func finish(_ fetch: Int, _ thing: Thing, _ result: Result<FoundThing<Value>, any Error>) {
+        guard requests.removeValue(forKey: "fetch \(fetch)") != nil else { return }
+        switch result {
+        case .success(let found): ask(.fetched(fetch: fetch, outcome: found.outcome), found: found)
+        case .failure(let error):
+            ask(.failed(fetch: fetch, failure: error as? RequestFailure ?? .retry(after: nil)))
+            // A list that should perhaps have it knows that only by its page.
+            for (name, list) in lists where list.entity == thing.entity && !list.machine.has(thing.id) {
+                makeStale(name)
+            }
+        }
+    }
+
+    private func use(_ found: FoundThing<Value>, of thing: Thing) {
+        if let value = found.value { keep(value, of: thing) } else { values[thing] = nil }
+        for (name, list) in lists where list.entity == thing.entity {
+            let key = found.value.flatMap(list.key)
+            give(name, key.map { .placed(id: thing.id, key: $0) } ?? .removed(id: thing.id))
+        }
+        _ = relevance.handle(.displayed(thing: thing), at: now())
+        publishDetails(of: thing)
+    }
+
+    /// Values are kept as long as their things are remembered.
+    func keep(_ value: Value, of thing: Thing) {
+        values[thing] = value
+        noteFailure(nil, of: thing)
+        guard values.count > Self.maximumValues else { return }
+        values = values.filter { queue.knowledge(of: $0.key) != .unknown }
+    }
+
+    private func noteFailure(_ failure: RequestFailure?, of thing: Thing) {
+        for (screen, shown) in details where shown.thing == thing { details[screen]?.failure = failure }
+    }
+
+    func publishDetails(of thing: Thing) {
+        for shown in details.values where shown.thing == thing {
+            shown.states.yield(
+                DetailsState(
+                    thing: thing, value: values[thing], knowledge: queue.knowledge(of: thing), failure: shown.failure))
+        }
+    }
+
+    /// Wakes a list, or with an empty name the queue, when it is due.
+    func wait(_ name: String, until due: Milliseconds?) {
+        waits.removeValue(forKey: name)?.cancel()
+        guard let due else { return }
+        let wait = max(0, due - now())
+        waits[name] = Task { [weak self, sleep] in
+            guard (try? await sleep(wait)) != nil, !Task.isCancelled else { return }
+            await self?.wake(name)
+        }
+    }
+
+    private func wake(_ name: String) {
+        guard !Task.isCancelled else { return }
+        if name.isEmpty { ask(.wake) } else { give(name, .wake) }
+    }
+}

@@ -1,0 +1,179 @@
+import LiveState
+
+/// The lists and details that the screens of an app show of one machine's things, fetched through one queue.
+///
+///     let screens = LiveScreens(api)
+///     let states = await screens.makeList("open", of: "incident") { ListKey(rank: -$0.openedAt, text: $0.id) }
+///     await screens.show("open", from: .beginning, .forward, count: 20)
+///     for await state in states { render(state.items) }
+///
+/// A list loads the pages that its screen has use for; a thing is fetched when it changed and a screen needs it, once for
+/// however many changes, and at most four at a time. What nobody waits for any more is cancelled. See <doc:Relevance> and
+/// <doc:PartialKnowledge>.
+public actor LiveScreens<API: ScreensAPI> {
+    /// What the API gives for a thing.
+    public typealias Value = API.Value
+
+    /// What is fixed for its life.
+    public struct Settings: Sendable {
+        /// Of each list.
+        public var lists = PartialList.Settings()
+        /// Of the queue.
+        public var fetches = FetchQueue.Settings()
+        /// Rules, and what is remembered of screens.
+        public var relevance = Relevance.Settings()
+
+        /// The defaults.
+        public init() {}
+    }
+
+    struct List {
+        let entity: String
+        let takesNew: Bool
+        let key: @Sendable (Value) -> ListKey?
+        let states: AsyncStream<ListState<Value>>.Continuation
+        var machine: PartialList
+        var isShown = false
+        /// The name of the request that is on its way.
+        var request: String?
+
+        func interest(_ ids: [String]) -> Interest { .list(entity: entity, ids: ids, takesNew: takesNew) }
+    }
+
+    struct Details {
+        let thing: Thing
+        let states: AsyncStream<DetailsState<Value>>.Continuation
+        var failure: RequestFailure?
+    }
+
+    let api: API
+    let settings: Settings
+    let now: @Sendable () -> Milliseconds
+    let sleep: @Sendable (Milliseconds) async throws -> Void
+    var relevance: Relevance
+    var queue: FetchQueue
+    var lists: [String: List] = [:]
+    var details: [String: Details] = [:]
+    var values: [Thing: Value] = [:]
+    /// What is on its way, by name. A name that is no more here is of something that was given up.
+    var requests: [String: Task<Void, Never>] = [:]
+    /// What waits to try again, by the name of its list; that of the queue is empty.
+    var waits: [String: Task<Void, Never>] = [:]
+    /// Reloads that are not answered, by number.
+    var replies: [Int: CheckedContinuation<FoundThing<Value>?, any Error>] = [:]
+    var lastReload = 0
+    var lastPage = 0
+    var isFingerHeld = false
+    var isClosed = false
+
+    /// Makes screens that show nothing yet.
+    public init(_ api: API, settings: Settings = Settings()) {
+        let clock = ContinuousClock()
+        let start = clock.now
+        self.init(
+            api, settings: settings,
+            now: { Milliseconds((clock.now - start) / .milliseconds(1)) },
+            sleep: { try await clock.sleep(for: .milliseconds($0)) })
+    }
+
+    init(
+        _ api: API, settings: Settings, now: @escaping @Sendable () -> Milliseconds,
+        sleep: @escaping @Sendable (Milliseconds) async throws -> Void
+    ) {
+        self.api = api
+        self.settings = settings
+        self.now = now
+        self.sleep = sleep
+        relevance = Relevance(settings.relevance)
+        queue = FetchQueue(settings.fetches)
+    }
+
+    deinit {
+        for task in requests.values { task.cancel() }
+        for task in waits.values { task.cancel() }
+    }
+
+    /// Fetches made, merged and avoided, and answers that came too late.
+    public var counts: FetchQueue.View { queue.view }
+
+    /// Whether a person can see the thing now.
+    public func isShowing(_ thing: Thing) -> Bool { relevance.isShowing(thing) }
+
+    /// Whether a person saw the thing change, live, at most so many milliseconds ago.
+    public func sawLive(_ thing: Thing, within: Milliseconds) -> Bool {
+        relevance.sawLive(thing, within: within, at: now())
+    }
+
+    /// Fetches a changed thing for the screens that need it: what an update machine's area does to reload it.
+    ///
+    /// - Parameter types: all that happened to it, in its order.
+    /// - Returns: what was found; nil when no screen needs it, and what is known of it is old now.
+    /// - Throws: `RequestFailure`, after which the machine tries again; `CancellationError` when the task was cancelled, or the
+    ///   screens were closed.
+    public func reload(_ thing: Thing, types: [String]) async throws -> FoundThing<Value>? {
+        guard !isClosed else { throw CancellationError() }
+        lastReload += 1
+        let number = lastReload
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { reply in
+                replies[number] = reply
+                change(number, thing, types)
+            }
+        } onCancel: {
+            Task { [weak self] in await self?.dropReload(number) }
+        }
+    }
+
+    private func change(_ number: Int, _ thing: Thing, _ types: [String]) {
+        for (name, list) in lists where list.entity == thing.entity { noteEvent(name, thing, types) }
+        for effect in relevance.handle(.changed(number: number, thing: thing, types: types), at: now()) {
+            switch effect {
+            case .remove(let thing, let screens):
+                for name in screens { give(name, .removed(id: thing.id)) }
+            case .fetch(let number, let thing): ask(.reload(number: number, thing: thing))
+            case .pass(let number, let thing): ask(.pass(number: number, thing: thing))
+            }
+        }
+        publishDetails(of: thing)
+    }
+
+    private func dropReload(_ number: Int) {
+        guard let reply = replies.removeValue(forKey: number) else { return }
+        reply.resume(throwing: CancellationError())
+        if replies.isEmpty { ask(.dropReloads) }
+    }
+
+    /// The machine got a finger, before it asks for its snapshot; or lost it. At first it has none, and all is shown as old.
+    public func setFinger(_ isHeld: Bool) {
+        guard isHeld != isFingerHeld else { return }
+        isFingerHeld = isHeld
+        ask(.finger(isHeld: isHeld))
+        for name in lists.keys.sorted() { give(name, .finger(isHeld: isHeld)) }
+        for shown in details.values { publishDetails(of: shown.thing) }
+    }
+
+    /// Whether the machine is live. At first it is not.
+    public func setLive(_ isLive: Bool) { _ = relevance.handle(.live(isLive: isLive), at: now()) }
+
+    /// Whether a person can see the app. At first one can.
+    public func setVisible(_ isVisible: Bool) { _ = relevance.handle(.visible(isVisible: isVisible), at: now()) }
+
+    /// Gives up all that is on its way, and ends all states.
+    public func close() {
+        isClosed = true
+        for task in requests.values { task.cancel() }
+        for task in waits.values { task.cancel() }
+        for reply in replies.values { reply.resume(throwing: CancellationError()) }
+        (requests, waits, replies) = ([:], [:], [:])
+        for list in lists.values { list.states.finish() }
+        for shown in details.values { shown.states.finish() }
+    }
+
+    /// Ends what a screen shows: a list keeps what it knows, details end. What only this screen waited for is given up.
+    public func hide(_ screen: String) {
+        details.removeValue(forKey: screen)?.states.finish()
+        _ = relevance.handle(.hide(screen: screen), at: now())
+        if lists[screen]?.isShown == true { hideList(screen) }
+        follow()
+    }
+}

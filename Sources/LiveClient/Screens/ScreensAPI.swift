@@ -1,0 +1,120 @@
+import LiveState
+
+/// The app's API as screens use it.
+///
+/// A request that fails throws a `RequestFailure`; any other error counts as `.retry(after: nil)`. What nobody waits for any
+/// more is cancelled as a task.
+public protocol ScreensAPI: Sendable {
+    /// What a thing is to the app: its decoded answer.
+    associatedtype Value: Sendable
+
+    /// Fetches a thing.
+    func reload(_ thing: Thing) async throws -> FoundThing<Value>
+
+    /// Fetches a page of the list of that name.
+    func page(of list: String, _ request: PageRequest) async throws -> ListPage<Value>
+}
+
+/// What a fetch found.
+public enum FoundThing<Value: Sendable>: Sendable {
+    /// The thing as it is now.
+    case value(Value)
+    /// 404 or 410.
+    case gone
+    /// 403.
+    case notOurs
+
+    /// The value, if there is one.
+    public var value: Value? { if case .value(let value) = self { value } else { nil } }
+
+    var outcome: Reloaded {
+        switch self {
+        case .value: .value
+        case .gone: .gone
+        case .notOurs: .notOurs
+        }
+    }
+}
+
+extension LiveReload {
+    /// What ``LiveScreens/reload(_:types:)`` found, for the machine that asked: nil is that no screen needs it.
+    public init(_ found: FoundThing<Value>?) {
+        switch found {
+        case .value(let value)?: self = .value(value)
+        case .gone?: self = .gone
+        case .notOurs?: self = .notOurs
+        case nil: self = .unneeded
+        }
+    }
+}
+
+/// Items of a list, in any order.
+public struct ListPage<Value: Sendable>: Sendable {
+    /// An item: what it is, and where it stands.
+    public struct Item: Sendable {
+        /// The thing's id.
+        public var id: String
+        /// Where it stands in the list.
+        public var key: ListKey
+        /// What it is.
+        public var value: Value
+
+        /// An item of a page.
+        public init(id: String, key: ListKey, value: Value) {
+            self.id = id
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// At most as many as were asked for.
+    public var items: [Item]
+    /// Nothing stands behind them, in the direction of the request.
+    public var isLast: Bool
+
+    /// A page. One that is empty and not the last counts as failed.
+    public init(items: [Item], isLast: Bool) {
+        self.items = items
+        self.isLast = isLast
+    }
+}
+
+/// What a list shows.
+public struct ListState<Value: Sendable>: Sendable {
+    /// An item: its value, if any is known, and how far that can be trusted.
+    public struct Item: Sendable {
+        /// The thing's id.
+        public let id: String
+        /// Where it stands in the list.
+        public let key: ListKey
+        /// The last that is known; nil: nothing.
+        public let value: Value?
+        /// How far it can be trusted.
+        public let knowledge: Knowledge
+    }
+
+    /// All that is known, in its order; between two items something may be missing, see ``complete``.
+    public let items: [Item]
+    /// Where nothing is missing.
+    public let complete: [ListInterval]
+    /// Where nothing was missing.
+    public let stale: [ListInterval]
+    /// Of all that the screen has use for; nil while no screen shows the list.
+    public let knowledge: Knowledge?
+    /// Whether a page is on its way.
+    public let isLoading: Bool
+    /// Failed pages in a row.
+    public let failures: Int
+}
+
+/// What a screen of details shows.
+public struct DetailsState<Value: Sendable>: Sendable {
+    /// Which thing.
+    public let thing: Thing
+    /// The last that is known; nil: nothing.
+    public let value: Value?
+    /// How far it can be trusted.
+    public let knowledge: Knowledge
+    /// Of the last fetch; nil when it was answered.
+    public let failure: RequestFailure?
+}

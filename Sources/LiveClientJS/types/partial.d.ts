@@ -1,0 +1,107 @@
+// What decides beneath screens, for an app that carries it out by itself: values without I/O and without a clock.
+import {
+    Knowledge, ListDirection, ListEnd, ListInterval, ListKey, PageRequest, RelevanceRule, ScreenThing,
+} from "./screens.js"
+
+/** Below, at or above 0: as `a` stands before, with or behind `b`. */
+export function compareKeys(a: ListKey, b: ListKey): number
+
+/** Below, at or above 0: as `a` stands before, with or behind `b`. */
+export function compareEnds(a: ListEnd, b: ListEnd): number
+
+/** The stretches of a list in which nothing is missing. */
+export class CompleteIntervals {
+    /** So many stretches are remembered: 64. */
+    static readonly maximumIntervals: number
+    constructor(maximum?: number)
+    /** Nothing is missing in these. Sorted; no two touch. */
+    readonly complete: ListInterval[]
+    /** Nothing was missing in these. */
+    readonly stale: ListInterval[]
+    /** Notes that a stretch is complete. */
+    insert(interval: ListInterval): void
+    /** Notes that a stretch was complete, and that nobody watched it since. */
+    insertStale(interval: ListInterval): void
+    /** Nothing is sure any more. */
+    markStale(): void
+    /** Forgets what lies outside of a stretch. */
+    keep(bounds: ListInterval): void
+    /** Whether all between two ends may be shown as complete, as old, or has to be asked for first. */
+    knowledge(interval: ListInterval): Knowledge
+    /** The same of a single key. */
+    knowledgeOfKey(key: ListKey): Knowledge
+    /** The page to load so that more is complete from here on; null when all of it is. */
+    nextPage(from: ListEnd, direction: ListDirection, limit: number): PageRequest | null
+    /** Another one that knows the same. */
+    copy(): CompleteIntervals
+}
+
+/**
+ * A machine: it is given what happens and the time in ms, and answers what is to be done, in order. Inputs and effects have
+ * one member each, by their name; Tests/Scenarios has all of them.
+ */
+export interface ScreenMachine {
+    handle(input: object, now: number): any[]
+    /** What can be seen of it between two inputs. */
+    readonly view: any
+    /** When the input `{wake: {}}` is due; null: not at all. */
+    readonly wakeAt: number | null
+}
+
+/** A list of which parts are known: what it shows, and which page to load next. */
+export class PartialList implements ScreenMachine {
+    constructor(settings?: Record<string, number>)
+    handle(input: object, now: number): any[]
+    readonly view: any
+    readonly wakeAt: number | null
+}
+
+/** The interests of the screens, and the rules by which an event concerns them. */
+export class Relevance implements ScreenMachine {
+    constructor(settings?: { rules?: RelevanceRule[] } & Record<string, unknown>)
+    handle(input: object, now: number): any[]
+    readonly view: any
+    readonly wakeAt: number | null
+    /** Whether a person can see the thing now. */
+    isShowing(thing: ScreenThing): boolean
+    /** Whether a person saw the thing change, live, at most so many ms before now. */
+    sawLive(thing: ScreenThing, within: number, now: number): boolean
+    /** The things of which screens show the details. */
+    readonly details: ScreenThing[]
+    /** The things in the lists on the screens. */
+    readonly listed: ScreenThing[]
+    /** The entities of lists to which new things belong. */
+    readonly takesNew: string[]
+    /** Whether a screen with this interest would fetch the thing after all this, and whether it would go off its list. */
+    needs(interest: object, thing: ScreenThing, types: string[]): { fetch: boolean; removed: boolean }
+}
+
+/** How far each thing can be trusted: questions, changes and losses are numbered in one row. */
+export class KnownThings {
+    /** So many things are remembered: 10,000. */
+    static readonly maximumThings: number
+    constructor(maximum?: number)
+    /** Numbers a question. */
+    ask(): number
+    knowledge(thing: ScreenThing): Knowledge
+    /** Whether an answer to this question is old. */
+    wasChanged(thing: ScreenThing, asked: number): boolean
+    /** Whether it changed since its last answer. */
+    hasChanged(thing: ScreenThing): boolean
+    /** Notes that the server changed it. */
+    change(thing: ScreenThing): void
+    /** Notes that events come from now on, or no more. */
+    watch(isWatched: boolean): void
+    /** Notes an answer; false: it is to be dropped, because a question asked later was answered before. */
+    answer(thing: ScreenThing, asked: number, isGone?: boolean): boolean
+}
+
+/** Which things are fetched when: one fetch at a time for a thing, a few at once, those on the screens first. */
+export class FetchQueue implements ScreenMachine {
+    constructor(settings?: Record<string, number>)
+    handle(input: object, now: number): any[]
+    readonly view: any
+    readonly wakeAt: number | null
+    /** How far a thing can be trusted. */
+    knowledge(thing: ScreenThing): Knowledge
+}

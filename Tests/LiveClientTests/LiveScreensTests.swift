@@ -1,0 +1,198 @@
+// Tests: ScreensAPI.swift
+import Synchronization
+import TestHarness
+import Testing
+
+@testable import LiveClient
+
+/// Incidents of a server, which a test changes; a fetch or page can be held until it is released.
+private final class Incidents: ScreensAPI {
+    struct Incident: Sendable, Equatable {
+        var rank: Int64
+        var title: String
+    }
+
+    struct State {
+        var incidents: [String: Incident] = [:]
+        var isHolding = false
+        var held: [CheckedContinuation<Void, any Error>] = []
+        var failure: RequestFailure?
+        var reloads = 0
+        var cancelled = 0
+    }
+
+    let state = Mutex(State())
+
+    init(_ count: Int) {
+        state.withLock { state in
+            for rank in 1...count { state.incidents["I\(rank)"] = Incident(rank: Int64(rank), title: "title \(rank)") }
+        }
+    }
+
+    func set(_ id: String, _ rank: Int64?, _ title: String = "") {
+        state.withLock { $0.incidents[id] = rank.map { Incident(rank: $0, title: title) } }
+    }
+
+    func hold() { state.withLock { $0.isHolding = true } }
+
+    func release() {
+        let held = state.withLock { state in
+            state.isHolding = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for waiting in held { waiting.resume() }
+    }
+
+    private func wait() async throws {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        guard state.withLock({ $0.isHolding }) else { return }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiting in
+                let isHolding = state.withLock { state in
+                    if state.isHolding { state.held.append(waiting) }
+                    return state.isHolding
+                }
+                if !isHolding { waiting.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.cancelled += 1 }
+        }
+    }
+
+    func reload(_ thing: Thing) async throws -> FoundThing<Incident> {
+        let found = state.withLock { state in
+            state.reloads += 1
+            return state.incidents[thing.id]
+        }
+        try await wait()
+        return found.map { .value($0) } ?? .gone
+    }
+
+    func page(of list: String, _ request: PageRequest) async throws -> ListPage<Incident> {
+        let all = state.withLock { $0.incidents }.map { ($0.key, ListKey(rank: $0.value.rank, text: ""), $0.value) }
+            .filter { item in
+                let end = ListEnd.at(key: item.1)
+                return end > request.from || (request.isInclusive && end == request.from)
+            }.sorted { $0.1 < $1.1 }
+        try await wait()
+        let items = all.prefix(request.limit).map { ListPage<Incident>.Item(id: $0.0, key: $0.1, value: $0.2) }
+        return ListPage(items: Array(items), isLast: all.count <= request.limit)
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct LiveScreensTests {
+    private typealias Screens = LiveScreens<Incidents>
+
+    private func thing(_ id: String) -> Thing { Thing(entity: "incident", id: id) }
+
+    private func screens(_ api: Incidents) async -> Screens {
+        var settings = Screens.Settings()
+        settings.lists.pageLimit = 3
+        // Sleeps end only when they are cancelled.
+        let screens = Screens(
+            api, settings: settings, now: { 0 }, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })
+        await screens.setFinger(true)
+        await screens.setLive(true)
+        return screens
+    }
+
+    private func list(_ screens: Screens) async -> AsyncStream<ListState<Incidents.Incident>> {
+        await screens.makeList("open", of: "incident") { $0.rank > 0 ? ListKey(rank: $0.rank, text: "") : nil }
+    }
+
+    /// The first state that is so.
+    private func state<State: Sendable>(_ states: AsyncStream<State>, _ isSo: (State) -> Bool) async -> State? {
+        for await state in states where isSo(state) { return state }
+        return nil
+    }
+
+    @Test func `a list loads the pages that its screen has use for, and shows their values`() async throws {
+        let screens = await screens(Incidents(8))
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 5)
+        let shown = try #require(await state(states) { $0.knowledge == .known })
+        #expect(shown.items.map { $0.value?.title } == (1...6).map { "title \($0)" })
+        #expect(shown.items.allSatisfy { $0.knowledge == .known } && shown.complete.count == 1)
+        await screens.close()
+    }
+
+    @Test func `a change is fetched and stands where it belongs; what leaves the list goes off it`() async throws {
+        let api = Incidents(3)
+        let screens = await screens(api)
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 9)
+        _ = await state(states) { $0.knowledge == .known }
+        api.set("I2", 9, "moved")
+        api.set("N", 2, "new")
+        api.set("I1", 0, "resolved")
+        #expect(try await screens.reload(thing("I2"), types: ["updated"])?.value?.title == "moved")
+        #expect(try await screens.reload(thing("N"), types: ["created"])?.value?.title == "new")
+        #expect(try await screens.reload(thing("I1"), types: ["updated"])?.value?.title == "resolved")
+        #expect(try await screens.reload(thing("elsewhere"), types: ["updated"]) == nil)
+        let shown = try #require(await state(states) { $0.items.count == 3 && $0.items[0].id == "N" })
+        #expect(shown.items.map(\.id) == ["N", "I3", "I2"])
+        #expect(await screens.sawLive(thing("I2"), within: 1_000))
+        let made = api.state.withLock { $0.reloads }
+        #expect(try await screens.reload(thing("N"), types: ["deleted"]) == nil)
+        _ = await state(states) { $0.items.map(\.id) == ["I3", "I2"] }
+        #expect(api.state.withLock { $0.reloads } == made)
+        await screens.close()
+    }
+
+    @Test func `details are fetched while they are shown, and their wait ends with them`() async throws {
+        let api = Incidents(1)
+        let screens = await screens(api)
+        let states = await screens.showDetails("details", of: thing("I1"))
+        #expect(await state(states) { $0.knowledge == .known }?.value?.title == "title 1")
+        api.set("I1", 1, "changed")
+        api.hold()
+        async let reloaded = screens.reload(thing("I1"), types: ["updated"])
+        #expect(await state(states) { $0.knowledge == .knownStale }?.value?.title == "title 1")
+        _ = try await eventually { api.state.withLock { $0.held.count == 1 } }
+        await screens.hide("details")
+        #expect(try await reloaded == nil)
+        #expect(api.state.withLock { $0.cancelled } == 1)
+        api.release()
+        let again = await screens.showDetails("details", of: thing("I1"))
+        #expect(await state(again) { $0.knowledge == .known }?.value?.title == "changed")
+        await screens.close()
+    }
+
+    @Test func `a list that was hidden when something new came is old when it is shown again`() async throws {
+        let api = Incidents(2)
+        let screens = await screens(api)
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 5)
+        _ = await state(states) { $0.knowledge == .known }
+        await screens.hide("open")
+        api.set("N", 5, "new")
+        #expect(try await screens.reload(thing("N"), types: ["created"]) == nil)
+        #expect(api.state.withLock { $0.reloads } == 0)
+        await screens.show("open", from: .beginning, .forward, count: 5)
+        let shown = await state(states) { $0.knowledge == .known && $0.items.count == 3 }
+        #expect(shown?.items.map(\.id) == ["I1", "I2", "N"])
+        await screens.close()
+    }
+
+    @Test func `a failure is told to screen and machine, and a cancelled reload ends`() async throws {
+        let api = Incidents(1)
+        let screens = await screens(api)
+        let states = await screens.showDetails("details", of: thing("I1"))
+        _ = await state(states) { $0.knowledge == .known }
+        api.state.withLock { $0.failure = .rejected(status: 400) }
+        await #expect(throws: RequestFailure.rejected(status: 400)) {
+            try await screens.reload(thing("I1"), types: ["updated"])
+        }
+        #expect(await state(states) { $0.failure != nil }?.failure == .rejected(status: 400))
+        api.state.withLock { $0.failure = nil }
+        api.hold()
+        let waiting = Task { try await screens.reload(thing("I1"), types: ["updated"]) }
+        _ = try await eventually { api.state.withLock { $0.held.count == 1 } }
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        await screens.close()
+        await #expect(throws: CancellationError.self) { try await screens.reload(thing("I1"), types: ["updated"]) }
+        api.release()
+    }
+}
