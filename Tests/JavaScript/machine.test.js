@@ -305,3 +305,16 @@ test("with screens only what is shown is fetched, and what was passed over is no
     assert.deepEqual([...machine.entries.values()].map(({ id, version }) => [id, version]), [["A", 2], ["C", 1]])
     assert.deepEqual(machine.freshness, { connected: {} })
 })
+
+test("a machine that is closed while two wait for one finger takes it from nobody", async () => {
+    const s = scene()
+    let release
+    s.server.point = name => name === "sync" ? new Promise(resolve => { release = resolve }) : undefined
+    const [incidents, notes] = [machineOf(s), machineOf(s, "note")]
+    await s.clock.settle()
+    incidents.close()
+    release()
+    await s.clock.settle()
+    assert.deepEqual(known(notes), s.server.expected("note"))
+    assert.deepEqual(s.client.requests, ["sync"])
+})

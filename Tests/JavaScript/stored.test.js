@@ -37,6 +37,7 @@ test("a tab writes its changes behind its own commit, everything behind another'
         // The clock was set back: how old it is nobody knows.
         [other, 999_999, "whole"],
     ]) assert.equal(placeOfCommit(found, "a", now), place)
+    assert.equal(placeOfCommit({ writer: "a", at: 0 }, "a", 1, true), "whole")
 })
 
 test("keys keep entity and id apart", () => {
@@ -54,10 +55,13 @@ test("a commit in memory is there whole or not at all, and what is given is not 
     await store.commit("open", { metadata: { finger: "f2" }, put: [["c", 3]], remove: ["b"] })
     const expected = { metadata: { finger: "f2" }, entries: new Map([["a", { title: "down" }], ["c", 3]]) }
     assert.deepEqual(await store.load("open"), expected)
+    await store.commit("other", { metadata: {}, put: [["a", 1], ["b", 2]] })
+    await store.commit("other", { metadata: {}, isWhole: true, whole: () => [["b", 3]] })
+    assert.deepEqual((await store.load("other")).entries, new Map([["b", 3]]))
     store.beforeCommit = () => { throw new Error("disk full") }
     await assert.rejects(store.commit("open", { metadata: { finger: "f3" }, remove: ["a"] }), /disk full/)
     assert.deepEqual(await store.load("open"), expected)
-    assert.equal(await store.load("other area"), null)
+    assert.equal(await store.load("a third area"), null)
 })
 
 test("of two tabs one writes; the other takes over with all that it knows when the first is gone", async () => {

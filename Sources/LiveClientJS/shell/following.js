@@ -48,13 +48,14 @@ export class Following {
      * A fresh finger. Once there is a stream it is a cursor of that: older by moments, so right, and nobody who follows
      * from it has to be caught up.
      */
-    async finger(signal) {
+    async finger() {
         if (this.#followers.size > 0 && this.#start) {
             const at = this.#recent.at(-1)?.at ?? this.#start.since
             if (at) return at
         }
         if (!this.#finger || this.#now() - this.#finger.time >= nodeLag) {
-            const asked = this.#client.sync({ signal }).then(answer => answer.page?.at ?? answer.resync.at)
+            // For all who ask now: one that gives up takes it from nobody.
+            const asked = this.#client.sync().then(answer => answer.page?.at ?? answer.resync.at)
             const finger = this.#finger = { asked, time: this.#now() }
             asked.catch(() => { if (this.#finger === finger) this.#finger = null })
         }

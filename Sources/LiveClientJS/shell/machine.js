@@ -154,8 +154,8 @@ export class LiveMachine {
         const given = effect[name]
         switch (name) {
         case "load": return void this.#load()
-        case "requestFinger": return this.#request(given.number, async signal => {
-            return { finger: { number: given.number, at: await this.#following.finger(signal) } }
+        case "requestFinger": return this.#request(given.number, async () => {
+            return { finger: { number: given.number, at: await this.#following.finger() } }
         }, "fingerFailed")
         case "requestSnapshot":
             // What was known without this finger is old; what comes from now on is not.
