@@ -14,6 +14,8 @@ extension LiveSession {
         switch event {
         case .opened:
             aliveAt = now
+            // Readers that were busy before are so on the next stream too.
+            if isPaused { channel?.channel.pauseReading() }
             handle(.opened(id: id))
         case .alive: noteSign(id)
         case .message(let bytes):
@@ -120,6 +122,7 @@ extension LiveSession {
             guard answer.status == 400, answer.problemCode == "bad_cursor", cursor != nil else {
                 return refuse(id, answer)
             }
+            announce(id)
             // What the app fetches has to be newer than the cursor it goes on from: first the cursor, then the word.
             cursor = nil
             lostCursor = .invalid

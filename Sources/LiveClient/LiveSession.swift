@@ -167,13 +167,12 @@ final class LiveSession {
         goodbye = nil
         let opened = parts.transport.open(settings, on: shared) { [weak self] event in self?.receive(id, event) }
         channel = (id, opened)
-        if isPaused { opened.pauseReading() }
     }
 
     private func drop(_ id: Int, withWord: Bool) {
+        if heldPoll?.id == id { heldPoll = nil }
         guard let channel, channel.id == id else { return }
         self.channel = nil
-        heldPoll = nil
         closing += 1
         channel.channel.end(withWord: withWord) {
             self.closing -= 1
@@ -231,7 +230,8 @@ final class LiveSession {
         }
         var retry = Duration.zero
         if case .waiting(let until?, _) = after { retry = .milliseconds(until - now) }
-        push(.disconnected(reason: reason.take() ?? "given up", retry: retry))
+        let why = after == .idle ? "not wanted now" : "given up for another connection"
+        push(.disconnected(reason: reason.take() ?? why, retry: retry))
     }
 }
 

@@ -17,9 +17,14 @@ import WebSocket
         .closed(CloseCode(rawValue: code), reason: reason)
     }
 
-    static func verdict(_ ending: ConnectionEnding, random: UInt32 = 0) -> ReconnectPolicy.Verdict {
-        var policy = ReconnectPolicy()
-        return policy.verdict(on: ending, openMilliseconds: 0, random: random)
+    static func verdict(_ ending: ConnectionEnding) -> ReconnectPolicy.Verdict {
+        var policy = ReconnectPolicy(seed: 7)
+        return policy.verdict(on: ending, openMilliseconds: 0)
+    }
+
+    /// Whether the wait lies there.
+    static func waits(_ verdict: ReconnectPolicy.Verdict, _ range: Range<UInt64>) -> Bool {
+        if case .wait(let milliseconds) = verdict { range.contains(milliseconds) } else { false }
     }
 
     @Test func `it stops where coming back changes nothing`() {
@@ -34,9 +39,9 @@ import WebSocket
             .notConnected(.network("x")), .notConnected(.deadline(milliseconds: 1)), .cut("x"), .noPong,
             .broken(.maskedFrame), Self.refused(500), Self.refused(503), Self.refused(408), Self.refused(301),
         ]
-        for ending in endings { #expect(Self.verdict(ending) == .wait(milliseconds: 500)) }
+        for ending in endings { #expect(Self.waits(Self.verdict(ending), 500..<1000)) }
         for code: UInt16 in [1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 4408, 4409, 3000, 4000, 4999] {
-            #expect(Self.verdict(Self.closed(code)) == .wait(milliseconds: 500))
+            #expect(Self.waits(Self.verdict(Self.closed(code)), 500..<1000))
         }
     }
 
@@ -44,8 +49,8 @@ import WebSocket
         #expect(Self.verdict(Self.closed(1012, "restart retry_ms=8123")) == .wait(milliseconds: 8123))
         #expect(Self.verdict(Self.closed(4429, "too much retry_ms=0")) == .wait(milliseconds: 0))
         #expect(Self.verdict(Self.closed(1011, "x retry_ms=70000")) == .wait(milliseconds: 70000))
-        #expect(Self.verdict(Self.closed(1012, "restart")) == .wait(milliseconds: 500))
-        #expect(Self.verdict(Self.closed(1012, "retry_ms=-5")) == .wait(milliseconds: 500))
+        #expect(Self.waits(Self.verdict(Self.closed(1012, "restart")), 500..<1000))
+        #expect(Self.waits(Self.verdict(Self.closed(1012, "retry_ms=-5")), 500..<1000))
     }
 
     @Test func `an overloaded server is left alone for 5 s`() {
@@ -55,52 +60,33 @@ import WebSocket
     }
 
     @Test func `Retry-After is obeyed, with jitter upwards`() {
-        let ending = Self.refused(503, ("Retry-After", "10"))
-        #expect(Self.verdict(ending) == .wait(milliseconds: 10_000))
-        #expect(Self.verdict(ending, random: .max) == .wait(milliseconds: 14_999))
-        #expect(Self.verdict(Self.refused(503, ("Retry-After", "Sun, 06 Nov 1994"))) == .wait(milliseconds: 500))
-        #expect(Self.verdict(Self.refused(429, ("Retry-After", "0")), random: .max) == .wait(milliseconds: 999))
+        #expect(Self.waits(Self.verdict(Self.refused(503, ("Retry-After", "10"))), 10_000..<15_000))
+        #expect(Self.waits(Self.verdict(Self.refused(503, ("Retry-After", "Sun, 06 Nov 1994"))), 500..<1000))
+        #expect(Self.waits(Self.verdict(Self.refused(429, ("Retry-After", "0"))), 0..<1000))
     }
 
     @Test func `an expired token is fetched at once, but not in a loop`() {
-        var policy = ReconnectPolicy()
-        #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 5, random: 0) == .wait(milliseconds: 0))
-        #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 5, random: 0) == .wait(milliseconds: 500))
-        #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 20_000, random: 0) == .wait(milliseconds: 0))
+        var policy = ReconnectPolicy(seed: 7)
+        #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 5) == .wait(milliseconds: 0))
+        #expect(Self.waits(policy.verdict(on: Self.closed(4401), openMilliseconds: 29_999), 500..<1000))
+        #expect(policy.verdict(on: Self.closed(4401), openMilliseconds: 30_000) == .wait(milliseconds: 0))
     }
 
     @Test func `whoever has one token and no other does not come back when it has expired`() {
         var policy = ReconnectPolicy(hasFixedToken: true)
         #expect(
-            policy.verdict(on: Self.closed(1012, "restart retry_ms=7"), openMilliseconds: 5, random: 0)
-                == .wait(milliseconds: 7))
-        #expect(policy.verdict(on: Self.closed(4401, "token expired"), openMilliseconds: 5, random: 0) == .stop)
-    }
-
-    @Test func `a refused token is fetched anew once, by those who can`() {
-        var policy = ReconnectPolicy(refreshesToken: true)
-        #expect(policy.verdict(on: Self.refused(401), openMilliseconds: nil, random: 0) == .wait(milliseconds: 0))
-        #expect(policy.verdict(on: Self.refused(401), openMilliseconds: nil, random: 0) == .stop)
-    }
-
-    @Test func `waits are random between half a second and a bound that doubles to 20 s`() {
-        var low = ReconnectPolicy()
-        var high = ReconnectPolicy()
-        let waits = (0..<8).map { _ in
-            (
-                low.verdict(on: .noPong, openMilliseconds: nil, random: 0),
-                high.verdict(on: .noPong, openMilliseconds: nil, random: .max)
-            )
-        }
-        for (least, _) in waits { #expect(least == .wait(milliseconds: 500)) }
-        let bounds: [UInt64] = [1000, 2000, 4000, 8000, 16_000, 20_000, 20_000, 20_000]
-        #expect(waits.map(\.1) == bounds.map { .wait(milliseconds: $0 - 1) })
+            policy.verdict(on: Self.closed(1012, "restart retry_ms=7"), openMilliseconds: 5) == .wait(milliseconds: 7))
+        #expect(policy.verdict(on: Self.closed(4401, "token expired"), openMilliseconds: 5) == .stop)
     }
 
     @Test func `a connection that stood long ends the row of failures`() {
-        var policy = ReconnectPolicy()
-        for _ in 0..<6 { _ = policy.verdict(on: .noPong, openMilliseconds: nil, random: 0) }
-        #expect(policy.verdict(on: .noPong, openMilliseconds: 19_999, random: .max) == .wait(milliseconds: 19_999))
-        #expect(policy.verdict(on: .noPong, openMilliseconds: 20_000, random: .max) == .wait(milliseconds: 999))
+        var policy = ReconnectPolicy(seed: 7)
+        var longest: UInt64 = 0
+        for _ in 0..<60 {
+            guard case .wait(let wait) = policy.verdict(on: .noPong, openMilliseconds: 29_999) else { continue }
+            longest = max(longest, wait)
+        }
+        #expect((10_000..<20_000).contains(longest))
+        #expect(Self.waits(policy.verdict(on: .noPong, openMilliseconds: 30_000), 500..<1000))
     }
 }

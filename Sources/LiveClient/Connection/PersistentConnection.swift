@@ -199,7 +199,7 @@ extension PersistentConnection: ConnectionOwner {
         // The next attempt asks the server that the user named.
         path = RedirectPath(settings.url)
         guard reconnects || ending.isPostponement && settings.form == .document,
-            case .wait(let milliseconds) = policy.verdict(on: ending, openMilliseconds: stood, random: Random.word())
+            case .wait(let milliseconds) = policy.verdict(on: ending, openMilliseconds: stood)
         else { return finish(ending) }
         prepare(afterMilliseconds: milliseconds)
         owner?.connectionEnded(ending, retryMilliseconds: milliseconds)
