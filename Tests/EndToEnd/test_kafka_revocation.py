@@ -1,14 +1,17 @@
 # Tests: ControlSource.swift, ControlWriter.swift
 """Revocations in a topic of Apache Kafka: read back by a node that starts, kept when the topic goes or is made anew."""
 
+import json
+import re
 import time
 
 import pytest
 
 from clients import LiveClient
 from kafka_admin import create_topic, delete_topic
-from programs import eventually, produce, run
-from test_revocation import revoke, settings_of, status
+from programs import event, eventually, produce, run
+from test_kafka_faults import hurt  # noqa: F401, a fixture
+from test_revocation import metric, revoke, settings_of, status
 
 OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600
 
@@ -64,3 +67,68 @@ def test_a_node_reads_back_what_was_revoked_and_keeps_it_when_the_topic_is_made_
         eventually(lambda: status(running, tokens.signed("PACC4", iat=OLD)) == 401, within=60)
         assert [status(running, token) for token in (account, person, one)] == [401] * 3
     assert client.closed is None
+
+
+def records_left(node, part):
+    """What `/readyz` says that this part still has to read; None while it says nothing of it."""
+    found = re.search(rf"^\[-\]{part} .* (\d+) records.* left$", readiness(node), re.M)
+    return int(found[1]) if found else None
+
+
+def test_brokers_that_go_while_a_node_reads_back_open_no_door(kafka, hurt, gateway, topic, control, tokens):  # noqa: F811
+    plain, count = kafka.bootstrap["plaintext"], 1_500
+    create_topic(plain, control, 1)
+    produce(plain, topic, [event("PACC1", str(number), note="x" * 200) for number in range(count)],
+            batch_num_messages=20)
+    # Fetches bring whole batches: small ones come in a moment each, whatever the rate. The one that matters is the last.
+    produce(plain, control, ['{"revoke":{"token":"%s"}}' % (str(number) + "t" * 200) for number in range(count)]
+            + ['{"revoke":{"account":"PACC1"}}'], batch_num_messages=20)
+    old = tokens.signed("PACC1", iat=OLD)
+    hurt("fault", "all", "drip", "40000")
+    node = gateway(kafka.bootstrap["faults"], ready=False, kafka__topics=[topic], control__topic=control,
+                   history__max_events_per_account=2 * count,
+                   kafka__settings={"fetch.message.max.bytes": 20_000, "socket.timeout.ms": 6000})
+    eventually(lambda: all(0 < (records_left(node, part) or 0) < count - 50 for part in ("window", "control")), 60,
+               lambda: f"a part of both; {readiness(node)}")
+    hurt("fault", "all", "refuse")
+    node.wait_for_log("no Kafka broker can be reached", within=30)
+    assert node.readyz()[0] == 503 and status(node, old) == 503 and status(node, tokens.token("PACC2")) == 503
+    hurt("fault", "all", "pass")
+    node.wait_until_ready(60)
+    assert status(node, old) == 401 and status(node, tokens.token("PACC2")) == 101
+    assert node.log("the control topic is read")[0]["count"] == count + 1
+    assert json.loads(node.asked("/admin/accounts/PACC1")[1])["events"] == count
+
+
+def test_a_batch_that_cannot_be_read_is_told_and_passed(kafka, node, control, tokens):
+    plain = kafka.bootstrap["plaintext"]
+    create_topic(plain, control, 1)
+    for account in ("PACC1", "PACC2", "PACC3"):
+        produce(plain, control, ['{"revoke":{"account":"%s"}}' % account])
+    # A broker that was killed would look through its log when it starts, and cut it there.
+    kafka.tool("stop", "all")
+    try:
+        damage_batch(kafka, control, 1)
+    finally:
+        kafka.tool("start-node", "all")
+    door = node(control__topic=control)
+    door.wait_for_log("control records could not be read")
+    old = {account: tokens.signed(account, iat=OLD) for account in ("PACC1", "PACC2", "PACC3")}
+    # Nobody can know who was meant.
+    assert {account: status(door, token) for account, token in old.items()} == {"PACC1": 401, "PACC2": 101, "PACC3": 401}
+    assert metric(door, "livegate_control_records_rejected_total") == 1
+    assert metric(door, "livegate_revocations_kept") == 2
+    revoke(door, "--account", "PACC2")
+    eventually(lambda: status(door, old["PACC2"]) == 401)
+
+
+def damage_batch(kafka, topic, number):
+    """Changes the last byte but one of a batch on the broker's disk, which its checksum then no longer fits. A batch is its
+    first offset in 8 bytes, its length in 4 and so many bytes."""
+    log, = kafka.folder.glob(f"**/{topic}-0/00000000000000000000.log")
+    data = bytearray(log.read_bytes())
+    end = 0
+    for _ in range(number + 1):
+        end += 12 + int.from_bytes(data[end + 8:end + 12], "big")
+    data[end - 2] ^= 0x55
+    log.write_bytes(data)
