@@ -75,12 +75,14 @@ let package = Package(
     products: [
         .executable(name: "livegate", targets: ["livegate"]),
         .executable(name: "livecat", targets: ["livecat"]),
+        .executable(name: "liveboard", targets: ["liveboard"]),
         .executable(name: "livebench", targets: ["livebench"]),
         .library(name: "LiveClient", targets: ["LiveClient"]),
     ],
     targets: [
         // C: headers, module maps, thin shims.
         .target(name: "CLinux"),
+        .target(name: "CTerminal"),
         // The files of the demo's page, which the compiler reads into the binary.
         .target(name: "DemoPage", exclude: ["page"]),
         system("COpenSSL", pkgConfig: "libssl", apt: "libssl-dev"),
@@ -112,6 +114,7 @@ let package = Package(
         core("Kafka", "CRdKafka", "KafkaLogs", settings: hot),
         core("Logging", "CLinux"),
         core("Options", "CLinux"),
+        core("Terminal", "CLinux", "CTerminal"),
         core("Fetching", "CCurl"),
         core("SQLite", "CSQLite"),
 
@@ -138,7 +141,9 @@ let package = Package(
             "livegate", "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux"),
         program(
             "livecat", "LiveClient", "LiveState", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS", "Transport",
-            "Options", "CLinux"),
+            "Options", "Terminal", "CLinux"),
+        // The demo's incidents in a terminal, on the client library.
+        program("liveboard", "LiveClient", "LiveState", "Fetching", "Reactor", "Options", "Terminal"),
         program("livebench", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka", "Options"),
 
         program("storekill", path: "Tests/StoreKill", "LiveClient", "LiveState"),
@@ -199,7 +204,8 @@ let package = Package(
             name: "LiveStateTests", dependencies: ["LiveState", "TestHarness"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
-        tests("LivecatTests", "livecat", "LiveClient", "LiveState", "Options", "TestHarness"),
+        tests("LiveboardTests", "liveboard", "LiveState", "Terminal"),
+        tests("LivecatTests", "livecat", "Terminal", "LiveClient", "LiveState", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.
         .testTarget(name: "TidyTests", swiftSettings: strict + [.unsafeFlags(["-O"])]),
     ] + fuzzTargets + plantedRace,

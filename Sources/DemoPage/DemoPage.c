@@ -41,6 +41,45 @@ static const unsigned char module_core_actions_js[] = {
 static const unsigned char module_core_actionrows_js[] = {
 #embed "../LiveClientJS/core/actionrows.js"
 };
+static const unsigned char module_core_connection_attempts_js[] = {
+#embed "../LiveClientJS/core/connection-attempts.js"
+};
+static const unsigned char module_core_connection_stream_js[] = {
+#embed "../LiveClientJS/core/connection-stream.js"
+};
+static const unsigned char module_core_connection_js[] = {
+#embed "../LiveClientJS/core/connection.js"
+};
+static const unsigned char module_core_messages_js[] = {
+#embed "../LiveClientJS/core/messages.js"
+};
+static const unsigned char module_core_tabs_js[] = {
+#embed "../LiveClientJS/core/tabs.js"
+};
+static const unsigned char module_core_ways_js[] = {
+#embed "../LiveClientJS/core/ways.js"
+};
+static const unsigned char module_shell_client_js[] = {
+#embed "../LiveClientJS/shell/client.js"
+};
+static const unsigned char module_shell_environment_js[] = {
+#embed "../LiveClientJS/shell/environment.js"
+};
+static const unsigned char module_shell_link_js[] = {
+#embed "../LiveClientJS/shell/link.js"
+};
+static const unsigned char module_shell_requests_js[] = {
+#embed "../LiveClientJS/shell/requests.js"
+};
+static const unsigned char module_shell_tabs_js[] = {
+#embed "../LiveClientJS/shell/tabs.js"
+};
+static const unsigned char module_shell_updates_js[] = {
+#embed "../LiveClientJS/shell/updates.js"
+};
+static const unsigned char module_shell_websocket_js[] = {
+#embed "../LiveClientJS/shell/websocket.js"
+};
 
 #define FILE(path, name) {path, name, sizeof name}
 
@@ -57,6 +96,19 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/actions.js", module_core_actions_js),
     FILE("/LiveClientJS/core/actionrows.js", module_core_actionrows_js),
     FILE("/LiveClientJS/core/retry.js", module_core_retry_js),
+    FILE("/LiveClientJS/core/connection-attempts.js", module_core_connection_attempts_js),
+    FILE("/LiveClientJS/core/connection-stream.js", module_core_connection_stream_js),
+    FILE("/LiveClientJS/core/connection.js", module_core_connection_js),
+    FILE("/LiveClientJS/core/messages.js", module_core_messages_js),
+    FILE("/LiveClientJS/core/tabs.js", module_core_tabs_js),
+    FILE("/LiveClientJS/core/ways.js", module_core_ways_js),
+    FILE("/LiveClientJS/shell/client.js", module_shell_client_js),
+    FILE("/LiveClientJS/shell/environment.js", module_shell_environment_js),
+    FILE("/LiveClientJS/shell/link.js", module_shell_link_js),
+    FILE("/LiveClientJS/shell/requests.js", module_shell_requests_js),
+    FILE("/LiveClientJS/shell/tabs.js", module_shell_tabs_js),
+    FILE("/LiveClientJS/shell/updates.js", module_shell_updates_js),
+    FILE("/LiveClientJS/shell/websocket.js", module_shell_websocket_js),
 };
 
 size_t demo_file_count(void) { return sizeof files / sizeof files[0]; }

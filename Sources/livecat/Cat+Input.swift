@@ -1,6 +1,7 @@
 import HTTP
 import LiveClient
 import Options
+import Terminal
 import WebSocket
 
 extension Cat {

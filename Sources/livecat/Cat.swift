@@ -3,6 +3,7 @@ import HTTP
 import LiveClient
 import Options
 import Reactor
+import Terminal
 import Transport
 import WebSocket
 

@@ -1,5 +1,5 @@
-import Glibc
 import Reactor
+import Terminal
 
 /// Standard input, read on a loop of its own, because pipes, files and terminals alike can be waited for that way.
 ///
@@ -26,7 +26,7 @@ final class Input {
         isReading = true
         let bound = LoopBound(self, loop: loop)
         reader.execute {
-            let piece = Input.read()
+            let piece = InputBytes.read(maximumBytes: Input.maximumPieceBytes)
             bound.loop.execute { bound.value.finish(piece) }
         }
     }
@@ -35,23 +35,6 @@ final class Input {
         isReading = false
         hasEnded = piece == nil
         received(piece)
-    }
-
-    /// The corresponding C function is read. An input that is closed or fails has ended.
-    private static func read() -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: maximumPieceBytes)
-        while true {
-            let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
-            let failure = errno
-            if count > 0 { return Array(bytes[..<count]) }
-            if count == 0 { return nil }
-            if failure == EAGAIN {
-                var wait = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
-                _ = unsafe poll(&wait, 1, -1)
-            } else if failure != EINTR {
-                return nil
-            }
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 import Glibc
 import Options
 import Reactor
+import Terminal
 
 /// livecat: a WebSocket client for people and pipes.
 @main struct Main {

@@ -1,5 +1,6 @@
 import Glibc
 import Options
+import Terminal
 
 /// `livecat report FILE`: whether people believe what they see, out of what apps counted.
 enum ReportCommand {

@@ -2,6 +2,7 @@ import HTTP
 import Options
 import Reactor
 import TLS
+import Terminal
 import WebSocket
 
 /// How a line is meant: wscat's colours.

@@ -50,6 +50,7 @@ enum DemoCommand {
         let url = "http://\(invitation.address)/live/v1"
         text += "page     http://\(invitation.api)/\naddress  \(url)\napi      http://\(invitation.api)/api/incidents\n"
         text += "account  \(invitation.account)\ntoken    \(invitation.token)\n\n"
+        text += "liveboard http://\(invitation.api)/\n"
         return text + "livecat -c \(url) -H \"Authorization: Bearer \(invitation.token)\"\n"
     }
 }

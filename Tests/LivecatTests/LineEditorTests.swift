@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import livecat
+@testable import Terminal
 
 @Suite struct `The line editor` {
     static func typed(_ text: String) -> LineEditor {

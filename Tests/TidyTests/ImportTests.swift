@@ -38,9 +38,14 @@ struct ImportTests {
         "livegate": [
             "Gateway", "GatewaySettings", "Tokens", "LiveUpdates", "Kafka", "Logging", "Options", "CLinux", "Glibc",
         ],
+        "Terminal": ["CLinux", "CTerminal", "Glibc"],
+        "liveboard": [
+            "LiveClient", "LiveState", "Fetching", "Reactor", "Options", "Terminal", "Glibc", "Foundation",
+            "Synchronization",
+        ],
         "livecat": [
-            "LiveClient", "LiveState", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Options",
-            "CLinux", "Glibc",
+            "Terminal", "LiveClient", "LiveState", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS", "Transport",
+            "Options", "CLinux", "Glibc",
             "Synchronization",
         ],
         "livebench": [

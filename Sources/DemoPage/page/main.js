@@ -79,8 +79,8 @@ async function reload(id) {
 /** What is shown decides what is fetched: each incident once, however often the events name it. */
 async function apply(events) {
     const wanted = new Set()
-    for (const { ent, id, type } of events) {
-        if (ent !== "incident") continue
+    for (const { entity, id, type } of events) {
+        if (entity !== "incident") continue
         if (type === "deleted") {
             if (id === shown) wanted.add(id)
             else board.remove(id)
@@ -162,7 +162,7 @@ async function start() {
     const back = () => { link.tryNow(); outbox.network(true); sign() }
     addEventListener("online", back)
     addEventListener("pageshow", back)
-    addEventListener("offline", () => { link.drop(); outbox.network(false); sign() })
+    addEventListener("offline", () => { outbox.network(false); sign() })
     document.addEventListener("visibilitychange", () => document.hidden || back())
     sign()
     outbox.start()

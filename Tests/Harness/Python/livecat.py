@@ -50,18 +50,23 @@ class Livecat:
 
 
 class Terminal:
-    """livecat on a terminal of 80 columns."""
+    """livecat, or another of our programs, on a terminal of 80 columns."""
 
-    def __init__(self, *arguments, env=None, columns=80, **options):
+    def __init__(self, *arguments, env=None, columns=80, program="livecat", **options):
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        self.slave = slave
+        self.resize(24, columns)
         self.before = termios.tcgetattr(slave)
         streams = {"stdin": slave, "stdout": slave, "stderr": slave, **options}
         self.process = subprocess.Popen(
-            [str(PROGRAMS / "livecat"), *map(str, arguments)], start_new_session=True,
+            [str(PROGRAMS / program), *map(str, arguments)], start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **(env or {})}, **streams)
-        self.slave, self.shown, self.position = slave, "", 0
+        self.shown, self.position = "", 0
+
+    def resize(self, rows, columns):
+        """The kernel tells the program."""
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def _read(self, seconds):
         if select.select([self.master], [], [], seconds)[0]:

@@ -1,5 +1,5 @@
 /// What came of some keys.
-enum EditorEvent: Equatable {
+package enum EditorEvent: Equatable {
     case line(String)
     case interrupt
     case endOfInput
@@ -10,15 +10,15 @@ enum EditorEvent: Equatable {
 /// gives the bytes that show it.
 ///
 /// A character is what a reader takes for one (a grapheme), so that a letter goes together with its accents.
-struct LineEditor {
+package struct LineEditor {
     /// Lines kept for the arrow keys.
-    static let maximumHistoryLines = 500
+    package static let maximumHistoryLines = 500
     /// The longest line that can be typed or pasted; what is over is dropped. Messages of more come through a pipe.
-    static let maximumCharacters = 1 << 20
+    package static let maximumCharacters = 1 << 20
 
-    let prompt: String
-    private(set) var characters: [Character] = []
-    private(set) var cursor = 0
+    package let prompt: String
+    package private(set) var characters: [Character] = []
+    package private(set) var cursor = 0
     private var decoder = KeyDecoder()
     private var history: [String] = []
     /// Where in the history we are; its count means the line being typed.
@@ -27,12 +27,12 @@ struct LineEditor {
     private var draft: [Character] = []
     private var killed: [Character] = []
 
-    init(prompt: String) { self.prompt = prompt }
+    package init(prompt: String) { self.prompt = prompt }
 
-    var text: String { String(characters) }
+    package var text: String { String(characters) }
 
     /// Takes the bytes of a terminal and changes the line.
-    mutating func type(_ bytes: some Sequence<UInt8>) -> [EditorEvent] {
+    package mutating func type(_ bytes: some Sequence<UInt8>) -> [EditorEvent] {
         decoder.decode(bytes).compactMap { press($0) }
     }
 
@@ -128,7 +128,7 @@ struct LineEditor {
 extension LineEditor {
     /// The bytes that draw prompt and line over the row on which the cursor stands. A line longer than the row is shown
     /// in part, so that the cursor can be seen.
-    func rendered(columns: Int) -> String {
+    package func rendered(columns: Int) -> String {
         let promptWidth = TextWidth.of(prompt)
         // One column stays free: a cursor behind the last one is in different places on different terminals.
         let room = max(columns - promptWidth - 1, 1)
@@ -151,8 +151,8 @@ extension LineEditor {
 }
 
 /// How many columns of a terminal text takes.
-enum TextWidth {
-    static func of(_ character: Character) -> Int {
+package enum TextWidth {
+    package static func of(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
         if first.isASCII { return 1 }
         // U+FE0F asks for the coloured form of what stands before it, which is wide.
@@ -163,7 +163,7 @@ enum TextWidth {
         }
     }
 
-    static func of(_ text: some Sequence<Character>) -> Int { text.reduce(0) { $0 + of($1) } }
+    package static func of(_ text: some Sequence<Character>) -> Int { text.reduce(0) { $0 + of($1) } }
 
     /// Unicode's East Asian Width W and F, by blocks (UAX #11): a line editor may be off by one in a rare block, a
     /// table of all of them would be longer than the editor.

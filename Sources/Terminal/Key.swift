@@ -1,5 +1,5 @@
 /// What a press on a terminal's keyboard means to a line editor, named after what readline calls it.
-enum Key: Equatable {
+package enum Key: Equatable, Sendable {
     case text(Unicode.Scalar)
     case enter
     case interrupt
@@ -14,8 +14,8 @@ enum Key: Equatable {
 }
 
 /// Reads keys out of the bytes of a terminal, which may come cut anywhere.
-struct KeyDecoder {
-    private enum State {
+package struct KeyDecoder: Sendable {
+    private enum State: Sendable {
         case ground
         case escape
         /// Behind `ESC [` or `ESC O`: parameters so far.
@@ -29,7 +29,9 @@ struct KeyDecoder {
 
     private var state = State.ground
 
-    mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
+    package init() {}
+
+    package mutating func decode(_ bytes: some Sequence<UInt8>) -> [Key] {
         var keys: [Key] = []
         for byte in bytes {
             switch state {
