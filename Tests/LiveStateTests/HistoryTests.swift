@@ -27,6 +27,8 @@ struct HistoryTests {
 
     @Test func `lists do the same in both languages`() throws { try compare("intervals", PartialList.self) }
 
+    @Test func `relevance is the same in both languages`() throws { try compare("relevance", Relevance.self) }
+
     @Test func `fetches do the same in both languages`() throws { try compare("fetches", FetchQueue.self) }
 
     @Test func `actions do the same in both languages`() throws { try compare("actions", ActionQueue.self) }

@@ -36,6 +36,7 @@ function interestNeeds(interest, thing, types, rules) {
         case "fetchUnlessThere": fetch ||= Boolean(interest.list?.takesNew) && !isThere; break
         case "fetch": fetch = true; break
         case "remove":
+            if (screen === "details") break
             removed ||= isThere
             isThere = false
             fetch = false

@@ -22,7 +22,7 @@ public enum RelevanceAction: String, Codable, Sendable {
     case fetchUnlessThere
     /// Fetched by every screen of its entity: for a list into which things come by changing.
     case fetch
-    /// Taken off the list without a call.
+    /// Taken off the list without a call. Details ignore it.
     case remove
 }
 
@@ -109,6 +109,7 @@ public struct Screen: Codable, Equatable, Sendable {
             case .fetchIfThere: fetch = fetch || isThere
             case .fetchUnlessThere: fetch = fetch || (takesNew && !isThere)
             case .fetch: fetch = true
+            case .remove where kind == .details: break
             case .remove:
                 removed = removed || isThere
                 (isThere, fetch) = (false, false)
