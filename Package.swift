@@ -148,6 +148,7 @@ let package = Package(
 
         program("storekill", path: "Tests/StoreKill", "LiveClient", "LiveState"),
         program("mockbroker", path: "Tests/MockBroker", "Kafka"),
+        program("sdkclients", path: "Tests/SDKClients", "LiveClient"),
 
         // Both ends of the conformance suite (Tests/Conformance/run).
         .target(

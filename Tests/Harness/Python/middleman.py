@@ -1,0 +1,101 @@
+"""A proxy between a client and a gateway that does what bad ones do."""
+
+import socket
+import threading
+
+
+class Middleman:
+    """`manner`: `strips` takes upgrades off requests, `gathers` does so too and keeps event streams' bodies to itself,
+    `cuts` ends each connection after `seconds`, and `passes` does nothing of it. It may be changed at any time."""
+
+    def __init__(self, host, manner, seconds=None):
+        name, port = host.rsplit(":", 1)
+        self.server = (name, int(port))
+        self.manner, self.seconds = manner, seconds
+        self.requests = []
+        self.sockets = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.host = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def count(self, kind):
+        """How many requests of a kind came: `upgrade`, `stream` or `poll`."""
+        return self.requests.count(kind)
+
+    def _accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        try:
+            head = self._head(client)
+            server = socket.create_connection(self.server)
+        except OSError:
+            return client.close()
+        self.sockets += [client, server]
+        lines = head.split(b"\r\n")
+        is_upgrade = any(line.lower().startswith(b"upgrade:") for line in lines)
+        self.requests.append("upgrade" if is_upgrade else "poll" if b"/sync/" in lines[0] else "stream")
+        if self.manner in ("strips", "gathers"):
+            names = (b"upgrade:", b"connection:", b"sec-websocket-")
+            lines = [line for line in lines if not line.lower().startswith(names)]
+        if self.manner == "cuts":
+            timer = threading.Timer(self.seconds, self._cut, (client, server))
+            timer.daemon = True
+            timer.start()
+        server.sendall(b"\r\n".join(lines))
+        threading.Thread(target=self._pump, args=(client, server), daemon=True).start()
+        if self.manner == "gathers":
+            self._gather(server, client)
+        else:
+            self._pump(server, client)
+
+    @staticmethod
+    def _head(side):
+        """A head, and what came behind it."""
+        data = b""
+        while b"\r\n\r\n" not in data:
+            more = side.recv(65536)
+            if not more:
+                raise OSError("it has gone")
+            data += more
+        return data
+
+    def _gather(self, server, client):
+        try:
+            data = self._head(server)
+            head, body = data.split(b"\r\n\r\n", 1)
+            if b"text/event-stream" not in head:
+                client.sendall(data)
+                return self._pump(server, client)
+            client.sendall(head + b"\r\n\r\n")
+            while more := server.recv(65536):
+                body += more
+            client.sendall(body)
+        except OSError:
+            pass
+        self._cut(client, server)
+
+    def _pump(self, source, target):
+        try:
+            while data := source.recv(65536):
+                target.sendall(data)
+        except OSError:
+            pass
+        self._cut(source, target)
+
+    @staticmethod
+    def _cut(*sides):
+        for side in sides:
+            try:
+                side.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            side.close()
+
+    def end(self):
+        self._cut(self.listener, *self.sockets)
