@@ -1,5 +1,7 @@
 /** What users do, brought to the server: deferrable actions (`set`) and immediate ones (`perform`). */
 
+import { RequestError } from "./machine.js"
+
 /** A status that somebody gave a thing, on its way to the server. There is one for each (kind, id). */
 export interface DeferredAction {
     /** Which status it is, in the app's words: `incident.read`. All values of a kind exclude one another. */
@@ -85,15 +87,6 @@ export class IndexedDBActionStore implements ActionStore {
     })
     load(): Promise<DeferredAction[]>
     commit(changes: ActionChange[]): Promise<unknown>
-}
-
-/** What an app's request to its API came to, where it is not what was asked for. Thrown by the app's functions. */
-export class RequestError extends Error {
-    /** A status of HTTP; undefined: no answer. */
-    readonly status?: number
-    /** In ms. */
-    readonly retryAfter?: number
-    constructor(status?: number, retryAfter?: number)
 }
 
 /** Why an action was not taken or not done. */

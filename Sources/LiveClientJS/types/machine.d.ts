@@ -1,5 +1,7 @@
 // Areas of state that are kept as the server has them, and the stores that they live in.
 
+import { Client } from "./connection.js"
+
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
 export interface Thing {
     entity: string
@@ -83,7 +85,7 @@ export interface MachineOptions<Value = any> {
 }
 
 /** Begins a machine on a client's connection. Any number of them share it. */
-export function createMachine<Value = any>(client: any, options: MachineOptions<Value>): LiveMachine<Value>
+export function createMachine<Value = any>(client: Client, options: MachineOptions<Value>): LiveMachine<Value>
 
 /** An area of state, kept as the server has it. */
 export class LiveMachine<Value = any> {

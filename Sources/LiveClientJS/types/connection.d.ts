@@ -1,0 +1,185 @@
+// The one connection of an app, and what comes over it.
+
+/** How events come, the best way first: what works is found out for each network. */
+export type ConnectionWay = "webSocket" | "eventStream" | "longPoll" | "polling"
+
+/** Why a connection has ended for good: coming back would change nothing. */
+export type ConnectionEnd =
+    /** The app closed it. */
+    | { stopped: {} }
+    /** The server said that it is done: close code 1000. */
+    | { done: {} }
+    /** Close code 4403: the access was revoked. */
+    | { revoked: {} }
+    /** `code` is that of the problem document, where a Livegate answered. */
+    | { refused: { status: number, code?: string } }
+
+/** Where a connection stands. Times in ms of the client's clock, which begins at 1970 and never goes back. */
+export type ConnectionState =
+    /** Not begun, or in the background. */
+    | { idle: {} }
+    /** An attempt is under way; `since` the connection was lost, or first wanted; `attempt` counts from 1 since then. */
+    | { connecting: { since: number, attempt: number } }
+    | { connected: {} }
+    /** No attempt before `until`; without it, before the network is back. */
+    | { waiting: { until?: number, why: "offline" | "retry" | "asked" | "token" | "poll" } }
+    /** Two tokens in a row were refused, or there is none: nobody is signed in. `start()` tries again. */
+    | { unauthorized: {} }
+    | { ended: { error: ConnectionEnd } }
+
+/** Something has changed: fetch it from the ordinary API, if it is shown. */
+export interface LiveEvent {
+    entity: string
+    id: string
+    type: string
+    /** The cursor behind it. */
+    at?: string
+    /** The record's time stamp, in ms since 1970. */
+    ts?: number
+}
+
+/** What a client delivers, in its order. */
+export type LiveUpdate =
+    | { connected: { way: ConnectionWay } }
+    | { event: LiveEvent }
+    /** Everything that was missed has been delivered; what follows happens now. */
+    | { live: { at: string } }
+    /** Nothing new, but a newer cursor. */
+    | { beat: { at: string } }
+    /**
+     * Fetch now what is shown: what was missed is not delivered, everything after this is. `why` is `start` (there was no
+     * cursor), `slow` (this reader fell too far behind), or a reason of the server: `epoch`, `expired`, `ahead`, `invalid`.
+     */
+    | { resync: { why: string, at: string } }
+    /** The server has lost its own source of events (`stalled`), or found it again (`live`). */
+    | { source: { state: string, ts?: number } }
+    | { disconnected: {} }
+
+/** What a client is made with. */
+export interface ClientOptions {
+    /** `https://live.example.com`; `wss`, and `/live/v1` behind it, mean the same. */
+    url: string | URL
+    /**
+     * Gives the bearer token for an attempt; `fresh`: the last one was refused or ends soon. No token: nobody is signed in.
+     * Left out with `cookie`.
+     */
+    token?: string | ((question: { fresh: boolean }) => Promise<string | null | undefined> | string | null | undefined)
+    /** The browser adds a cookie that the server knows. */
+    cookie?: boolean
+    /** Show the token by a ticket in the address, instead of a subprotocol. */
+    ticket?: boolean
+    /** The cursor that was kept from an earlier run; null: from now on. */
+    since?: string | null
+    /** The entities whose events are delivered, at most 16; none: all. */
+    entities?: string[]
+    /** The ways that may be tried, the best first: all. */
+    ways?: ConnectionWay[]
+    /** Between two requests of the way `polling`, in ms. */
+    pollInterval?: number
+    /** All tabs of this browser with the same server and `account` share one connection. */
+    share?: boolean
+    /** Whose connection it is, so that two people never share one. */
+    account?: string
+    /** Names the network that the device is on, so that what was found out about it is remembered. */
+    network?: () => string
+    /** How long a hidden page keeps its connection, in ms: 30,000. */
+    hiddenGrace?: number
+    /** Takes the place of parts of the browser, for tests and other platforms. */
+    environment?: Record<string, any>
+}
+
+/** What `Client.sync` gives: what came after a cursor, or that it cannot be given. */
+export type SyncAnswer =
+    | { page: { events: LiveEvent[], at: string, more: boolean }, resync?: undefined }
+    | { resync: { why: string, at: string }, page?: undefined }
+
+/** Begins a client: it connects, comes back after losses, and goes on where it was. */
+export function connect(options: ClientOptions): Client
+
+/** One connection for any number of readers and machines. */
+export interface Client {
+    readonly state: ConnectionState
+    readonly way: ConnectionWay
+    /** Whether this tab has the connection that all share; true where nothing is shared. */
+    readonly isLeader: boolean
+    /** Behind the newest update that was delivered; null before the first. */
+    readonly cursor: string | null
+    /** Calls the listener with each update from now on; returns what ends that. */
+    subscribe(listener: (update: LiveUpdate) => void): () => void
+    /** Calls the listener with the state, now and after each change; returns what ends that. */
+    watch(listener: (state: ConnectionState) => void): () => void
+    /**
+     * The updates from now on, for one reader. They end with the client; a `LivegateError` is thrown where it ended for a
+     * reason. 1,024 wait for a busy reader; beyond that a resync takes their place.
+     */
+    updates(): AsyncIterableIterator<LiveUpdate>
+    /** Asks `/sync/v1`. `wait` in ms. Throws a `LivegateError`. */
+    sync(question?: { since?: string, limit?: number, wait?: number, signal?: AbortSignal }): Promise<SyncAnswer>
+    /** The token that requests show; null with a cookie. */
+    token(question?: { fresh?: boolean }): Promise<string | null | undefined>
+    /** Goes on from another cursor, for everybody: for whoever is the only reader. */
+    restart(options?: { since?: string | null }): void
+    /** Tries again after `unauthorized`. */
+    start(): void
+    /** Closes the connection and keeps the cursor; pages do it by themselves. */
+    enterBackground(): void
+    /** Comes back at once. */
+    enterForeground(): void
+    /** The device has another network, or none; pages report it by themselves. */
+    pathChanged(path: { isSatisfied: boolean, network?: string }): void
+    /** Ends the client, its updates and its machines' news. */
+    close(): void
+}
+
+/** Why a request or a client came to nothing. */
+export class LivegateError extends Error {
+    /**
+     * `unauthorized`: somebody has to sign in. `revoked`: stop. `rejected`: the same request would be refused again.
+     * `retry`: try later, after `retryAfter` where it is there. `unreachable`: no answer.
+     */
+    readonly kind: "unauthorized" | "revoked" | "rejected" | "retry" | "unreachable"
+    readonly status?: number
+    /** Of the problem document. */
+    readonly code?: string
+    /** In ms. */
+    readonly retryAfter?: number
+}
+
+/** Random numbers for spreading clients in time, the same in each language; never for secrets. */
+export class Jitter {
+    constructor(seed: number)
+    /** Uniform over all words of 32 bits. */
+    next(): number
+    /** Uniform from `low` up to, but without, `high`. */
+    milliseconds(low: number, high: number): number
+}
+
+/** When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles to 20 s. */
+export class Retry {
+    static readonly minimum: number
+    static readonly maximum: number
+    /** So long without a failure, and the next one counts as the first, in ms. */
+    static readonly calm: number
+    constructor(seed: number)
+    /** Failures in a row. */
+    readonly failures: number
+    /** Counts a failure and says how long to wait, in ms; `asked`: the server's `retry_ms`. */
+    wait(asked?: number): number
+    /** The same after `Retry-After`, in ms. */
+    waitAfter(retryAfter: number): number
+    reset(): void
+}
+
+/**
+ * A machine as scenarios drive it: what decides, without I/O and without a clock. Inputs and effects are objects with one
+ * member; the Swift SDK's types of the same name say which.
+ */
+export interface Machine {
+    handle(input: Record<string, any>, now: number): Record<string, any>[]
+    readonly view: Record<string, any>
+    readonly wakeAt: number | null
+}
+
+export const ConnectionMachine: new (settings: Record<string, any>) => Machine
+export const TabMachine: new (settings: Record<string, any>) => Machine
+export const UpdateMachine: new (settings: Record<string, any>) => Machine

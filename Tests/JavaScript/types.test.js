@@ -1,0 +1,42 @@
+// livegate.d.ts and types/*.d.ts, by TypeScript's own compiler
+import assert from "node:assert/strict"
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { test } from "node:test"
+import { fileURLToPath } from "node:url"
+import * as livegate from "../../Sources/LiveClientJS/livegate.js"
+
+const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "es2022", "--moduleResolution", "node",
+    "--lib", "es2022,dom,dom.iterable"]
+
+function compile(file) {
+    const { status, stdout, error } = spawnSync("tsc", [...options, file], { encoding: "utf8" })
+    assert.equal(error, undefined)
+    return { status, stdout }
+}
+
+test("an app compiles against the types", () => {
+    const { status, stdout } = compile(fileURLToPath(new URL("types/app.ts", import.meta.url)))
+    assert.equal(status, 0, stdout)
+})
+
+test("whatever the module exports is declared, and a name that it has not is refused", () => {
+    const folder = mkdtempSync(join(tmpdir(), "livegate-types-"))
+    try {
+        const module = JSON.stringify(fileURLToPath(new URL("../../Sources/LiveClientJS/livegate.js", import.meta.url)))
+        const names = Object.keys(livegate)
+        const write = (file, list) => {
+            writeFileSync(join(folder, file), `import * as livegate from ${module}\n`
+                + list.map(name => `console.log(livegate.${name})\n`).join(""))
+            return compile(join(folder, file))
+        }
+        assert.ok(names.length > 20)
+        const { status, stdout } = write("all.ts", names)
+        assert.equal(status, 0, stdout)
+        assert.match(write("unknown.ts", ["conect"]).stdout, /conect/)
+    } finally {
+        rmSync(folder, { recursive: true })
+    }
+})
