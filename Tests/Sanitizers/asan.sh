@@ -13,7 +13,9 @@ if built 'for the address sanitizer' --build-tests "${asan[@]}"; then
     export LIVEGATE_SIMULATION_HISTORIES=5000 LIVEGATE_SIMULATION_DEPTH=4
     # The sanitizer brings an allocator of its own, in which allocations are not counted.
     swift_tests asan-unit "${asan[@]}" \
-        --skip '^TidyTests\.|AgainstApacheKafka|^SimulationTests\..*Mutants|^LiveUpdatesTests\.RecordCostTests'
+        --skip '^TidyTests\.|AgainstApacheKafka|^SimulationTests\..*Mutants|^LiveUpdatesTests\.RecordCostTests|'"$sdk"
+    # shellcheck disable=SC2154
+    swift_tests asan-unit-sdk "${asan[@]}" --filter "$sdk"
     unset LIVEGATE_SIMULATION_HISTORIES LIVEGATE_SIMULATION_DEPTH
     export ASAN_OPTIONS="$asan_options log_path=$results/asan-report"
     sanitized_tests address asan "$sanitized"
