@@ -12,6 +12,7 @@ from programs import eventually, run
 
 class Board:
     def __init__(self, demo):
+        self.demo = demo
         self.terminal = Terminal(demo.page, program="liveboard")
 
     def lines(self):
@@ -22,6 +23,27 @@ class Board:
 
     def until(self, condition, what, within=60):
         return eventually(lambda: condition(self.lines()), within, lambda: f"{what}; {self.lines()}")
+
+    def resolve(self):
+        """Chooses an incident and resolves it by keys; the next one where the story was faster with the first."""
+        tried = []
+        while len(tried) < 20:
+            incident = self.demo.open_incident(besides=tried)
+            self.until(lambda lines: row(lines, incident), "its row")
+
+            # Down to it: others may come meanwhile, and what is chosen stays chosen.
+            def chosen(lines):
+                if (row(lines, incident) or "").startswith("> "):
+                    return True
+                self.terminal.type("j")
+                return False
+            self.until(chosen, "that it is chosen")
+            self.terminal.type("r")
+            self.until(lambda lines: any(line.startswith(f"{incident}: ") for line in lines), "an answer")
+            if f"{incident}: resolved." in self.lines():
+                return incident
+            tried.append(incident)
+        raise AssertionError("somebody else was always faster")
 
     def end(self):
         self.terminal.end()
@@ -43,17 +65,7 @@ def row(lines, incident):
 
 def test_it_shows_what_changes_and_acts_by_key_in_every_size(demo, board):
     board.until(lambda lines: lines and lines[0].endswith(" connected"), "the connection")
-    incident = demo.open_incident()
-    board.until(lambda lines: row(lines, incident), "its row")
-    # Down to it: others may come meanwhile, and what is chosen stays chosen.
-    def chosen(lines):
-        if (row(lines, incident) or "").startswith("> "):
-            return True
-        board.terminal.type("j")
-        return False
-    board.until(chosen, "that it is chosen")
-    board.terminal.type("r")
-    board.until(lambda lines: f"{incident}: resolved." in lines, "that it is done")
+    incident = board.resolve()
     assert demo.ask("GET", f"/api/incidents/{incident}")[2]["assignee"] == "PUSR0YOU"
     board.terminal.type("\r")
     board.until(lambda lines: any(line.startswith(f"{incident}, resolved") for line in lines), "the details")
