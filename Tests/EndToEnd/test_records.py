@@ -8,7 +8,8 @@ import pytest
 
 from kafka_admin import create_topic, delete_topic
 from kafka_wire import produce_exactly
-from programs import ROOT
+from metrics import scrape, total
+from programs import ROOT, eventually
 
 FILES = sorted((ROOT / "Tests/LiveUpdatesTests/Records").glob("*.jsonl"))
 # Stand in the records where no account is to be read from, or belong to nobody.
@@ -44,6 +45,8 @@ def test_records_of_real_producers_reach_the_clients_they_are_for(file, kafka, g
                 expected[record["expect"]["account"]].append(record["expect"]["message"])
         for account, client in clients.items():
             client.wait_for(len(expected[account]))
+    # The last ones may be such that nobody is told of them.
+    eventually(lambda: total(scrape(running.admin), "livegate_records_total") == len(records), 30, "every record")
     stopped = running.stop()
     for account, client in clients.items():
         assert client.wait_until_closed() == 1012
