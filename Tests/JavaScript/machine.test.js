@@ -285,8 +285,7 @@ test("on a client of the module it registers by /sync/v1, opens the stream from 
 
 test("with screens only what is shown is fetched, and what was passed over is not kept as if it were new", async () => {
     const s = scene()
-    const { now, setTimer, clearTimer } = s.clock
-    const environment = { now, setTimeout: setTimer, clearTimeout: clearTimer }
+    const { environment } = s.client
     const fetched = [], seen = []
     let screens
     const api = { reload: async thing => { fetched.push(thing.id); return { value: await s.server.reload(thing) } } }

@@ -1,74 +1,8 @@
-// screens.js, screenrequests.js
+// screens.js, screenlists.js, namedlist.js, detailsscreens.js, screensapi.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Screens } from "../../Sources/LiveClientJS/livegate.js"
-
-/** A server of incidents by rank, whose answers are released one by one, and a clock that stands still. */
-class World {
-    incidents = new Map()
-    now = 0
-    timers = new Map()
-    pending = []
-    reloads = []
-    aborted = 0
-
-    constructor(count = 0) {
-        for (let rank = 1; rank <= count; rank += 1) this.incidents.set(`I${rank}`, { rank, title: `title ${rank}` })
-        let last = 0
-        this.screens = new Screens({
-            environment: {
-                now: () => this.now,
-                setTimeout: (work, wait) => { this.timers.set(last += 1, { work, at: this.now + wait }); return last },
-                clearTimeout: timer => this.timers.delete(timer),
-            },
-            api: {
-                reload: (thing, { signal }) => this.#answer("reload", thing.id, signal, () => (
-                    this.incidents.has(thing.id) ? { value: { ...this.incidents.get(thing.id) } } : { gone: {} })),
-                page: ({ request, signal }) => this.#answer("page", JSON.stringify(request.from), signal, () => (
-                    this.#page(request))),
-            },
-            onReload: result => this.reloads.push(result),
-            settings: { lists: { pageLimit: 3 } },
-        })
-        this.screens.setFinger(true)
-        this.screens.setLive(true)
-    }
-
-    #page({ from, limit, isInclusive }) {
-        const after = from.at ? from.at.key.rank + (isInclusive ? 0 : 1) : -Infinity
-        const all = [...this.incidents].filter(([, { rank }]) => rank >= after).sort(([, a], [, b]) => a.rank - b.rank)
-        const items = all.slice(0, limit).map(([id, value]) => ({ id, key: World.key(value), value: { ...value } }))
-        return { items, isLast: all.length <= limit }
-    }
-
-    static key({ rank }) { return rank > 0 ? { rank, text: "" } : null }
-
-    /** What the server has now is what it answers later. */
-    #answer(kind, what, signal, make) {
-        signal.addEventListener("abort", () => { this.aborted += 1 })
-        const found = make()
-        return new Promise((resolve, reject) => {
-            this.pending.push({ kind, what, resolve: () => resolve(found), reject })
-        })
-    }
-
-    list(listener, name = "open") {
-        return this.screens.list({ name, entity: "incident", key: World.key, listener })
-    }
-
-    async settled() { for (let turn = 0; turn < 10; turn += 1) await null }
-
-    /** Releases what waits, until nothing does. */
-    async answerAll() {
-        await this.settled()
-        while (this.pending.length > 0) {
-            this.pending.shift().resolve()
-            await this.settled()
-        }
-    }
-
-    change(number, id, type) { this.screens.reload({ number, thing: { entity: "incident", id }, types: [type] }) }
-}
+import { RequestError } from "../../Sources/LiveClientJS/livegate.js"
+import { ScreenWorld as World, uncaughtIn } from "./screenworld.js"
 
 test("a list loads the pages that its screen has use for, and shows their values", async () => {
     const world = new World(8)
@@ -222,4 +156,184 @@ test("a resync shows all as old and loads it again; closed screens ask and say n
     world.screens.close()
     await world.answerAll()
     assert.equal(state, null)
+})
+
+test("a listener that throws keeps nothing from being told, fetched or answered", async () => {
+    const world = new World(2)
+    const seen = []
+    const errors = await uncaughtIn(async () => {
+        world.list(() => { throw new Error("list") }).show({ from: { beginning: {} }, direction: "forward", count: 5 })
+        world.screens.details("one", { entity: "incident", id: "I1" }, () => { throw new Error("details") })
+        world.screens.details("two", { entity: "incident", id: "I1" }, state => seen.push(state.value?.title))
+        await world.answerAll()
+        world.incidents.get("I1").title = "changed"
+        world.change(1, "I1", "updated")
+        world.change(2, "elsewhere", "updated")
+        await world.answerAll()
+    })
+    assert.equal(seen.at(-1), "changed")
+    assert.deepEqual(world.reloads.map(({ reloaded }) => reloaded.number), [2, 1])
+    assert.deepEqual([...new Set(errors.map(({ message }) => message))].sort(), ["details", "list"])
+})
+
+test("where an app's function cannot say the place of a value, the list asks for its page and stays right", async () => {
+    const world = new World(2)
+    let state, isBroken = false
+    const key = value => { if (isBroken) throw new Error("key"); return World.key(value) }
+    const list = world.screens.list({ name: "open", entity: "incident", key, listener: next => { state = next } })
+    const errors = await uncaughtIn(async () => {
+        list.show({ from: { beginning: {} }, direction: "forward", count: 5 })
+        await world.answerAll()
+        isBroken = true
+        world.incidents.get("I1").rank = 7
+        world.change(1, "I1", "updated")
+        await world.answerAll()
+    })
+    assert.deepEqual([state.knowledge, state.items.map(item => item.id)], ["known", ["I2", "I1"]])
+    assert.deepEqual(errors.map(({ message }) => message), ["key"])
+})
+
+test("a screen that shows something else is not hidden by what it showed before", async () => {
+    const world = new World(2)
+    const states = []
+    const show = id => world.screens.details("details", { entity: "incident", id }, state => states.push(state))
+    const first = show("I1"), second = show("I2")
+    first.hide()
+    first.refresh()
+    await world.answerAll()
+    assert.deepEqual([states.at(-1).value.title, world.screens.counts.made], ["title 2", 2])
+    assert.ok(world.screens.isShowing({ entity: "incident", id: "I2" }))
+    second.hide()
+    assert.ok(!world.screens.isShowing({ entity: "incident", id: "I2" }))
+})
+
+test("a list and a screen of details do not share a name, and a list that is closed hides no other", async () => {
+    const world = new World(1)
+    const thing = { entity: "incident", id: "I1" }
+    const first = world.list()
+    assert.throws(() => world.screens.details("open", thing, () => {}), /name of a list/)
+    assert.throws(() => world.list(), /a list "open" already/)
+    first.close()
+    const details = world.screens.details("open", thing, () => {})
+    assert.throws(() => world.list(), /screen of details/)
+    details.hide()
+    const place = { from: { beginning: {} }, direction: "forward", count: 5 }
+    world.list().show(place)
+    await world.answerAll()
+    first.hide()
+    first.close()
+    assert.ok(world.screens.isShowing(thing))
+    assert.throws(() => first.show(place), /closed/)
+})
+
+test("errors of an API are understood by their status: gone, not ours, refused, nobody signed in", async () => {
+    const answers = [[404, "gone"], [410, "gone"], [403, "notOurs"]]
+    for (const [status, outcome] of answers) {
+        const world = new World(1)
+        const states = []
+        world.screens.details("details", { entity: "incident", id: "I1" }, state => states.push(state))
+        await world.answerAll()
+        world.change(1, "I1", "updated")
+        await world.settled()
+        world.pending.shift().reject(new RequestError(status))
+        await world.settled()
+        assert.deepEqual([states.at(-1).value, states.at(-1).failure], [undefined, null])
+        assert.equal(world.reloads[0].reloaded.outcome, outcome)
+    }
+    const failures = [
+        [new RequestError(401), { unauthorized: {} }], [new RequestError(422), { rejected: { status: 422 } }],
+        [new RequestError(429, 3_000), { retry: { after: 3_000 } }], [new RequestError(), { retry: {} }],
+    ]
+    for (const [error, failure] of failures) {
+        const world = new World(1)
+        world.screens.details("details", { entity: "incident", id: "I1" }, () => {})
+        await world.answerAll()
+        world.change(1, "I1", "updated")
+        await world.settled()
+        world.pending.shift().reject(error)
+        await world.settled()
+        assert.deepEqual(world.reloads, [{ reloadFailed: { number: 1, failure } }])
+    }
+})
+
+test("an answer that is none is reported, and keeps no place among the fetches", async () => {
+    const world = new World(6)
+    const answers = [undefined, null, {}, "text"]
+    world.screens.details("details", { entity: "incident", id: "I1" }, () => {})
+    await world.answerAll()
+    const errors = await uncaughtIn(async () => {
+        for (const answer of answers) {
+            world.change(1, "I1", "updated")
+            await world.settled()
+            world.pending.shift().resolveWith(answer)
+            await world.settled()
+        }
+    })
+    assert.deepEqual(errors.map(({ message }) => /reload gave none/.test(message)), [true, true, true, true])
+    assert.deepEqual(world.reloads.map(({ reloadFailed }) => reloadFailed.failure), answers.map(() => ({ retry: {} })))
+    world.change(2, "I1", "updated")
+    await world.answerAll()
+    assert.equal(world.reloads.at(-1).reloaded.value.title, "title 1")
+})
+
+test("a thing that cannot be fetched has the lists that wait for it loaded again once, and no other", async () => {
+    const world = new World(2)
+    const states = {}
+    const place = { from: { beginning: {} }, direction: "forward", count: 5 }
+    world.list(next => { states.open = next }).show(place)
+    const other = world.list(next => { states.other = next }, "other")
+    other.show(place)
+    await world.answerAll()
+    other.hide()
+    world.screens.details("details", { entity: "incident", id: "X" }, () => {})
+    const failNext = async kind => {
+        await world.settled()
+        const index = world.pending.findIndex(request => request.kind === kind)
+        world.pending.splice(index, 1)[0].reject(new RequestError(503))
+        await world.settled()
+    }
+    // Of what only the details show no list knows less.
+    await failNext("reload")
+    assert.deepEqual([world.pending, states.open.knowledge, states.other.stale], [[], "known", []])
+    world.change(1, "N", "created")
+    await failNext("reload")
+    assert.equal(states.open.knowledge, "knownStale")
+    assert.deepEqual(world.pending.map(({ kind }) => kind), ["page"])
+    await world.answerAll()
+    for (const number of [2, 3, 4]) {
+        world.change(number, "N", "created")
+        await failNext("reload")
+    }
+    assert.deepEqual([world.pending, states.open.knowledge], [[], "known"])
+})
+
+test("what a network has not answered is asked again when there is one again, and what nobody answers after a minute", async () => {
+    const world = new World(6)
+    const seen = []
+    world.screens.details("details", { entity: "incident", id: "I1" }, state => seen.push(state.value?.title))
+    await world.settled()
+    world.pending.length = 0
+    world.now += 1_000
+    world.screens.networkIsBack()
+    await world.settled()
+    assert.equal(world.pending.length, 0)
+    world.now += 2_000
+    world.screens.networkIsBack()
+    await world.settled()
+    assert.deepEqual([world.pending.length, world.aborted], [1, 1])
+    world.pending.length = 0
+    await world.fire(60_000)
+    assert.equal(world.aborted, 2)
+    await world.fire(20_000)
+    await world.answerAll()
+    assert.equal(seen.at(-1), "title 1")
+})
+
+test("what a screen shows and no rule fetches stays what it was; what nobody shows is old", async () => {
+    const world = new World(2)
+    world.screens.details("details", { entity: "incident", id: "I1" }, () => {})
+    await world.answerAll()
+    world.change(1, "I1", "created")
+    world.change(2, "I2", "created")
+    assert.deepEqual(world.reloads.map(({ reloaded }) => [reloaded.number, reloaded.isAsBefore]), [[1, true], [2, undefined]])
 })

@@ -23,6 +23,7 @@ export class FoundThings {
         if (thing) this.keep(thing, value)
     }
 
+    /** It has brought nothing: what was there before stays. */
     failed(number) { this.#asked.delete(number) }
 
     clear() {

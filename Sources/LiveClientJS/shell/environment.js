@@ -32,6 +32,12 @@ export function systemEnvironment() {
 /** The longest time that a timer can be set to, in ms: over it browsers fire at once. */
 export const maximumTimer = 2_000_000_000
 
+/** Sets a timer anew, for this time; null: for none. Returns the timer, or null. */
+export function setDue({ now, setTimer, clearTimer }, timer, due, work) {
+    if (timer !== null) clearTimer(timer)
+    return due === null ? null : setTimer(work, Math.min(Math.max(0, due - now()), maximumTimer))
+}
+
 /**
  * Tells what becomes of the page: `on.visible(isVisible)`, `on.frozen()`, `on.resumed()`, `on.path(isSatisfied, network)`.
  * `page` has what a window has; null: nothing happens. Returns what ends it.

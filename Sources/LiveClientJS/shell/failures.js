@@ -18,11 +18,26 @@ export class RequestError extends Error {
     }
 }
 
-/** Why a request has failed, in the machine's words. */
+/** Why a request has failed, in the machines' words. An error with a `kind` says it itself; otherwise its `status` does. */
 export function failureOf(error) {
     const { kind, status, retryAfter } = error ?? {}
     if (kind === "unauthorized" || status === 401) return { unauthorized: {} }
-    const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429
-    if (isRefused && retryAfter === undefined) return { rejected: { status } }
+    const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429 && retryAfter === undefined
+    if (kind === undefined ? isRefused : kind === "rejected") return { rejected: { status: status ?? 400 } }
     return { retry: retryAfter === undefined ? {} : { after: retryAfter } }
+}
+
+/** What an error says of the thing that was asked for: "gone", "notOurs"; undefined: the request has failed. */
+export function outcomeOf(error) {
+    if (error?.status === 403) return "notOurs"
+    return error?.status === 404 || error?.status === 410 ? "gone" : undefined
+}
+
+/** Calls what an app has given. What it throws is reported like any error that nobody catches, and stops nobody else. */
+export function callApp(listener, ...values) {
+    try {
+        return listener?.(...values)
+    } catch (error) {
+        queueMicrotask(() => { throw error })
+    }
 }

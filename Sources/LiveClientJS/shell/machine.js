@@ -1,14 +1,11 @@
 // Runs an update machine: an area of state that is kept as the server has it, in memory and in a store.
-import { FoundThings } from "../core/found.js"
 import { keyOf } from "../core/stored.js"
 import { UpdateMachine } from "../core/update.js"
 import { caseOf } from "../core/updatecore.js"
 import { maximumTimer } from "./environment.js"
-import { failureOf } from "./failures.js"
-import { eventOf, followingOf } from "./following.js"
-
-/** How long until a new token is asked for again, where that failed, in ms. */
-const tokenPause = 5_000
+import { callApp } from "./failures.js"
+import { followingOf } from "./following.js"
+import { MachineRequests } from "./machinerequests.js"
 
 /** Begins a machine on a client's connection; see types/machine.d.ts for the options. */
 export function createMachine(client, options) { return new LiveMachine(client, options) }
@@ -21,14 +18,11 @@ export class LiveMachine {
     #following
     #store
     #entries = new Map()
-    #found = new FoundThings()
-    /** What a snapshot has brought: `{number, entries}`. */
-    #snapshot = null
-    /** What is under way, by its number: `{abort, thing}`. */
-    #requests = new Map()
+    #requests
     #inputs = []
     #isBusy = false
     #isClosed = false
+    #hasNetwork = true
     #timer = null
     #watchers = new Set()
     #shown = ""
@@ -48,6 +42,7 @@ export class LiveMachine {
         this.#machine = new UpdateMachine(
             Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
         this.#following = followingOf(client)
+        this.#requests = new MachineRequests(client, options, this.#following, input => this.#send(input))
         this.#screens = options.screens?.(input => this.#reloadedByScreens(input)) ?? null
         this.#send({ start: {} })
         this.#unwatch = client.watch(state => this.#surroundings(state))
@@ -74,6 +69,12 @@ export class LiveMachine {
     /** Somebody pulled the screen. */
     refresh() { this.#send({ refresh: {} }) }
 
+    /** There is a new token, for example because the user has signed in again. */
+    tokenChanged() {
+        this.#requests.forgetToken()
+        this.#send({ token: { isValid: true } })
+    }
+
     /** Ends it. What is on its way is given up, and nothing is written any more. */
     close() {
         if (this.#isClosed) return
@@ -81,8 +82,7 @@ export class LiveMachine {
         this.#unwatch?.()
         this.#screens?.close()
         this.#following.unfollow(this)
-        for (const { abort } of this.#requests.values()) abort.abort()
-        this.#requests.clear()
+        this.#requests.close()
         this.#watchers.clear()
         if (this.#timer !== null) this.#client.environment.clearTimer(this.#timer)
     }
@@ -131,20 +131,24 @@ export class LiveMachine {
         const shown = JSON.stringify(this.#machine.view)
         if (this.#isClosed || (shown === this.#shown && !hasChanged)) return
         this.#shown = shown
-        for (const listener of [...this.#watchers]) {
-            // A listener that throws does not keep the others from their call.
-            try { listener() } catch (error) { queueMicrotask(() => { throw error }) }
-        }
+        for (const listener of [...this.#watchers]) callApp(listener)
     }
 
     /** What becomes of the connection says whether there is a network, a token and somebody who looks. */
     #surroundings(state) {
         if (this.#following.isRestarting) return
         const isIdle = "idle" in state
+        const hasNetwork = !isIdle && !state.ended && state.waiting?.why !== "offline"
         this.#screens?.setVisible(!isIdle)
         this.#send(isIdle ? { background: {} } : { foreground: {} })
+        this.#requests.setReachable(hasNetwork)
         if (isIdle) return
-        this.#send({ network: { isSatisfied: !state.ended && state.waiting?.why !== "offline" } })
+        if (hasNetwork && !this.#hasNetwork) {
+            this.#requests.networkIsBack()
+            this.#screens?.networkIsBack?.()
+        }
+        this.#hasNetwork = hasNetwork
+        this.#send({ network: { isSatisfied: hasNetwork } })
         if (state.unauthorized) this.#send({ token: { isValid: false } })
         else if (this.isUnauthorized && state.connected) this.#send({ token: { isValid: true } })
     }
@@ -154,54 +158,25 @@ export class LiveMachine {
         const given = effect[name]
         switch (name) {
         case "load": return void this.#load()
-        case "requestFinger": return this.#request(given.number, async () => {
-            return { finger: { number: given.number, at: await this.#following.finger() } }
-        }, "fingerFailed")
+        case "requestFinger": return this.#requests.requestFinger(given.number)
         case "requestSnapshot":
             // What was known without this finger is old; what comes from now on is not.
             this.#screens?.setFinger(false)
             this.#screens?.setFinger(true)
-            return this.#request(given.number, async signal => {
-                const entries = new Map(await this.#options.snapshot({ signal }))
-                this.#snapshot = { number: given.number, entries }
-                return { snapshot: { number: given.number } }
-            }, "snapshotFailed")
-        case "reload":
-            if (!this.#screens) return this.#reload(given)
-            this.#found.ask(given.number, given.thing)
-            return this.#screens.reload(given)
-        case "poll": return this.#request(given.number, signal => this.#poll(given, signal), "pageFailed")
-        case "cancel": return this.#cancel(given.number)
+            return this.#requests.requestSnapshot(given.number)
+        case "reload": return this.#screens ? this.#reloadByScreens(given) : this.#requests.reload(given)
+        case "poll": return this.#requests.poll(given)
+        case "cancel": return this.#requests.cancel(given.number)
         case "dropReloads":
-            for (const [number, { thing }] of [...this.#requests]) if (thing) this.#cancel(number)
-            this.#screens?.dropReloads()
-            return this.#found.clear()
+            this.#requests.dropReloads()
+            return this.#screens?.dropReloads()
         case "follow":
             this.#screens?.setFinger(true)
             return this.#following.follow(this, given.since, message => this.#receive(given.number, message))
         case "unfollow": return this.#following.unfollow(this)
         case "commit": return void this.#commit(given)
-        case "requestToken": return void this.#renewToken()
+        case "requestToken": return this.#requests.renewToken()
         }
-    }
-
-    /** Runs a request whose result is an input; nothing comes of one that was cancelled. */
-    #request(number, run, failed, thing) {
-        const abort = new AbortController()
-        this.#requests.set(number, { abort, thing })
-        const end = input => {
-            if (abort.signal.aborted) return
-            this.#requests.delete(number)
-            this.#send(input)
-        }
-        Promise.resolve().then(() => run(abort.signal))
-            .then(end, error => end({ [failed]: { number, failure: failureOf(error) } }))
-    }
-
-    #cancel(number) {
-        this.#requests.get(number)?.abort.abort()
-        this.#requests.delete(number)
-        if (this.#snapshot?.number === number) this.#snapshot = null
     }
 
     // MARK: What it asks for
@@ -223,34 +198,23 @@ export class LiveMachine {
         this.#store = null
     }
 
-    #reload({ number, thing, types }) {
-        this.#request(number, async signal => {
-            let outcome = "value", value
-            try {
-                value = await this.#options.reload(thing, { types, signal })
-            } catch (error) {
-                if (![403, 404, 410].includes(error?.status)) throw error
-                outcome = error.status === 403 ? "notOurs" : "gone"
-            }
-            if (!signal.aborted) this.#found.keep(thing, value)
-            return { reloaded: { number, outcome } }
-        }, "reloadFailed", thing)
+    #reloadByScreens({ number, thing, types }) {
+        this.#requests.found.ask(number, thing)
+        this.#screens.reload({ number, thing, types })
     }
 
     /** What became of a reload by screens; a fetch of theirs may answer several. */
     #reloadedByScreens({ reloaded, reloadFailed }) {
         if (this.#isClosed) return
-        if (reloadFailed) this.#found.failed(reloadFailed.number)
-        if (reloadFailed) return this.#send({ reloadFailed })
-        const { number, outcome, value } = reloaded
-        this.#found.answered(number, value)
+        const { found } = this.#requests
+        if (reloadFailed) {
+            found.failed(reloadFailed.number)
+            return this.#send({ reloadFailed })
+        }
+        const { number, outcome, value, isAsBefore } = reloaded
+        if (isAsBefore) found.failed(number)
+        else found.answered(number, value)
         this.#send({ reloaded: { number, outcome } })
-    }
-
-    async #poll({ number, since }, signal) {
-        const { page, resync } = await this.#client.sync({ since, signal })
-        if (resync) return { pageResync: { number, at: resync.at } }
-        return { page: { number, events: page.events.map(eventOf), at: page.at, more: page.more } }
     }
 
     #receive(number, message) {
@@ -261,22 +225,11 @@ export class LiveMachine {
         else this.#send({ lost: { number, after: message.lost } })
     }
 
-    async #renewToken() {
-        try {
-            const token = await this.#client.token({ fresh: true })
-            // A cookie, which has no text here, is renewed by others.
-            this.#send({ token: { isValid: token === null || Boolean(token) } })
-        } catch (error) {
-            if (error?.isUnauthorized) return this.#send({ token: { isValid: false } })
-            this.#client.environment.setTimer(() => { if (!this.#isClosed) this.#renewToken() }, tokenPause)
-        }
-    }
-
     // MARK: State and finger move together
 
     async #commit({ number, metadata, isSnapshot, changes }) {
-        const snapshot = isSnapshot ? this.#snapshot : null
-        const { next, put, remove, forget } = this.#found.applied(changes, snapshot?.entries ?? this.#entries)
+        const snapshot = isSnapshot ? this.#requests.snapshot : null
+        const { next, put, remove, forget } = this.#requests.found.applied(changes, snapshot?.entries ?? this.#entries)
         try {
             const { area, tables, also } = this.#options
             await this.#store?.commit(area, {
@@ -293,7 +246,7 @@ export class LiveMachine {
         if (this.#isClosed) return
         this.#entries = next
         forget()
-        if (this.#snapshot === snapshot) this.#snapshot = null
+        if (this.#requests.snapshot === snapshot) this.#requests.snapshot = null
         this.#send({ committed: { number } })
         this.#show(true)
     }

@@ -1,5 +1,7 @@
 // The one connection of an app, and what comes over it.
 
+import { Timing } from "./screens.js"
+
 /** How events come, the best way first: what works is found out for each network. */
 export type ConnectionWay = "webSocket" | "eventStream" | "longPoll" | "polling"
 
@@ -104,6 +106,8 @@ export interface Client {
     readonly isLeader: boolean
     /** Behind the newest update that was delivered; null before the first. */
     readonly cursor: string | null
+    /** Its clock and timers, for `Screens`. */
+    readonly environment: Timing
     /** Calls the listener with each update from now on; returns what ends that. */
     subscribe(listener: (update: LiveUpdate) => void): () => void
     /** Calls the listener with the state, now and after each change; returns what ends that. */

@@ -1,6 +1,7 @@
 // Areas of state that are kept as the server has them, and the stores that they live in.
 
 import { Client } from "./connection.js"
+import { ReloadResult } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
 export interface Thing {
@@ -67,7 +68,7 @@ export interface MachineOptions<Value = any> {
      * Screens that fetch only what is shown: a function that makes them with this `onReload`. Entries that they pass over
      * are removed here, because they are old.
      */
-    screens?(onReload: (result: any) => void): any
+    screens?(onReload: (result: ReloadResult<Value>) => void): MachineScreens
     /** Where it is kept; left out: nowhere. */
     store?: LiveStore
     /** The app's own object stores, which `also` writes to in the same transaction (IndexedDB). */
@@ -80,8 +81,21 @@ export interface MachineOptions<Value = any> {
     pollInterval?: number
     /** The most changes that wait for a commit: 1,000. Beyond it a snapshot takes the place of all reloads. */
     maximumPending?: number
+    /** No answer of the app's API after so long is none, in ms: 60,000. */
+    requestDeadline?: number
     /** An event that is not in the state so long after it came says that the state is old, in ms: 5,000. */
     patience?: number
+}
+
+/** What a machine asks of its screens: `Screens` have it. */
+export interface MachineScreens {
+    reload(change: { number: number, thing: Thing, types: string[] }): void
+    dropReloads(): void
+    setFinger(isHeld: boolean): void
+    setLive(isLive: boolean): void
+    setVisible(isVisible: boolean): void
+    networkIsBack?(): void
+    close(): void
 }
 
 /** Begins a machine on a client's connection. Any number of them share it. */
@@ -109,6 +123,8 @@ export class LiveMachine<Value = any> {
     watch(listener: () => void): () => void
     /** Somebody pulled the screen: at once whatever would be tried later, or a new snapshot. */
     refresh(): void
+    /** There is a new token, because somebody has signed in again: what waited for one goes on. */
+    tokenChanged(): void
     /** Ends it: nothing is called or written any more. */
     close(): void
 }

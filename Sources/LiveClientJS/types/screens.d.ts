@@ -39,8 +39,10 @@ export interface ListPage<Value> {
 }
 
 /**
- * The app's API as screens use it. A request that fails throws an error whose `kind` is "unauthorized", "rejected" (with
- * `status`), or anything else, which is tried again (`retryAfter`: ms that the server asked for).
+ * The app's API as screens use it. A request that fails throws a `RequestError`, or another error with `status` and
+ * `retryAfter` (ms): 404 and 410 say that the thing is gone, 403 that it is not ours, 401 that a token is needed; what else
+ * is refused (4xx) is not asked again by itself, and everything else is. An error with a `kind` ("unauthorized",
+ * "rejected", or another one to try again) means that. No answer for a minute has failed.
  */
 export interface ScreensAPI<Value = any> {
     /** Fetches a thing; `signal` gives it up. */
@@ -100,20 +102,29 @@ export interface ScreenList {
     close(): void
 }
 
+/** A clock in ms that does not go back, and its timers. */
+export interface Timing {
+    now(): number
+    setTimer(work: () => void, milliseconds: number): unknown
+    clearTimer(timer: unknown): void
+}
+
+/**
+ * What became of a reload. No `value` where no screen needs the thing, whose older value is old then; `isAsBefore`: a screen
+ * shows it, and what it shows is still right.
+ */
+export type ReloadResult<Value = any> =
+    | { reloaded: { number: number; outcome: "value" | "gone" | "notOurs"; value?: Value; isAsBefore?: true } }
+    | { reloadFailed: { number: number; failure: ScreenFailure } }
+
 /** What the screens of an app show of one machine's things, fetched through one queue: 4 at once, details first. */
 export class Screens<Value = any> {
     constructor(options: {
         api: ScreensAPI<Value>
-        /** The clock in ms, and its timers: a client's `environment`. */
-        environment: {
-            now(): number
-            setTimeout(work: () => void, milliseconds: number): unknown
-            clearTimeout(timer: unknown): void
-        }
-        /** What becomes of each `reload`, once for each number. */
-        onReload?: (result:
-            | { reloaded: { number: number; outcome: "value" | "gone" | "notOurs"; value?: Value } }
-            | { reloadFailed: { number: number; failure: ScreenFailure } }) => void
+        /** The clock in ms, and its timers: a client's `environment`. Left out: those of the page. */
+        environment?: Timing
+        /** What becomes of each `reload`, once for each number: the `onReload` that a machine gives. */
+        onReload?: (result: ReloadResult<Value>) => void
         /** Before the standard ones. */
         rules?: RelevanceRule[]
         settings?: {
@@ -123,11 +134,16 @@ export class Screens<Value = any> {
             fetches?: Record<string, number>
             /** `maximumScreens` 32, `maximumIDs` 10,000, `maximumSeen` 1,000, `seenFor` 600,000 ms. */
             relevance?: Record<string, number>
+            /** No answer after so long is none, in ms: 60,000. */
+            requestDeadline?: number
         }
     })
     /** Fetches made, merged and avoided, and answers that came too late. */
     readonly counts: { made: number; merged: number; avoided: number; dropped: number }
-    /** Shows a thing on the screen of that name; the listener is given each state, the first at once. */
+    /**
+     * Shows a thing on the screen of that name, which is no list's; the listener is given each state, the first at once.
+     * When the screen shows something else, `refresh` and `hide` do nothing any more.
+     */
     details(screen: string, thing: ScreenThing, listener: (state: DetailsState<Value>) => void): {
         /** Fetches it again: a person asked for it. */
         refresh(): void
@@ -150,6 +166,8 @@ export class Screens<Value = any> {
     setFinger(isHeld: boolean): void
     /** Whether the machine is live: at first it is not. */
     setLive(isLive: boolean): void
+    /** There is a network again: what the one before has not answered, and what waits, is asked for now. */
+    networkIsBack(): void
     /** Whether a person can see the app: at first one can. */
     setVisible(isVisible: boolean): void
     /** Whether a person can see the thing now. */

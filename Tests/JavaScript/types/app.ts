@@ -1,6 +1,6 @@
 // A small app, as an app's developer writes it: it is only compiled (types.test.js).
-import { LivegateError, MemoryStore, RequestError, connect, createMachine, keyOf } from "../../../Sources/LiveClientJS/livegate.js"
-import type { ConnectionState, Freshness, LiveUpdate, Thing } from "../../../Sources/LiveClientJS/livegate.js"
+import { LivegateError, MemoryStore, RequestError, Screens, connect, createMachine, keyOf } from "../../../Sources/LiveClientJS/livegate.js"
+import type { ConnectionState, Freshness, ListKey, LiveUpdate, Thing } from "../../../Sources/LiveClientJS/livegate.js"
 
 interface Incident { id: string, title: string }
 
@@ -29,6 +29,28 @@ machine.watch(() => {
     const freshness: Freshness | undefined = machine.sign
     for (const incident of machine.entries.values()) console.log(incident.title, freshness)
 })
+
+const placeOf = (incident: Incident): ListKey => ({ rank: 0, text: incident.id })
+let screens: Screens<Incident> | undefined
+const shown = createMachine<Incident>(client, {
+    area: "shown", snapshot: async () => [],
+    screens: onReload => screens = new Screens<Incident>({
+        environment: client.environment, onReload,
+        api: {
+            reload: async ({ id }, { signal }) => (
+                { value: await RequestError.check(await fetch(`/api/incidents/${id}`, { signal })).json() }),
+            page: async ({ list, request, signal }) => {
+                const answer = await fetch(`/api/${list}?limit=${request.limit}`, { signal })
+                const incidents: Incident[] = await RequestError.check(answer).json()
+                const items = incidents.map(value => ({ id: value.id, key: placeOf(value), value }))
+                return { items, isLast: items.length < request.limit }
+            },
+        },
+    }),
+})
+screens?.list({ name: "open", entity: "incident", key: placeOf, listener: ({ items }) => console.log(items[0]?.value?.title) })
+    .show({ from: { beginning: {} }, direction: "forward", count: 20 })
+export function signedIn(): void { for (const one of [machine, shown]) one.tokenChanged() }
 
 export async function read(): Promise<void> {
     try {

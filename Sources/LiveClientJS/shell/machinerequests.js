@@ -1,0 +1,147 @@
+// What a machine asks the server and the app's API for, and what came of it that no commit has taken yet.
+import { FoundThings } from "../core/found.js"
+import { Retry } from "../core/retry.js"
+import { failureOf, outcomeOf } from "./failures.js"
+import { eventOf } from "./following.js"
+import { PendingRequests } from "./pendingrequests.js"
+
+/** Things that are reloaded at once; the others wait for their turn. Screens have a queue with the same limit. */
+const maximumReloads = 4
+/** The name of the request for a token: the others have numbers. */
+const tokenRequest = "token"
+
+/** The requests of one machine; `send` is given their results as the machine's inputs. */
+export class MachineRequests {
+    #client
+    #options
+    #following
+    #send
+    #pending
+    /** Reloads that wait for their turn, and the numbers of those that are under way. */
+    #waiting = []
+    #reloading = new Set()
+    #tokenRetry
+    /** When the token is asked for again; null: nobody waits for one. */
+    #tokenDue = null
+    #timer = null
+    #isReachable = false
+    found = new FoundThings()
+    /** What a snapshot has brought: `{number, entries}`. */
+    snapshot = null
+
+    constructor(client, options, following, send) {
+        this.#client = client
+        this.#options = options
+        this.#following = following
+        this.#send = send
+        this.#pending = new PendingRequests(client.environment, options.requestDeadline)
+        this.#tokenRetry = new Retry(client.environment.random())
+    }
+
+    requestFinger(number) {
+        this.#begin(number, () => this.#following.finger(), at => ({ finger: { number, at } }), "fingerFailed")
+    }
+
+    requestSnapshot(number) {
+        this.#begin(number, async signal => new Map(await this.#options.snapshot({ signal })), entries => {
+            this.snapshot = { number, entries }
+            return { snapshot: { number } }
+        }, "snapshotFailed")
+    }
+
+    poll({ number, since }) {
+        this.#begin(number, signal => this.#client.sync({ since, signal }), ({ page, resync }) => (
+            resync ? { pageResync: { number, at: resync.at } }
+                : { page: { number, events: page.events.map(eventOf), at: page.at, more: page.more } }), "pageFailed")
+    }
+
+    reload(wanted) {
+        this.#waiting.push(wanted)
+        this.#beginReloads()
+    }
+
+    dropReloads() {
+        this.#waiting = []
+        for (const number of this.#reloading) this.#pending.abort(number)
+        this.#reloading.clear()
+        this.found.clear()
+    }
+
+    cancel(number) {
+        this.#pending.abort(number)
+        if (this.snapshot?.number === number) this.snapshot = null
+    }
+
+    /** Whether there is a network, and somebody who looks: only then a token is asked for again. */
+    setReachable(isReachable) {
+        const isBack = isReachable && !this.#isReachable
+        this.#isReachable = isReachable
+        if (isBack && this.#tokenDue !== null) this.renewToken()
+    }
+
+    /** There is a network again. */
+    networkIsBack() { this.#pending.networkIsBack() }
+
+    /** Asks for a new token. Only who says that nobody is signed in is believed; anything else is tried again. */
+    renewToken() {
+        this.forgetToken()
+        this.#pending.begin(tokenRequest, () => this.#client.token({ fresh: true }), token => {
+            this.#tokenRetry.reset()
+            // A cookie, which has no text here, is renewed by others.
+            this.#send({ token: { isValid: token === null || Boolean(token) } })
+        }, error => {
+            const isSignedOut = error?.isUnauthorized === true || error?.kind === "unauthorized"
+            if (isSignedOut) return this.#send({ token: { isValid: false } })
+            const wait = this.#tokenRetry.wait()
+            this.#tokenDue = this.#client.environment.now() + wait
+            this.#timer = this.#client.environment.setTimer(() => { if (this.#isReachable) this.renewToken() }, wait)
+        })
+    }
+
+    /** Another token is there already. */
+    forgetToken() {
+        this.#pending.abort(tokenRequest)
+        this.#tokenDue = null
+        if (this.#timer !== null) this.#client.environment.clearTimer(this.#timer)
+        this.#timer = null
+    }
+
+    /** Gives up all of it. */
+    close() {
+        this.forgetToken()
+        this.dropReloads()
+        this.#pending.close()
+    }
+
+    #begin(number, work, inputOf, failed) {
+        this.#pending.begin(number, work, found => this.#send(inputOf(found)),
+            error => this.#send({ [failed]: { number, failure: failureOf(error) } }))
+    }
+
+    #beginReloads() {
+        while (this.#reloading.size < maximumReloads && this.#waiting.length > 0) this.#beginReload(this.#waiting.shift())
+    }
+
+    #beginReload({ number, thing, types }) {
+        const end = input => {
+            this.#reloading.delete(number)
+            this.#send(input)
+            this.#beginReloads()
+        }
+        this.#reloading.add(number)
+        this.#pending.begin(number, signal => this.#read(thing, types, signal), ({ outcome, value }) => {
+            this.found.keep(thing, value)
+            end({ reloaded: { number, outcome } })
+        }, error => end({ reloadFailed: { number, failure: failureOf(error) } }))
+    }
+
+    async #read(thing, types, signal) {
+        try {
+            return { outcome: "value", value: await this.#options.reload(thing, { types, signal }) }
+        } catch (error) {
+            const outcome = outcomeOf(error)
+            if (!outcome) throw error
+            return { outcome }
+        }
+    }
+}

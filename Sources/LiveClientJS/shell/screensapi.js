@@ -1,0 +1,33 @@
+// The app's API as screens use it: what it may answer, and what is a mistake of the app.
+import { callApp, outcomeOf } from "./failures.js"
+
+/** What the API has of a thing: `{value}`, `{gone: {}}` or `{notOurs: {}}`. */
+export async function readThingOf(api, thing, signal) {
+    let found
+    try {
+        found = await api.reload(thing, { signal })
+    } catch (error) {
+        const outcome = outcomeOf(error)
+        if (!outcome) throw error
+        return { [outcome]: {} }
+    }
+    const isObject = typeof found === "object" && found !== null
+    const name = ["value", "gone", "notOurs"].find(name => isObject && name in found)
+    if (!name) throw mistake("the app's reload gave none of {value}, {gone: {}}, {notOurs: {}}")
+    return { [name]: found[name] }
+}
+
+/** A page: `{items, isLast}`. */
+export async function readPageOf(api, { list, request, signal }) {
+    const page = await api.page({ list, request, signal })
+    const isItem = item => typeof item?.id === "string" && typeof item.key?.rank === "number"
+    if (Array.isArray(page?.items) && page.items.every(isItem)) return page
+    throw mistake(`the app's page of list ${JSON.stringify(list)} has no items {id, key: {rank, text}, value}`)
+}
+
+/** An error that its developer should see. To the machines the request has failed, and is tried again. */
+function mistake(text) {
+    const error = new TypeError(text)
+    callApp(() => { throw error })
+    return error
+}
