@@ -1,65 +1,229 @@
-// The parts of the demo's page that need no browser: what is known, and what waits to be sent.
+// The parts of the demo's page that need no browser: what is known, what waits to be sent, and what people are told.
 
 import assert from "node:assert/strict"
 import { readFileSync } from "node:fs"
 import { test } from "node:test"
 import { fileURLToPath } from "node:url"
 
-import { Board } from "../../Sources/DemoPage/page/board.js"
+import { Incidents, idOf } from "../../Sources/DemoPage/page/incidents.js"
 import { Outbox } from "../../Sources/DemoPage/page/outbox.js"
+import { Sign } from "../../Sources/DemoPage/page/sign.js"
+import { MemoryActionStore, MemoryStore } from "../../Sources/LiveClientJS/livegate.js"
+import { World, pageOf, settle } from "./world.js"
 
 const sources = fileURLToPath(new URL("../../Sources/", import.meta.url))
-const incident = (id, number, more = {}) => ({ id, number, status: "triggered", updated_at: number, ...more })
+const names = incidents => incidents.map(({ id }) => id)
+const refusal = status => Object.assign(new Error(`status ${status}`), { status })
 
-test("a list is as long as what is known of it without a gap", () => {
-    const board = new Board()
-    assert.equal(board.lists("A"), false)
-    board.reset({ incidents: [incident("C", 3), incident("B", 2)], more: true }, null)
-    board.put(incident("A", 1))
-    assert.deepEqual(board.rows().map(row => row.id), ["C", "B"])
-    board.put(incident("D", 4))
-    assert.deepEqual(board.rows().map(row => row.id), ["D", "C", "B"])
-    assert.equal(board.last, "B")
-    board.append({ incidents: [incident("A", 1)], more: false })
-    assert.deepEqual([board.rows().map(row => row.id), board.more], [["D", "C", "B", "A"], false])
-    board.remove("C")
-    assert.deepEqual(board.rows().map(row => row.id), ["D", "B", "A"])
-})
+/** The demo's API. A question waits in `held` where the test wants it, and is answered as it was when it was asked. */
+class FakeAPI {
+    incidents = []
+    held = null
+    asked = []
 
-test("an answer that is older than what is shown changes nothing, and a list's answer keeps the notes", () => {
-    const board = new Board()
-    board.reset({ incidents: [], more: false }, null)
-    board.put(incident("A", 1, { updated_at: 20, status: "resolved", notes: ["n"] }))
-    board.put(incident("A", 1, { updated_at: 10, status: "acknowledged" }))
-    board.put(incident("A", 1, { updated_at: 20, status: "resolved" }))
-    assert.deepEqual(board.get("A"), incident("A", 1, { updated_at: 20, status: "resolved", notes: ["n"] }))
-    board.reset({ incidents: [incident("B", 2)], more: false }, "A")
-    assert.deepEqual(board.rows().map(row => row.id), ["B", "A"])
-})
+    constructor(count) { for (let number = 1; number <= count; number++) this.add(number) }
 
-/** localStorage, as far as it is used. */
-class Storage {
-    map = new Map()
-    get length() { return this.map.size }
-    key(index) { return [...this.map.keys()][index] }
-    getItem(name) { return this.map.get(name) ?? null }
-    setItem(name, text) { this.map.set(name, text) }
-    removeItem(name) { this.map.delete(name) }
+    add(number) { this.incidents.push({ id: `I${number}`, number, status: "triggered", updated_at: number }) }
+    get(id) { return this.incidents.find(incident => incident.id === id) }
+    change(id, changes) { this.incidents = this.incidents.map(old => old.id === id ? { ...old, ...changes } : old) }
+    remove(id) { this.incidents = this.incidents.filter(incident => incident.id !== id) }
+
+    list(from, limit) {
+        return this.#answer(`list ${from} ${limit}`, () => {
+            if (from && !this.get(from)) throw refusal(404)
+            const newest = this.incidents.filter(({ number }) => !from || number < this.get(from).number).reverse()
+            return { incidents: newest.slice(0, limit), more: newest.length > limit }
+        })
+    }
+
+    details(id) {
+        return this.#answer(`details ${id}`, () => {
+            if (!this.get(id)) throw refusal(404)
+            return { ...this.get(id), notes: [`note of ${id}`] }
+        })
+    }
+
+    /** Answers what waits, or of that what begins so. */
+    release(beginning = "") {
+        for (const { question, resolve } of this.held) if (question.startsWith(beginning)) resolve()
+        if (beginning === "") this.held = null
+    }
+
+    async #answer(question, answer) {
+        this.asked.push(question)
+        const now = (() => { try { return { value: answer() } } catch (error) { return { error } } })()
+        if (this.held) await new Promise(resolve => this.held.push({ question, resolve }))
+        if (now.error) throw now.error
+        return now.value
+    }
 }
 
+/** The page's incidents on a gateway that the test plays. */
+async function begun(api, store = null) {
+    const world = new World()
+    const { client } = world.client()
+    const incidents = new Incidents({ api, client, store, now: () => world.time, read: () => {}, changed: () => {} })
+    incidents.showList(true)
+    return { world, client, incidents, api }
+}
+
+/** The gateway lets it register and follow. */
+async function connected(scene) {
+    const { world } = scene
+    await settle()
+    world.question.answer(200, pageOf("F"))
+    await world.pass(1_000)
+    world.socket.open()
+    world.socket.say({ live: { at: "F" } })
+    await settle()
+    return scene
+}
+
+const say = ({ world }, id, type, at) => world.socket.say({ ent: "incident", id, type, at })
+
+test("the list is as long as what is known without a gap, changes by itself and is loaded by the page", async () => {
+    const scene = await connected(await begun(new FakeAPI(60)))
+    const { incidents, api } = scene
+    assert.deepEqual([names(incidents.list.incidents).at(-1), incidents.list.incidents.length], ["I36", 25])
+    assert.deepEqual([incidents.list.hasMore, incidents.list.isOld, incidents.isConnected], [true, false, true])
+    api.add(61)
+    say(scene, "I61", "created", "C1")
+    api.change("I50", { status: "resolved" })
+    say(scene, "I50", "resolved", "C2")
+    say(scene, "I2", "resolved", "C3")
+    await settle()
+    assert.deepEqual([names(incidents.list.incidents)[0], incidents.list.incidents.length], ["I61", 26])
+    assert.equal(incidents.list.incidents.find(({ id }) => id === "I50").status, "resolved")
+    assert.deepEqual(api.asked.filter(question => question.startsWith("details")), ["details I61", "details I50"])
+    // What stood last is deleted: the API knows no page behind it any more.
+    api.remove("I36")
+    say(scene, "I36", "deleted", "C4")
+    await settle()
+    incidents.showMore()
+    await settle()
+    assert.deepEqual(names(incidents.list.incidents).slice(24, 27), ["I37", "I35", "I34"])
+    assert.deepEqual([incidents.list.hasMore, names(incidents.list.incidents).at(-1)], [false, "I1"])
+    scene.client.close()
+})
+
+test("an older page that comes after a resync leaves no hole in the list", async () => {
+    const scene = await connected(await begun(new FakeAPI(60)))
+    const { incidents, api, world } = scene
+    api.held = []
+    incidents.showMore()
+    await settle()
+    const older = api.held[0].resolve
+    for (let number = 61; number <= 100; number++) api.add(number)
+    world.socket.say({ resync: { why: "expired", at: "R" } })
+    await settle()
+    assert.equal(incidents.list.isOld, true)
+    older()
+    await settle()
+    api.release()
+    await world.pass(1_000)
+    const numbers = incidents.list.incidents.map(({ number }) => number)
+    assert.deepEqual(numbers, Array.from(numbers, (_, index) => 100 - index))
+    assert.equal(incidents.list.isOld, false)
+    scene.client.close()
+})
+
+test("an event whose incident does not come makes the connection's sign say so after five seconds", async () => {
+    const scene = await connected(await begun(new FakeAPI(3)))
+    const { incidents, api, world } = scene
+    api.held = []
+    say(scene, "I3", "resolved", "C1")
+    await world.pass(4_000)
+    assert.equal(incidents.isConnected, true)
+    await world.pass(2_000)
+    assert.deepEqual([incidents.isConnected, Object.keys(incidents.sign)], [false, ["connecting"]])
+    api.release()
+    await settle()
+    assert.deepEqual([incidents.isConnected, incidents.sign], [true, undefined])
+    scene.client.close()
+})
+
+test("details have notes, keep them when a page comes, say what is gone, and count what was just done", async () => {
+    const scene = await connected(await begun(new FakeAPI(30)))
+    const { incidents, api, world } = scene
+    incidents.showDetails("I30")
+    await settle()
+    assert.deepEqual(incidents.details.incident.notes, ["note of I30"])
+    incidents.answered({ ...api.get("I30"), status: "resolved", updated_at: 100, notes: ["another"] })
+    assert.equal(incidents.details.incident.status, "resolved")
+    assert.equal(incidents.list.incidents[0].status, "resolved")
+    api.change("I30", { status: "triggered", updated_at: 101 })
+    api.held = []
+    world.socket.say({ resync: { why: "expired", at: "R" } })
+    await settle()
+    // The page is answered before the details.
+    api.release("list")
+    await settle()
+    const { status, notes } = incidents.details.incident
+    assert.deepEqual([status, notes], ["triggered", ["note of I30"]])
+    api.release()
+    await world.pass(1_000)
+    api.remove("I30")
+    say(scene, "I30", "deleted", "C1")
+    await settle()
+    assert.deepEqual([incidents.details.isGone, incidents.details.incident], [true, undefined])
+    scene.client.close()
+})
+
+test("the next visit begins with what the last one knew, and says that it is old", async () => {
+    const shelf = new Map()
+    const first = await connected(await begun(new FakeAPI(3), new MemoryStore({ shelf })))
+    await first.world.pass(1_000)
+    first.client.close()
+    const api = new FakeAPI(4)
+    api.held = []
+    const { incidents, client } = await begun(api, new MemoryStore({ shelf }))
+    await settle()
+    const { list } = incidents
+    assert.deepEqual([names(list.incidents), list.isKnown, list.isOld], [["I3", "I2", "I1"], true, true])
+    api.release()
+    await settle()
+    assert.deepEqual(names(incidents.list.incidents), ["I4", "I3", "I2", "I1"])
+    client.close()
+})
+
+test("an address names an incident, or nothing", () => {
+    const rows = [
+        ["", null], ["#", null], ["#list", null], ["#I1", "I1"], ["#a%20b", "a b"], ["#%", null], ["#%E0", null],
+    ]
+    for (const [hash, id] of rows) assert.equal(idOf(hash), id, hash)
+})
+
+test("the sign's words come of what is shown, and those of a short gap late", () => {
+    const sign = new Sign()
+    const good = { sign: undefined, isConnected: true, isListOld: false, isOnline: true }
+    const lost = { ...good, sign: { cannotConnect: { since: 1 } }, isConnected: false }
+    const rows = [
+        [0, { ...good, isConnected: false, isListOld: true }, null], [299, { ...good, isListOld: true }, null],
+        [300, { ...good, isListOld: true }, "connecting"], [400, good, "connected"],
+        [500, { ...good, isListOld: true }, null], [600, good, "connected"],
+        [700, { ...good, sign: { connecting: { since: 1 } } }, "connecting"], [800, lost, "cannot connect"],
+        [900, { ...lost, isOnline: false }, "offline"],
+        [1_000, { ...good, sign: { sourceStalled: { since: 1 } } }, "the source of events is silent"],
+    ]
+    for (const [now, facts, text] of rows) assert.equal(sign.words(facts, now)?.[0] ?? null, text, `at ${now}`)
+})
+
 /** An outbox over a server that answers as the list says, one after the other, and then well. */
-function outbox(storage, answers) {
-    const made = { sent: [], told: [] }
+async function outboxOf(shelf, answers) {
+    const made = { sent: [], told: [], done: [] }
     made.outbox = new Outbox({
-        account: "ONE", storage, changed: () => {}, done: () => {},
-        send: async (id, verb, key) => {
-            made.sent.push([id, verb, key])
-            const status = answers.shift() ?? 200
-            if (status !== 200) throw Object.assign(new Error(), { status })
-            return { id }
+        api: {
+            act: async (id, verb, key) => {
+                made.sent.push([id, verb, key])
+                const status = answers.shift() ?? 200
+                if (status !== 200) throw status ? refusal(status) : new TypeError("Failed to fetch")
+                return { id }
+            },
         },
+        renewToken: async () => {}, changed: () => {}, done: ({ id }) => made.done.push(id),
         rejected: (id, status) => made.told.push([id, status]), unauthorized: () => made.told.push("unauthorized"),
     })
+    await made.outbox.open(new MemoryActionStore({ shelf, show: () => {} }))
     return made
 }
 
@@ -67,47 +231,40 @@ function outbox(storage, answers) {
 async function settled({ outbox }) {
     for (let turns = 0; outbox.count > 0; turns++) {
         assert.ok(turns < 10_000, "it is never sent")
-        outbox.network(false)
-        outbox.network(true)
+        outbox.networkChanged(false)
+        outbox.networkChanged(true)
         await new Promise(resolve => setImmediate(resolve))
     }
+    outbox.close()
 }
 
 test("what was not sent is sent by the next visit with the same key, and then nothing is left", async () => {
-    const storage = new Storage()
-    const first = outbox(storage, [])
-    first.outbox.network(false)
-    first.outbox.set("A", "acknowledged", "triggered")
-    first.outbox.set("A", "resolved", "triggered")
+    const shelf = new Map()
+    const first = await outboxOf(shelf, [])
+    first.outbox.networkChanged(false)
+    await first.outbox.set("A", "acknowledged", "triggered")
+    await first.outbox.set("A", "resolved", "triggered")
     assert.equal(first.outbox.pending("A"), "resolved")
-    assert.equal(storage.length, 1)
-    const key = JSON.parse(storage.getItem("livegate.demo.ONE.A")).key
-    clearTimeout(first.outbox.timer)
-    const second = outbox(storage, [0, 503])
-    second.outbox.start()
+    assert.equal(shelf.size, 1)
+    const [{ key }] = shelf.values()
+    first.outbox.close()
+    const second = await outboxOf(shelf, [0, 503])
     await settled(second)
     assert.deepEqual(second.sent, Array(3).fill(["A", "resolve", key]))
-    assert.deepEqual([storage.length, second.told, first.sent], [0, [], []])
+    assert.deepEqual([shelf.size, second.told, second.done, first.sent], [0, [], ["A"], []])
 })
 
-test("what is refused is given up and told", async () => {
-    const storage = new Storage()
-    const made = outbox(storage, [409])
-    made.outbox.start()
-    made.outbox.set("A", "acknowledged", "triggered")
-    await settled(made)
-    assert.deepEqual([made.told, storage.length, made.outbox.pending("A")], [[["A", 409]], 0, undefined])
-})
-
-test("a row that another tab has put there is left to it", async () => {
-    const storage = new Storage()
-    const made = outbox(storage, [])
-    made.outbox.start()
-    made.outbox.set("A", "acknowledged", "triggered")
-    const theirs = { kind: "status", id: "A", value: "resolved", key: "theirs" }
-    storage.setItem("livegate.demo.ONE.A", JSON.stringify(theirs))
-    await settled(made)
-    assert.equal(JSON.parse(storage.getItem("livegate.demo.ONE.A")).key, "theirs")
+test("what is refused is given up and told, and a note that cannot be added is not kept", async () => {
+    const shelf = new Map()
+    const made = await outboxOf(shelf, [409, 503])
+    await made.outbox.set("A", "acknowledged", "triggered")
+    made.outbox.flush()
+    for (let turns = 0; made.told.length === 0 && turns < 10_000; turns++) await settle()
+    assert.deepEqual([made.told, shelf.size, made.outbox.pending("A")], [[["A", 409]], 0, undefined])
+    await assert.rejects(made.outbox.addNote("A", "text"), { kind: "unavailable" })
+    await made.outbox.addNote("A", "text")
+    assert.deepEqual([made.done, shelf.size], [["A"], 0])
+    made.outbox.close()
 })
 
 test("the binary has every file that the page imports", () => {
@@ -125,5 +282,6 @@ test("the binary has every file that the page imports", () => {
             open.push(new URL(name, `http://x${path}`).pathname)
         }
     }
-    assert.ok(seen.size > 8)
+    const unused = [...listed].filter(path => path.endsWith(".js") && !seen.has(path))
+    assert.deepEqual(unused, [], "nothing imports these: take them out of Sources/DemoPage/DemoPage.c")
 })

@@ -1,22 +1,25 @@
 // The incident API of the address that this page came from, as one account with its token.
 
-/** Why a request gave nothing: `status` 0 where there was no answer, else that of the answer. */
-export class APIError extends Error {
-    constructor(status, detail, retryAfter) {
-        super(detail)
-        this.status = status
-        /** Milliseconds that the server asked for; undefined where it did not. */
-        this.retryAfter = retryAfter
-    }
+import { RequestError } from "../../LiveClientJS/livegate.js"
 
-    /** Whether the same request may succeed later. */
-    get passes() { return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500 }
+/** No answer after so long is none, in ms: on a network that died without a word `fetch` waits for minutes. */
+const deadline = 15_000
+/** Answers that are kept with their tags: as many as two screens have incidents. */
+const maximumTags = 200
+
+/** Why a request gave nothing, in words for people. */
+export class APIError extends RequestError {
+    /** @param status undefined: there was no answer @param retryAfter what the server asked for, in ms */
+    constructor(status, detail, retryAfter) {
+        super(status, retryAfter)
+        this.message = detail
+    }
 }
 
 export class API {
     constructor() {
         this.session = null
-        /** By path: the tag and the body of the last answer, at most `API.maximumTags`. */
+        /** By path: the tag and the body of the last answer. */
         this.tags = new Map()
     }
 
@@ -30,27 +33,31 @@ export class API {
         return this.session
     }
 
-    list(from, limit) {
+    /** The newest incidents, or those behind the one with the id `from`. */
+    list(from, limit, signal) {
         const words = new URLSearchParams({ limit: String(limit) })
         if (from) words.set("from", from)
-        return this.get(`/api/incidents?${words}`)
+        return this.get(`/api/incidents?${words}`, signal)
     }
 
-    details(id) { return this.get(`/api/incidents/${encodeURIComponent(id)}`) }
+    details(id, signal) { return this.get(`/api/incidents/${encodeURIComponent(id)}`, signal) }
 
-    act(id, verb, key, body) {
-        const options = { method: "POST", headers: { "Idempotency-Key": key }, body: body && JSON.stringify(body) }
+    /** The incident as it is then. The same key again does nothing again. */
+    act(id, verb, key, { body, signal } = {}) {
+        const headers = { "Idempotency-Key": key }
+        const options = { method: "POST", headers, body: body && JSON.stringify(body), signal }
         return this.ask(`/api/incidents/${encodeURIComponent(id)}/${verb}`, options).then(answer => answer.json())
     }
 
-    async get(path) {
+    async get(path, signal) {
         const known = this.tags.get(path)
-        const answer = await this.ask(path, { headers: known ? { "If-None-Match": known.tag } : {}, cache: "no-store" })
+        const headers = known ? { "If-None-Match": known.tag } : {}
+        const answer = await this.ask(path, { headers, cache: "no-store", signal })
         if (answer.status === 304) return known.body
         const body = await answer.json()
         this.tags.delete(path)
         this.tags.set(path, { tag: answer.headers.get("ETag"), body })
-        if (this.tags.size > API.maximumTags) this.tags.delete(this.tags.keys().next().value)
+        if (this.tags.size > maximumTags) this.tags.delete(this.tags.keys().next().value)
         return body
     }
 
@@ -66,16 +73,15 @@ export class API {
     }
 
     async fetch(path, options) {
+        const late = AbortSignal.timeout(deadline)
+        const signal = options.signal ? AbortSignal.any([options.signal, late]) : late
         try {
-            return await fetch(path, options)
+            return await fetch(path, { ...options, signal })
         } catch {
-            throw new APIError(0, "the server cannot be reached")
+            throw new APIError(undefined, "the server cannot be reached")
         }
     }
 }
-
-/** As many as two screens have incidents. */
-API.maximumTags = 200
 
 async function problem(answer) {
     const body = await answer.json().catch(() => ({}))

@@ -1,104 +1,80 @@
 // The page: a list and a details view that change by themselves, and what people do about it.
 
-import { API } from "./api.js"
-import { Board } from "./board.js"
-import { Link } from "./link.js"
-import { Outbox } from "./outbox.js"
-import { Views } from "./views.js"
+import { Retry, connect, openStore } from "../../LiveClientJS/livegate.js"
 
-/** Incidents of a page of the list. */
-const PAGE = 25
-/** A gap shorter than this shows nothing, in milliseconds. */
-const PATIENCE = 300
-/** So long without a connection, and the sign says that there is none. */
-const GIVEN_UP = 20_000
+import { API } from "./api.js"
+import { Incidents, idOf } from "./incidents.js"
+import { openOutbox } from "./outbox.js"
+import { Sign } from "./sign.js"
+import { Views } from "./views.js"
 
 /** By status: why the server did not do what somebody wanted. */
 const refusals = { 404: "the incident is gone", 409: "somebody has resolved it" }
 
 const at = id => document.getElementById(id)
 const api = new API()
-const board = new Board()
+const sign = new Sign()
 const views = new Views()
+/** Where the details take the place of the list: as page.css has it. */
+const isNarrow = matchMedia("(max-width: 45.99rem)")
 let shown = null
-let problem = null
 let outbox
-let link
+let incidents
+let signTimer
+let isDrawing = false
 
+// What is seen
+
+/** Draws once, however much changes at the same time. */
 function draw() {
-    views.list(board, outbox, shown)
-    const incident = shown && board.get(shown)
-    views.details(shown, incident, shown && outbox.pending(shown), board.isOld, problem)
+    if (isDrawing) return
+    isDrawing = true
+    queueMicrotask(() => {
+        isDrawing = false
+        drawSign()
+        if (!incidents) return
+        views.list(incidents.list, outbox, shown)
+        views.details(shown, incidents.details, shown && outbox.pending(shown))
+        views.counts(incidents.counts)
+    })
 }
 
-// The sign
-
-let signTimer = null
-
-function sign() {
+function drawSign() {
     clearTimeout(signTimer)
     if (document.hidden) return
-    const { is, since } = link.state
-    if (is === "connected") return views.sign("connected", "")
-    const gone = Date.now() - since
-    if (gone < PATIENCE) {
-        signTimer = setTimeout(sign, PATIENCE - gone)
-    } else if (gone < GIVEN_UP && navigator.onLine) {
-        views.sign("connecting", "waiting")
-        signTimer = setTimeout(sign, GIVEN_UP - gone)
-    } else {
-        views.sign(navigator.onLine ? "cannot connect" : "offline", "lost")
+    const isListOld = !incidents || (!isListHidden() && incidents.list.isOld)
+    const facts = {
+        sign: incidents?.sign, isConnected: incidents?.isConnected ?? false, isListOld, isOnline: navigator.onLine,
     }
+    const words = sign.words(facts, performance.now())
+    if (words) views.sign(...words)
+    if (sign.wakeAt !== null) signTimer = setTimeout(drawSign, Math.max(0, sign.wakeAt - performance.now()))
 }
 
-// What comes
+function isListHidden() { return shown !== null && isNarrow.matches }
 
-async function register() {
-    board.isOld = board.completeTo !== null
+function show() {
+    const before = shown
+    shown = idOf(location.hash)
+    incidents.showList(!isListHidden())
+    if (shown !== before) incidents.showDetails(shown)
     draw()
-    board.reset(await api.list(null, PAGE), shown)
-    if (shown) await reload(shown)
-    draw()
-}
-
-async function reload(id) {
-    const [isShown, askedAt] = [id === shown, Date.now()]
-    try {
-        const incident = await api.details(id)
-        board.put(incident)
-        outbox.reloaded(id, incident.status, askedAt)
-        if (isShown && id === shown) problem = null
-    } catch (error) {
-        // A thing that is gone, or not ours, is an answer.
-        if (![403, 404, 410].includes(error.status)) throw error
-        board.remove(id)
-        if (id === shown) problem = "This incident is gone."
-    }
-}
-
-/** What is shown decides what is fetched: each incident once, however often the events name it. */
-async function apply(events) {
-    const wanted = new Set()
-    for (const { entity, id, type } of events) {
-        if (entity !== "incident") continue
-        if (type === "deleted") {
-            if (id === shown) wanted.add(id)
-            else board.remove(id)
-        } else if (type === "created" ? !board.get(id) : id === shown || board.lists(id)) {
-            wanted.add(id)
-        }
-    }
-    await Promise.all([...wanted].map(reload))
-    draw()
+    // What is hidden cannot have the focus: it is drawn first.
+    if (shown !== before) queueMicrotask(() => at(shown ? "details" : "list").focus())
 }
 
 // What people do
 
-function give(status) {
-    const incident = shown && board.get(shown)
+async function give(status) {
+    const id = shown
+    const { incident } = incidents.details
     if (!incident) return
     views.tell("")
-    outbox.set(shown, status, incident.status)
+    try {
+        await outbox.set(id, status, incident.status)
+    } catch (error) {
+        views.tell(`Your change of ${id} was not taken: ${error.message}.`)
+    }
 }
 
 async function addNote(event) {
@@ -108,66 +84,80 @@ async function addNote(event) {
     const button = event.target.querySelector("button")
     button.disabled = true
     try {
-        // Others would read it twice: it needs the server now, and is not kept.
-        board.put(await api.act(id, "notes", crypto.randomUUID(), { content: text }))
+        await outbox.addNote(id, text)
         at("note").value = ""
         views.tell("The note was added.")
     } catch (error) {
         views.tell(`The note was not added: ${error.message}. Your text is still there.`)
     }
     button.disabled = false
-    draw()
 }
 
-async function showMore() {
-    try {
-        board.append(await api.list(board.last, PAGE))
-    } catch (error) {
-        views.tell(`Older ones cannot be shown: ${error.message}.`)
+// The beginning
+
+/** Asks until there is an answer: nothing can be done before. */
+async function session() {
+    const retry = new Retry(crypto.getRandomValues(new Uint32Array(1))[0])
+    for (;;) {
+        try {
+            return await api.enter()
+        } catch (error) {
+            const wait = error.retryAfter === undefined ? retry.wait() : retry.waitAfter(error.retryAfter)
+            await new Promise(resolve => setTimeout(resolve, wait))
+        }
     }
-    draw()
 }
 
-async function show() {
-    const id = decodeURIComponent(location.hash.slice(1)) || null
-    const before = shown
-    shown = id === "list" ? null : id
-    problem = null
-    draw()
-    if (shown !== before) (shown ? at("details") : at("list")).focus()
-    if (!shown) return
+/** Store and outbox; where the browser keeps nothing, both for as long as the page lives. */
+async function opened({ account, gateway }, options) {
+    let store = null
     try {
-        await reload(shown)
+        store = await openStore({ name: `livegate demo ${account} ${gateway}`, account, server: gateway })
+        return [store, await openOutbox({ ...options, store })]
     } catch (error) {
-        if (!board.get(shown)) problem = `It cannot be shown: ${error.message}.`
+        store?.close()
+        views.tell(`What you do without a network is lost with this page: ${error.message}.`)
+        return [null, await openOutbox({ ...options, store: null })]
     }
-    draw()
 }
 
 async function start() {
-    outbox = new Outbox({
-        account: "demo", storage: localStorage, send: (id, verb, key) => api.act(id, verb, key), changed: draw,
-        done: incident => board.put(incident),
+    draw()
+    const { account, gateway } = await session()
+    const [store, made] = await opened({ account, gateway }, {
+        api, changed: draw, renewToken: () => api.enter(true), done: incident => incidents?.answered(incident),
         rejected: (id, status) => {
             views.tell(`Your change of ${id} is undone: ${refusals[status] ?? "it was refused"}.`)
         },
         unauthorized: () => views.tell("Your changes wait: the server does not let you in."),
     })
-    link = new Link({ enter: again => api.enter(again), register, apply, changed: sign })
+    outbox = made
+    const client = connect({
+        url: gateway, entities: ["incident"], account, share: true,
+        token: async ({ fresh }) => (await api.enter(fresh)).token,
+    })
+    incidents = new Incidents({
+        api, client, store, changed: draw, now: () => outbox.now(),
+        read: (incident, askedAt) => outbox.read(incident, askedAt),
+    })
     at("acknowledge").addEventListener("click", () => give("acknowledged"))
     at("resolve").addEventListener("click", () => give("resolved"))
     at("note-form").addEventListener("submit", addNote)
-    at("more").addEventListener("click", showMore)
+    at("more").addEventListener("click", () => incidents.showMore())
     addEventListener("hashchange", show)
-    const back = () => { link.tryNow(); outbox.network(true); sign() }
-    addEventListener("online", back)
-    addEventListener("pageshow", back)
-    addEventListener("offline", () => { outbox.network(false); sign() })
-    document.addEventListener("visibilitychange", () => document.hidden || back())
-    sign()
-    outbox.start()
+    isNarrow.addEventListener("change", show)
+    const networkChanged = () => {
+        outbox.networkChanged(navigator.onLine)
+        draw()
+    }
+    addEventListener("online", networkChanged)
+    addEventListener("offline", networkChanged)
+    document.addEventListener("visibilitychange", () => {
+        if (document.hidden) outbox.flush()
+        draw()
+    })
+    networkChanged()
     show()
-    await link.run()
 }
 
 start()

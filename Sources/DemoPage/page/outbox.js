@@ -1,115 +1,103 @@
-// What people did and the server does not know yet: the module's action queue, kept in localStorage.
-//
-// A row is sent by the tab that made it, or by the next that is opened: both with the same key, so it is done once.
+// What people did and the server does not know yet: the module's actions. No DOM.
 
-import { ActionQueue } from "../../LiveClientJS/core/actions.js"
+import {
+    IndexedDBActionStore, MemoryActionStore, RequestError, openActions,
+} from "../../LiveClientJS/livegate.js"
 
-const KIND = "status"
+const kind = "status"
 /** The request that gives an incident this status. */
 const verbs = { acknowledged: "acknowledge", resolved: "resolve" }
-/** From a click to its request: who clicks twice sends once. In milliseconds. */
-const COALESCING = 400
+/** From a click to its request, in ms: who clicks twice sends once. */
+const coalescing = 400
+/** Requests at once. */
+const maximumBatch = 4
+
+/** Reads what an earlier visit left in the store, and sends it; null: nothing is kept. Other options: see `Outbox`. */
+export async function openOutbox({ store, ...options }) {
+    const outbox = new Outbox(options)
+    // What is pending is shown on top of what the API says: there is no other local state.
+    const kept = store ? new IndexedDBActionStore({ store, show: () => {} }) : new MemoryActionStore({ show: () => {} })
+    await outbox.open(kept)
+    return outbox
+}
 
 export class Outbox {
+    #options
+    #actions
+
     /**
-     * - send(id, verb, key): a promise of the incident, which throws an `APIError`.
-     * - changed(): something of `pending` is another.
-     * - done(incident), rejected(id, status), unauthorized().
+     * - api, and renewToken(): a promise of a new token.
+     * - changed(): something of what waits is another.
+     * - done(incident), rejected(id, status), where `status` is undefined for what was kept too long; unauthorized().
      */
-    constructor({ account, storage, send, changed, done, rejected, unauthorized }) {
-        Object.assign(this, { storage, send, changed, done, rejected, unauthorized })
-        this.prefix = `livegate.demo.${account}.`
-        this.queue = new ActionQueue({
-            seed: crypto.getRandomValues(new Uint32Array(1))[0], keyPrefix: crypto.randomUUID(), coalescing: COALESCING,
+    constructor(options) { this.#options = options }
+
+    /** Reads a store of actions. */
+    async open(kept) {
+        const { renewToken, changed } = this.#options
+        this.#actions = await openActions({
+            store: {
+                load: () => kept.load(),
+                commit: async changes => {
+                    await kept.commit(changes)
+                    changed()
+                },
+            },
+            send: (actions, signal) => this.#send(actions, signal),
+            renewToken, report: news => this.#report(news), settings: { coalescing, maximumBatch },
         })
-        /** By incident: the key that this tab has stored last. */
-        this.stored = new Map()
-        this.timer = null
     }
 
-    /** Takes in what an earlier visit left, and sends it. */
-    start() { this.handle({ loaded: { actions: this.load() } }) }
+    now() { return this.#actions.now() }
 
-    load() {
-        const actions = []
-        for (let index = 0; index < this.storage.length; index++) {
-            const name = this.storage.key(index)
-            if (!name.startsWith(this.prefix)) continue
-            try {
-                actions.push(JSON.parse(this.storage.getItem(name)))
-            } catch {
-                // Not ours, or not whole: nothing is known of it.
-            }
-        }
-        for (const action of actions) this.stored.set(action.id, action.key)
-        return actions
-    }
+    get count() { return this.#actions.pending.length }
 
     /** The status that somebody gave this incident and the server does not know yet; undefined where there is none. */
-    pending(id) { return this.queue.pending(KIND, id) }
+    pending(id) { return this.#actions.pendingValue(kind, id) }
 
-    get count() { return this.queue.rows.size }
+    /** Gives it this status, fulfilled when it is kept; `before` is what people see until now. */
+    set(id, status, before) { return this.#actions.set(kind, id, status, before) }
 
-    /** Gives it this status; `before` is what the server says. */
-    set(id, value, before) { this.handle({ set: { kind: KIND, id, value, before } }) }
-
-    /** The server says so now; asked at that time. */
-    reloaded(id, value, askedAt) {
-        if (this.pending(id) !== undefined) this.handle({ reloaded: { kind: KIND, id, value, askedAt } })
+    /** The API has answered with this, to a question of this time of `now()`. */
+    read({ id, status }, askedAt) {
+        // What its store would not take is read again from there.
+        if (this.pending(id) !== undefined) this.#actions.reloaded(kind, id, status, askedAt).catch(() => {})
     }
 
-    /** Sends at once what waits, or waits for the network. */
-    network(isReachable) {
-        this.handle({ network: { isReachable } })
-        if (isReachable) this.handle({ flush: {} })
+    networkChanged(isReachable) { this.#actions.networkChanged(isReachable) }
+
+    /** Sends now what waits for others. */
+    flush() { this.#actions.flush() }
+
+    /** Adds a note, at once or not at all: others would read it twice. Throws an `ActionError`. */
+    async addNote(id, content) {
+        const key = crypto.randomUUID()
+        const { api, done } = this.#options
+        done(await this.#actions.perform(() => api.act(id, "notes", key, { body: { content } })))
     }
 
-    /** There is a token that the server has not refused yet. */
-    token() { this.handle({ token: {} }) }
+    close() { this.#actions.close() }
 
-    handle(input) {
-        for (const effect of this.queue.handle(input, Date.now())) {
-            const [[name, of]] = Object.entries(effect)
-            if (name === "persist") this.persist(of.action)
-            else if (name === "delete") this.forget(of.id)
-            else if (name === "send") this.carryOut(of)
-            else if (name === "rejected") this.rejected(of.action.id, of.status)
-            else if (name === "expired") this.rejected(of.action.id, undefined)
-            else if (name === "refused") this.rejected(of.id, undefined)
-            // Each request asks for a new token by itself, once: a second refusal is the last word for now.
-            else if (name === "requestToken") queueMicrotask(() => this.token())
-            else if (name === "unauthorized") this.unauthorized()
-        }
-        clearTimeout(this.timer)
-        const at = this.queue.wakeAt
-        // A timer of browsers counts to 2^31 ms.
-        const wait = at === null ? null : Math.min(Math.max(at - Date.now(), 0), 1e9)
-        if (wait !== null) this.timer = setTimeout(() => this.handle({ wake: {} }), wait)
-        this.changed()
-    }
-
-    persist(action) {
-        this.storage.setItem(this.prefix + action.id, JSON.stringify(action))
-        this.stored.set(action.id, action.key)
-    }
-
-    /** Unless another tab has put another row there. */
-    forget(id) {
-        const kept = this.storage.getItem(this.prefix + id)
-        if (kept && JSON.parse(kept).key === this.stored.get(id)) this.storage.removeItem(this.prefix + id)
-        this.stored.delete(id)
-    }
-
-    async carryOut({ batch, actions }) {
+    async #send(actions, signal) {
+        const { api, done } = this.#options
         const results = await Promise.all(actions.map(async ({ id, key, value }) => {
             try {
-                this.done(await this.send(id, verbs[value], key))
+                done(await api.act(id, verbs[value], key, { signal }))
                 return { key, status: 200 }
-            } catch (error) {
-                return error.status > 0 ? { key, status: error.status, retryAfter: error.retryAfter } : null
+            } catch ({ status, retryAfter }) {
+                return status === undefined ? null : { key, status, retryAfter }
             }
         }))
         const answered = results.filter(result => result !== null)
-        this.handle(answered.length > 0 ? { answered: { batch, results: answered } } : { failed: { batch } })
+        if (answered.length === 0) throw new RequestError()
+        return answered
+    }
+
+    #report(news) {
+        const { rejected, unauthorized } = this.#options
+        if (news.unauthorized) return unauthorized()
+        const { action, status, isReplaced } = news.rejected ?? news.expired
+        // Who has chosen another status since has nothing undone.
+        if (!isReplaced) rejected(action.id, status)
     }
 }

@@ -1,4 +1,4 @@
-// Draws what the board knows. Every text is set as text: nothing that somebody wrote becomes markup.
+// Draws what is known. Every text is set as text: nothing that somebody wrote becomes markup.
 
 const at = id => document.getElementById(id)
 const words = { triggered: "triggered", acknowledged: "acknowledged", resolved: "resolved" }
@@ -34,8 +34,8 @@ export class Views {
     /** Something that people should know, said politely. */
     tell(text) { say(at("told"), text) }
 
-    list(board, outbox, shownID) {
-        const incidents = board.rows()
+    /** `list` as `Incidents` has it. */
+    list({ incidents, isKnown, isOld, hasMore, isFailing }, outbox, shownID) {
         const list = at("rows")
         const there = new Set(incidents.map(incident => incident.id))
         for (const [id, row] of this.rows) {
@@ -48,11 +48,21 @@ export class Views {
             // Moved only where it must be: what has the focus keeps it.
             if (list.children[index] !== node) list.insertBefore(node, list.children[index] ?? null)
         })
-        list.classList.toggle("old", board.isOld)
-        at("more").hidden = !board.more
-        const waiting = outbox.count > 0 ? ` ${outbox.count} of your changes wait to be sent.` : ""
-        const known = board.completeTo === null ? "Nothing is known yet." : `${incidents.length} incidents.`
-        say(at("list-note"), known + (board.isOld ? " This may be old." : "") + waiting)
+        list.classList.toggle("old", isOld)
+        at("more").hidden = !hasMore
+        const { count } = outbox
+        say(at("list-note"), [
+            isKnown ? `${incidents.length} incidents.` : "Nothing is known yet.",
+            isKnown && isOld && "This may be old.",
+            isFailing && "The list cannot be loaded now; it is tried again.",
+            count > 0 && `${count} of your changes wait to be sent.`,
+        ].filter(Boolean).join(" "))
+    }
+
+    /** What was fetched, and what was not because nobody would have seen it. */
+    counts({ made, merged, avoided }) {
+        say(at("counts"), `Fetched one by one: ${made}. Changes that shared a fetch: ${merged}. `
+            + `Changes that are not on the screen, and were not fetched: ${avoided}.`)
     }
 
     row(incident, pending, shownID) {
@@ -78,19 +88,18 @@ export class Views {
         return node
     }
 
-    /** `problem`: why nothing can be shown; null where nothing is wrong. */
-    details(id, incident, pending, isOld, problem) {
+    /** `details` as `Incidents` has them; `pending`: the status that waits to be sent. */
+    details(id, { incident, isOld, isGone, failure }, pending) {
         document.body.classList.toggle("reading", id !== null)
         const view = at("details")
         view.hidden = id === null
         if (id === null) return
         view.classList.toggle("old", isOld)
         say(at("details-title"), incident?.title ?? id)
-        const note = isOld ? "This may be old." : pending ? "Your change waits to be sent." : ""
-        say(at("details-note"), problem ?? note)
-        for (const part of ["facts", "actions", "notes", "notes-title", "note-form"]) {
-            at(part).hidden = !incident || !!problem
-        }
+        const failed = failure && (incident ? "This may be old: it cannot be loaded now." : "It cannot be loaded now.")
+        const waiting = pending && "Your change waits to be sent."
+        say(at("details-note"), isGone ? "This incident is gone." : failed || waiting || "")
+        for (const part of ["facts", "actions", "notes", "notes-title", "note-form"]) at(part).hidden = !incident
         if (!incident) return
         const status = shownStatus(incident, pending)
         this.facts([["Id", incident.id], ["Status", words[status]], ["Urgency", incident.urgency],
