@@ -237,8 +237,11 @@ test("errors of an API are understood by their status: gone, not ours, refused, 
         await world.settled()
         world.pending.shift().reject(new RequestError(status))
         await world.settled()
-        assert.deepEqual([states.at(-1).value, states.at(-1).failure], [undefined, null])
+        assert.deepEqual([states.at(-1).value, states.at(-1).failure, states.at(-1).absence], [undefined, null, outcome])
         assert.equal(world.reloads[0].reloaded.outcome, outcome)
+        world.change(2, "I1", "updated")
+        await world.answerAll()
+        assert.deepEqual([states.at(-1).value.title, states.at(-1).absence], ["title 1", null])
     }
     const failures = [
         [new RequestError(401), { unauthorized: {} }], [new RequestError(422), { rejected: { status: 422 } }],

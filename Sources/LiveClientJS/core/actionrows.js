@@ -10,7 +10,8 @@ const actionDefaults = {
     maximumAge: 180 * 86_400_000,
 }
 
-const actionName = (kind, id) => JSON.stringify([kind, id])
+/** Of a row: there is one for each kind and id. */
+export const actionName = (kind, id) => JSON.stringify([kind, id])
 /** The least of the times that are not null. */
 export function leastTime(...times) {
     const given = times.filter(time => time !== null)

@@ -1,36 +1,16 @@
 // What users do, brought to the server: at once or not at all (`perform`), or kept until it is there (`set`).
-// ActionQueue decides; this carries it out.
-import { ActionQueue, actionOutcome } from "../core/actions.js"
-import { RequestError } from "./failures.js"
+// SharedActionQueue decides; this carries it out. Tabs that share a store hand in through it, and one of them sends.
+import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
+import { ActionError, immediateError } from "./actionerror.js"
+import { ActionRequests } from "./actionrequests.js"
+import { ActionTabs } from "./actiontabs.js"
+import { maximumTimer, systemEnvironment } from "./environment.js"
+import { RequestError, callApp, isSignedOut } from "./failures.js"
 
-/** A batch without an answer for so long is given up and sent again: the server has its keys. */
-const sendDeadlineMilliseconds = 60_000
 /** After a store that would not take something it is read again so much later. */
 const actionStoreRetryMilliseconds = 5_000
-/** The longest time that a timer can be set to: over it browsers fire at once. */
-const longestActionTimer = 2_000_000_000
-
-const actionEnvironment = {
-    now: () => Date.now(),
-    setTimer: (callback, milliseconds) => setTimeout(callback, milliseconds),
-    clearTimer: timer => clearTimeout(timer),
-    random: () => globalThis.crypto.getRandomValues(new Uint32Array(1))[0],
-}
-
-/** Why an action was not taken or not done. */
-export class ActionError extends Error {
-    /**
-     * @param kind of a deferrable one "full" or "closed"; of an immediate one "notReachable" (nothing was sent),
-     *     "unauthorized", "rejected", "unavailable" (with `status`, perhaps `retryAfter`), or "unknown": no answer
-     *     came, so nobody knows whether it was done
-     */
-    constructor(kind, message, members = {}) {
-        super(message)
-        this.name = "ActionError"
-        this.kind = kind
-        Object.assign(this, members)
-    }
-}
+/** So often an input is handled again on what another tab has stored meanwhile; each time something was stored. */
+const maximumConflicts = 20
 
 /** Brings actions to the server. See `openActions`. */
 export class LiveActions {
@@ -41,14 +21,26 @@ export class LiveActions {
     #generation = 0
     #last = Promise.resolve()
     #latest = 0
+    #stored = new StoredKeys()
+    /** The tabs that share the store; null: this one is alone. */
+    #tabs = null
+    /** Whether this tab sends: known behind all inputs before. */
+    #isSending = true
+    /** The store is to be read again: one reading is enough for all that was changed before. */
+    #isOutdated = false
+    /** When this tab asks the one that sends to do so now: timers of a hidden tab are slow, messages to it are not. */
+    #flushAt = null
     #timer = null
-    #sending = null
+    #requests
     #isClosed = false
     #isReachable = true
 
     constructor(options) {
         this.#options = options
-        this.#environment = { ...actionEnvironment, ...options.environment }
+        // Unix time: actions are kept for longer than this page.
+        this.#environment = { ...systemEnvironment(), now: () => Date.now(), ...options.environment }
+        // What an earlier queue has asked for changes nothing in this one.
+        this.#requests = new ActionRequests(options, this.#environment, input => this.#give(input, this.#generation))
     }
 
     /** What the server is not known to have, the oldest first. */
@@ -80,20 +72,39 @@ export class LiveActions {
     }
 
     /** There is a new token, for example because the user has signed in again. */
-    tokenChanged() { this.#give({ token: {} }) }
+    tokenChanged() { this.#tellLeader({ token: {} }) }
 
     /** Sends now what waits for others; for a page that is hidden. */
-    flush() { this.#give({ flush: {} }) }
+    flush() { this.#tellLeader({ flush: {} }) }
 
     /** Stops. What is pending stays in the store. */
     close() {
+        if (this.#isClosed) return
         this.#isClosed = true
         this.#environment.clearTimer(this.#timer)
-        this.#sending?.abort()
+        this.#requests.close()
+        this.#tabs?.close()
     }
 
     /** Fulfilled when the store was read and every input so far is handled. */
-    start() { return this.#hand({ wake: {} }) }
+    async start() {
+        const { locks, BroadcastChannel } = this.#environment
+        const { sharedName } = this.#options.store
+        const isShared = sharedName !== undefined && locks && BroadcastChannel
+        // Until the lock says so this tab only hands in.
+        this.#isSending = !isShared
+        await this.#hand({ wake: {} })
+        if (!isShared || this.#isClosed) return
+        this.#tabs = new ActionTabs(this.#environment, sharedName, {
+            lead: () => this.#give({ lead: {} }),
+            yield: () => {
+                this.#requests.close()
+                this.#give({ yield: {} })
+            },
+            received: message => this.#receive(message),
+            asked: () => this.#give({ wake: {} }),
+        })
+    }
 
     /**
      * Runs an immediate action: now, once, or not at all. After a 401 a new token is fetched and it is run once more,
@@ -108,8 +119,9 @@ export class LiveActions {
         }
         try {
             await this.#options.renewToken()
-        } catch {
-            throw immediateError(new RequestError(401))
+        } catch (error) {
+            if (isSignedOut(error)) throw immediateError(new RequestError(401))
+            throw new ActionError("unavailable", "it needs another token, and none could be got", { cause: error })
         }
         this.tokenChanged()
         return Promise.resolve(operation()).catch(error => { throw immediateError(error) })
@@ -124,13 +136,53 @@ export class LiveActions {
 
     #give(input, generation) { this.#hand(input, generation).catch(() => {}) }
 
+    /** What concerns who sends: here, or in another tab. */
+    #tellLeader(input) {
+        if (this.#tabs && !this.#tabs.isLeader) this.#tabs.post(input)
+        else this.#give(input)
+    }
+
+    /** Another tab has changed the store, has something for who sends, or tells what became of an action. */
+    #receive({ changed, news, ...input }) {
+        if (news) callApp(this.#options.report, news)
+        else if (!changed) { if (this.#tabs?.isLeader) this.#give(input) }
+        else if (!this.#isOutdated) {
+            this.#isOutdated = true
+            this.#give({ read: {} })
+        }
+    }
+
     /** @param generation of the queue that the input answers; undefined: it is of any. */
     async #step(input, generation) {
-        if (this.#isClosed) throw new ActionError("closed", "the actions are closed")
-        if (generation !== undefined && generation !== this.#generation) return
+        for (let conflicts = 0; ; conflicts += 1) {
+            if (this.#isClosed) throw new ActionError("closed", "the actions are closed")
+            if (generation !== undefined && generation !== this.#generation) return
+            try {
+                await this.#take(input)
+                return this.#wait()
+            } catch (error) {
+                if (error?.name !== "ActionConflict" || conflicts === maximumConflicts) throw error
+            }
+        }
+    }
+
+    async #take(input) {
+        // What it has sent, another tab sends now, with the same keys; or this one again.
+        if (input.yield || input.lost) this.#drop(null)
+        if (input.yield) this.#isSending = false
         if (!this.#queue) await this.#load()
-        await this.#carryOut(this.#queue.handle(input, this.now()))
-        this.#wait()
+        // Others write too: who does not send knows only what is stored. Whatever is there may be sent already.
+        else if (this.#isOutdated || !(this.#isSending || input.read)) await this.#read()
+        if (input.wake && !this.#isSending) return this.#askToFlush()
+        if (input.lead) {
+            this.#isSending = true
+            this.#flushAt = null
+            return this.#carryOut(this.#queue.handle({ network: { isReachable: this.#isReachable } }, this.now()))
+        }
+        if (input.read) callApp(this.#options.changed)
+        if (input.yield || input.lost || input.read) return
+        const isNetwork = input.network && !this.#isSending
+        if (!isNetwork) await this.#carryOut(this.#queue.handle(input, this.now()))
     }
 
     /** Reads the store, at the start and after it would not take something: as if the page had been loaded again. */
@@ -138,45 +190,69 @@ export class LiveActions {
         this.#generation += 1
         this.#waitFor(actionStoreRetryMilliseconds)
         const { store, settings } = this.#options
+        this.#isOutdated = false
         const actions = await store.load()
         const { random } = this.#environment
-        const queue = new ActionQueue({
+        const queue = new SharedActionQueue({
             keyPrefix: [random(), random(), random(), random()].map(word => word.toString(36)).join(""),
             seed: random(), ...settings,
         })
-        queue.handle({ network: { isReachable: this.#isReachable } }, this.now())
+        queue.handle({ network: { isReachable: this.#isReachable && this.#isSending } }, this.now())
         this.#queue = queue
+        this.#stored = new StoredKeys(actions)
         await this.#carryOut(queue.handle({ loaded: { actions } }, this.now()))
     }
 
+    /** Reads what other tabs have stored, and goes on. */
+    async #read() {
+        this.#isOutdated = false
+        const actions = await this.#options.store.load()
+        this.#stored = new StoredKeys(actions)
+        await this.#carryOut(this.#queue.handle({ taken: { actions, mayBeSent: !this.#isSending } }, this.now()))
+    }
+
+    /** Forgets all but what is stored; a wait in ms: that is read again then. */
+    #drop(wait) {
+        this.#queue = null
+        this.#generation += 1
+        this.#requests.close()
+        if (wait !== null) this.#waitFor(wait)
+    }
+
     async #carryOut(effects) {
-        const changes = effects.flatMap(effect => {
-            if (effect.persist || effect.delete) return [effect]
-            const shown = effect.apply ?? effect.undo
-            return shown ? [{ show: shown }] : []
-        })
+        const { changes, next } = this.#stored.after(effects)
         try {
             if (changes.length > 0) await this.#options.store.commit(changes)
         } catch (error) {
-            this.#queue = null
-            this.#generation += 1
-            this.#sending?.abort()
-            this.#waitFor(actionStoreRetryMilliseconds)
+            this.#drop(error?.name === "ActionConflict" ? 0 : actionStoreRetryMilliseconds)
             throw error
         }
+        this.#stored = next
         if (this.#isClosed) return
+        if (changes.length > 0) this.#tabs?.post({ changed: {} })
+        if (changes.length > 0 && !this.#isSending) this.#flushAt ??= this.now() + this.#queue.settings.coalescing
         for (const effect of effects) {
-            if (effect.send) this.#send(effect.send)
-            else if (effect.requestToken) this.#renewToken()
-            else if (effect.rejected || effect.expired || effect.unauthorized) this.#options.report?.(effect)
+            if (effect.send) this.#requests.send(effect.send, () => this.#isStored(effect.send.actions))
+            else if (effect.requestToken) this.#requests.renewToken()
+            else if (effect.rejected || effect.expired || effect.unauthorized) {
+                this.#tabs?.post({ news: effect })
+                callApp(this.#options.report, effect)
+            }
         }
         if (effects.some(effect => effect.refused)) {
             throw new ActionError("full", "as many actions as are kept wait for the server: no more are taken")
         }
     }
 
+    #askToFlush() {
+        if (this.#flushAt === null || this.#flushAt > this.now()) return
+        this.#flushAt = null
+        this.#tabs?.post({ flush: {} })
+    }
+
     #wait() {
-        const due = this.#queue.wakeAt
+        if (!this.#queue) return
+        const due = this.#isSending ? this.#queue.wakeAt : this.#flushAt
         if (due === null) this.#environment.clearTimer(this.#timer)
         else this.#waitFor(due - this.now())
     }
@@ -184,62 +260,25 @@ export class LiveActions {
     #waitFor(milliseconds) {
         this.#environment.clearTimer(this.#timer)
         if (this.#isClosed) return
-        const wait = Math.min(Math.max(milliseconds, 0), longestActionTimer)
+        const wait = Math.min(Math.max(milliseconds, 0), maximumTimer)
         this.#timer = this.#environment.setTimer(() => this.#give({ wake: {} }), wait)
     }
 
-    async #send({ batch, actions }) {
-        const generation = this.#generation
-        const sending = new AbortController()
-        this.#sending = sending
-        const { setTimer, clearTimer } = this.#environment
-        let timer
-        const late = new Promise((_, reject) => {
-            timer = setTimer(() => { reject(new RequestError()); sending.abort() }, sendDeadlineMilliseconds)
-        })
-        let input
-        try {
-            const sent = Promise.resolve(this.#options.send(structuredClone(actions), sending.signal))
-            const results = await Promise.race([sent, late])
-            if (!Array.isArray(results)) throw new RequestError()
-            input = { answered: { batch, results } }
-        } catch (error) {
-            input = { failed: { batch, status: error?.status, retryAfter: error?.retryAfter } }
-        }
-        clearTimer(timer)
-        this.#give(input, generation)
+    /** Whether the rows are there as they are to be sent: a tab that was frozen has some that others have replaced. */
+    async #isStored(actions) {
+        if (!this.#tabs) return true
+        const keys = new Set((await this.#options.store.load()).map(({ key }) => key))
+        return this.#tabs.isLeader && actions.every(({ key }) => keys.has(key))
     }
-
-    async #renewToken() {
-        const generation = this.#generation
-        let input = { token: {} }
-        try {
-            await this.#options.renewToken()
-        } catch {
-            input = { tokenFailed: {} }
-        }
-        this.#give(input, generation)
-    }
-}
-
-function immediateError(error) {
-    const { status, retryAfter } = error ?? {}
-    if (status === undefined) {
-        return new ActionError("unknown", "no answer came: it may have been done", { cause: error })
-    }
-    const outcome = actionOutcome(status)
-    if (outcome === "unauthorized") return new ActionError("unauthorized", "no token is accepted")
-    const kind = outcome === "rejected" ? "rejected" : "unavailable"
-    return new ActionError(kind, `the server does not do it: status ${status}`, { status, retryAfter })
 }
 
 /**
  * Reads the store and sends what is in it.
  *
- * @param options `{store, send, renewToken, report, settings, environment}`: `send(actions, signal)` sends a batch in
- *     its order, each action with its key, and gives `[{key, status, retryAfter?}]`, or throws `RequestError`;
+ * @param options `{store, send, renewToken, report, changed, settings, environment}`: `send(actions, signal)` sends a
+ *     batch in its order, each action with its key, and gives `[{key, status, retryAfter?}]`, or throws `RequestError`;
  *     `renewToken()` gets a new token after a 401; `report(news)` is given `{rejected}`, `{expired}` or
- *     `{unauthorized}`
+ *     `{unauthorized}`, in each tab; `changed()` is called when another tab has changed what is pending
  */
 export async function openActions(options) {
     const actions = new LiveActions(options)

@@ -1,30 +1,37 @@
 // Where actions are kept, beside the local state that shows them: in memory, and in the object store that is made with
 // the others of IndexedDB. Its key path is [kind, id], so that opposite statuses cannot stand together.
 //
-// A change is {persist: {action}}, {delete: {kind, id}} or {show: {kind, id, value}}; no value: reload the thing.
+// A change is {persist: {action, over}}, {delete: {kind, id, key}} or {show: {kind, id, value}}; no value: reload the thing.
+// `over` and `key` say whose row is meant, by its key; null: there is none. Another tab may have written meanwhile: then
+// nothing is written.
+import { expectRow, expectedRows } from "../core/sharedactions.js"
 import { actionsName } from "./indexeddb.js"
 
-/** Keeps actions for as long as the page lives. Those that share a `shelf` are starts of one app, for tests. */
+/** Keeps actions for as long as the page lives. Those that share a `shelf` are starts of one app, or its tabs, for tests. */
 export class MemoryActionStore {
     #shelf
     #show
+    sharedName
     /** Called before a commit takes effect; what it throws makes the commit fail. For tests. */
     beforeCommit = () => {}
 
-    constructor({ show, shelf = new Map() }) {
-        this.#show = show
+    constructor({ show, shelf = new Map(), sharedName }) {
         this.#shelf = shelf
+        this.#show = show
+        this.sharedName = sharedName
     }
 
     async load() { return structuredClone([...this.#shelf.values()]) }
 
     async commit(changes) {
         await this.beforeCommit(changes)
+        const nameOf = ({ kind, id }) => JSON.stringify([kind, id])
+        for (const row of expectedRows(changes)) expectRow(row, this.#shelf.get(nameOf(row)))
         for (const change of changes) {
             if (change.persist) {
                 const { action } = structuredClone(change.persist)
-                this.#shelf.set(JSON.stringify([action.kind, action.id]), action)
-            } else if (change.delete) this.#shelf.delete(JSON.stringify([change.delete.kind, change.delete.id]))
+                this.#shelf.set(nameOf(action), action)
+            } else if (change.delete) this.#shelf.delete(nameOf(change.delete))
             else this.#show(change.show.kind, change.show.id, change.show.value)
         }
     }
@@ -46,6 +53,9 @@ export class IndexedDBActionStore {
         this.#show = show
     }
 
+    /** Tabs whose stores have this name share one. */
+    get sharedName() { return this.#store.name }
+
     load() {
         return this.#store.transaction([actionsName], "readonly", transaction => new Promise((resolve, reject) => {
             const read = transaction.objectStore(actionsName).getAll()
@@ -57,10 +67,34 @@ export class IndexedDBActionStore {
     commit(changes) {
         return this.#store.transaction([actionsName, ...this.#tables], "readwrite", transaction => {
             const rows = transaction.objectStore(actionsName)
-            for (const change of changes) {
-                if (change.persist) rows.put(change.persist.action)
-                else if (change.delete) rows.delete([change.delete.kind, change.delete.id])
-                else this.#show(change.show.kind, change.show.id, change.show.value, transaction)
+            const write = () => {
+                for (const change of changes) {
+                    if (change.persist) rows.put(change.persist.action)
+                    else if (change.delete) rows.delete([change.delete.kind, change.delete.id])
+                    else this.#show(change.show.kind, change.show.id, change.show.value, transaction)
+                }
+            }
+            return this.#expect(rows, expectedRows(changes), write)
+        })
+    }
+
+    /** Calls `write` in the callback of the last read: a transaction ends where nothing is asked of it. */
+    #expect(rows, expected, write) {
+        if (expected.length === 0) return write()
+        return new Promise((resolve, reject) => {
+            let left = expected.length
+            for (const row of expected) {
+                const read = rows.get([row.kind, row.id])
+                read.onerror = () => reject(read.error)
+                read.onsuccess = () => {
+                    try {
+                        expectRow(row, read.result)
+                        left -= 1
+                        if (left === 0) resolve(write())
+                    } catch (error) {
+                        reject(error)
+                    }
+                }
             }
         })
     }

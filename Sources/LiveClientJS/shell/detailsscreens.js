@@ -4,7 +4,7 @@ import { callApp } from "./failures.js"
 
 /** The screens of details, by their names. */
 export class DetailsScreens {
-    /** `{thing, listener, failure}`. */
+    /** `{thing, listener, failure, absence}`. */
     #shown = new Map()
 
     has(screen) { return this.#shown.has(screen) }
@@ -12,7 +12,7 @@ export class DetailsScreens {
 
     /** Returns whether the screen shows it still, as a function. */
     show(screen, thing, listener) {
-        const shown = { thing, listener, failure: null }
+        const shown = { thing, listener, failure: null, absence: null }
         this.#shown.set(screen, shown)
         return () => this.#shown.get(screen) === shown
     }
@@ -21,9 +21,14 @@ export class DetailsScreens {
 
     noteFailure(thing, failure) { for (const shown of this.#of(thing)) shown.failure = failure }
 
+    /** It was fetched. @param absence "gone" or "notOurs"; null: it is there */
+    noteAnswer(thing, absence) { for (const shown of this.#of(thing)) Object.assign(shown, { failure: null, absence }) }
+
     /** @param known `{value, knowledge}` */
     tell(thing, known) {
-        for (const { listener, failure } of this.#of(thing)) callApp(listener, { thing, ...known, failure })
+        for (const { listener, failure, absence } of this.#of(thing)) {
+            callApp(listener, { thing, ...known, failure, absence })
+        }
     }
 
     #of(thing) { return [...this.#shown.values()].filter(shown => isSameThing(shown.thing, thing)) }

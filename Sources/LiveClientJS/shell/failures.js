@@ -41,3 +41,6 @@ export function callApp(listener, ...values) {
         queueMicrotask(() => { throw error })
     }
 }
+
+/** Whether whoever gives tokens says that nobody is signed in. Any other error may be mended by waiting. */
+export function isSignedOut(error) { return error?.isUnauthorized === true || error?.kind === "unauthorized" }

@@ -123,6 +123,8 @@ export function discardStore(name) {
 /** Entries of areas in a database of the browser. See `openStore`. */
 export class IndexedDBStore {
     #database
+    /** Of the database. */
+    name
     #writer
     #reopen
     #opening = null
@@ -130,6 +132,7 @@ export class IndexedDBStore {
 
     constructor(database, writer, reopen) {
         this.#database = database
+        this.name = database.name
         this.#writer = writer
         this.#reopen = reopen
     }

@@ -1,7 +1,7 @@
 // What a machine asks the server and the app's API for, and what came of it that no commit has taken yet.
 import { FoundThings } from "../core/found.js"
 import { Retry } from "../core/retry.js"
-import { failureOf, outcomeOf } from "./failures.js"
+import { failureOf, isSignedOut, outcomeOf } from "./failures.js"
 import { eventOf } from "./following.js"
 import { PendingRequests } from "./pendingrequests.js"
 
@@ -90,8 +90,7 @@ export class MachineRequests {
             // A cookie, which has no text here, is renewed by others.
             this.#send({ token: { isValid: token === null || Boolean(token) } })
         }, error => {
-            const isSignedOut = error?.isUnauthorized === true || error?.kind === "unauthorized"
-            if (isSignedOut) return this.#send({ token: { isValid: false } })
+            if (isSignedOut(error)) return this.#send({ token: { isValid: false } })
             const wait = this.#tokenRetry.wait()
             this.#tokenDue = this.#client.environment.now() + wait
             this.#timer = this.#client.environment.setTimer(() => { if (this.#isReachable) this.renewToken() }, wait)

@@ -189,6 +189,7 @@ export class Screens {
     #take(thing, found) {
         const hasValue = "value" in found
         if (hasValue) this.#keep(thing, found.value); else this.#values.delete(thingKey(thing))
+        if (!hasValue) this.#details.noteAnswer(thing, Object.keys(found)[0])
         this.#lists.place(thing, hasValue ? found.value : null)
         this.#relevance.handle({ displayed: { thing } }, this.#environment.now())
         this.#tellDetails(thing)
@@ -199,7 +200,7 @@ export class Screens {
     /** Values are kept as long as their things are remembered. */
     #keep(thing, value) {
         this.#values.set(thingKey(thing), { thing, value })
-        this.#details.noteFailure(thing, null)
+        this.#details.noteAnswer(thing, null)
         if (this.#values.size <= Screens.maximumValues) return
         for (const [key, { thing: kept }] of this.#values) {
             if (this.#queue.knowledge(kept) === "unknown") this.#values.delete(key)

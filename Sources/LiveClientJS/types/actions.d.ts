@@ -52,14 +52,27 @@ export interface ActionSettings {
     maximumAge?: number
 }
 
-/** One write of a store: a row, or the local state. A `show` without a value: reload the thing. */
+/**
+ * One write of a store: a row, or the local state. A `show` without a value: reload the thing. `over` and `key` say which row
+ * is meant, by its key: null where there is none.
+ */
 export type ActionChange =
-    | { persist: { action: DeferredAction } }
-    | { delete: { kind: string, id: string } }
+    | { persist: { action: DeferredAction, over?: string | null } }
+    | { delete: { kind: string, id: string, key?: string | null } }
     | { show: { kind: string, id: string, value?: string } }
 
-/** Keeps actions beside the local state. `commit` writes all of it or nothing. */
+/** Another tab has changed a row since this one has read it. Nothing of the commit was written, and it is tried again. */
+export class ActionConflict extends Error {
+    constructor(row: { kind: string, id: string })
+}
+
+/**
+ * Keeps actions beside the local state. `commit` writes all of it or nothing. Where several tabs write to it, it compares the
+ * row that each first change of a row means with the one that is there, and throws an `ActionConflict`.
+ */
 export interface ActionStore {
+    /** Tabs whose stores have the same name share one: all of them hand in, one sends. Absent: it is this tab's own. */
+    readonly sharedName?: string
     load(): Promise<DeferredAction[]>
     commit(changes: ActionChange[]): Promise<unknown>
 }
@@ -70,7 +83,9 @@ export class MemoryActionStore implements ActionStore {
     constructor(options: {
         show: (kind: string, id: string, value?: string) => void
         shelf?: Map<string, DeferredAction>
+        sharedName?: string
     })
+    readonly sharedName?: string
     load(): Promise<DeferredAction[]>
     commit(changes: ActionChange[]): Promise<void>
 }
@@ -80,11 +95,14 @@ export class IndexedDBActionStore implements ActionStore {
     /** @param options `tables`: the app's object stores that `show` writes to, in the transaction that it is given. */
     constructor(options: {
         store: {
+            readonly name: string
             transaction(tables: string[], mode: string, body: (transaction: IDBTransaction) => unknown): Promise<any>
         }
         tables?: string[]
         show: (kind: string, id: string, value: string | undefined, transaction: IDBTransaction) => void
     })
+    /** That of the database. */
+    readonly sharedName: string
     load(): Promise<DeferredAction[]>
     commit(changes: ActionChange[]): Promise<unknown>
 }
@@ -107,11 +125,17 @@ export interface ActionOptions {
     send: (actions: DeferredAction[], signal: AbortSignal) => Promise<ActionResult[]>
     /** Gets a new token, after a 401. */
     renewToken: () => Promise<unknown>
+    /** Called in each tab that shares the store. */
     report?: (news: ActionNews) => void
+    /** Another tab has changed what is pending, and the local state with it. */
+    changed?: () => void
     settings?: ActionSettings
 }
 
-/** Brings actions to the server. For a store there is one at a time: of several tabs the leading one makes it. */
+/**
+ * Brings actions to the server. Each tab of an app makes one on its store: each takes actions, and the one that holds a Web
+ * Lock sends them. When that is closed or frozen, another goes on.
+ */
 export class LiveActions {
     /** What the server is not known to have, the oldest first. */
     readonly pending: DeferredAction[]
@@ -149,3 +173,6 @@ export class ActionQueue {
     readonly view: { isLoaded: boolean, pending: DeferredAction[], sending: string[], isUnauthorized: boolean }
     pending(kind: string, id: string): string | undefined
 }
+
+/** An action queue with one more input, `{taken: {actions, mayBeSent}}`: what is stored, whoever wrote it. */
+export class SharedActionQueue extends ActionQueue {}

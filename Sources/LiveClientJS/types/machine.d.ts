@@ -171,6 +171,8 @@ export class MemoryStore implements LiveStore {
 /** A store on IndexedDB. */
 export class IndexedDBStore implements LiveStore {
     private constructor()
+    /** Of the database. */
+    readonly name: string
     load: LiveStore["load"]
     commit: LiveStore["commit"]
     /** The app's own transaction on its own object stores; fulfilled with what `body` returned, when it is complete. */

@@ -75,6 +75,8 @@ export interface DetailsState<Value = any> {
     knowledge: Knowledge
     /** Of the last fetch; null when it was answered. */
     failure: ScreenFailure | null
+    /** What the last fetch said of a thing that is not there: 404 or 410, 403; null: it is there, or nobody knows. */
+    absence: "gone" | "notOurs" | null
 }
 
 /** What a list shows. */

@@ -1,0 +1,39 @@
+// What the action queue asks the server for: that a batch is done, and another token.
+import { PendingRequests } from "./pendingrequests.js"
+
+/** A batch without an answer for so long is given up and sent again, in ms: the server has its keys. */
+const sendDeadline = 60_000
+
+/** The requests of one queue; `give` is handed their results as the queue's inputs. */
+export class ActionRequests {
+    #options
+    #give
+    #requests
+
+    /** @param options `{send(actions, signal), renewToken()}` */
+    constructor(options, environment, give) {
+        this.#options = options
+        this.#give = give
+        this.#requests = new PendingRequests(environment, sendDeadline)
+    }
+
+    /** @param check gives whether the actions are to be sent still */
+    send({ batch, actions }, check) {
+        const work = async signal => {
+            if (!await check()) return null
+            return this.#options.send(structuredClone(actions), signal)
+        }
+        this.#requests.begin("send", work, results => {
+            if (results === null) this.#give({ lost: {} })
+            else this.#give(Array.isArray(results) ? { answered: { batch, results } } : { failed: { batch } })
+        }, error => this.#give({ failed: { batch, status: error?.status, retryAfter: error?.retryAfter } }))
+    }
+
+    renewToken() {
+        this.#requests.begin("token", () => this.#options.renewToken(),
+            () => this.#give({ token: {} }), () => this.#give({ tokenFailed: {} }))
+    }
+
+    /** Gives up what is on its way. */
+    close() { this.#requests.close() }
+}

@@ -1,0 +1,99 @@
+// Which of the tabs that share a store of actions sends them: the lock and the channel around a TabMachine.
+import { TabMachine } from "../core/tabs.js"
+import { setDue, watchPage } from "./environment.js"
+
+/** One tab of those that share a store of actions. */
+export class ActionTabs {
+    #environment
+    #name
+    #on
+    #id
+    #machine = new TabMachine()
+    #channel
+    #timer = null
+    /** Ends our lock, or our wish for it. */
+    #lock = null
+    #unwatch
+    #isLeader = false
+
+    /**
+     * @param name of the store, for the lock and the channel
+     * @param on `lead()`, `yield()`, `received(message)`, which others have posted; and of who leads `asked()`, each few
+     *     seconds while another tab is looked at: a hidden one's own timers come once a minute
+     */
+    constructor(environment, name, on) {
+        const { random, BroadcastChannel, page } = environment
+        this.#environment = environment
+        this.#name = `livegate actions ${name}`
+        this.#on = on
+        this.#id = `${random().toString(36)}-${random().toString(36)}`
+        this.#channel = new BroadcastChannel(this.#name)
+        this.#channel.onmessage = ({ data }) => this.#receive(data)
+        const isVisible = () => page?.document ? page.document.visibilityState !== "hidden" : true
+        this.#step({ start: { isVisible: isVisible() } })
+        this.#unwatch = watchPage(page, {
+            visible: isVisible => this.#step({ visible: { isVisible } }), frozen: () => this.#step({ freeze: {} }),
+            resumed: () => this.#step({ resume: { isVisible: isVisible() } }), path: () => {},
+        })
+    }
+
+    /** Whether this one sends, as far as it knows: one that was frozen learns late that it does not any more. */
+    get isLeader() { return this.#isLeader }
+
+    post(message) { this.#channel.postMessage({ from: this.#id, ...message }) }
+
+    close() {
+        this.#unwatch()
+        this.#step({ stop: {} })
+        if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
+        this.#channel.close()
+    }
+
+    #receive({ from, ask, answer, lead, leave, ...message }) {
+        if (!(ask || answer || lead || leave)) return this.#on.received(message)
+        this.#step({ received: { from, ask, answer, lead, leave } })
+        if (ask && this.#isLeader) this.#on.asked()
+    }
+
+    #step(input) {
+        for (const effect of this.#machine.handle(input, this.#environment.now())) this.#carryOut(effect)
+        this.#timer = setDue(this.#environment, this.#timer, this.#machine.wakeAt, () => this.#step({ wake: {} }))
+    }
+
+    #carryOut(effect) {
+        const [[name, values]] = Object.entries(effect)
+        switch (name) {
+        case "requestLock": return this.#request({})
+        case "stealLock": return this.#request({ steal: true })
+        case "releaseLock": return this.#release()
+        case "post": return this.post(values)
+        case "lead":
+            this.#isLeader = true
+            return this.#on.lead()
+        case "yield":
+            this.#isLeader = false
+            return this.#on.yield()
+        }
+    }
+
+    #release() {
+        this.#lock?.abort()
+        this.#lock = null
+    }
+
+    async #request({ steal = false }) {
+        this.#release()
+        const lock = this.#lock = new AbortController(), { signal } = lock
+        const hold = () => new Promise(resolve => {
+            if (signal.aborted) return resolve()
+            signal.addEventListener("abort", resolve)
+            this.#step({ granted: {} })
+        })
+        try {
+            await this.#environment.locks.request(this.#name, steal ? { steal } : { signal }, hold)
+        } catch {
+            // Given up by ourselves; taken by another tab; or this page gets no locks, and sends for itself.
+            if (this.#lock === lock) this.#step(this.#isLeader ? { lost: {} } : { granted: {} })
+        }
+    }
+}
