@@ -80,6 +80,9 @@ static const unsigned char module_core_relevance_js[] = {
 static const unsigned char module_core_retry_js[] = {
 #embed "../LiveClientJS/core/retry.js"
 };
+static const unsigned char module_core_sharedactions_js[] = {
+#embed "../LiveClientJS/core/sharedactions.js"
+};
 static const unsigned char module_core_stored_js[] = {
 #embed "../LiveClientJS/core/stored.js"
 };
@@ -98,11 +101,20 @@ static const unsigned char module_core_ways_js[] = {
 static const unsigned char module_livegate_js[] = {
 #embed "../LiveClientJS/livegate.js"
 };
+static const unsigned char module_shell_actionerror_js[] = {
+#embed "../LiveClientJS/shell/actionerror.js"
+};
+static const unsigned char module_shell_actionrequests_js[] = {
+#embed "../LiveClientJS/shell/actionrequests.js"
+};
 static const unsigned char module_shell_actions_js[] = {
 #embed "../LiveClientJS/shell/actions.js"
 };
 static const unsigned char module_shell_actionstore_js[] = {
 #embed "../LiveClientJS/shell/actionstore.js"
+};
+static const unsigned char module_shell_actiontabs_js[] = {
+#embed "../LiveClientJS/shell/actiontabs.js"
 };
 static const unsigned char module_shell_client_js[] = {
 #embed "../LiveClientJS/shell/client.js"
@@ -190,14 +202,18 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/pending.js", module_core_pending_js),
     FILE("/LiveClientJS/core/relevance.js", module_core_relevance_js),
     FILE("/LiveClientJS/core/retry.js", module_core_retry_js),
+    FILE("/LiveClientJS/core/sharedactions.js", module_core_sharedactions_js),
     FILE("/LiveClientJS/core/stored.js", module_core_stored_js),
     FILE("/LiveClientJS/core/tabs.js", module_core_tabs_js),
     FILE("/LiveClientJS/core/update.js", module_core_update_js),
     FILE("/LiveClientJS/core/updatecore.js", module_core_updatecore_js),
     FILE("/LiveClientJS/core/ways.js", module_core_ways_js),
     FILE("/LiveClientJS/livegate.js", module_livegate_js),
+    FILE("/LiveClientJS/shell/actionerror.js", module_shell_actionerror_js),
+    FILE("/LiveClientJS/shell/actionrequests.js", module_shell_actionrequests_js),
     FILE("/LiveClientJS/shell/actions.js", module_shell_actions_js),
     FILE("/LiveClientJS/shell/actionstore.js", module_shell_actionstore_js),
+    FILE("/LiveClientJS/shell/actiontabs.js", module_shell_actiontabs_js),
     FILE("/LiveClientJS/shell/client.js", module_shell_client_js),
     FILE("/LiveClientJS/shell/detailsscreens.js", module_shell_detailsscreens_js),
     FILE("/LiveClientJS/shell/environment.js", module_shell_environment_js),

@@ -37,6 +37,7 @@ export class Outbox {
         const { renewToken, changed } = this.#options
         this.#actions = await openActions({
             store: {
+                sharedName: kept.sharedName,
                 load: () => kept.load(),
                 commit: async changes => {
                     await kept.commit(changes)
@@ -44,7 +45,7 @@ export class Outbox {
                 },
             },
             send: (actions, signal) => this.#send(actions, signal),
-            renewToken, report: news => this.#report(news), settings: { coalescing, maximumBatch },
+            renewToken, changed, report: news => this.#report(news), settings: { coalescing, maximumBatch },
         })
     }
 
