@@ -44,6 +44,13 @@ public protocol LiveArea: Sendable {
     /// Reads what was stored, and shows it. Called once, before anything else; what it throws is as if there were nothing.
     func restore(from store: Store) async throws
 
+    /// The machine got a finger (what is fetched from now on stays as the server has it, by events), or lost the one it had (what
+    /// is known may be old). In order, each awaited before the snapshot and the reloads that follow it; a finger that takes the
+    /// place of another is a loss and then a finger. At first there is none. Do not wait for the machine in it.
+    ///
+    /// With ``LiveScreens``: `await screens.setFinger(isHeld)`.
+    func fingerChanged(isHeld: Bool) async
+
     /// Fetches everything. Called when a fresh finger has come: it must not give what was fetched or cached before.
     func snapshot() async throws -> Snapshot
 
@@ -64,6 +71,7 @@ public protocol LiveArea: Sendable {
 
 extension LiveArea {
     public func restore(from store: Store) async throws {}
+    public func fingerChanged(isHeld: Bool) async {}
     public func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws {}
     /// The app's own client gets tokens by itself.
     public func renewToken() async throws {}

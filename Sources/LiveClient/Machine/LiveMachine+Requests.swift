@@ -57,8 +57,10 @@ extension LiveMachine {
     }
 
     func requestSnapshot(_ number: Int) {
-        let area = area
+        let (area, announced) = (area, fingerTask)
         requests[number] = Task { [weak self] in
+            await announced?.value
+            guard !Task.isCancelled else { return }
             do {
                 let snapshot = try await area.snapshot()
                 await self?.ended(number, snapshot)
@@ -109,9 +111,10 @@ extension LiveMachine {
     func beginReloads() {
         while runningReloads.count < maximumReloads, !waitingReloads.isEmpty {
             let (number, thing, types) = waitingReloads.removeFirst()
-            let area = area
+            let (area, announced) = (area, fingerTask)
             runningReloads.insert(number)
             requests[number] = Task { [weak self] in
+                await announced?.value
                 do {
                     let reload = try await area.reload(thing, types: types)
                     await self?.ended(number, thing, reload)

@@ -30,6 +30,11 @@ public actor LiveMachine<Area: LiveArea> {
     /// Counts how often reloads were dropped: what a commit took before is not put back.
     var reloadGeneration = 0
 
+    /// Whether the area is told, or about to be told, that there is a finger; what it was not told yet, in order; and what tells.
+    var isFingerHeld = false
+    var fingerNews: [Bool] = []
+    var fingerTask: Task<Void, Never>?
+
     var following: Following?
     /// Counts readers: what one still brings after another was begun is passed over.
     var lastReader = 0
@@ -99,6 +104,7 @@ public actor LiveMachine<Area: LiveArea> {
         for request in requests.values { request.cancel() }
         requests = [:]
         waitingReloads = []
+        fingerNews = []
         unfollow()
         for follower in followers.values { follower.finish() }
         followers = [:]
@@ -109,8 +115,10 @@ public actor LiveMachine<Area: LiveArea> {
     /// Hands in what has happened, and does what the machine says.
     func handle(_ input: UpdateMachine.Input) {
         guard !isStopped else { return }
-        for effect in machine.handle(input, at: clock.now) { perform(effect) }
+        let effects = machine.handle(input, at: clock.now)
         let view = machine.view
+        noteFinger(effects, view.state)
+        for effect in effects { perform(effect) }
         if view != lastView {
             lastView = view
             for follower in followers.values { follower.yield(view) }

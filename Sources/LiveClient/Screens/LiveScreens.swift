@@ -144,7 +144,11 @@ public actor LiveScreens<API: ScreensAPI> {
     }
 
     /// The machine got a finger, before it asks for its snapshot; or lost it. At first it has none, and all is shown as old.
+    ///
+    /// Call it in ``LiveArea/fingerChanged(isHeld:)``. True while one is held already is another, fresh one: what was known by the
+    /// one before is old.
     public func setFinger(_ isHeld: Bool) {
+        if isHeld && isFingerHeld { setFinger(false) }
         guard isHeld != isFingerHeld else { return }
         isFingerHeld = isHeld
         ask(.finger(isHeld: isHeld))
