@@ -36,6 +36,8 @@ class Client {
     #subscribers = new Set()
     #watchers = new Set()
     #queues = new Set()
+    #lookers = new Set()
+    #page = { isVisible: true, isForeground: true }
     #unwatch
     #hiding = null
     #isClosed = false
@@ -66,15 +68,18 @@ class Client {
         return {
             visible: isVisible => {
                 this.#show()
+                this.#look({ isVisible })
                 if (isVisible) return this.enterForeground()
                 if (Number.isFinite(grace)) this.#hiding = setTimer(() => this.enterBackground(), grace)
             },
             frozen: () => {
                 this.#show()
+                this.#look({ isVisible: false })
                 this.#link.freeze?.()
                 this.enterBackground()
             },
             resumed: () => {
+                this.#look({ isVisible: this.environment.page.document?.visibilityState !== "hidden" })
                 this.#link.resume?.()
                 this.enterForeground()
             },
@@ -125,6 +130,20 @@ class Client {
         return () => { this.#watchers.delete(listener) }
     }
 
+    /** Calls `listener({isVisible, isForeground})`, of this page alone, now and after each change; returns what ends that. */
+    watchVisibility(listener) {
+        this.#lookers.add(listener)
+        this.#call(listener, this.#page)
+        return () => { this.#lookers.delete(listener) }
+    }
+
+    #look(change) {
+        const page = { ...this.#page, ...change }
+        if (page.isVisible === this.#page.isVisible && page.isForeground === this.#page.isForeground) return
+        this.#page = page
+        for (const listener of [...this.#lookers]) this.#call(listener, page)
+    }
+
     updates() {
         const queue = new UpdateQueue(() => {
             leave()
@@ -154,8 +173,16 @@ class Client {
 
     restart({ since = null } = {}) { this.#link.restart(since) }
     start() { this.#link.handle({ start: {} }) }
-    enterBackground() { this.#link.handle({ background: {} }) }
-    enterForeground() { this.#link.handle({ foreground: {} }) }
+
+    enterBackground() {
+        this.#look({ isForeground: false })
+        this.#link.handle({ background: {} })
+    }
+
+    enterForeground() {
+        this.#look({ isForeground: true })
+        this.#link.handle({ foreground: {} })
+    }
 
     pathChanged({ isSatisfied, network = "" }) { this.#link.handle({ path: { isSatisfied, network } }) }
 

@@ -23,6 +23,9 @@ export class LiveMachine {
     #isBusy = false
     #isClosed = false
     #hasNetwork = true
+    /** This page: the connection may be another tab's, which is looked at. */
+    #page = { isVisible: true, isForeground: true }
+    #isFingerHeld = false
     #timer = null
     #watchers = new Set()
     #shown = ""
@@ -45,7 +48,14 @@ export class LiveMachine {
         this.#requests = new MachineRequests(client, options, this.#following, input => this.#send(input))
         this.#screens = options.screens?.(input => this.#reloadedByScreens(input)) ?? null
         this.#send({ start: {} })
-        this.#unwatch = client.watch(state => this.#surroundings(state))
+        const ends = [
+            client.watch(state => this.#surroundings(state)),
+            client.watchVisibility?.(page => {
+                this.#page = page
+                this.#surroundings(client.state)
+            }),
+        ]
+        this.#unwatch = () => { for (const end of ends) end?.() }
     }
 
     /** What is known, by key (`keyOf`); not before `isLoaded`. */
@@ -110,8 +120,15 @@ export class LiveMachine {
 
     #tellScreens() {
         if (this.#isClosed || !this.#screens) return
-        if ("stale" in this.state || "registerFailed" in this.state) this.#screens.setFinger(false)
+        if ("stale" in this.state || "registerFailed" in this.state) this.#holdFinger(false)
         this.#screens.setLive("connected" in this.freshness)
+    }
+
+    /** Tells the screens that there is a finger; `isNew`: another one than before. */
+    #holdFinger(isHeld, isNew = false) {
+        if (isHeld === this.#isFingerHeld && !isNew) return
+        this.#isFingerHeld = isHeld
+        this.#screens?.setFinger(isHeld)
     }
 
     #wind() {
@@ -137,9 +154,9 @@ export class LiveMachine {
     /** What becomes of the connection says whether there is a network, a token and somebody who looks. */
     #surroundings(state) {
         if (this.#following.isRestarting) return
-        const isIdle = "idle" in state
+        const isIdle = "idle" in state || !this.#page.isForeground
         const hasNetwork = !isIdle && !state.ended && state.waiting?.why !== "offline"
-        this.#screens?.setVisible(!isIdle)
+        this.#screens?.setVisible(!isIdle && this.#page.isVisible)
         this.#send(isIdle ? { background: {} } : { foreground: {} })
         this.#requests.setReachable(hasNetwork)
         if (isIdle) return
@@ -161,8 +178,7 @@ export class LiveMachine {
         case "requestFinger": return this.#requests.requestFinger(given.number)
         case "requestSnapshot":
             // What was known without this finger is old; what comes from now on is not.
-            this.#screens?.setFinger(false)
-            this.#screens?.setFinger(true)
+            this.#holdFinger(true, true)
             return this.#requests.requestSnapshot(given.number)
         case "reload": return this.#screens ? this.#reloadByScreens(given) : this.#requests.reload(given)
         case "poll": return this.#requests.poll(given)
@@ -171,7 +187,7 @@ export class LiveMachine {
             this.#requests.dropReloads()
             return this.#screens?.dropReloads()
         case "follow":
-            this.#screens?.setFinger(true)
+            this.#holdFinger(true)
             return this.#following.follow(this, given.since, message => this.#receive(given.number, message))
         case "unfollow": return this.#following.unfollow(this)
         case "commit": return void this.#commit(given)

@@ -108,8 +108,9 @@ export class Screens {
         this.#ask({ dropReloads: {} })
     }
 
-    /** The machine got a finger, or lost it. */
+    /** The machine got a finger, or lost it. One that comes while there is one is new: what was known before is old. */
     setFinger(isHeld) {
+        if (isHeld && this.#isFingerHeld) this.setFinger(false)
         if (isHeld === this.#isFingerHeld) return
         this.#isFingerHeld = isHeld
         this.#ask({ finger: { isHeld } })

@@ -113,6 +113,11 @@ export interface Client {
     /** Calls the listener with the state, now and after each change; returns what ends that. */
     watch(listener: (state: ConnectionState) => void): () => void
     /**
+     * Calls the listener with what this page is to people, now and after each change; returns what ends that. `isVisible`: it
+     * is on the screen. `isForeground`: it was until `hiddenGrace` ago. Another tab may have the connection meanwhile.
+     */
+    watchVisibility(listener: (page: { isVisible: boolean, isForeground: boolean }) => void): () => void
+    /**
      * The updates from now on, for one reader. They end with the client; a `LivegateError` is thrown where it ended for a
      * reason. 1,024 wait for a busy reader; beyond that a resync takes their place.
      */

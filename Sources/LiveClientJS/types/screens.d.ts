@@ -164,7 +164,7 @@ export class Screens<Value = any> {
     reload(change: { number: number; thing: ScreenThing; types: string[] }): void
     /** The machine waits for none of its reloads any more. */
     dropReloads(): void
-    /** The machine got a finger, or lost it: at first it has none. */
+    /** The machine got a finger, or lost it: at first it has none. Another one while there is one makes all old first. */
     setFinger(isHeld: boolean): void
     /** Whether the machine is live: at first it is not. */
     setLive(isLive: boolean): void
