@@ -176,8 +176,13 @@ test("the next visit begins with what the last one knew, and says that it is old
     first.client.close()
     const api = new FakeAPI(4)
     api.held = []
-    const { incidents, client } = await begun(api, new MemoryStore({ shelf }))
-    await settle()
+    const scene = await begun(api, new MemoryStore({ shelf }))
+    const { incidents, client, world } = scene
+    await world.pass(1_000)
+    world.socket.open()
+    // Not in the list yet, so nobody fetches it.
+    say(scene, "I2", "resolved", "C1")
+    await world.pass(1_000)
     const { list } = incidents
     assert.deepEqual([names(list.incidents), list.isKnown, list.isOld], [["I3", "I2", "I1"], true, true])
     api.release()

@@ -35,7 +35,8 @@ export class Incidents {
     #count = pageLimit
     #details = null
     #detailed = null
-    #isGone = false
+    /** What the last visit knew, by the module's keys: shown as old until something newer comes. */
+    #stored = null
     #answers = new Map()
     #changed
 
@@ -64,7 +65,10 @@ export class Incidents {
                 environment: client.environment, onReload, settings: { lists: { pageLimit } },
             }),
         })
-        this.#machine.watch(changed)
+        this.#machine.watch(() => {
+            if (this.#machine.isLoaded) this.#stored ??= this.#machine.entries
+            changed()
+        })
         this.#list = this.#screens.list({
             name: "list", entity: "incident", key: keyOfIncident,
             listener: state => {
@@ -100,7 +104,7 @@ export class Incidents {
         const isFailing = failures > 0
         // Before the first page comes there is what the last visit knew.
         if (!stretch) {
-            const incidents = [...this.#machine.entries.values()].sort((a, b) => b.number - a.number)
+            const incidents = [...this.#stored?.values() ?? []].sort((a, b) => b.number - a.number)
             return { incidents, isKnown: incidents.length > 0, isOld: true, hasMore: false, isFailing }
         }
         const isInside = key => !stretch.upper.at || compareKeys(key, stretch.upper.at.key) <= 0
@@ -113,7 +117,6 @@ export class Incidents {
     showDetails(id) {
         this.#details?.hide()
         this.#details = this.#detailed = null
-        this.#isGone = false
         if (id === null) return
         this.#details = this.#screens.details("details", thingOf(id), state => {
             this.#detailed = state
@@ -125,10 +128,11 @@ export class Incidents {
 
     /** What the details show: `{incident, isOld, isGone, failure}`, `incident` undefined while nothing is known. */
     get details() {
-        const { thing, value, knowledge, failure = null } = this.#detailed ?? {}
-        const known = thing && !this.#isGone ? value ?? this.#machine.get(thing) : undefined
+        const { thing, value, knowledge, failure = null, absence = null } = this.#detailed ?? {}
+        const isGone = absence !== null
+        const known = thing && !isGone ? value ?? this.#stored?.get(keyOf(thing)) : undefined
         const incident = known && this.#newest(known)
-        return { incident, isOld: knowledge !== "known", isGone: this.#isGone, failure }
+        return { incident, isOld: knowledge !== "known", isGone, failure }
     }
 
     /** The incident as the answer to what somebody did has it: it counts until something newer was fetched. */
@@ -148,16 +152,9 @@ export class Incidents {
 
     async #reload(id, signal) {
         const askedAt = this.#now()
-        try {
-            const incident = await this.#api.details(id, signal)
-            this.#onRead(incident, askedAt)
-            if (id === this.#detailed?.thing.id) this.#isGone = false
-            return { value: incident }
-        } catch (error) {
-            // An answer too, which the screens know; people are told.
-            if ([403, 404, 410].includes(error.status) && id === this.#detailed?.thing.id) this.#isGone = true
-            throw error
-        }
+        const incident = await this.#api.details(id, signal)
+        this.#onRead(incident, askedAt)
+        return { value: incident }
     }
 
     async #page({ from, limit, isInclusive }, signal) {
