@@ -17,6 +17,10 @@ export class PendingEvents {
     /** `{sequence, came, at, items: [{key, thing, types, isDone}]}`, in their order. */
     #batches = []
     #lastSequence = 0
+    /** The items of the last batch, by the thing's key. */
+    #lastItems = new Map()
+    /** The newest batch that a reload answers. */
+    #covered = 0
     /** By the thing's key: `{number, covers, retry, retryAt, outcome}`. */
     #reloads = new Map()
     /** Keys by the number of the reload under way. */
@@ -38,24 +42,32 @@ export class PendingEvents {
     /** When a failed reload is to be tried again. */
     get retryAt() { return earliestOf([...this.#failing].map(key => this.#reloads.get(key)?.retryAt)) }
 
-    /** Adds a batch. Without events it moves the cursor of the batch before it, unless a commit has taken that one. */
+    /**
+     * Adds events, to the last batch where no commit has taken it and no reload answers it: what changes again and again while
+     * its reload is under way is counted once. Without events only the cursor moves.
+     */
     add(events, at, now, committing) {
-        const items = new Map()
+        if (this.#batches.length <= committing || (events.length > 0 && this.#lastSequence <= this.#covered)) {
+            this.#lastSequence += 1
+            this.#batches.push({ sequence: this.#lastSequence, came: now, at, items: [] })
+            this.#lastItems.clear()
+        }
+        const last = this.#batches.at(-1)
+        last.at = at
+        if (last.items.length === 0) last.came = now
         for (const { thing, type } of events) {
             const key = keyOf(thing)
-            if (!items.has(key)) items.set(key, { key, thing, types: [], isDone: false })
-            const types = items.get(key).types
+            if (!this.#lastItems.has(key)) {
+                const item = { key, thing, types: [], isDone: false }
+                this.#lastItems.set(key, item)
+                last.items.push(item)
+            }
+            const types = this.#lastItems.get(key).types
             if (types.includes(type)) continue
             types.push(type)
             this.count += 1
         }
-        if (items.size === 0 && this.#batches.length > committing) {
-            this.#batches.at(-1).at = at
-        } else {
-            this.#lastSequence += 1
-            this.#batches.push({ sequence: this.#lastSequence, came: now, at, items: [...items.values()] })
-        }
-        this.#hasNews ||= items.size > 0
+        this.#hasNews ||= events.length > 0
     }
 
     /** Begins what has not begun, and what is due again. */
@@ -76,6 +88,7 @@ export class PendingEvents {
             if (reload.retryAt !== undefined && (!mayRetry || reload.retryAt > now)) continue
             reload.number = nextNumber()
             reload.covers = this.#lastSequence
+            this.#covered = this.#lastSequence
             reload.retryAt = undefined
             this.#reloads.set(key, reload)
             this.#asked.set(reload.number, key)

@@ -198,7 +198,19 @@ export class UpdateMachine extends UpdateCore {
         const { entities, maximumPending } = this.settings
         const ours = entities.length === 0 ? events : events.filter(event => entities.includes(event.thing.entity))
         this.pending.add(ours, at, this.now, this.commit?.batches ?? 0)
-        if (this.pending.count > maximumPending) this.becomeStale()
+        if (this.pending.count > maximumPending) this.overflow()
+    }
+
+    /**
+     * One snapshot costs less than so many reloads. But snapshots one after the other, by all clients of a busy account, come
+     * when the API is slow already: only the first is taken at once.
+     */
+    overflow() {
+        if (this.caughtUpAt !== undefined && this.now - this.caughtUpAt >= Retry.calm) this.overflowRetry.reset()
+        const isFirst = this.overflowRetry.failures === 0
+        const wait = this.overflowRetry.wait()
+        this.becomeStale()
+        if (!isFirst) this.state = { registerFailed: { retryAt: this.now + wait, failures: this.failures } }
     }
 
     caughtUp(at) {
@@ -242,9 +254,10 @@ export class UpdateMachine extends UpdateCore {
     pageFailed(number, failure) {
         if (number !== this.pollNumber) return
         this.pollNumber = undefined
-        if ("unauthorized" in failure) this.unauthorized()
+        const isRefused = "unauthorized" in failure && number > this.lastNumberBeforeToken
+        if (isRefused) this.unauthorized()
         // The cursor cannot be read: asking again would change nothing.
-        else if (failure.rejected?.status === 400) this.becomeStale()
+        if (failure.rejected?.status === 400) this.becomeStale()
     }
 
     reloadFailed(number, failure) {

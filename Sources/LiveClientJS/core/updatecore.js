@@ -50,6 +50,8 @@ export class UpdateCore {
     mustForgetFinger = false
     commitRetry
     commitRetryAt
+    /** Of snapshots that more events came after than may wait. */
+    overflowRetry
 
     leftConnected
     now = 0
@@ -64,6 +66,7 @@ export class UpdateCore {
         this.retry = new Retry(seed)
         this.commitRetry = new Retry(seed + 1)
         this.pending = new PendingEvents(seed + 2)
+        this.overflowRetry = new Retry(seed + 3)
     }
 
     get view() {

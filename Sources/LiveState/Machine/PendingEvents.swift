@@ -11,9 +11,9 @@ struct PendingEvents: Sendable {
 
     private struct Batch: Sendable {
         let sequence: Int
-        let came: Milliseconds
+        var came: Milliseconds
         var at: String
-        var items: [Item]
+        var items: [Item] = []
     }
 
     private struct Reload: Sendable {
@@ -29,6 +29,10 @@ struct PendingEvents: Sendable {
 
     private var batches: [Batch] = []
     private var lastSequence = 0
+    /// Where the things of the last batch stand in it.
+    private var lastItems: [Thing: Int] = [:]
+    /// The newest batch that a reload answers.
+    private var covered = 0
     private var reloads: [Thing: Reload] = [:]
     private var asked: [Int: Thing] = [:]
     private var failing: Set<Thing> = []
@@ -48,27 +52,28 @@ struct PendingEvents: Sendable {
     /// When a failed reload is to be tried again.
     var retryAt: Milliseconds? { failing.compactMap { reloads[$0]?.retryAt }.min() }
 
-    /// Adds a batch. Without events it only moves the cursor, with the batch before it where a commit has not taken that one.
+    /// Adds events, to the last batch where no commit has taken it and no reload answers it: what changes again and again while
+    /// its reload is under way is counted once. Without events only the cursor moves.
     mutating func add(_ events: [ThingEvent], _ at: String, now: Milliseconds, committing: Int) {
-        var items: [Item] = []
-        var index: [Thing: Int] = [:]
+        if batches.count <= committing || (!events.isEmpty && lastSequence <= covered) {
+            lastSequence += 1
+            batches.append(Batch(sequence: lastSequence, came: now, at: at))
+            lastItems = [:]
+        }
+        let last = batches.count - 1
+        batches[last].at = at
+        if batches[last].items.isEmpty { batches[last].came = now }
         for event in events {
-            if let known = index[event.thing] {
-                guard !items[known].types.contains(event.type) else { continue }
-                items[known].types.append(event.type)
+            if let known = lastItems[event.thing] {
+                guard !batches[last].items[known].types.contains(event.type) else { continue }
+                batches[last].items[known].types.append(event.type)
             } else {
-                index[event.thing] = items.count
-                items.append(Item(thing: event.thing, types: [event.type]))
+                lastItems[event.thing] = batches[last].items.count
+                batches[last].items.append(Item(thing: event.thing, types: [event.type]))
             }
             count += 1
         }
-        if items.isEmpty, batches.count > committing {
-            batches[batches.count - 1].at = at
-        } else {
-            lastSequence += 1
-            batches.append(Batch(sequence: lastSequence, came: now, at: at, items: items))
-        }
-        hasNews = hasNews || !items.isEmpty
+        hasNews = hasNews || !events.isEmpty
     }
 
     /// Begins what has not begun, and what is due again; complexity: O(``count``) where there is something.
@@ -91,6 +96,7 @@ struct PendingEvents: Sendable {
             lastNumber += 1
             reload.number = lastNumber
             reload.covers = lastSequence
+            covered = lastSequence
             reload.retryAt = nil
             reloads[thing] = reload
             asked[lastNumber] = thing

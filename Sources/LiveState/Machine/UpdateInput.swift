@@ -64,7 +64,7 @@ extension UpdateMachine {
         /// How often to ask in the background, in ms; nil: not at all.
         public var pollInterval: Milliseconds?
         /// The most things, counted again for each type of event and each batch, that wait for a commit. Beyond it the machine
-        /// becomes stale: one snapshot costs less than so many reloads.
+        /// becomes stale: one snapshot costs less than so many reloads. If it happens again before 30 s of calm, it waits first.
         public var maximumPending = 1_000
         /// An event that is not in the state so long after it came says that the state is old, in ms.
         public var patience: Milliseconds = 5_000

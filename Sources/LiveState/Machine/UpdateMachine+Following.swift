@@ -87,7 +87,17 @@ extension UpdateMachine {
     mutating func collect(_ events: [ThingEvent], _ at: String) {
         let ours = settings.entities.isEmpty ? events : events.filter { settings.entities.contains($0.thing.entity) }
         pending.add(ours, at, now: now, committing: commit?.batches ?? 0)
-        if pending.count > settings.maximumPending { becomeStale() }
+        if pending.count > settings.maximumPending { overflow() }
+    }
+
+    /// One snapshot costs less than so many reloads. But snapshots one after the other, by all clients of a busy account, come
+    /// when the API is slow already: only the first is taken at once.
+    private mutating func overflow() {
+        if let caughtUpAt, now - caughtUpAt >= Retry.calm { overflowRetry.reset() }
+        let isFirst = overflowRetry.failures == 0
+        let wait = overflowRetry.wait()
+        becomeStale()
+        if !isFirst { state = .registerFailed(retryAt: now + wait, failures: failures) }
     }
 
     mutating func caughtUp(_ at: String) {
@@ -126,7 +136,7 @@ extension UpdateMachine {
         guard number == pollNumber else { return }
         pollNumber = nil
         switch failure {
-        case .unauthorized: unauthorized()
+        case .unauthorized: if number > lastNumberBeforeToken { unauthorized() }
         // The cursor cannot be read: asking again would change nothing.
         case .rejected(400): becomeStale()
         case .rejected, .retry: break

@@ -45,6 +45,8 @@ public struct UpdateMachine: StateMachine {
     var mustForgetFinger = false
     var commitRetry: Retry
     var commitRetryAt: Milliseconds?
+    /// Of snapshots that more events came after than may wait.
+    var overflowRetry: Retry
 
     var leftConnected: Milliseconds?
     var now: Milliseconds = 0
@@ -58,6 +60,7 @@ public struct UpdateMachine: StateMachine {
         retry = Retry(seed: settings.seed)
         commitRetry = Retry(seed: settings.seed &+ 1)
         pending = PendingEvents(seed: settings.seed &+ 2)
+        overflowRetry = Retry(seed: settings.seed &+ 3)
     }
 
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
