@@ -119,11 +119,12 @@ export class PartialList {
         const given = answer.filter(({ key }) => compareEnds(keyEnd(key), from) * (isForward ? 1 : -1) >= 0)
         const furthest = given.map(item => item.key).reduce((far, key) => (
             far && compareKeys(far, key) * (isForward ? 1 : -1) >= 0 ? far : key), null)
-        // Nothing, and more behind it: that says nothing. Asked again at once it might go on for ever.
-        if (!isLast && !furthest) return this.#fail(undefined, now)
+        // Nothing, or nothing but the item that was known, and more behind it: that says nothing. What too much changed under
+        // is of no use either. Asked again at once it might go on for ever.
+        const isNew = isLast || (furthest && (isInclusive || compareEnds(keyEnd(furthest), from) !== 0))
+        if (!isNew || page.isOverrun) return this.#fail(undefined, now)
         const end = !isLast ? keyEnd(furthest) : isForward ? { end: {} } : { beginning: {} }
         this.#retry.reset()
-        if (page.isOverrun) return
         const loaded = isForward ? { lower: from, upper: end } : { lower: end, upper: from }
         const there = new Map()
         for (const { id, key } of given) if (!there.has(id)) there.set(id, key)

@@ -58,10 +58,13 @@ extension PartialList {
         }
         let keys = given.map(\.key)
         let furthest = (isForward ? keys.max() : keys.min()).map { ListEnd.at(key: $0) }
-        // Nothing, and more behind it: that says nothing. Asked again at once it might go on for ever.
-        guard let end = isLast ? (isForward ? .end : .beginning) : furthest else { return fail(nil, at: now) }
+        // Nothing, or nothing but the item that was known, and more behind it: that says nothing. What too much changed under
+        // is of no use either. Asked again at once it might go on for ever.
+        let isNew = isLast || (furthest != nil && (page.request.isInclusive || furthest != from))
+        guard isNew, !page.isOverrun, let end = isLast ? (isForward ? .end : .beginning) : furthest else {
+            return fail(nil, at: now)
+        }
         retry.reset()
-        guard !page.isOverrun else { return }
         let loaded = isForward ? ListInterval(lower: from, upper: end) : ListInterval(lower: end, upper: from)
         let changed = page.changed
         let there = Dictionary(given.map { ($0.id, $0.key) }) { first, _ in first }

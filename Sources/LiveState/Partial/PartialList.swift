@@ -12,7 +12,7 @@ public struct PartialList: StateMachine {
         public var maximumItems = 10_000
         /// See ``CompleteIntervals/maximumIntervals``.
         public var maximumIntervals = CompleteIntervals.maximumIntervals
-        /// So many things may change while a page is on its way; when there are more, it is asked for again: 200.
+        /// So many things may change while a page is on its way; when there are more, it counts as failed: 200.
         public var maximumChanges = 200
         /// Of the waits after failures.
         public var seed: UInt32 = 0
@@ -41,7 +41,8 @@ public struct PartialList: StateMachine {
         case finger(isHeld: Bool)
         /// What was stored, behind `finger` if that was stored too.
         case stored(intervals: [ListInterval], items: [ListItem])
-        /// The items of a page in any order; `isLast` when nothing is behind them.
+        /// The items of a page in any order; `isLast` when nothing is behind them. One that is not the last and brings no item
+        /// behind what is known counts as failed.
         case pageLoaded(number: Int, items: [ListItem], isLast: Bool)
         /// Tried again; when the server said so, after its time.
         case pageFailed(number: Int, retryAfter: Milliseconds?)
