@@ -88,7 +88,9 @@ async function addNote(event) {
         at("note").value = ""
         views.tell("The note was added.")
     } catch (error) {
-        views.tell(`The note was not added: ${error.message}. Your text is still there.`)
+        views.tell(error.kind === "unknown"
+            ? "No answer came, so the note may have been added. Send it again: it is added once."
+            : `The note was not added: ${error.message}. Your text is still there.`)
     }
     button.disabled = false
 }

@@ -24,6 +24,8 @@ export async function openOutbox({ store, ...options }) {
 export class Outbox {
     #options
     #actions
+    /** The last note that is not known to have been added: `{id, content, key}`. */
+    #note = null
 
     /**
      * - api, and renewToken(): a promise of a new token.
@@ -70,11 +72,16 @@ export class Outbox {
     /** Sends now what waits for others. */
     flush() { this.#actions.flush() }
 
-    /** Adds a note, at once or not at all: others would read it twice. Throws an `ActionError`. */
+    /**
+     * Adds a note, at once or not at all. Throws an `ActionError`; the same note again has the same key then: where only
+     * the answer was lost it is not added twice.
+     */
     async addNote(id, content) {
-        const key = crypto.randomUUID()
         const { api, done } = this.#options
+        const isAgain = this.#note?.id === id && this.#note.content === content
+        const { key } = this.#note = isAgain ? this.#note : { id, content, key: crypto.randomUUID() }
         done(await this.#actions.perform(() => api.act(id, "notes", key, { body: { content } })))
+        this.#note = null
     }
 
     close() { this.#actions.close() }
