@@ -33,7 +33,9 @@ extension ProbeClient {
             var silent: Set<Int32> = []
             return ask(questions, of: client, until: deadline, &silent)
         }
-        return ask(questions, of: handle.client, until: deadline, &memory.silentLeaders)
+        let answers = ask(questions, of: handle.client, until: deadline, &memory.silentLeaders)
+        remind(handle.client, &memory.consumersReminder, isAnswered: answers.contains { $0.offset != nil })
+        return answers
     }
 
     /// Asks all leaders at once; if that fails, one after the other, so that one that is silent does not hide what the

@@ -29,6 +29,8 @@ package final class ProbeClient: Sendable {
         var known: [TopicMetadata] = []
         /// `host:port` by broker.
         var addresses: [Int32: String] = [:]
+        /// Of this client, which asks for metadata, and of the consumer's, which asks for log ends.
+        var ownReminder = BrokerReminder(), consumersReminder = BrokerReminder()
     }
 
     let handle: ConsumerHandle
@@ -90,7 +92,12 @@ package final class ProbeClient: Sendable {
         let time = (deadline - .now).milliseconds
         var answer = metadata(client, within: Int32(time * 2 / 3))
         if case .noMetadata = answer { answer = metadata(client, within: Int32(max(100, time / 3))) }
-        guard case .metadata(let metadata) = answer else { return answer }
+        guard case .metadata(let metadata) = answer else {
+            remind(client, &memory.ownReminder, isAnswered: false)
+            return answer
+        }
+        // One that tells of no broker is how the client comes to forget them all.
+        remind(client, &memory.ownReminder, isAnswered: !metadata.brokers.isEmpty)
         memory.addresses = metadata.brokers
         memory.leaders = metadata.topics.map { if case .present(let leaders) = $0 { leaders } else { [] } }
         refreshConsumer(metadata, &memory)

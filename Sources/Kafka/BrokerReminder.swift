@@ -1,0 +1,60 @@
+import CRdKafka
+import KafkaLogs
+
+/// When a client is given the addresses of `kafka.brokers` once more, because nobody answers it. No clock, no I/O.
+///
+/// librdkafka forgets each broker that a metadata answer lacks, from 2.10.0 on. A cluster whose brokers were all away for
+/// longer than their session (KRaft: `broker.session.timeout.ms`) tells of none for a moment when they are back. The client
+/// then has nobody left to ask. It would begin anew with its first addresses, but another answer that was on its way
+/// cancels that: it stays without brokers for ever, though they run (librdkafka's issue 5301, open with 2.16.0). From
+/// outside it looks like an outage, so every outage ends that way. Given its addresses it finds the leaders by itself, and
+/// goes on fetching where it stopped.
+struct BrokerReminder {
+    /// librdkafka's first release that forgets brokers.
+    static let firstForgettingVersion: Int32 = 0x020a_00ff
+    /// How long nobody has answered before the first reminder: mostly the client comes back by itself within 2 s. In
+    /// milliseconds.
+    static let patience: Int64 = 5_000
+    /// The next reminder comes when the silence has become longer by one part of so many. The library keeps each list that it
+    /// is given: so they are about a hundred in an outage of a week, and a client is back within a tenth of the outage.
+    static let partsOfSilence: Int64 = 10
+    /// Reminders of one client: lists of a hundred bytes then take 1 MB.
+    static let maximumCount = 10_000
+
+    private(set) var count = 0
+    /// Since when nobody answers, and when the last reminder of that silence was due; monotonic milliseconds.
+    private var silence: (since: Int64, remindedAt: Int64)?
+
+    /// Takes whether anybody answered at `now`, monotonic milliseconds; returns whether a reminder is due.
+    mutating func note(isAnswered: Bool, at now: Int64) -> Bool {
+        guard !isAnswered else {
+            silence = nil
+            return false
+        }
+        guard let (since, remindedAt) = silence else {
+            silence = (now, now)
+            return false
+        }
+        guard count < Self.maximumCount, now - remindedAt >= max(Self.patience, (now - since) / Self.partsOfSilence)
+        else { return false }
+        count += 1
+        silence = (since, now)
+        return true
+    }
+}
+
+extension KafkaLibrary {
+    /// Whether it forgets brokers that a metadata answer lacks.
+    static var forgetsBrokers: Bool { versionNumber >= BrokerReminder.firstForgettingVersion }
+}
+
+extension ProbeClient {
+    /// Notes whether anybody answered `client`, and gives it its first addresses where that is due.
+    func remind(_ client: ClientHandle, _ reminder: inout BrokerReminder, isAnswered: Bool) {
+        let now = Moment.now.monotonic
+        guard KafkaLibrary.forgetsBrokers, reminder.note(isAnswered: isAnswered, at: now) else { return }
+        let count = unsafe rd_kafka_brokers_add(client.pointer, handle.settings.brokers)
+        let reason = "nobody answers: kafka.brokers was given to it again, of which it had forgotten \(max(0, count))"
+        handle.client.notices.post(KafkaNotice(.library, [(.facility, "brokers"), (.reason, reason)], level: .info))
+    }
+}
