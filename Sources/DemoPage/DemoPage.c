@@ -164,6 +164,9 @@ static const unsigned char module_shell_screens_js[] = {
 static const unsigned char module_shell_screensapi_js[] = {
 #embed "../LiveClientJS/shell/screensapi.js"
 };
+static const unsigned char module_shell_storedlists_js[] = {
+#embed "../LiveClientJS/shell/storedlists.js"
+};
 static const unsigned char module_shell_tabs_js[] = {
 #embed "../LiveClientJS/shell/tabs.js"
 };
@@ -230,6 +233,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/screenlists.js", module_shell_screenlists_js),
     FILE("/LiveClientJS/shell/screens.js", module_shell_screens_js),
     FILE("/LiveClientJS/shell/screensapi.js", module_shell_screensapi_js),
+    FILE("/LiveClientJS/shell/storedlists.js", module_shell_storedlists_js),
     FILE("/LiveClientJS/shell/tabs.js", module_shell_tabs_js),
     FILE("/LiveClientJS/shell/updates.js", module_shell_updates_js),
     FILE("/LiveClientJS/shell/websocket.js", module_shell_websocket_js),

@@ -169,7 +169,7 @@ test("details have notes, keep them when a page comes, say what is gone, and cou
     scene.client.close()
 })
 
-test("the next visit begins with what the last one knew, and says that it is old", async () => {
+test("the next visit begins with what the last one knew, and goes on from there", async () => {
     const shelf = new Map()
     const first = await connected(await begun(new FakeAPI(3), new MemoryStore({ shelf })))
     await first.world.pass(1_000)
@@ -179,14 +179,18 @@ test("the next visit begins with what the last one knew, and says that it is old
     const scene = await begun(api, new MemoryStore({ shelf }))
     const { incidents, client, world } = scene
     await world.pass(1_000)
+    assert.deepEqual([names(incidents.list.incidents), incidents.isConnected], [["I3", "I2", "I1"], false])
     world.socket.open()
-    // Not in the list yet, so nobody fetches it.
+    api.change("I2", { status: "resolved" })
     say(scene, "I2", "resolved", "C1")
-    await world.pass(1_000)
-    assert.deepEqual([names(incidents.list.incidents), incidents.list.isOld], [["I3", "I2", "I1"], true])
+    say(scene, "I4", "created", "C2")
+    world.socket.say({ live: { at: "C2" } })
+    await settle()
     api.release()
     await settle()
     assert.deepEqual(names(incidents.list.incidents), ["I4", "I3", "I2", "I1"])
+    assert.equal(incidents.list.incidents.find(({ id }) => id === "I2").status, "resolved")
+    assert.deepEqual([incidents.list.isOld, incidents.isConnected], [false, true])
     client.close()
 })
 

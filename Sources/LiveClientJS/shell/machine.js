@@ -6,6 +6,7 @@ import { maximumTimer } from "./environment.js"
 import { callApp } from "./failures.js"
 import { followingOf } from "./following.js"
 import { MachineRequests } from "./machinerequests.js"
+import { StoredLists } from "./storedlists.js"
 
 /** Begins a machine on a client's connection; see types/machine.d.ts for the options. */
 export function createMachine(client, options) { return new LiveMachine(client, options) }
@@ -32,6 +33,8 @@ export class LiveMachine {
     #unwatch
     /** What the app shows of it, which then has what is reloaded fetched. */
     #screens
+    /** What its lists know, in the store; null: there are none. */
+    #lists = null
     /** Why the store is not used any more; null while it is. */
     storeError = null
 
@@ -47,11 +50,19 @@ export class LiveMachine {
         this.#following = followingOf(client)
         this.#requests = new MachineRequests(client, options, this.#following, input => this.#send(input))
         this.#screens = options.screens?.(input => this.#reloadedByScreens(input)) ?? null
+        if (this.#screens?.toStore) {
+            this.#lists = new StoredLists({
+                environment, store: () => this.#store, area: options.area, screens: this.#screens,
+                finger: () => this.#isFingerHeld ? this.#machine.view.metadata.finger : undefined,
+            })
+        }
         this.#send({ start: {} })
         const ends = [
             client.watch(state => this.#surroundings(state)),
             client.watchVisibility?.(page => {
                 this.#page = page
+                // A page that is hidden may end without another word.
+                if (!page.isVisible) this.#lists?.keep()
                 this.#surroundings(client.state)
             }),
         ]
@@ -91,6 +102,7 @@ export class LiveMachine {
         this.#isClosed = true
         this.#unwatch?.()
         this.#screens?.close()
+        this.#lists?.close()
         this.#following.unfollow(this)
         this.#requests.close()
         this.#watchers.clear()
@@ -178,6 +190,7 @@ export class LiveMachine {
         case "requestFinger": return this.#requests.requestFinger(given.number)
         case "requestSnapshot":
             // What was known without this finger is old; what comes from now on is not.
+            this.#lists?.restore()
             this.#holdFinger(true, true)
             return this.#requests.requestSnapshot(given.number)
         case "reload": return this.#screens ? this.#reloadByScreens(given) : this.#requests.reload(given)
@@ -188,6 +201,7 @@ export class LiveMachine {
             return this.#screens?.dropReloads()
         case "follow":
             this.#holdFinger(true)
+            this.#lists?.restore()
             return this.#following.follow(this, given.since, message => this.#receive(given.number, message))
         case "unfollow": return this.#following.unfollow(this)
         case "commit": return void this.#commit(given)
@@ -204,9 +218,12 @@ export class LiveMachine {
         } catch (error) {
             this.#loseStore(error)
         }
+        await this.#lists?.load(stored?.metadata.finger)
         if (this.#isClosed) return
         this.#entries = stored?.entries ?? new Map()
         this.#send({ loaded: stored ? { stored: stored.metadata } : {} })
+        // Nothing follows from the finger yet: so far they are old.
+        this.#lists?.restore()
     }
 
     #loseStore(error) {
@@ -264,6 +281,7 @@ export class LiveMachine {
         forget()
         if (this.#requests.snapshot === snapshot) this.#requests.snapshot = null
         this.#send({ committed: { number } })
+        this.#lists?.keepLater()
         this.#show(true)
     }
 }

@@ -1,6 +1,10 @@
 // A list that the app has named: what is known of it, and whether a screen shows it.
+import { CompleteIntervals, intervalHasEnd, keyEnd } from "../core/intervals.js"
 import { PartialList } from "../core/partial.js"
 import { callApp } from "./failures.js"
+
+/** So many items of a list are kept for the next visit, from where it was looked at. */
+const maximumKept = 500
 
 /** One list of `Screens`. */
 export class NamedList {
@@ -8,6 +12,8 @@ export class NamedList {
     entity
     machine
     isShown = false
+    /** Where it was shown last: `{from, direction, count}`. */
+    place = null
     /** Of its page that is on its way. */
     page = null
     timer = null
@@ -34,6 +40,29 @@ export class NamedList {
     keyOf(value) { return callApp(() => this.#key(value) ?? null) }
 
     tell(state) { callApp(this.#listener, state) }
+
+    /**
+     * What the next visit may show of it: `{name, entity, intervals, items}`, each item `{id, key, value, isOld}`.
+     *
+     * @param isHeld nothing is missing in what is complete @param of gives `{value, knowledge}` of an id
+     */
+    toStore(isHeld, of) {
+        const { items, complete, stale } = this.machine.view
+        const isBackward = this.place?.direction === "backward"
+        const kept = isBackward ? items.slice(-maximumKept) : items.slice(0, maximumKept)
+        const known = new CompleteIntervals()
+        known.complete = isHeld ? complete : stale
+        if (kept.length < items.length) {
+            known.keep(isBackward ? { lower: keyEnd(kept[0].key), upper: { end: {} } }
+                : { lower: { beginning: {} }, upper: keyEnd(kept.at(-1).key) })
+        }
+        const isKnown = ({ key }) => known.complete.some(interval => intervalHasEnd(interval, keyEnd(key)))
+        const itemOf = ({ id, key }) => {
+            const { value, knowledge } = of(id)
+            return { id, key, value, ...(knowledge !== "known" && { isOld: true }) }
+        }
+        return { name: this.name, entity: this.entity, intervals: known.complete, items: kept.filter(isKnown).map(itemOf) }
+    }
 
     await(id) { if (!this.#awaited.has(id)) this.#awaited.set(id, false) }
     forget(id) { this.#awaited.delete(id) }

@@ -14,13 +14,16 @@ export class ScreenLists {
     #relevance
     #things
     #settings
+    /** What an earlier visit knew of lists that are not made yet, by name; `page` is the number of its question. */
+    #stored = new Map()
     #lastPage = 0
     #isFingerHeld = false
     #isClosed = false
 
     /**
      * @param things what is known of things, and the queue that fetches them: `ask(input)` returns the queue's effects,
-     *     `keep(thing, value)`, `of(thing)` gives `{value, knowledge}`, `follow()` says what is shown, `tell(thing)`
+     *     `keep(thing, value)`, `of(thing)` gives `{value, knowledge}`, `follow()` says what is shown, `tell(thing)`,
+     *     `makeOld(thing)`: it has changed, and was not fetched; `changed()`: a list is another one
      */
     constructor({ api, environment, requests, relevance, things, settings }) {
         this.#api = api
@@ -40,11 +43,15 @@ export class ScreenLists {
         const list = new NamedList(options, this.#settings)
         this.#lists.set(name, list)
         const isThere = () => this.#lists.get(name) === list
+        // Nobody has noted for it what happened since: as a whole it is old.
+        const stored = this.#recall(list)
+        if (stored) list.machine.handle({ stored }, this.#environment.now())
         if (this.#isFingerHeld) list.machine.handle({ finger: { isHeld: true } }, this.#environment.now())
         return {
             show: place => {
                 if (!isThere()) throw new TypeError(`the list ${JSON.stringify(name)} is closed`)
                 list.isShown = true
+                list.place = place
                 this.#give(list, { show: place })
             },
             isThere,
@@ -69,6 +76,32 @@ export class ScreenLists {
         if (isPending) this.#makeStale(list)
     }
 
+    /** What the next visit may show: `{name, entity, intervals, items}` of each list. */
+    toStore() {
+        return [...this.#lists.values()].map(list => (
+            list.toStore(this.#isFingerHeld, id => this.#things.of({ entity: list.entity, id }))))
+    }
+
+    /** What an earlier visit has kept, which is as the finger says, if that is held. */
+    restore(lists) {
+        for (const stored of lists) {
+            this.#stored.set(stored.name, { ...stored, page: this.#askForPage() })
+            const list = this.#lists.get(stored.name)
+            const known = list && this.#recall(list)
+            if (known) this.#give(list, { stored: known })
+        }
+    }
+
+    /** What was kept of a list: its intervals and items. What is known of their values is known again. */
+    #recall(list) {
+        const stored = this.#stored.get(list.name)
+        this.#stored.delete(list.name)
+        if (stored?.entity !== list.entity) return null
+        this.#learn(list, stored.page, stored.items)
+        for (const { id, isOld } of stored.items) if (isOld) this.#things.makeOld({ entity: list.entity, id })
+        return { intervals: stored.intervals, items: stored.items.map(({ id, key }) => ({ id, key })) }
+    }
+
     setFinger(isHeld) {
         this.#isFingerHeld = isHeld
         for (const list of this.#lists.values()) this.#give(list, { finger: { isHeld } })
@@ -79,6 +112,7 @@ export class ScreenLists {
     /** Something happened to a thing. A list that is hidden does not fetch it: it knows less then, and says so. */
     noteEvent(thing, types) {
         for (const list of this.#of(thing)) {
+            this.#things.changed()
             this.#give(list, { changed: { id: thing.id } })
             const { interest } = list
             const { fetch, removed } = this.#relevance.needs(interest, thing, types)
@@ -135,10 +169,8 @@ export class ScreenLists {
     }
 
     #loadPage(list, { number, page: request }) {
-        this.#lastPage += 1
-        const page = this.#lastPage
+        const page = this.#askForPage()
         list.page = page
-        this.#things.ask({ asked: { page } })
         this.#requests.begin(`page ${page}`, signal => readPageOf(this.#api, { list: list.name, request, signal }),
             ({ items, isLast }) => this.#take(list, { page, number, items, isLast }), error => {
                 const after = failureOf(error).retry?.after
@@ -146,13 +178,27 @@ export class ScreenLists {
             })
     }
 
+    #askForPage() {
+        this.#lastPage += 1
+        this.#things.ask({ asked: { page: this.#lastPage } })
+        return this.#lastPage
+    }
+
     #take(list, { page, number, items, isLast }) {
-        const own = items.map(item => ({ ...item, thing: { entity: list.entity, id: item.id } }))
-        const effects = this.#things.ask({ answered: { page, things: own.map(({ thing }) => thing) } })
+        const things = this.#learn(list, page, items)
+        this.#give(list, { pageLoaded: { number, items: items.map(({ id, key }) => ({ id, key })), isLast } })
+        for (const thing of things) this.#things.tell(thing)
+    }
+
+    /** Keeps the values of an answer that are not older than what is known. Returns the things. */
+    #learn(list, page, items) {
+        const things = items.map(({ id }) => ({ entity: list.entity, id }))
+        const effects = this.#things.ask({ answered: { page, things } })
         const accepted = new Set(effects.flatMap(({ accept }) => accept?.things ?? []).map(thingKey))
-        for (const { thing, value } of own) if (accepted.has(thingKey(thing))) this.#things.keep(thing, value)
-        this.#give(list, { pageLoaded: { number, items: own.map(({ id, key }) => ({ id, key })), isLast } })
-        for (const { thing } of own) this.#things.tell(thing)
+        things.forEach((thing, index) => {
+            if (accepted.has(thingKey(thing))) this.#things.keep(thing, items[index].value)
+        })
+        return things
     }
 
     #tell(list) {
@@ -162,6 +208,7 @@ export class ScreenLists {
             this.#relevance.handle({ show }, this.#environment.now())
             this.#things.follow()
         }
+        this.#things.changed()
         list.tell({
             ...rest, items: items.map(({ id, key }) => ({ id, key, ...this.#things.of({ entity: list.entity, id }) })),
         })

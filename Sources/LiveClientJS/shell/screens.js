@@ -13,6 +13,8 @@ const endOfTime = Number.MAX_SAFE_INTEGER
 
 /** The lists and details that screens show of one machine's things. See types/screens.d.ts. */
 export class Screens {
+    /** Called when a list is another one than before: what `toStore` gives is too. For the machine. */
+    onChange = () => {}
     /** When more values are kept, those of things that are not remembered go: twice as many as are remembered. */
     static maximumValues = 20_000
 
@@ -44,7 +46,9 @@ export class Screens {
         this.#requests = new PendingRequests(environment, settings.requestDeadline)
         const things = {
             ask: input => this.#ask(input), keep: (thing, value) => this.#keep(thing, value), of: thing => this.#of(thing),
-            follow: () => this.#follow(), tell: thing => this.#tellDetails(thing),
+            follow: () => this.#follow(), changed: () => this.onChange(),
+            makeOld: thing => this.#ask({ pass: { number: 0, thing } }, { isSilent: true }),
+            tell: thing => this.#tellDetails(thing),
         }
         this.#lists = new ScreenLists({
             api, environment, requests: this.#requests, relevance: this.#relevance, things, settings: settings.lists,
@@ -118,6 +122,12 @@ export class Screens {
         for (const thing of this.#details.things) this.#tellDetails(thing)
     }
 
+    /** What the next visit may show of the lists, for `restore`. */
+    toStore() { return this.#lists.toStore() }
+
+    /** What an earlier visit has kept. While a finger is held it is as that says, otherwise old. */
+    restore(lists) { this.#lists.restore(lists) }
+
     setLive(isLive) { this.#relevance.handle({ live: { isLive } }, this.#environment.now()) }
 
     setVisible(isVisible) { this.#relevance.handle({ visible: { isVisible } }, this.#environment.now()) }
@@ -152,7 +162,7 @@ export class Screens {
 
     // Things
 
-    /** `found` is what a fetch has found, `{value}` or another member; or `{passed}`: a thing that no screen needs. */
+    /** `found`: what a fetch has found, `{value}` or another member; `{passed}`, what no screen needs; `{isSilent}`. */
     #ask(input, found, now = this.#environment.now()) {
         if (this.#isClosed) return []
         const effects = this.#queue.handle(input, now)
@@ -166,6 +176,7 @@ export class Screens {
         else if (effect.cancel) this.#requests.abort(`fetch ${effect.cancel.fetch}`)
         else if (effect.apply) this.#take(effect.apply.thing, found)
         else if (effect.reloaded) {
+            if (found?.isSilent) return
             // What a screen shows, and no rule has fetched, is as good as before.
             const isAsBefore = Boolean(found?.passed) && this.#queue.knowledge(found.passed) === "known"
             const reloaded = { ...effect.reloaded, value: found?.value, ...(isAsBefore && { isAsBefore }) }

@@ -1,7 +1,7 @@
 // Areas of state that are kept as the server has them, and the stores that they live in.
 
 import { Client } from "./connection.js"
-import { ReloadResult } from "./screens.js"
+import { ReloadResult, StoredList } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
 export interface Thing {
@@ -95,6 +95,10 @@ export interface MachineScreens {
     setLive(isLive: boolean): void
     setVisible(isVisible: boolean): void
     networkIsBack?(): void
+    /** With these three its lists are kept in the machine's store, and shown at once by the next visit. */
+    toStore?(): StoredList[]
+    restore?(lists: StoredList[]): void
+    onChange?: () => void
     close(): void
 }
 

@@ -119,6 +119,16 @@ export type ReloadResult<Value = any> =
     | { reloaded: { number: number; outcome: "value" | "gone" | "notOurs"; value?: Value; isAsBefore?: true } }
     | { reloadFailed: { number: number; failure: ScreenFailure } }
 
+/** What is kept of a list until the next visit. */
+export interface StoredList<Value = any> {
+    name: string
+    entity: string
+    /** Where nothing is missing, or was missing. */
+    intervals: ListInterval[]
+    /** `isOld`: it has changed since it was fetched. */
+    items: { id: string; key: ListKey; value: Value | undefined; isOld?: true }[]
+}
+
 /** What the screens of an app show of one machine's things, fetched through one queue: 4 at once, details first. */
 export class Screens<Value = any> {
     constructor(options: {
@@ -166,6 +176,12 @@ export class Screens<Value = any> {
     dropReloads(): void
     /** The machine got a finger, or lost it: at first it has none. Another one while there is one makes all old first. */
     setFinger(isHeld: boolean): void
+    /** Called when a list is another one than before; the machine sets it. */
+    onChange: () => void
+    /** What the next visit may show of the lists: at most 500 items of each, from where it was looked at. */
+    toStore(): StoredList<Value>[]
+    /** What an earlier visit has kept. While a finger is held it is as that says, otherwise old. */
+    restore(lists: StoredList<Value>[]): void
     /** Whether the machine is live: at first it is not. */
     setLive(isLive: boolean): void
     /** There is a network again: what the one before has not answered, and what waits, is asked for now. */
