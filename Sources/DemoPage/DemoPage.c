@@ -74,6 +74,9 @@ static const unsigned char module_core_partial_js[] = {
 static const unsigned char module_core_pending_js[] = {
 #embed "../LiveClientJS/core/pending.js"
 };
+static const unsigned char module_core_recent_js[] = {
+#embed "../LiveClientJS/core/recent.js"
+};
 static const unsigned char module_core_relevance_js[] = {
 #embed "../LiveClientJS/core/relevance.js"
 };
@@ -146,6 +149,9 @@ static const unsigned char module_shell_machinerequests_js[] = {
 static const unsigned char module_shell_memorystore_js[] = {
 #embed "../LiveClientJS/shell/memorystore.js"
 };
+static const unsigned char module_shell_missed_js[] = {
+#embed "../LiveClientJS/shell/missed.js"
+};
 static const unsigned char module_shell_namedlist_js[] = {
 #embed "../LiveClientJS/shell/namedlist.js"
 };
@@ -203,6 +209,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/messages.js", module_core_messages_js),
     FILE("/LiveClientJS/core/partial.js", module_core_partial_js),
     FILE("/LiveClientJS/core/pending.js", module_core_pending_js),
+    FILE("/LiveClientJS/core/recent.js", module_core_recent_js),
     FILE("/LiveClientJS/core/relevance.js", module_core_relevance_js),
     FILE("/LiveClientJS/core/retry.js", module_core_retry_js),
     FILE("/LiveClientJS/core/sharedactions.js", module_core_sharedactions_js),
@@ -227,6 +234,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/machine.js", module_shell_machine_js),
     FILE("/LiveClientJS/shell/machinerequests.js", module_shell_machinerequests_js),
     FILE("/LiveClientJS/shell/memorystore.js", module_shell_memorystore_js),
+    FILE("/LiveClientJS/shell/missed.js", module_shell_missed_js),
     FILE("/LiveClientJS/shell/namedlist.js", module_shell_namedlist_js),
     FILE("/LiveClientJS/shell/pendingrequests.js", module_shell_pendingrequests_js),
     FILE("/LiveClientJS/shell/requests.js", module_shell_requests_js),

@@ -290,3 +290,28 @@ test("what cannot be used is refused at once", () => {
     assert.throws(() => world.client({ entities: ["a,b"] }), /entities/)
     assert.throws(() => world.client({ share: true }), /account/)
 })
+
+test("readers are told to fetch where the stream goes on from a cursor that is not theirs", async () => {
+    const world = new World(), { client, updates } = world.client({ since: "C100" })
+    await settle()
+    world.socket.open()
+    world.socket.say(eventOf("I1", "C101"))
+    const asker = []
+    const listener = update => asker.push(update)
+    client.subscribe(listener)
+    client.restart({ since: "C500", except: listener })
+    await world.pass(1_000)
+    world.socket.open()
+    world.socket.say(eventOf("I2", "C501"))
+    assert.deepEqual(short(updates), ["connected", "I1", "disconnected", "resync", "connected", "I2"])
+    assert.deepEqual(updates[3], { resync: { why: "start", at: "C500" } })
+    assert.deepEqual(short(asker), ["disconnected", "connected", "I2"])
+})
+
+test("who begins to read a client that has ended is told why", async () => {
+    const world = new World(), { client } = world.client()
+    await settle()
+    world.socket.open()
+    world.socket.end(4403)
+    await assert.rejects(client.updates().next(), { kind: "revoked" })
+})

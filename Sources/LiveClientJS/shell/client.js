@@ -80,8 +80,9 @@ class Client {
             },
             resumed: () => {
                 this.#look({ isVisible: this.environment.page.document?.visibilityState !== "hidden" })
-                this.#link.resume?.()
-                this.enterForeground()
+                this.#link.resume?.(this.#page.isVisible)
+                // A page that is thawed only to do something is still hidden.
+                if (this.#page.isVisible) this.enterForeground()
             },
             path: (isSatisfied, network) => this.pathChanged({ isSatisfied, network }),
         }
@@ -105,9 +106,13 @@ class Client {
         for (const listener of [...this.#watchers]) this.#call(listener, view.state)
         if (!view.state.ended) return
         this.#unwatch?.()
-        const { error } = view.state.ended
+        for (const queue of this.#queues) this.#end(queue)
+    }
+
+    #end(queue) {
+        const { error } = this.state.ended
         const isFault = !("stopped" in error || "done" in error)
-        for (const queue of this.#queues) queue.end(isFault ? endError(error) : null)
+        queue.end(isFault ? endError(error) : null)
     }
 
     /** A listener that throws does not keep the others from their update. */
@@ -151,7 +156,7 @@ class Client {
         })
         const leave = this.subscribe(update => queue.push(update))
         this.#queues.add(queue)
-        if (this.#isClosed) queue.end(null)
+        if (this.state.ended) this.#end(queue)
         return queue
     }
 
@@ -171,7 +176,20 @@ class Client {
         }
     }
 
-    restart({ since = null } = {}) { this.#link.restart(since) }
+    /**
+     * Goes on from another cursor. Whoever reads has what was before the old one: he is told to fetch, but for the listener
+     * `except`, which asks for this because it has fetched already.
+     */
+    restart({ since = null, except } = {}) {
+        const before = this.cursor
+        this.#link.restart(since)
+        // Without a cursor the stream itself says where it begins.
+        if (since === null || since === before) return
+        for (const listener of [...this.#subscribers]) {
+            if (listener !== except) this.#call(listener, { resync: { why: "start", at: since } })
+        }
+    }
+
     start() { this.#link.handle({ start: {} }) }
 
     enterBackground() {
@@ -194,7 +212,6 @@ class Client {
         this.#link.handle({ stop: {} })
         for (const queue of this.#queues) queue.end(null)
     }
-
 }
 
 function refusalError({ status, code, retryAfter }) {

@@ -1,7 +1,8 @@
 // One stream for many machines: each follows from its own finger, and no two nodes' cursors are ever compared.
 
-/** How far one node may be behind another that answered before, in ms; further back, it says itself that it stalls. */
-const nodeLag = 10_000
+import { nodeLag } from "../core/recent.js"
+import { callApp } from "./failures.js"
+
 /** The newest messages of the stream that are kept for those who join it. */
 const recentLimit = 1_000
 
@@ -32,10 +33,11 @@ export class Following {
     #stalledSince
     #finger = null
     #isRestarting = false
+    #listener = update => this.#update(update)
 
     constructor(client) {
         this.#client = client
-        client.subscribe(update => this.#update(update))
+        client.subscribe(this.#listener)
         client.watch(state => this.#watch(state))
     }
 
@@ -68,7 +70,8 @@ export class Following {
      */
     follow(key, since, sink) {
         this.unfollow(key)
-        const follower = { sink, isJoined: true, abort: new AbortController() }
+        // A machine that fails keeps nothing from the others.
+        const follower = { sink: message => callApp(sink, message), isJoined: true, abort: new AbortController() }
         const others = this.#followers.size
         this.#followers.set(key, follower)
         const index = this.#recent.findLastIndex(message => message.at === since)
@@ -84,7 +87,7 @@ export class Following {
         if (this.#client.cursor === since && !this.#client.state.connected) return
         this.#isRestarting = true
         this.#isLive = false
-        try { this.#client.restart({ since }) } finally { this.#isRestarting = false }
+        try { this.#client.restart({ since, except: this.#listener }) } finally { this.#isRestarting = false }
     }
 
     unfollow(key) {

@@ -1,12 +1,12 @@
 // Several tabs of a browser share one connection: the lock and the channel around TabMachine.
 
+import { RecentUpdates, placeAmong } from "../core/recent.js"
 import { TabMachine } from "../core/tabs.js"
-import { Retry } from "../core/retry.js"
+import { MissedUpdates, maximumMissed } from "./missed.js"
 import { Link } from "./link.js"
-import { askSync } from "./requests.js"
 
-/** What a follower keeps of the leader's updates while it catches up; over it, it begins again. */
-const maximumHeld = 1024
+/** A leader whose stream has ended for good keeps the lock so long, in ms, that the others have heard of it. */
+const endingPause = 1_000
 
 /** In the place of a Link: leads, with a Link of its own, or follows what the leader broadcasts. */
 export class SharedLink {
@@ -26,13 +26,17 @@ export class SharedLink {
     #path = { isSatisfied: true, network: "" }
     #view
     #isConnected = false
-    /** Of a leader: whether what was missed has been delivered. */
-    #isLive = false
+    /** Of a leader: what tabs have to know that join. */
+    #recent = new RecentUpdates()
     /** Of a follower: whether it has all that its leader has, and what came since it began to catch up. */
     #hasJoined = false
     #held = null
     #joining = null
-    #retry
+    /** Takes what the leader tells a tab that joins. */
+    #recalled = null
+    /** Nobody lets this tab in with its token, whatever its leader's does. */
+    #isRefused = false
+    #missed
 
     constructor(environment, addresses, options, owner) {
         this.#environment = environment
@@ -41,7 +45,7 @@ export class SharedLink {
         this.#owner = owner
         this.#id = `${environment.random().toString(36)}-${environment.random().toString(36)}`
         this.#name = `livegate ${JSON.stringify([addresses.text, options.account, options.entities])}`
-        this.#retry = new Retry(environment.random())
+        this.#missed = new MissedUpdates(environment, addresses, options)
         this.#machine = new TabMachine(options.tabs ?? {})
         this.cursor = options.since ?? null
         this.#view = { state: { connecting: { since: environment.now(), attempt: 1 } }, way: "webSocket", isTested: false }
@@ -52,6 +56,7 @@ export class SharedLink {
 
     /** The inputs of a connection: those of the page go to the tabs' machine, the others to whoever leads. */
     handle(input) {
+        if (this.#view.state.ended) return
         if (input.start && !this.#channel) return this.#begin()
         if (input.stop) return this.#stop()
         if (input.background || input.foreground) {
@@ -60,18 +65,29 @@ export class SharedLink {
         }
         if (input.path) this.#path = input.path
         if (this.#link) this.#link.handle(input)
-        else if (input.start) this.#post({ start: {} })
+        else if (input.start) {
+            this.#isRefused = false
+            this.#post({ start: {} })
+            this.#ask()
+        }
     }
 
     freeze() { this.#step({ freeze: {} }) }
-    resume() { this.#step({ resume: { isVisible: true } }) }
+    resume(isVisible = true) { this.#step({ resume: { isVisible } }) }
 
     restart(cursor) {
         this.cursor = cursor
-        if (this.#link) return this.#link.restart(cursor)
-        this.#leave()
-        this.#post({ ask: { isVisible: this.#isVisible } })
+        if (!this.#link) {
+            this.#leave()
+            return this.#ask()
+        }
+        this.#recent.begin(cursor, this.#environment.now())
+        this.#link.restart(cursor)
+        // What is between the two cursors has not been said: the others catch up, each from its own.
+        this.#post({ lead: {}, ...this.#told() })
     }
+
+    #ask() { this.#post({ ask: { isVisible: this.#isVisible } }) }
 
     #begin() {
         this.#channel = new this.#environment.BroadcastChannel(this.#name)
@@ -80,11 +96,15 @@ export class SharedLink {
     }
 
     #stop() {
+        this.#close()
+        this.#show({ ...this.#view, state: { ended: { error: { stopped: {} } } } })
+    }
+
+    #close() {
         this.#step({ stop: {} })
         this.#leave()
         this.#channel?.close()
         this.#channel = null
-        this.#show({ ...this.#view, state: { ended: { error: { stopped: {} } } } })
     }
 
     #post(message) { this.#channel?.postMessage({ from: this.#id, ...message }) }
@@ -136,15 +156,14 @@ export class SharedLink {
 
     // The leader
 
-    #told() { return { view: this.#view, at: this.#link?.cursor ?? null, isLive: this.#isLive } }
+    #told() { return { view: this.#view, at: this.#link?.cursor ?? null, isLive: this.#recent.isLive } }
 
     #lead() {
         this.#leave()
         const owner = {
             deliver: update => {
                 if (this.#link !== link) return
-                if (update.live) this.#isLive = true
-                if (update.resync || update.disconnected) this.#isLive = false
+                this.#recent.keep(update, this.#environment.now())
                 this.#post({ update })
                 this.#deliver(update)
             },
@@ -152,21 +171,27 @@ export class SharedLink {
                 if (this.#link !== link) return
                 this.#show(view)
                 this.#post({ view })
+                if (view.state.ended) this.#environment.setTimer(() => this.#close(), endingPause)
             },
         }
+        this.#recent.begin(this.cursor, this.#environment.now())
         const link = new Link(this.#environment, this.#addresses, { ...this.#options, since: this.cursor }, owner)
         this.#link = link
-        this.#isLive = false
         link.handle({ path: this.#path })
         link.handle({ start: {} })
+    }
+
+    #recall(to) {
+        const recent = this.#recent.told(this.#environment.now())
+        this.#post({ recalled: { to, at: this.#link.cursor, recent } })
     }
 
     #yield() {
         const link = this.#link
         this.#link = null
-        this.#isLive = false
         link?.handle({ stop: {} })
         this.#leave()
+        if (this.#view.state.ended) return
         this.#show({ ...this.#view, state: { connecting: { since: this.#environment.now(), attempt: 1 } } })
     }
 
@@ -186,22 +211,27 @@ export class SharedLink {
 
     // The follower
 
-    #receive({ from, view, at, isLive, update, start, ...message }) {
+    #receive({ from, view, at, isLive, update, start, recall, recalled, ...message }) {
         if (Object.keys(message).length > 0) this.#step({ received: { from, ...message } })
         if (this.#link) {
             if (start) this.#link.handle({ start: {} })
+            if (recall) this.#recall(from)
             return
         }
         if (this.#machine.view.leader !== from) return
-        if (view) this.#show(view)
+        // Its stream begins anew, maybe behind what this tab has.
+        if (message.lead) this.#leave()
+        if (view && !this.#isRefused) this.#show(view)
+        if (view?.state.ended) return this.#close()
+        if (recalled?.to === this.#id) this.#recalled?.(recalled)
         if (update) this.#follow(update)
-        if (isLive && !this.#hasJoined) this.#join(at)
+        if (isLive && !this.#hasJoined) this.#join()
     }
 
     /** No more of what the last leader said. */
     #leave() {
         this.#hasJoined = false
-        this.#held = null
+        this.#held = this.#recalled = null
         this.#joining?.abort()
         this.#joining = null
         if (this.#isConnected) this.#deliver({ disconnected: {} })
@@ -209,55 +239,59 @@ export class SharedLink {
 
     #follow(update) {
         if (this.#hasJoined) return this.#deliver(update)
+        if (update.disconnected) return this.#leave()
         if (this.#held) {
             this.#held.push(update)
-            if (this.#held.length > maximumHeld) this.#leave()
+            if (this.#held.length > maximumMissed) this.#leave()
         }
-        if (update.live) this.#join(update.live.at)
+        if (update.live) this.#join()
     }
 
-    /** The leader is live: what happened since our own cursor comes first, by `/sync/v1`, then what the leader says. */
-    async #join(at) {
-        if (this.#joining) return
+    /** The leader is live: what happened since our own cursor comes first, then what the leader says. */
+    async #join() {
+        if (this.#joining || this.#isRefused) return
         const joining = this.#joining = new AbortController()
-        this.#held = []
-        const isMissed = this.cursor !== null && this.cursor !== at
-        const missed = isMissed ? await this.#catchUp(joining.signal) : [{ resync: { why: "start", at } }]
+        const recalled = await new Promise(resolve => {
+            this.#recalled = resolve
+            this.#post({ recall: {} })
+        })
         if (joining.signal.aborted) return
-        if (!missed) return this.#leave()
+        // All that was said before is in it.
+        this.#held = []
+        if (!recalled.recent.isLive) return this.#leave()
+        const first = await this.#missing(recalled, joining.signal)
+        if (joining.signal.aborted) return
+        if (!first) return this.#leave()
         const held = this.#held
         this.#held = this.#joining = null
         this.#hasJoined = true
+        const { stalled } = recalled.recent
         this.#deliver({ connected: { way: this.#view.way } })
-        const isNew = this.cursor === null
-        if (isMissed || isNew) for (const update of missed) this.#deliver(update)
+        for (const update of first) this.#deliver(update)
         this.#deliver({ live: { at: this.cursor } })
-        for (const update of held) this.#deliver(update)
+        for (const update of [...stalled ? [stalled] : [], ...held]) this.#deliver(update)
     }
 
-    /** The updates since our cursor; null where there is no end of failing, and the leader's next word begins again. */
-    async #catchUp(signal) {
-        const { token, entities } = this.#options, updates = []
-        let since = this.cursor, bearer = null, fresh = false
-        for (let tries = 0; tries < 8 && updates.length <= maximumHeld && !signal.aborted;) {
-            try {
-                bearer = token === null ? null : await token({ fresh })
-            } catch {
-                bearer = undefined
-            }
-            const answer = bearer === undefined ? {} : await askSync(
-                this.#environment, this.#addresses, { token: bearer, since, entities, signal })
-            if (answer.resync) return [...updates, answer]
-            if (answer.page) {
-                updates.push(...answer.page.events.map(event => ({ event })), { beat: { at: answer.page.at } })
-                since = answer.page.at
-                if (!answer.page.more) return updates
-            } else {
-                tries += 1
-                fresh = answer.refused?.status === 401
-                await new Promise(resolve => this.#environment.setTimer(resolve, this.#retry.wait(answer.refused?.retryAfter)))
-            }
-        }
-        return null
+    /** What this tab is to be given before its leader's next word; null: it cannot be had now. */
+    async #missing({ at, recent }, signal) {
+        if (this.cursor === null) return [{ resync: { why: "start", at } }]
+        if (this.cursor === at) return []
+        const { updates, missed } = placeAmong(recent, this.cursor)
+        if (updates) return updates
+        // It costs more to say all of it than to fetch what is shown.
+        const anew = [{ resync: { why: "slow", at } }]
+        if (!missed) return anew
+        const { page, refused } = await this.#missed.since(this.cursor, missed.wait, signal)
+        if (refused && !signal.aborted) this.#refuse(refused)
+        if (!page) return null
+        return page.length > maximumMissed ? anew : [...page, ...missed.updates]
+    }
+
+    /** The server lets this tab in no more, whatever it does for its leader. */
+    #refuse(state) {
+        this.#isRefused = true
+        this.#leave()
+        this.#show({ ...this.#view, state })
+        if (state.ended) this.#close()
     }
 }

@@ -50,7 +50,7 @@ export type LiveUpdate =
     | { beat: { at: string } }
     /**
      * Fetch now what is shown: what was missed is not delivered, everything after this is. `why` is `start` (there was no
-     * cursor), `slow` (this reader fell too far behind), or a reason of the server: `epoch`, `expired`, `ahead`, `invalid`.
+     * cursor, or the stream goes on from that of another reader), `slow` (this reader fell too far behind), or a reason of the server: `epoch`, `expired`, `ahead`, `invalid`.
      */
     | { resync: { why: string, at: string } }
     /** The server has lost its own source of events (`stalled`), or found it again (`live`). */
@@ -126,8 +126,8 @@ export interface Client {
     sync(question?: { since?: string, limit?: number, wait?: number, signal?: AbortSignal }): Promise<SyncAnswer>
     /** The token that requests show; null with a cookie. */
     token(question?: { fresh?: boolean }): Promise<string | null | undefined>
-    /** Goes on from another cursor, for everybody: for whoever is the only reader. */
-    restart(options?: { since?: string | null }): void
+    /** Goes on from another cursor, for everybody: all get a resync with it, but for the listener `except`. */
+    restart(options?: { since?: string | null, except?: (update: LiveUpdate) => void }): void
     /** Tries again after `unauthorized`. */
     start(): void
     /** Closes the connection and keeps the cursor; pages do it by themselves. */
