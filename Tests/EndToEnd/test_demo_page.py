@@ -19,6 +19,18 @@ ENTER, TAB = "\uE007", "\uE004"
 ROWS = "return [...document.querySelectorAll('#rows li')].map(row => [row.querySelector('.small').textContent.split(' ')[0], " \
     "row.querySelector('.status').textContent])"
 
+# How many incidents the page has kept for its next visit.
+KEPT = """
+    const [done] = arguments
+    indexedDB.databases().then(all => {
+        const request = indexedDB.open(all.find(({name}) => name.startsWith("livegate demo")).name)
+        request.onsuccess = () => {
+            const count = request.result.transaction("livegate.entries").objectStore("livegate.entries").count()
+            count.onsuccess = () => { request.result.close(); done(count.result) }
+        }
+    })
+"""
+
 
 class Page:
     """The page in one tab of a browser."""
@@ -200,6 +212,7 @@ def test_it_goes_on_after_a_restart_of_everything_with_another_token(demo, brows
 def test_it_goes_on_after_the_api_failed_and_after_the_broker_was_away(demo, browser):
     page = Page(browser, demo)
     page.connected()
+    page.until(lambda: browser.wait(KEPT) > 0, "that something is kept")
     demo.ask("PUT", "/demo/trouble?fail=503")
     page.until(lambda: page.text("sign-text") == "connecting", "that what was announced cannot be fetched")
     # The next visit has nobody to ask, and shows what this one knew.
