@@ -21,6 +21,8 @@
 /// ends with ``close()``, or when client and updates are let go.
 public actor LiveClient {
     nonisolated let handle: LiveHandle
+    /// What it delivers events of; empty: all.
+    nonisolated let entities: [String]
 
     /// Makes a client; nothing is sent yet.
     ///
@@ -34,6 +36,7 @@ public actor LiveClient {
         _ configuration: LiveClientConfiguration, token: @escaping @Sendable () async throws -> String
     ) throws(LiveClientError) {
         handle = try LiveHandle(configuration, token)
+        entities = configuration.entities
     }
 
     /// What happens, in its order; each iteration is a reader of its own. It throws a ``LiveClientError`` when coming

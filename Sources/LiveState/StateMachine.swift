@@ -1,6 +1,14 @@
 /// Milliseconds of the caller's clock. Where it begins is the caller's choice; it never goes back.
 public typealias Milliseconds = Int64
 
+extension Milliseconds {
+    /// The longest time that a setting can mean, 100 years: whoever wants "never" gives `.max`, and no sum with it overflows.
+    static let longestSetting: Milliseconds = 100 * 365 * 86_400_000
+
+    /// A setting as it is used: what is less than `least` counts as that.
+    func limited(least: Milliseconds = 0) -> Milliseconds { Swift.min(Swift.max(self, least), Self.longestSetting) }
+}
+
 /// What decides in the SDK: a value that is given what happens and the time, and answers what is to be done.
 ///
 /// It does no I/O, knows no clock, and draws its random numbers from ``Jitter``, so that a scenario (Tests/Scenarios) has one

@@ -13,6 +13,8 @@ private final class Screen: LiveArea {
     let server: ModelServer
     let shown = Mutex<[String: Int]?>(nil)
     let renewals = Mutex(0)
+    /// What the next renewals end with.
+    let renewalErrors = Mutex<[any Error]>([])
 
     init(_ server: ModelServer, name: String = "incidents") {
         self.server = server
@@ -42,7 +44,10 @@ private final class Screen: LiveArea {
         }
     }
 
-    func renewToken() async throws { renewals.withLock { $0 += 1 } }
+    func renewToken() async throws {
+        renewals.withLock { $0 += 1 }
+        if let error = renewalErrors.withLock({ $0.popLast() }) { throw error }
+    }
 }
 
 struct LiveMachineTests {
@@ -165,6 +170,39 @@ struct LiveMachineTests {
         #expect(screen.renewals.withLock { $0 } == 2)
         await machine.tokenChanged(isValid: true)
         try await Self.settle(machine, screen, "signed in")
+        await machine.stop()
+    }
+
+    @Test func `a token that does not come for want of a network is asked for again, and nobody is signed out`()
+        async throws
+    {
+        struct Offline: Error {}
+        let server = ModelServer()
+        let screen = Screen(server)
+        let machine = LiveMachine(screen, store: MemoryStore(), feed: server)
+        await machine.start()
+        try await Self.settle(machine, screen, "at first")
+        screen.renewalErrors.withLock { $0 = [Offline()] }
+        await server.fail(1, with: .unauthorized)
+        await server.change(.update)
+        try await Self.settle(machine, screen, "with the token of the second attempt")
+        #expect(screen.renewals.withLock { $0 } == 2)
+        screen.renewalErrors.withLock { $0 = [LiveClientError.unauthorized] }
+        await server.fail(1, with: .unauthorized)
+        await server.change(.update)
+        for await view in await machine.views where view.isUnauthorized { break }
+        await machine.stop()
+    }
+
+    @Test(arguments: [404, 410, 403]) func `an answer that is thrown holds nothing up`(_ status: Int) async throws {
+        let server = ModelServer()
+        let screen = Screen(server)
+        let machine = LiveMachine(screen, store: MemoryStore(), feed: server)
+        await machine.start()
+        try await Self.settle(machine, screen, "at first")
+        await server.fail(1_000, with: .rejected(status: status))
+        await server.change(.delete)
+        try await Self.settle(machine, screen, "without what is gone")
         await machine.stop()
     }
 

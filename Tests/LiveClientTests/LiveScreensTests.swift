@@ -195,4 +195,42 @@ private final class Incidents: ScreensAPI {
         await #expect(throws: CancellationError.self) { try await screens.reload(thing("I1"), types: ["updated"]) }
         api.release()
     }
+
+    @Test func `a reader that goes late ends what it was shown, not what another one is`() async throws {
+        let screens = await screens(Incidents(3))
+        let first = await screens.showDetails("details", of: thing("I1"))
+        let late = await screens.lastShown
+        let second = await screens.showDetails("details", of: thing("I1"))
+        for await _ in first {}
+        await screens.hide("details", late)
+        _ = try #require(await state(second) { $0.knowledge == .known })
+        #expect(await screens.isShowing(thing("I1")))
+        await screens.close()
+    }
+
+    @Test func `a list that nobody reads is hidden, and taken up again with what it knows`() async throws {
+        let api = Incidents(8)
+        let screens = await screens(api)
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 3)
+        let reader = Task {
+            for await _ in states {}
+            return true
+        }
+        reader.cancel()
+        #expect(await reader.value)
+        while await screens.lists["open"]?.isRead == true { await Task.yield() }
+        await screens.show("open", from: .beginning, .forward, count: 8)
+        #expect(await screens.lists["open"]?.isShown == false)
+        let again = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 8)
+        let shown = try #require(await state(again) { $0.knowledge == .known && !$0.isLoading })
+        #expect(shown.items.count == 8)
+        // Another entity is another list.
+        let others = await screens.makeList("open", of: "note") { _ in nil }
+        let empty = Task { await state(others) { _ in true } }
+        await screens.show("open", from: .beginning, .forward, count: 0)
+        #expect(await empty.value?.items.isEmpty == true)
+        await screens.close()
+    }
 }

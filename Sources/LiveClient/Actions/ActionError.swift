@@ -1,19 +1,5 @@
 import LiveState
 
-/// What an app's request to its API came to, where it is not what was asked for. The app throws it; whatever else it throws
-/// counts as a request without an answer.
-public struct RequestError: Error, Equatable, Sendable {
-    /// A status of HTTP; nil: no answer.
-    public var status: Int?
-    /// What `Retry-After` asks for, in milliseconds.
-    public var retryAfter: Milliseconds?
-
-    public init(status: Int?, retryAfter: Milliseconds? = nil) {
-        self.status = status
-        self.retryAfter = retryAfter
-    }
-}
-
 /// What became of an action without the user having asked.
 public enum ActionNews: Equatable, Sendable {
     /// The server will never do it, and it was undone. `isReplaced`: the user has chosen another value meanwhile, so nothing was
@@ -59,7 +45,8 @@ public enum ImmediateActionError: Error, Equatable, Sendable, CustomStringConver
         switch error {
         case let error as ImmediateActionError: self = error
         case is CancellationError: self = .cancelled
-        case let error as RequestError:
+        default:
+            let error = RequestError(error)
             guard let status = error.status else {
                 self = .unknown
                 return
@@ -69,7 +56,6 @@ public enum ImmediateActionError: Error, Equatable, Sendable, CustomStringConver
             case .rejected: self = .rejected(status: status)
             case .done, .again: self = .unavailable(status: status, retryAfter: error.retryAfter)
             }
-        default: self = .unknown
         }
     }
 

@@ -12,7 +12,8 @@ public actor LiveActions {
         /// Sends a batch in its order, each action with its key, and gives the result of each. It throws ``RequestError`` where
         /// there is one answer to all, or none.
         public var send: @Sendable ([DeferredAction]) async throws -> [ActionResult]
-        /// Gets a new token, after a 401.
+        /// Gets a new token, after a 401. It throws ``LiveClientError/unauthorized`` where nobody is signed in; after any other
+        /// error it is called again, behind a wait.
         public var renewToken: @Sendable () async throws -> Void
         /// Is given what became of actions without the user having asked; in their order, and not to be blocked.
         public var report: @Sendable (ActionNews) -> Void
@@ -232,8 +233,8 @@ public actor LiveActions {
                 let results = try await Deadline.run(milliseconds: Self.sendDeadline) { try await send(actions) }
                 input = .answered(batch: batch, results: results)
             } catch {
-                let error = error as? RequestError
-                input = .failed(batch: batch, status: error?.status, retryAfter: error?.retryAfter)
+                let error = RequestError(error)
+                input = .failed(batch: batch, status: error.status, retryAfter: error.retryAfter)
             }
             await self?.give(input)
         }
@@ -246,28 +247,9 @@ public actor LiveActions {
                 try await renew()
                 await self?.give(.token)
             } catch {
-                await self?.give(.tokenFailed)
+                let isUnauthorized = RequestFailure(error) == .unauthorized
+                await self?.give(.tokenFailed(isUnauthorized: isUnauthorized ? true : nil))
             }
-        }
-    }
-}
-
-/// Gives up what takes too long.
-enum Deadline {
-    /// What `body` gives; after the deadline it is cancelled, and this throws as if there had been no answer. A body that takes
-    /// no notice of being cancelled is waited for.
-    static func run<Value: Sendable>(
-        milliseconds: Milliseconds, _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value?.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: .milliseconds(milliseconds))
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let value = try await group.next() ?? nil else { throw RequestError(status: nil) }
-            return value
         }
     }
 }
@@ -284,13 +266,26 @@ extension LiveActions {
         do {
             do {
                 return try await operation()
-            } catch let error as RequestError where error.status == 401 {
-                do { try await functions.renewToken() } catch { throw ImmediateActionError.unauthorized }
+            } catch {
+                guard RequestFailure(error) == .unauthorized else { throw error }
+                try await renewForImmediate()
                 give(.token)
                 return try await operation()
             }
         } catch {
             throw ImmediateActionError(error)
+        }
+    }
+
+    /// The refused request has done nothing. Where no token comes for want of an answer, it can be offered again.
+    private func renewForImmediate() async throws {
+        do {
+            try await functions.renewToken()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            let isUnauthorized = RequestFailure(error) == .unauthorized
+            throw isUnauthorized ? ImmediateActionError.unauthorized : .unavailable(status: 401, retryAfter: nil)
         }
     }
 }

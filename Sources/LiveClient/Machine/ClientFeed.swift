@@ -6,13 +6,16 @@ extension LiveMachine {
     /// - Parameters:
     ///   - area: what is kept, and how it is fetched.
     ///   - store: where it is kept, with the finger.
-    ///   - client: the connection. It may be that of other machines, and delivers at least this one's entities.
+    ///   - client: the connection. It may be that of other machines. It has to deliver at least this one's entities, or the program
+    ///     stops: the machine would be live, and never see an event. Settings without entities stand for all that it delivers.
     ///   - settings: with the server's `retention`, the area's entities, and a seed that differs from other clients'.
     ///   - maximumReloads: so many things are fetched at once.
     public init(
         _ area: Area, store: Area.Store, client: LiveClient, settings: UpdateMachine.Settings = .init(),
         maximumReloads: Int = 4
     ) {
+        let missing = client.entities.isEmpty ? [] : settings.entities.filter { !client.entities.contains($0) }
+        precondition(missing.isEmpty, "the client's configuration does not deliver the machine's entities \(missing)")
         self.init(area, store: store, feed: ClientFeed(client), settings: settings, maximumReloads: maximumReloads)
     }
 }
@@ -63,19 +66,6 @@ struct ClientFeed: LiveFeed {
                     continuation.resume(returning: isOpen ? session.cursor : nil)
                 }
             }
-        }
-    }
-}
-
-extension RequestFailure {
-    /// What a failed request means to a machine.
-    init(_ error: any Error) {
-        switch error {
-        case let failure as RequestFailure: self = failure
-        case LiveClientError.refused(status: 401, body: _): self = .unauthorized
-        case LiveClientError.refused(let status, body: _) where status < 500 && status != 408 && status != 429:
-            self = .rejected(status: status)
-        default: self = .retry(after: nil)
         }
     }
 }

@@ -3,7 +3,8 @@ import LiveState
 /// What a reload of one thing has brought.
 public enum LiveReload<Value: Sendable>: Sendable {
     case value(Value)
-    /// No screen needs it: what is known of it was marked stale, or there is nothing to be marked.
+    /// No screen needs it: what is known of it was marked stale, or there is nothing to be marked. A store that keeps the thing
+    /// has to keep the mark too (``LiveArea/write(_:in:)``): after the next start the finger is good, and the old value looks new.
     case unneeded
     /// 404 or 410.
     case gone
@@ -29,7 +30,7 @@ public enum LiveChange<Snapshot: Sendable, Value: Sendable>: Sendable {
 
 /// An area of an app's state, as a ``LiveMachine`` needs it: how it is fetched, stored and shown.
 ///
-/// Requests throw ``RequestFailure`` where they can say more than that they failed; a request whose task is cancelled should
+/// Requests throw ``RequestError`` (<doc:Errors>); a request whose task is cancelled should
 /// end soon, and what it still brings is passed over.
 public protocol LiveArea: Sendable {
     associatedtype Store: LiveStore
@@ -59,13 +60,15 @@ public protocol LiveArea: Sendable {
     /// - Parameter types: what happened to it, in order.
     func reload(_ thing: Thing, types: [String]) async throws -> LiveReload<Value>
 
-    /// Writes a change, in the transaction that moves the finger.
+    /// Writes a change, in the transaction that moves the finger. For ``LiveReload/unneeded`` delete the stored value, or mark
+    /// it as old: what is stored behind a good finger is believed at the next start.
     func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws
 
     /// Shows a change that was stored.
     func show(_ change: LiveChange<Snapshot, Value>) async
 
-    /// Gets another token: the API has refused the last one. What it throws means that nobody is signed in.
+    /// Gets another token: the API has refused the last one. It throws ``LiveClientError/unauthorized`` where nobody is signed in;
+    /// after any other error it is called again behind a wait, in the foreground and with a network.
     func renewToken() async throws
 }
 

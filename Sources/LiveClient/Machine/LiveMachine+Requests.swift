@@ -100,7 +100,7 @@ extension LiveMachine {
                 try await area.renewToken()
                 return .token(isValid: true)
             } catch {
-                return .token(isValid: false)
+                return RequestFailure(error) == .unauthorized ? .token(isValid: false) : .tokenFailed
             }
         }
     }
@@ -119,7 +119,7 @@ extension LiveMachine {
                     let reload = try await area.reload(thing, types: types)
                     await self?.ended(number, thing, reload)
                 } catch {
-                    await self?.ended(number, error)
+                    await self?.ended(number, thing, error)
                 }
             }
         }
@@ -134,7 +134,12 @@ extension LiveMachine {
         beginReloads()
     }
 
-    private func ended(_ number: Int, _ error: any Error) {
+    private func ended(_ number: Int, _ thing: Thing, _ error: any Error) {
+        switch Reloaded(error) {
+        case .gone?: return ended(number, thing, .gone)
+        case .notOurs?: return ended(number, thing, .notOurs)
+        case .value?, nil: break
+        }
         runningReloads.remove(number)
         if requests.removeValue(forKey: number) != nil {
             handle(.reloadFailed(number: number, failure: RequestFailure(error)))

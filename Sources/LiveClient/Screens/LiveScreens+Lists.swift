@@ -2,28 +2,56 @@ import LiveState
 
 // Lists, and their pages.
 extension LiveScreens {
-    /// Makes a list, which knows what it knows also while no screen shows it. Its name is its screen's too, and not empty.
+    /// Makes a list, which knows what it knows also while no screen shows it; or takes the one of this name up again, with what it
+    /// knows, for another reader, whose predecessor's states end. When nobody reads its states any more it is hidden.
     ///
     /// - Parameters:
-    ///   - entity: of its things.
+    ///   - name: the list's and its screen's; not empty.
+    ///   - entity: of its things. A list of this name and another entity is forgotten.
     ///   - takesNew: whether things that are created belong there.
     ///   - key: where a value stands; nil: it does not belong to this list.
     /// - Returns: its states, for one reader, the newest of those that were not read.
     public func makeList(
         _ name: String, of entity: String, takesNew: Bool = true, key: @escaping @Sendable (Value) -> ListKey?
     ) -> AsyncStream<ListState<Value>> {
-        precondition(!name.isEmpty && lists[name] == nil, "a list needs a name of its own")
+        precondition(!name.isEmpty, "a list needs a name")
         let (states, continuation) = AsyncStream.makeStream(
             of: ListState<Value>.self, bufferingPolicy: .bufferingNewest(1))
-        lists[name] = List(
-            entity: entity, takesNew: takesNew, key: key, states: continuation, machine: PartialList(settings.lists))
-        if isFingerHeld { give(name, .finger(isHeld: true)) }
+        guard !isClosed else {
+            continuation.finish()
+            return states
+        }
+        if let known = lists[name], known.entity != entity { removeList(name) }
+        lastShown += 1
+        let number = lastShown
+        continuation.onTermination = { [weak self] reason in
+            guard case .cancelled = reason else { return }
+            Task { [weak self] in await self?.leave(name, number) }
+        }
+        let known = lists[name]
+        var list =
+            known
+            ?? List(
+                entity: entity, takesNew: takesNew, key: key, states: continuation, number: number,
+                machine: PartialList(settings.lists))
+        (list.takesNew, list.key, list.states, list.number, list.isRead) = (takesNew, key, continuation, number, true)
+        lists[name] = list
+        known?.states.finish()
+        if known != nil { publish(name) } else if isFingerHeld { give(name, .finger(isHeld: true)) }
         return states
     }
 
-    /// A screen shows a list from there on, and has use for so many items. A name without a list does nothing.
+    /// The reader has gone: nobody is shown what the list would fetch.
+    private func leave(_ name: String, _ number: Int) {
+        guard lists[name]?.number == number else { return }
+        lists[name]?.isRead = false
+        hide(name)
+    }
+
+    /// A screen shows a list from there on, and has use for so many items. A name without a list, or a list whose states nobody
+    /// reads, does nothing.
     public func show(_ name: String, from: ListEnd, _ direction: ListDirection, count: Int) {
-        guard lists[name] != nil else { return }
+        guard lists[name]?.isRead == true else { return }
         lists[name]?.isShown = true
         give(name, .show(from: from, direction: direction, count: count))
     }
@@ -97,7 +125,7 @@ extension LiveScreens {
         switch result {
         case .failure(let error):
             var after: Milliseconds?
-            if case .retry(let asked)? = error as? RequestFailure { after = asked }
+            if case .retry(let asked) = RequestFailure(error) { after = asked }
             give(name, .pageFailed(number: number, retryAfter: after))
         case .success(let found):
             let things = found.items.map { Thing(entity: entity, id: $0.id) }

@@ -14,11 +14,13 @@ extension LiveScreens {
             continuation.finish()
             return states
         }
+        lastShown += 1
+        let number = lastShown
         continuation.onTermination = { [weak self] reason in
             guard case .cancelled = reason else { return }
-            Task { [weak self] in await self?.hide(screen, of: thing) }
+            Task { [weak self] in await self?.hide(screen, number) }
         }
-        details[screen] = Details(thing: thing, states: continuation)
+        details[screen] = Details(thing: thing, number: number, states: continuation)
         _ = relevance.handle(.show(screen: screen, interest: .details(thing: thing)), at: now())
         follow()
         publishDetails(of: thing)
@@ -28,8 +30,9 @@ extension LiveScreens {
     /// Fetches a thing again: a person asked for it.
     public func refresh(_ thing: Thing) { ask(.refresh(thing: thing)) }
 
-    private func hide(_ screen: String, of thing: Thing) {
-        if details[screen]?.thing == thing { hide(screen) }
+    /// A reader has gone. It may come late, when the same screen shows the same thing again to another one.
+    func hide(_ screen: String, _ number: Int) {
+        if details[screen]?.number == number { hide(screen) }
     }
 
     /// Says to the queue what the screens show.
@@ -63,7 +66,15 @@ extension LiveScreens {
     private func begin(_ fetch: Int, _ thing: Thing) {
         requests["fetch \(fetch)"] = Task { [weak self, api] in
             let result: Result<FoundThing<Value>, any Error>
-            do { result = .success(try await api.reload(thing)) } catch { result = .failure(error) }
+            do {
+                result = .success(try await api.reload(thing))
+            } catch {
+                switch Reloaded(error) {
+                case .gone?: result = .success(.gone)
+                case .notOurs?: result = .success(.notOurs)
+                case .value?, nil: result = .failure(error)
+                }
+            }
             await self?.finish(fetch, thing, result)
         }
     }
@@ -73,7 +84,7 @@ extension LiveScreens {
         switch result {
         case .success(let found): ask(.fetched(fetch: fetch, outcome: found.outcome), found: found)
         case .failure(let error):
-            ask(.failed(fetch: fetch, failure: error as? RequestFailure ?? .retry(after: nil)))
+            ask(.failed(fetch: fetch, failure: RequestFailure(error)))
             // A list that should perhaps have it knows that only by its page.
             for (name, list) in lists where list.entity == thing.entity && !list.machine.has(thing.id) {
                 makeStale(name)

@@ -29,9 +29,12 @@ public actor LiveScreens<API: ScreensAPI> {
 
     struct List {
         let entity: String
-        let takesNew: Bool
-        let key: @Sendable (Value) -> ListKey?
-        let states: AsyncStream<ListState<Value>>.Continuation
+        var takesNew: Bool
+        var key: @Sendable (Value) -> ListKey?
+        /// Where the states go, which reader that is, and whether it is there.
+        var states: AsyncStream<ListState<Value>>.Continuation
+        var number: Int
+        var isRead = true
         var machine: PartialList
         var isShown = false
         /// The name of the request that is on its way.
@@ -42,6 +45,8 @@ public actor LiveScreens<API: ScreensAPI> {
 
     struct Details {
         let thing: Thing
+        /// Which reader it is.
+        let number: Int
         let states: AsyncStream<DetailsState<Value>>.Continuation
         var failure: RequestFailure?
     }
@@ -63,6 +68,8 @@ public actor LiveScreens<API: ScreensAPI> {
     var replies: [Int: CheckedContinuation<FoundThing<Value>?, any Error>] = [:]
     var lastReload = 0
     var lastPage = 0
+    /// Counts readers of states.
+    var lastShown = 0
     var isFingerHeld = false
     var isClosed = false
 

@@ -2,8 +2,7 @@ import LiveState
 
 /// The app's API as screens use it.
 ///
-/// A request that fails throws a `RequestFailure`; any other error counts as `.retry(after: nil)`. What nobody waits for any
-/// more is cancelled as a task.
+/// A request that fails throws a ``RequestError`` (<doc:Errors>). What nobody waits for any more is cancelled as a task.
 public protocol ScreensAPI: Sendable {
     /// What a thing is to the app: its decoded answer.
     associatedtype Value: Sendable

@@ -18,7 +18,10 @@ export function leastTime(...times) {
     return given.length === 0 ? null : Math.min(...given)
 }
 
-/** A row: {name, action, order, isSent, isUncertain, isSuspect}; on its way: {name, action, wasUncertain}. */
+/**
+ * A row: {name, action, order, isSent, isUncertain, isRead, isSuspect, triedUntil}; `isRead`: `before` was read from the server
+ * or the store since the last attempt ended, which was at `triedUntil`. On its way: {name, action, wasUncertain, isBeforeKnown}.
+ */
 export class ActionRows {
     /** So long after an action was done, an answer that was asked for before does not hide it. */
     static settledFor = 60_000
@@ -47,18 +50,23 @@ export class ActionRows {
         if (this.isLoaded) return
         this.isLoaded = true
         const sorted = [...actions].sort((a, b) => a.at - b.at)
-        sorted.forEach((action, index) => {
+        sorted.forEach((stored, index) => {
+            // The clock ran ahead, or the store is damaged: it must expire some day.
+            const action = { ...stored, at: Math.min(stored.at, now) }
             const name = actionName(action.kind, action.id)
             const row = this.rows.get(name)
             if (row) {
                 // It was set before the store was read: the newer value wins, what the server had is in the older row.
                 row.action = { ...row.action, before: action.before }
-                row.isUncertain = true
+                Object.assign(row, { isUncertain: true, isRead: true, triedUntil: now })
                 effects.push({ persist: { action: row.action } })
             } else {
-                // The process that kept it may have sent it, and an earlier value too.
+                // The process that kept it may have sent it, and an earlier value too. No row says whether it was answered:
+                // as for what the server had, the row is believed.
                 const order = index - sorted.length
-                this.rows.set(name, { name, action, order, isSent: true, isUncertain: true, isSuspect: false })
+                this.rows.set(name, {
+                    name, action, order, isSent: true, isUncertain: true, isRead: true, isSuspect: false, triedUntil: now,
+                })
                 this.note(action)
             }
         })
@@ -101,7 +109,9 @@ export class ActionRows {
         }
         const action = { kind, id, value, before, key: this.nextKey(), at: now }
         const order = ++this.order
-        this.rows.set(name, { name, action, order, isSent: false, isUncertain: false, isSuspect: false })
+        this.rows.set(name, {
+            name, action, order, isSent: false, isUncertain: false, isRead: false, isSuspect: false, triedUntil: null,
+        })
         this.note(action)
         this.dueAt ??= now + this.settings.coalescing
         effects.push({ persist: { action } }, { apply: { kind, id, value } })
@@ -113,6 +123,11 @@ export class ActionRows {
         // What was read before the server did an action says less than the action: its event brings the thing again.
         const settled = this.settled.get(name)
         const known = settled && askedAt < settled.at ? settled.value : value
+        if (row) {
+            // What is on its way may be done after the read.
+            const isTried = this.flight.some(sent => sent.name === name) || askedAt < (row.triedUntil ?? askedAt)
+            row.isRead ||= !isTried
+        }
         if (row && row.action.before !== known) {
             row.action = { ...row.action, before: known }
             effects.push({ persist: { action: row.action } })
@@ -128,7 +143,7 @@ export class ActionRows {
         for (const row of this.inOrder) {
             if (row.action.at + this.settings.maximumAge > now || sending.has(row.name)) continue
             this.remove(row, effects)
-            this.undo(row, effects)
+            this.undo(row, row.isRead || !(row.isSent || row.isUncertain), effects)
             effects.push({ expired: { action: row.action } })
         }
         this.findExpiry()
@@ -149,7 +164,10 @@ export class ActionRows {
         effects.push({ delete: { kind, id } })
     }
 
-    undo({ action: { kind, id, before } }, effects) { effects.push({ undo: { kind, id, value: before } }) }
+    /** Without a known status it says that the thing has to be reloaded. */
+    undo({ action: { kind, id, before } }, isKnown, effects) {
+        effects.push({ undo: { kind, id, value: isKnown ? before : undefined } })
+    }
 
     settle(sent, now, effects) {
         for (const [name, { at }] of this.settled) if (now - at >= ActionRows.settledFor) this.settled.delete(name)

@@ -44,7 +44,9 @@ export class ActionQueue extends ActionRows {
         case "flush": if (this.dueAt !== null) this.dueAt = Math.min(this.dueAt, now); break
         case "token": this.#renewed(); break
         case "tokenFailed":
-            if (this.#token.is === "asked") this.#token = { is: "askAgain", at: now + this.#retry.wait() }
+            if (this.#token.is !== "asked") break
+            this.#token = of.isUnauthorized ? { is: "unauthorized" } : { is: "askAgain", at: now + this.#retry.wait() }
+            if (of.isUnauthorized) effects.push({ unauthorized: {} })
             break
         case "answered": this.#answered(of.batch, of.results, now, effects); break
         case "failed": this.#failed(of, now, effects); break
@@ -109,8 +111,10 @@ export class ActionQueue extends ActionRows {
         if (chosen.length === 0) chosen = waiting.slice(0, 1)
         this.#batch += 1
         for (const row of chosen) {
-            this.flight.push({ name: row.name, action: row.action, wasUncertain: row.isUncertain })
+            const isBeforeKnown = !row.isUncertain || row.isRead
+            this.flight.push({ name: row.name, action: row.action, wasUncertain: row.isUncertain, isBeforeKnown })
             row.isSent = true
+            row.isRead = false
         }
         this.dueAt = chosen.length < waiting.length ? now : null
         this.#waitUntil = null
@@ -120,7 +124,7 @@ export class ActionQueue extends ActionRows {
     }
 
     #answered(batch, results, now, effects) {
-        const flight = this.#land(batch)
+        const flight = this.#land(batch, now)
         if (!flight) return
         const byKey = new Map()
         for (const result of results) if (!byKey.has(result.key)) byKey.set(result.key, result)
@@ -148,7 +152,7 @@ export class ActionQueue extends ActionRows {
     }
 
     #failed({ batch, status, retryAfter }, now, effects) {
-        const flight = this.#land(batch)
+        const flight = this.#land(batch, now)
         if (!flight) return
         const outcome = status === undefined ? "again" : actionOutcome(status)
         if (outcome === "unauthorized") return this.#refuseToken(now, effects)
@@ -173,10 +177,11 @@ export class ActionQueue extends ActionRows {
     }
 
     /** What was on its way, if it was this batch. */
-    #land(batch) {
+    #land(batch, now) {
         if (batch !== this.#batch || this.flight.length === 0) return null
         const flight = this.flight
         this.flight = []
+        for (const { name } of flight) if (this.rows.has(name)) this.rows.get(name).triedUntil = now
         this.findExpiry()
         return flight
     }
@@ -215,10 +220,10 @@ export class ActionQueue extends ActionRows {
         const row = this.rows.get(sent.name)
         if (!row) return
         const isReplaced = row.action.key !== sent.action.key
-        if (isReplaced) row.isUncertain = sent.wasUncertain
+        if (isReplaced) Object.assign(row, { isUncertain: sent.wasUncertain, isRead: sent.isBeforeKnown })
         else {
             this.remove(row, effects)
-            this.undo(row, effects)
+            this.undo(row, sent.isBeforeKnown, effects)
         }
         news.push({ rejected: { action: sent.action, status, isReplaced } })
     }

@@ -21,14 +21,18 @@ export class SharedActionQueue extends ActionQueue {
             if (row?.action.key === action.key) row.action = action
             else this.#replace(name, action, now)
         }
-        if (mayBeSent) for (const row of this.rows.values()) row.isSent = row.isUncertain = true
+        // As for what the server had, a row of the store is believed.
+        const believed = { isSent: true, isUncertain: true, isRead: true }
+        if (mayBeSent) for (const row of this.rows.values()) Object.assign(row, believed)
         this.findExpiry()
     }
 
     /** Another tab has set it, and may have led until a moment ago: an earlier value may be there already. */
     #replace(name, action, now) {
         const order = ++this.order
-        this.rows.set(name, { name, action, order, isSent: true, isUncertain: true, isSuspect: false })
+        this.rows.set(name, {
+            name, action, order, isSent: true, isUncertain: true, isRead: true, isSuspect: false, triedUntil: null,
+        })
         this.dueAt = leastTime(this.dueAt, now + this.settings.coalescing)
     }
 }

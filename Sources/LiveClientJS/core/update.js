@@ -32,6 +32,7 @@ export class UpdateMachine extends UpdateCore {
         case "background": this.background(); break
         case "network": this.network(input.isSatisfied); break
         case "token": this.token(input.isValid); break
+        case "tokenFailed": this.tokenFailed(); break
         case "refresh": this.refresh(); break
         case "finger": this.finger(number, at); break
         case "fingerFailed": if (this.phase?.finger === number) this.registerFailed(failure); break
@@ -69,6 +70,10 @@ export class UpdateMachine extends UpdateCore {
     /** Does whatever is due. */
     advance() {
         this.expire()
+        if (this.tokenRetryAt <= this.now && this.isForeground && this.hasNetwork) {
+            this.tokenRetryAt = undefined
+            this.effects.push({ requestToken: {} })
+        }
         const [mayTry, now] = [this.isForeground && this.canAsk, this.now]
         const name = caseOf(this.state)
         if (name === "stale" && mayTry) this.register()
@@ -147,6 +152,7 @@ export class UpdateMachine extends UpdateCore {
     }
 
     token(isValid) {
+        this.tokenRetryAt = undefined
         if (!isValid) {
             this.hasToken = false
             this.isUnauthorized = true
@@ -155,11 +161,19 @@ export class UpdateMachine extends UpdateCore {
         if (this.isUnauthorized) this.hasAskedForToken = false
         this.isUnauthorized = false
         this.hasToken = true
+        this.tokenRetry.reset()
         this.lastNumberBeforeToken = this.lastNumber
         this.retryNow()
     }
 
+    /** No answer: nobody knows whether somebody is signed in. It is asked for again, in the foreground and with a network. */
+    tokenFailed() {
+        if (this.hasToken || this.isUnauthorized) return
+        this.tokenRetryAt = this.now + this.tokenRetry.wait()
+    }
+
     refresh() {
+        if (this.tokenRetryAt !== undefined) this.tokenRetryAt = this.now
         if (!this.isForeground || !this.canAsk) return
         this.retryNow()
         if (this.is("live")) this.becomeStale()
@@ -171,6 +185,7 @@ export class UpdateMachine extends UpdateCore {
         if (waiting) this.state = { [caseOf(this.state)]: { ...waiting, retryAt: this.now } }
         this.pending.retryNow(this.now)
         if (this.commitRetryAt !== undefined) this.commitRetryAt = this.now
+        if (this.tokenRetryAt !== undefined) this.tokenRetryAt = this.now
     }
 
     /** Goes on from the finger: with a stream in the foreground, by polls or not at all in the background. */

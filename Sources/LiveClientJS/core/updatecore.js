@@ -26,6 +26,9 @@ export class UpdateCore {
     /** A new token was asked for since the last success: another 401 stops it. */
     hasAskedForToken = false
     isUnauthorized = false
+    /** Of attempts to get another token that got no answer. */
+    tokenRetry
+    tokenRetryAt
 
     /** What registering waits for: `{finger: number}`, `{snapshot: number}` or `{storing: true}`. */
     phase
@@ -67,6 +70,7 @@ export class UpdateCore {
         this.commitRetry = new Retry(seed + 1)
         this.pending = new PendingEvents(seed + 2)
         this.overflowRetry = new Retry(seed + 3)
+        this.tokenRetry = new Retry(seed + 4)
     }
 
     get view() {
@@ -83,6 +87,7 @@ export class UpdateCore {
         const canTry = this.isForeground && this.canAsk
         return earliestOf([
             nextFreshnessChange(this.facts, this.now), this.commit ? undefined : this.commitRetryAt, this.expiresAt,
+            this.isForeground && this.hasNetwork ? this.tokenRetryAt : undefined,
             canTry ? this.retryAt : undefined, canTry && this.mayReload ? this.pending.retryAt : undefined,
             this.pollNumber === undefined ? this.state.idle?.nextPoll : undefined,
         ]) ?? null

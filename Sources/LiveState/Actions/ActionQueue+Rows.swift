@@ -13,6 +13,10 @@ extension ActionQueue {
         var isSent = false
         /// An earlier value was sent, and no answer settled it: the server may have it.
         var isUncertain = false
+        /// `before` was read from the server, or from the store, since the last attempt ended.
+        var isRead = false
+        /// When that was.
+        var triedUntil: Milliseconds?
         /// It was in a batch that failed as a whole: it is sent alone.
         var isSuspect = false
 
@@ -31,17 +35,23 @@ extension ActionQueue {
         guard !isLoaded else { return }
         isLoaded = true
         let sorted = actions.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
-        for (index, (_, action)) in sorted.enumerated() {
+        for (index, (_, stored)) in sorted.enumerated() {
+            var action = stored
+            // The clock ran ahead, or the file is damaged: it must expire some day.
+            action.at = min(action.at, now)
             let name = Name(kind: action.kind, id: action.id)
             if var row = rows[name] {
                 // It was set before the store was read: the newer value wins, but what the server had is in the older row.
                 row.action.before = action.before
-                row.isUncertain = true
+                (row.isUncertain, row.isRead, row.triedUntil) = (true, true, now)
                 rows[name] = row
                 effects.append(.persist(action: row.action))
             } else {
-                // The process that kept it may have sent it, and an earlier value too.
-                rows[name] = Row(action: action, order: index - sorted.count, isSent: true, isUncertain: true)
+                // The process that kept it may have sent it, and an earlier value too. No row says whether it was answered: as
+                // for what the server had, the row is believed.
+                rows[name] = Row(
+                    action: action, order: index - sorted.count, isSent: true, isUncertain: true, isRead: true,
+                    triedUntil: now)
                 note(action)
             }
         }
@@ -97,9 +107,15 @@ extension ActionQueue {
     mutating func reloaded(_ name: Name, _ value: String, askedAt: Milliseconds, _ effects: inout [Effect]) {
         // What was read before the server did an action says less than the action: its event brings the thing again.
         let known = settled[name].flatMap { askedAt < $0.at ? $0.value : nil } ?? value
-        if rows[name] != nil, rows[name]?.action.before != known {
-            rows[name]?.action.before = known
-            if let changed = rows[name]?.action { effects.append(.persist(action: changed)) }
+        if var row = rows[name] {
+            // What is on its way may be done after the read.
+            let isTried = flight.contains { $0.name == name } || askedAt < row.triedUntil ?? askedAt
+            row.isRead = row.isRead || !isTried
+            if row.action.before != known {
+                row.action.before = known
+                effects.append(.persist(action: row.action))
+            }
+            rows[name] = row
         }
         let shown = rows[name]?.action.value ?? known
         if shown != value { effects.append(.apply(kind: name.kind, id: name.id, value: shown)) }
@@ -111,7 +127,9 @@ extension ActionQueue {
         let sending = Set(flight.map(\.name))
         for row in inOrder where row.action.at + settings.maximumAge <= now && !sending.contains(row.name) {
             remove(row.name, &effects)
-            effects.append(.undo(kind: row.action.kind, id: row.action.id, value: row.action.before))
+            let isKnown = row.isRead || !(row.isSent || row.isUncertain)
+            effects.append(
+                .undo(kind: row.action.kind, id: row.action.id, value: isKnown ? row.action.before : nil))
             effects.append(.expired(action: row.action))
         }
         findExpiry()

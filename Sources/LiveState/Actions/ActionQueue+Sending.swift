@@ -5,6 +5,8 @@ extension ActionQueue {
         let action: DeferredAction
         /// Whether the server may have had an earlier value when it was sent.
         let wasUncertain: Bool
+        /// Whether the server had `before`, as far as anybody knows. If not, an undo has to reload.
+        let isBeforeKnown: Bool
     }
 
     enum TokenState: Equatable, Sendable {
@@ -40,6 +42,12 @@ extension ActionQueue {
         if !isServersWait { waitUntil = nil }
     }
 
+    mutating func tokenFailed(_ isUnauthorized: Bool, at now: Milliseconds, _ effects: inout [Effect]) {
+        guard token == .asked else { return }
+        token = isUnauthorized ? .unauthorized : .askAgain(at: now + retry.wait())
+        if isUnauthorized { effects.append(.unauthorized) }
+    }
+
     mutating func askAgain(at now: Milliseconds, _ effects: inout [Effect]) {
         guard case .askAgain = token, let next = nextAttempt, next <= now else { return }
         token = .asked
@@ -54,8 +62,12 @@ extension ActionQueue {
         if chosen.isEmpty { chosen = waiting.prefix(1) }
         batch += 1
         for row in chosen {
-            flight.append(Sent(name: row.name, action: row.action, wasUncertain: row.isUncertain))
+            flight.append(
+                Sent(
+                    name: row.name, action: row.action, wasUncertain: row.isUncertain,
+                    isBeforeKnown: !row.isUncertain || row.isRead))
             rows[row.name]?.isSent = true
+            rows[row.name]?.isRead = false
         }
         dueAt = chosen.count < waiting.count ? now : nil
         waitUntil = nil
@@ -67,7 +79,7 @@ extension ActionQueue {
     mutating func answered(
         _ batch: Int, _ results: [ActionResult], at now: Milliseconds, _ effects: inout [Effect]
     ) {
-        guard let sent = land(batch) else { return }
+        guard let sent = land(batch, at: now) else { return }
         let byKey = Dictionary(results.map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
         var news: [Effect] = []
         var again = false
@@ -97,7 +109,7 @@ extension ActionQueue {
     mutating func failed(
         _ batch: Int, status: Int?, retryAfter: Milliseconds?, at now: Milliseconds, _ effects: inout [Effect]
     ) {
-        guard let sent = land(batch) else { return }
+        guard let sent = land(batch, at: now) else { return }
         let outcome = status.map { ActionOutcome(status: $0) } ?? .again
         if outcome == .unauthorized { return refuseToken(at: now, &effects) }
         if status != nil { token = .usable(isFresh: false) }
@@ -121,10 +133,11 @@ extension ActionQueue {
     }
 
     /// What was on its way, if it was this batch.
-    private mutating func land(_ batch: Int) -> [Sent]? {
+    private mutating func land(_ batch: Int, at now: Milliseconds) -> [Sent]? {
         guard batch == self.batch, !flight.isEmpty else { return nil }
         let sent = flight
         flight = []
+        for one in sent { rows[one.name]?.triedUntil = now }
         findExpiry()
         return sent
     }
@@ -173,9 +186,11 @@ extension ActionQueue {
         let isReplaced = row.action.key != sent.action.key
         if isReplaced {
             rows[sent.name]?.isUncertain = sent.wasUncertain
+            rows[sent.name]?.isRead = sent.isBeforeKnown
         } else {
             remove(sent.name, &effects)
-            effects.append(.undo(kind: sent.name.kind, id: sent.name.id, value: row.action.before))
+            let before = sent.isBeforeKnown ? row.action.before : nil
+            effects.append(.undo(kind: sent.name.kind, id: sent.name.id, value: before))
         }
         news.append(.rejected(action: sent.action, status: status, isReplaced: isReplaced))
     }

@@ -15,9 +15,10 @@ public struct ActionQueue: StateMachine {
         public var seed: UInt32 = 1
         /// What keys begin with: random, made for each start of the process, so that no key is given twice.
         public var keyPrefix = "key"
-        /// How long the first action waits for others, in milliseconds: people often change two or three in a row.
+        /// How long the first action waits for others, in milliseconds: people often change two or three in a row. 0 to 100 years, as
+        /// of each time here; what lies outside counts as the nearer end.
         public var coalescing: Milliseconds = 3_000
-        /// Actions in a batch.
+        /// Actions in a batch, 1 or more.
         public var maximumBatch = 50
         /// Rows that are kept: some megabytes. One more is refused, for an old one must not be lost without a word.
         public var maximumRows = 10_000
@@ -52,8 +53,9 @@ public struct ActionQueue: StateMachine {
         case flush
         /// There is a new token.
         case token
-        /// No token came of ``Effect/requestToken``.
-        case tokenFailed
+        /// No token came of ``Effect/requestToken``: it is asked for again behind a wait, or `isUnauthorized`, because nobody is
+        /// signed in: then nothing is sent until the input `token`.
+        case tokenFailed(isUnauthorized: Bool?)
         /// What the server answered for each action; an action without a result is sent again.
         case answered(batch: Int, results: [ActionResult])
         /// One answer to the whole batch that is no list of results, or (without a status) none: a network, a deadline.
@@ -66,7 +68,8 @@ public struct ActionQueue: StateMachine {
         case delete(kind: String, id: String)
         /// Show this status.
         case apply(kind: String, id: String, value: String)
-        /// Show the status that the server had when it was last read; nil: not known, reload the thing.
+        /// Show the status that the server had when it was last read; nil: not known, reload the thing: the app did not say it,
+        /// or an attempt without an answer came behind it.
         case undo(kind: String, id: String, value: String?)
         /// Send these in their order and hand in `answered` or `failed` with this number.
         case send(batch: Int, actions: [DeferredAction])
@@ -78,7 +81,7 @@ public struct ActionQueue: StateMachine {
         case expired(action: DeferredAction)
         /// ``Settings/maximumRows`` are kept already: neither applied nor kept.
         case refused(kind: String, id: String, value: String)
-        /// A new token was refused too. Nothing is sent until the input `token`.
+        /// A new token was refused too, or there is none. Nothing is sent until the input `token`.
         case unauthorized
     }
 
@@ -120,6 +123,10 @@ public struct ActionQueue: StateMachine {
     var settled: [Name: Settled] = [:]
 
     public init(_ settings: Settings) {
+        var settings = settings
+        settings.coalescing = settings.coalescing.limited()
+        settings.maximumAge = settings.maximumAge.limited()
+        settings.maximumBatch = max(1, settings.maximumBatch)
         self.settings = settings
         retry = Retry(seed: settings.seed)
     }
@@ -136,7 +143,7 @@ public struct ActionQueue: StateMachine {
         case .network(let isReachable): reached(isReachable, at: now)
         case .flush: if let due = dueAt { dueAt = min(due, now) }
         case .token: renewed()
-        case .tokenFailed: if token == .asked { token = .askAgain(at: now + retry.wait()) }
+        case .tokenFailed(let isUnauthorized): tokenFailed(isUnauthorized == true, at: now, &effects)
         case .answered(let batch, let results): answered(batch, results, at: now, &effects)
         case .failed(let batch, let status, let retryAfter):
             failed(batch, status: status, retryAfter: retryAfter, at: now, &effects)

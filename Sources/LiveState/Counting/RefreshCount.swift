@@ -46,28 +46,36 @@ public struct RefreshCount: Codable, Hashable, Sendable {
 
     /// Manual refreshes among all, 0 to 1; nil where there was none.
     public var manualShare: Double? {
-        let all = manual + automatic
-        return all == 0 ? nil : Double(manual) / Double(all)
+        let all = Double(manual) + Double(automatic)
+        return all == 0 ? nil : Double(manual) / all
     }
 
     /// Adds another value's numbers; its day and screen are not looked at.
     public mutating func add(_ other: RefreshCount) {
-        manual += other.manual
-        automatic += other.automatic
-        for bin in latency.indices where bin < other.latency.count { latency[bin] += other.latency[bin] }
-        ahead += other.ahead
-        made += other.made
-        merged += other.merged
-        avoided += other.avoided
+        manual.add(other.manual)
+        automatic.add(other.automatic)
+        for bin in latency.indices where bin < other.latency.count { latency[bin].add(other.latency[bin]) }
+        ahead.add(other.ahead)
+        made.add(other.made)
+        merged.add(other.merged)
+        avoided.add(other.avoided)
     }
 
     /// Counts an event that came to the screen so long after its `ts`.
     mutating func count(latency milliseconds: Milliseconds) {
         if milliseconds < 0 {
-            ahead += 1
+            ahead.add(1)
         } else {
-            latency[Self.latencyEnds.firstIndex { milliseconds < $0 } ?? Self.latencyEnds.count] += 1
+            latency[Self.latencyEnds.firstIndex { milliseconds < $0 } ?? Self.latencyEnds.count].add(1)
         }
+    }
+}
+
+extension Int {
+    /// Counts on, up to the largest number: a file that is damaged or foreign may come close to it.
+    mutating func add(_ more: Int) {
+        let (sum, isOver) = addingReportingOverflow(more)
+        self = isOver ? (more > 0 ? .max : .min) : sum
     }
 }
 

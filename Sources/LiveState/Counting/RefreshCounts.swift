@@ -70,15 +70,15 @@ public struct RefreshCounts: StateMachine {
             for count in counts { change(count.screen, on: count.day, &effects) { $0.add(count) } }
         case .refreshed(let screen, let isManual):
             change(screen, on: today, &effects) {
-                if isManual { $0.manual += 1 } else { $0.automatic += 1 }
+                if isManual { $0.manual.add(1) } else { $0.automatic.add(1) }
             }
         case .shown(let screen, let ts):
             change(screen, on: today, &effects) { $0.count(latency: now - ts) }
         case .fetches(let screen, let made, let merged, let avoided):
             change(screen, on: today, &effects) {
-                $0.made += max(made, 0)
-                $0.merged += max(merged, 0)
-                $0.avoided += max(avoided, 0)
+                $0.made.add(max(made, 0))
+                $0.merged.add(max(merged, 0))
+                $0.avoided.add(max(avoided, 0))
             }
         case .sent(let through): days.removeAll { $0.day <= through }
         }

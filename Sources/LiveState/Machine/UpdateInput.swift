@@ -59,9 +59,10 @@ extension UpdateMachine {
     public struct Settings: Codable, Sendable {
         /// Events of other entities are passed over; empty: none are.
         public var entities: [String] = []
-        /// How long the server keeps events, in ms: a state whose last success lies further back cannot be caught up.
+        /// How long the server keeps events, in ms: a state whose last success lies further back cannot be caught up. 0 to 100
+        /// years, as of each time here; what lies outside counts as the nearer end.
         public var retention: Milliseconds = 86_400_000
-        /// How often to ask in the background, in ms; nil: not at all.
+        /// How often to ask in the background, in ms, 1 or more; nil: not at all.
         public var pollInterval: Milliseconds?
         /// The most things, counted again for each type of event and each batch, that wait for a commit. Beyond it the machine
         /// becomes stale: one snapshot costs less than so many reloads. If it happens again before 30 s of calm, it waits first.
@@ -97,6 +98,9 @@ extension UpdateMachine {
         case network(isSatisfied: Bool)
         /// Whether there is a token that may be good: the answer to ``UpdateMachine/Effect/requestToken``, and news from elsewhere.
         case token(isValid: Bool)
+        /// There was no answer to ``UpdateMachine/Effect/requestToken``: nobody knows whether somebody is signed in. It is asked for
+        /// again behind a wait, in the foreground and with a network.
+        case tokenFailed
         /// Somebody pulled the screen: at once whatever would be tried later, and a new snapshot where nothing is awaited.
         case refresh
         /// `/sync/v1` without `since` gave a fresh finger.

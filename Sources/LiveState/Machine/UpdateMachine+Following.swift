@@ -31,6 +31,7 @@ extension UpdateMachine {
     }
 
     mutating func token(_ isValid: Bool) {
+        tokenRetryAt = nil
         guard isValid else {
             hasToken = false
             isUnauthorized = true
@@ -39,11 +40,18 @@ extension UpdateMachine {
         if isUnauthorized { hasAskedForToken = false }
         isUnauthorized = false
         hasToken = true
+        tokenRetry.reset()
         lastNumberBeforeToken = lastNumber
         retryNow()
     }
 
+    mutating func tokenFailed() {
+        guard !hasToken, !isUnauthorized else { return }
+        tokenRetryAt = now + tokenRetry.wait()
+    }
+
     mutating func refresh() {
+        if tokenRetryAt != nil { tokenRetryAt = now }
         guard isForeground && canAsk else { return }
         retryNow()
         if state == .live { becomeStale() }
@@ -53,6 +61,7 @@ extension UpdateMachine {
         state = state.retrying(at: now)
         pending.retryNow(at: now)
         if commitRetryAt != nil { commitRetryAt = now }
+        if tokenRetryAt != nil { tokenRetryAt = now }
     }
 
     /// Goes on from the finger: with a stream in the foreground, by polls or not at all in the background.

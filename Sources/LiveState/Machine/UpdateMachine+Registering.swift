@@ -14,6 +14,10 @@ extension UpdateMachine {
     /// Does whatever is due.
     mutating func advance() {
         expire()
+        if let tokenRetryAt, tokenRetryAt <= now, isForeground && hasNetwork {
+            self.tokenRetryAt = nil
+            effects.append(.requestToken)
+        }
         let mayTry = isForeground && canAsk
         switch state {
         case .stale: if mayTry { register() }

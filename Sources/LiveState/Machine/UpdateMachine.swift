@@ -15,6 +15,9 @@ public struct UpdateMachine: StateMachine {
     /// A new token was asked for since the last success: another 401 stops it.
     var hasAskedForToken = false
     var isUnauthorized = false
+    /// Of attempts to get another token that got no answer.
+    var tokenRetry: Retry
+    var tokenRetryAt: Milliseconds?
 
     // Registering.
     /// What registering waits for.
@@ -56,11 +59,16 @@ public struct UpdateMachine: StateMachine {
     var lastNumberBeforeToken = 0
 
     public init(_ settings: Settings) {
+        var settings = settings
+        settings.retention = settings.retention.limited()
+        settings.pollInterval = settings.pollInterval?.limited(least: 1)
+        settings.patience = settings.patience.limited()
         self.settings = settings
         retry = Retry(seed: settings.seed)
         commitRetry = Retry(seed: settings.seed &+ 1)
         pending = PendingEvents(seed: settings.seed &+ 2)
         overflowRetry = Retry(seed: settings.seed &+ 3)
+        tokenRetry = Retry(seed: settings.seed &+ 4)
     }
 
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
@@ -82,6 +90,7 @@ public struct UpdateMachine: StateMachine {
         case .background: background()
         case .network(let isSatisfied): network(isSatisfied)
         case .token(let isValid): token(isValid)
+        case .tokenFailed: tokenFailed()
         case .refresh: refresh()
         case .finger(let number, let at): finger(number, at)
         case .fingerFailed(let number, let failure): registerFailed(.finger(number: number), failure)
@@ -140,6 +149,7 @@ public struct UpdateMachine: StateMachine {
 
     public var wakeAt: Milliseconds? {
         var times = [Freshness.nextChange(facts, after: now), commit == nil ? commitRetryAt : nil, expiresAt]
+        if isForeground && hasNetwork { times.append(tokenRetryAt) }
         if isForeground && canAsk { times.append(state.retryAt) }
         if isForeground && canAsk && mayReload { times.append(pending.retryAt) }
         if case .idle(let nextPoll) = state, pollNumber == nil { times.append(nextPoll) }

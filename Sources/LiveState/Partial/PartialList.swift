@@ -6,9 +6,9 @@
 /// page has.
 public struct PartialList: StateMachine {
     public struct Settings: Codable, Equatable, Sendable {
-        /// Items of a page: 50.
+        /// Items of a page: 50; 1 or more.
         public var pageLimit = 50
-        /// So many items are remembered; those furthest from where the screen is go first: 10,000.
+        /// So many items are remembered; those furthest from where the screen is go first: 10,000; 2 or more.
         public var maximumItems = 10_000
         /// See ``CompleteIntervals/maximumIntervals``.
         public var maximumIntervals = CompleteIntervals.maximumIntervals
@@ -108,6 +108,9 @@ public struct PartialList: StateMachine {
     var lastNumber = 0
 
     public init(_ settings: Settings) {
+        var settings = settings
+        settings.pageLimit = max(1, settings.pageLimit)
+        settings.maximumItems = max(2, settings.maximumItems)
         self.settings = settings
         intervals = CompleteIntervals(maximum: settings.maximumIntervals)
         retry = Retry(seed: settings.seed)

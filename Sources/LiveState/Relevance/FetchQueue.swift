@@ -8,7 +8,7 @@
 /// machine's; what only a screen waits for is tried again here.
 public struct FetchQueue: StateMachine {
     public struct Settings: Codable, Equatable, Sendable {
-        /// Fetches at once: 4.
+        /// Fetches at once: 4. Of each number here less than 1 counts as 1.
         public var maximumAtOnce = 4
         /// Things that may wait, and things on the screens that are looked after: 1,000 of each.
         public var maximumWaiting = 1_000
@@ -140,6 +140,10 @@ public struct FetchQueue: StateMachine {
     var counts = Counts()
 
     public init(_ settings: Settings) {
+        var settings = settings
+        settings.maximumAtOnce = max(1, settings.maximumAtOnce)
+        settings.maximumWaiting = max(1, settings.maximumWaiting)
+        settings.maximumPages = max(1, settings.maximumPages)
         self.settings = settings
         known = KnownThings(maximum: settings.maximumThings)
     }

@@ -69,6 +69,10 @@ public struct Relevance: StateMachine {
     private var isLive = false
 
     public init(_ settings: Settings) {
+        var settings = settings
+        settings.maximumScreens = max(1, settings.maximumScreens)
+        settings.maximumIDs = max(0, settings.maximumIDs)
+        settings.maximumSeen = max(0, settings.maximumSeen)
         self.settings = settings
         rules = settings.rules + RelevanceRule.standard
     }

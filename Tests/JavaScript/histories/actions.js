@@ -29,6 +29,7 @@ export function input(draw, { machine, effects, step }) {
         [8, { set: { kind, id, value, ...optional(draw, "before", draw.one(["true", "false"])) } }],
         [3, { reloaded: { kind, id, value, ...optional(draw, "askedAt", draw.int(0, 60_000)) } }],
         [2, { network: { isReachable: !draw.once(3) } }], [2, { flush: {} }], [2, { token: {} }], [1, { tokenFailed: {} }],
+        [1, { tokenFailed: { isUnauthorized: draw.once(2) } }],
         [6, { answered: { batch, results: actions.map(result(draw)) } }],
         [2, { failed: { batch, status: status(draw), ...optional(draw, "retryAfter", draw.int(0, 5_000)) } }],
         [2, { failed: { batch } }], [2, { loaded: { actions: stored } }],

@@ -42,7 +42,7 @@ const answers = {
         [4, { reloaded: { number, outcome: "value" } }], [1, { reloaded: { number, outcome: "gone" } }],
         [1, { reloaded: { number, outcome: "notOurs" } }], [2, { reloadFailed: { number, failure: failure(draw) } }]],
     commit: ({ number }) => [[6, { committed: { number } }], [1, { commitFailed: { number } }]],
-    requestToken: (_, draw) => [[1, { token: { isValid: !draw.once(4) } }]],
+    requestToken: (_, draw) => [[2, { token: { isValid: !draw.once(4) } }], [1, { tokenFailed: {} }]],
 }
 
 export function input(draw, { machine, effects, step }) {
