@@ -3,20 +3,20 @@ import KafkaLogs
 
 /// When a client is given the addresses of `kafka.brokers` once more, because nobody answers it. No clock, no I/O.
 ///
-/// librdkafka forgets each broker that a metadata answer lacks, from 2.10.0 on. A cluster whose brokers were all away for
-/// longer than their session (KRaft: `broker.session.timeout.ms`) tells of none for a moment when they are back. The client
-/// then has nobody left to ask. It would begin anew with its first addresses, but another answer that was on its way
-/// cancels that: it stays without brokers for ever, though they run (librdkafka's issue 5301, open with 2.16.0). From
-/// outside it looks like an outage, so every outage ends that way. Given its addresses it finds the leaders by itself, and
-/// goes on fetching where it stopped.
+/// librdkafka forgets each broker that a metadata answer lacks, from 2.10.0 on. A cluster whose brokers were all away
+/// for longer than their session (KRaft: `broker.session.timeout.ms`) tells of none for a moment when they are back.
+/// Then the client has nobody left to ask. It would begin anew with its first addresses, but another answer that was on
+/// its way cancels that: it stays without brokers for ever, though they run (librdkafka issue 5301, open with 2.16.0).
+/// From outside that looks like an outage, so every outage ends that way. Given its addresses it finds the leaders by
+/// itself, and goes on fetching where it stopped.
 struct BrokerReminder {
     /// librdkafka's first release that forgets brokers.
     static let firstForgettingVersion: Int32 = 0x020a_00ff
     /// How long nobody has answered before the first reminder: mostly the client comes back by itself within 2 s. In
     /// milliseconds.
     static let patience: Int64 = 5_000
-    /// The next reminder comes when the silence has become longer by one part of so many. The library keeps each list that it
-    /// is given: so they are about a hundred in an outage of a week, and a client is back within a tenth of the outage.
+    /// The next reminder comes when the silence has become longer by one part of so many. The library keeps each list
+    /// that it is given: so they are about a hundred in an outage of a week, and a client is back within a tenth of it.
     static let partsOfSilence: Int64 = 10
     /// Reminders of one client: lists of a hundred bytes then take 1 MB.
     static let maximumCount = 10_000

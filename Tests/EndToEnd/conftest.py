@@ -3,6 +3,7 @@
 import functools
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -42,9 +43,21 @@ def ends_with_test():
         kept.append(thing)
         return thing
 
+    keep.kept = kept
     yield keep
     for thing in reversed(kept):
         thing.end()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """A test that fails shows what its programs said last: why a gateway stood still is told by its log alone."""
+    report = yield
+    if report.when == "call" and report.failed:
+        kept = getattr(getattr(item, "funcargs", {}).get("ends_with_test"), "kept", [])
+        for program in (thing for thing in kept if isinstance(thing, Program)):
+            report.sections.append((f"last lines of {Path(program.command[0]).name} {program.pid}", program.last_lines()))
+    return report
 
 
 # Programs

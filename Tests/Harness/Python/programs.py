@@ -101,6 +101,10 @@ class Program:
     def told(self):
         return f"{self.command}\nstdout: {self.out[-20:]}\nstderr: {self.err[-20:]}"
 
+    def last_lines(self, count=60):
+        """What it said on standard error last, each line cut to what a report can bear."""
+        return "\n".join(line[:500] for line in self.err[-count:])
+
     def send(self, line):
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
