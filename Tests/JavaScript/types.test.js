@@ -1,7 +1,7 @@
 // livegate.d.ts and types/*.d.ts, by TypeScript's own compiler
 import assert from "node:assert/strict"
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -38,5 +38,15 @@ test("whatever the module exports is declared, and a name that it has not is ref
         assert.match(write("unknown.ts", ["conect"]).stdout, /conect/)
     } finally {
         rmSync(folder, { recursive: true })
+    }
+})
+
+test("no declaration says `any`, which the compiler would not look at", () => {
+    const folder = new URL("../../Sources/LiveClientJS/types/", import.meta.url)
+    const files = readdirSync(folder)
+    assert.ok(files.length >= 6)
+    for (const file of files) {
+        const code = readFileSync(new URL(file, folder), "utf8").replace(/\/\*[^]*?\*\/|\/\/.*/g, "")
+        assert.doesNotMatch(code, /\bany\b/, file)
     }
 })

@@ -96,7 +96,9 @@ export class IndexedDBActionStore implements ActionStore {
     constructor(options: {
         store: {
             readonly name: string
-            transaction(tables: string[], mode: string, body: (transaction: IDBTransaction) => unknown): Promise<any>
+            transaction<Result>(
+                tables: string[], mode: IDBTransactionMode, body: (transaction: IDBTransaction) => Result | Promise<Result>
+            ): Promise<Result>
         }
         tables?: string[]
         show: (kind: string, id: string, value: string | undefined, transaction: IDBTransaction) => void

@@ -87,7 +87,25 @@ export interface ClientOptions {
     /** How long a hidden page keeps its connection, in ms: 30,000. */
     hiddenGrace?: number
     /** Takes the place of parts of the browser, for tests and other platforms. */
-    environment?: Record<string, any>
+    environment?: Partial<Environment>
+}
+
+/** What the module uses of the browser, or of Node. */
+export interface Environment extends Timing {
+    /** A whole number below 2^32. */
+    random(): number
+    fetch(url: string, options: RequestInit): Promise<Response>
+    WebSocket: typeof WebSocket | undefined
+    /** Remembers what works on which network; null: nothing does. */
+    storage: Pick<Storage, "getItem" | "setItem"> | null
+    /** With both of these tabs share a connection. */
+    locks: LockManager | undefined
+    BroadcastChannel: typeof BroadcastChannel | undefined
+    /** A window, whose visibility and network are followed; null: neither is known. */
+    page: EventTarget & {
+        document?: EventTarget & { visibilityState: string }
+        navigator?: { onLine: boolean, connection?: EventTarget & { type?: string } }
+    } | null
 }
 
 /** What `Client.sync` gives: what came after a cursor, or that it cannot be given. */
@@ -184,11 +202,11 @@ export class Retry {
  * member; the Swift SDK's types of the same name say which.
  */
 export interface Machine {
-    handle(input: Record<string, any>, now: number): Record<string, any>[]
-    readonly view: Record<string, any>
+    handle(input: object, now: number): Record<string, unknown>[]
+    readonly view: Record<string, unknown>
     readonly wakeAt: number | null
 }
 
-export const ConnectionMachine: new (settings: Record<string, any>) => Machine
-export const TabMachine: new (settings: Record<string, any>) => Machine
-export const UpdateMachine: new (settings: Record<string, any>) => Machine
+export const ConnectionMachine: new (settings: Record<string, unknown>) => Machine
+export const TabMachine: new (settings: Record<string, unknown>) => Machine
+export const UpdateMachine: new (settings: Record<string, unknown>) => Machine

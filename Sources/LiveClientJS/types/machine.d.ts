@@ -53,7 +53,7 @@ export class RequestError extends Error {
 }
 
 /** What a machine is made with. */
-export interface MachineOptions<Value = any> {
+export interface MachineOptions<Value = unknown> {
     /** The name of the area in the store: one machine for each. */
     area: string
     /** Events of other entities are passed over; none named: all count. */
@@ -103,10 +103,10 @@ export interface MachineScreens {
 }
 
 /** Begins a machine on a client's connection. Any number of them share it. */
-export function createMachine<Value = any>(client: Client, options: MachineOptions<Value>): LiveMachine<Value>
+export function createMachine<Value = unknown>(client: Client, options: MachineOptions<Value>): LiveMachine<Value>
 
 /** An area of state, kept as the server has it. */
-export class LiveMachine<Value = any> {
+export class LiveMachine<Value = unknown> {
     private constructor()
     /** What is known, by `keyOf`: another map after each change; empty while not loaded. */
     readonly entries: ReadonlyMap<string, Value>
@@ -143,11 +143,11 @@ export interface MachineMetadata {
 /** A commit of an area: all of it is written, or nothing. */
 export interface StoreCommit {
     metadata: MachineMetadata
-    put?: [string, any][]
+    put?: [string, unknown][]
     remove?: string[]
     /** A snapshot: `whole` replaces everything. */
     isWhole?: boolean
-    whole?(): Iterable<[string, any]>
+    whole?(): Iterable<[string, unknown]>
     tables?: string[]
     also?(transaction: IDBTransaction, isWhole: boolean): void
 }
@@ -155,7 +155,7 @@ export interface StoreCommit {
 /** What keeps areas of state. */
 export interface LiveStore {
     /** What was committed of an area last; null: nothing ever was. */
-    load(area: string): Promise<{ metadata: MachineMetadata, entries: Map<string, any> } | null>
+    load(area: string): Promise<{ metadata: MachineMetadata, entries: Map<string, unknown> } | null>
     /** "leave": another tab has written this area in the last 10 seconds and goes on doing so; nothing was written. */
     commit(area: string, commit: StoreCommit): Promise<"changes" | "whole" | "leave">
     close(): void
@@ -164,7 +164,7 @@ export interface LiveStore {
 /** A store that ends with the page. */
 export class MemoryStore implements LiveStore {
     /** Those that share a `shelf` behave as tabs of one browser. */
-    constructor(options?: { shelf?: Map<string, any>, writer?: string, now?: () => number })
+    constructor(options?: { shelf?: Map<string, unknown>, writer?: string, now?: () => number })
     /** For tests: what it throws makes a commit fail. */
     beforeCommit: (area: string) => void | Promise<void>
     load: LiveStore["load"]

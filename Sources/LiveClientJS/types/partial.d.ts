@@ -41,9 +41,9 @@ export class CompleteIntervals {
  * one member each, by their name; Tests/Scenarios has all of them.
  */
 export interface ScreenMachine {
-    handle(input: object, now: number): any[]
+    handle(input: object, now: number): object[]
     /** What can be seen of it between two inputs. */
-    readonly view: any
+    readonly view: object
     /** When the input `{wake: {}}` is due; null: not at all. */
     readonly wakeAt: number | null
 }
@@ -51,16 +51,32 @@ export interface ScreenMachine {
 /** A list of which parts are known: what it shows, and which page to load next. */
 export class PartialList implements ScreenMachine {
     constructor(settings?: Record<string, number>)
-    handle(input: object, now: number): any[]
-    readonly view: any
+    handle(input: object, now: number): object[]
+    readonly view: {
+        items: { id: string; key: ListKey }[]
+        complete: ListInterval[]
+        stale: ListInterval[]
+        /** Of what is shown; undefined: nothing is. */
+        knowledge: Knowledge | undefined
+        isLoading: boolean
+        failures: number
+    }
     readonly wakeAt: number | null
 }
+
+/** What a screen shows: the details of a thing, or a list. */
+export type Interest =
+    | { details: { thing: ScreenThing } }
+    | { list: { entity: string; ids: string[]; takesNew: boolean } }
 
 /** The interests of the screens, and the rules by which an event concerns them. */
 export class Relevance implements ScreenMachine {
     constructor(settings?: { rules?: RelevanceRule[] } & Record<string, unknown>)
-    handle(input: object, now: number): any[]
-    readonly view: any
+    handle(input: object, now: number): object[]
+    readonly view: {
+        screens: { name: string; interest: Interest }[]
+        seen: { thing: ScreenThing; at: number }[]
+    }
     readonly wakeAt: number | null
     /** Whether a person can see the thing now. */
     isShowing(thing: ScreenThing): boolean
@@ -73,7 +89,7 @@ export class Relevance implements ScreenMachine {
     /** The entities of lists to which new things belong. */
     readonly takesNew: string[]
     /** Whether a screen with this interest would fetch the thing after all this, and whether it would go off its list. */
-    needs(interest: object, thing: ScreenThing, types: string[]): { fetch: boolean; removed: boolean }
+    needs(interest: Interest, thing: ScreenThing, types: string[]): { fetch: boolean; removed: boolean }
 }
 
 /** How far each thing can be trusted: questions, changes and losses are numbered in one row. */
@@ -99,8 +115,16 @@ export class KnownThings {
 /** Which things are fetched when: one fetch at a time for a thing, a few at once, those on the screens first. */
 export class FetchQueue implements ScreenMachine {
     constructor(settings?: Record<string, number>)
-    handle(input: object, now: number): any[]
-    readonly view: any
+    handle(input: object, now: number): object[]
+    readonly view: {
+        running: { fetch: number; thing: ScreenThing }[]
+        waiting: ScreenThing[]
+        shown: { thing: ScreenThing; knowledge: Knowledge }[]
+        made: number
+        merged: number
+        avoided: number
+        dropped: number
+    }
     readonly wakeAt: number | null
     /** How far a thing can be trusted. */
     knowledge(thing: ScreenThing): Knowledge

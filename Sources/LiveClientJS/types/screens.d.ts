@@ -44,7 +44,7 @@ export interface ListPage<Value> {
  * is refused (4xx) is not asked again by itself, and everything else is. An error with a `kind` ("unauthorized",
  * "rejected", or another one to try again) means that. No answer for a minute has failed.
  */
-export interface ScreensAPI<Value = any> {
+export interface ScreensAPI<Value = unknown> {
     /** Fetches a thing; `signal` gives it up. */
     reload(thing: ScreenThing, options: { signal: AbortSignal }): Promise<FoundThing<Value>>
     /** Fetches a page of the list of that name. */
@@ -68,7 +68,7 @@ export const standardRules: RelevanceRule[]
 export type ScreenFailure = { retry: { after?: number } } | { unauthorized: {} } | { rejected: { status: number } }
 
 /** What a screen of details shows. */
-export interface DetailsState<Value = any> {
+export interface DetailsState<Value = unknown> {
     thing: ScreenThing
     /** The last that is known; undefined: nothing. */
     value: Value | undefined
@@ -80,7 +80,7 @@ export interface DetailsState<Value = any> {
 }
 
 /** What a list shows. */
-export interface ListState<Value = any> {
+export interface ListState<Value = unknown> {
     /** All that is known, in its order; between two items something may be missing, see `complete`. */
     items: { id: string; key: ListKey; value: Value | undefined; knowledge: Knowledge }[]
     /** Where nothing is missing. */
@@ -115,12 +115,12 @@ export interface Timing {
  * What became of a reload. No `value` where no screen needs the thing, whose older value is old then; `isAsBefore`: a screen
  * shows it, and what it shows is still right.
  */
-export type ReloadResult<Value = any> =
+export type ReloadResult<Value = unknown> =
     | { reloaded: { number: number; outcome: "value" | "gone" | "notOurs"; value?: Value; isAsBefore?: true } }
     | { reloadFailed: { number: number; failure: ScreenFailure } }
 
 /** What is kept of a list until the next visit. */
-export interface StoredList<Value = any> {
+export interface StoredList<Value = unknown> {
     name: string
     entity: string
     /** Where nothing is missing, or was missing. */
@@ -130,7 +130,7 @@ export interface StoredList<Value = any> {
 }
 
 /** What the screens of an app show of one machine's things, fetched through one queue: 4 at once, details first. */
-export class Screens<Value = any> {
+export class Screens<Value = unknown> {
     constructor(options: {
         api: ScreensAPI<Value>
         /** The clock in ms, and its timers: a client's `environment`. Left out: those of the page. */

@@ -1,5 +1,7 @@
 // A small app, as an app's developer writes it: it is only compiled (types.test.js).
-import { LivegateError, MemoryStore, RequestError, Screens, connect, createMachine, keyOf } from "../../../Sources/LiveClientJS/livegate.js"
+import {
+    IndexedDBActionStore, LivegateError, MemoryStore, RequestError, Screens, connect, createMachine, keyOf, openActions, openStore,
+} from "../../../Sources/LiveClientJS/livegate.js"
 import type { ConnectionState, Freshness, ListKey, LiveUpdate, Thing } from "../../../Sources/LiveClientJS/livegate.js"
 
 interface Incident { id: string, title: string }
@@ -51,6 +53,19 @@ const shown = createMachine<Incident>(client, {
 screens?.list({ name: "open", entity: "incident", key: placeOf, listener: ({ items }) => console.log(items[0]?.value?.title) })
     .show({ from: { beginning: {} }, direction: "forward", count: 20 })
 export function signedIn(): void { for (const one of [machine, shown]) one.tokenChanged() }
+
+export async function actions(): Promise<void> {
+    const store = await openStore({ account: "PACC1", server: "https://live.example.com", schema: 1 })
+    const kept = new IndexedDBActionStore({ store, show: (kind, id, value) => console.log(kind, id, value) })
+    const opened = await openActions({
+        store: kept, renewToken: () => client.token({ fresh: true }), changed: () => console.log("another tab"),
+        send: async (sent, signal) => {
+            const answer = await fetch("/api/actions", { method: "POST", body: JSON.stringify(sent), signal })
+            return RequestError.check(answer).json()
+        },
+    })
+    await opened.set("incident.read", "I1", "true", "false")
+}
 
 export async function read(): Promise<void> {
     try {
