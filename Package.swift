@@ -205,7 +205,7 @@ let package = Package(
             name: "LiveStateTests", dependencies: ["LiveState", "TestHarness"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
-        tests("LiveboardTests", "liveboard", "LiveState", "Terminal"),
+        tests("LiveboardTests", "liveboard", "LiveClient", "LiveState", "Terminal"),
         tests("LivecatTests", "livecat", "Terminal", "LiveClient", "LiveState", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.
         .testTarget(name: "TidyTests", swiftSettings: strict + [.unsafeFlags(["-O"])]),

@@ -46,6 +46,8 @@ struct Board: Sendable {
     private(set) var isKnown = false
     /// The list may be old: it is being fetched again.
     var isOld = false
+    /// Why no more news will come; nil: it may.
+    private(set) var ending: String?
     private(set) var selected: String?
     /// The incident whose details are shown.
     private(set) var opened: String?
@@ -72,7 +74,6 @@ struct Board: Sendable {
         }
         incidents.sort { $0.number > $1.number }
         isKnown = true
-        isOld = false
         keepSelection()
     }
 
@@ -91,17 +92,24 @@ struct Board: Sendable {
         keepSelection()
     }
 
-    mutating func remove(_ id: String) {
+    /// It is not there, or not for this account.
+    mutating func remove(_ id: String, because why: String = "is gone") {
         incidents.removeAll { $0.id == id }
         if opened == id {
             opened = nil
-            message = "\(id) is gone."
+            message = "\(id) \(why)."
         }
         keepSelection()
     }
 
-    /// Whether what happened to an incident is fetched: what is new, and what is in the list.
-    func wants(_ id: String, type: String) -> Bool { type == "created" ? self[id] == nil : self[id] != nil }
+    /// The client has given up: what is shown stays, and says that it is old.
+    mutating func end(why: String) { ending = why }
+
+    /// Whether what happened to an incident is fetched: what is new, and what is on the screen.
+    func wants(_ id: String, isCreated: Bool, isChanged: Bool) -> Bool {
+        let isThere = self[id] != nil
+        return isCreated && !isThere || isChanged && (isThere || opened == id)
+    }
 
     private mutating func keepSelection() {
         if selected.map({ self[$0] == nil }) ?? true { selected = incidents.first?.id }

@@ -36,13 +36,14 @@ enum BoardScreen {
 
     private static func head(_ board: Board, _ columns: Int, _ now: Milliseconds) -> String {
         let sign = sign(board, now)
-        let title = "Incidents of \(board.account)\(board.isOld ? " (may be old)" : "")"
+        let title = "Incidents of \(board.account)\(board.isOld || board.ending != nil ? " (may be old)" : "")"
         let gap = columns - TextWidth.of(title.printable) - TextWidth.of(sign)
         return gap > 0 ? title + String(repeating: " ", count: gap) + sign : sign
     }
 
     static func sign(_ board: Board, _ now: Milliseconds) -> String {
-        switch Freshness.sign(board.facts, at: now) {
+        if let ending = board.ending { return "no more news: \(ending)" }
+        return switch Freshness.sign(board.facts, at: now) {
         case nil, .connected: "connected"
         case .connecting(let since): "connecting for \(seconds(since, now))"
         case .cannotConnect(let since): "cannot connect for \(seconds(since, now))"

@@ -9,16 +9,33 @@ enum ServiceFault: Error, Equatable {
 
     var explanation: String {
         switch self {
-        case .status(404): "it is gone"
+        case .status(404), .status(410): "it is gone"
         case .status(409): "it is resolved"
         case .status(let status): "status \(status)"
         case .unreachable(let why): why
         }
     }
+
+    /// Why an incident is not there for this account, where that is the answer; nil: it may be asked for again.
+    var absence: String? {
+        switch self {
+        case .status(404), .status(410): "is gone"
+        case .status(403): "may not be seen any more"
+        case .status, .unreachable: nil
+        }
+    }
+}
+
+/// Where incidents come from.
+protocol IncidentSource: Sendable {
+    func list() async throws(ServiceFault) -> [Incident]
+    func details(_ id: String) async throws(ServiceFault) -> Incident
+    /// Done once however often it is asked for with this key.
+    func act(_ id: String, verb: String, key: String) async throws(ServiceFault) -> Incident
 }
 
 /// The demo's API, and who we are there: the address that `livegate demo` prints tells the token and the gateway.
-actor IncidentService {
+actor IncidentService: IncidentSource {
     struct Session: Codable, Sendable {
         let account: String
         let token: String
@@ -56,7 +73,6 @@ actor IncidentService {
 
     func details(_ id: String) async throws(ServiceFault) -> Incident { try await askAs("/api/incidents/\(id)") }
 
-    /// Done once however often it is asked for with this key.
     func act(_ id: String, verb: String, key: String) async throws(ServiceFault) -> Incident {
         try await askAs("/api/incidents/\(id)/\(verb)", key: key)
     }

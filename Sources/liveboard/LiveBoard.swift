@@ -3,20 +3,35 @@ import LiveState
 import Reactor
 import Terminal
 
-/// Keeps a board as the server has it, and shows it: updates of the client, keys and time, one after the other.
+/// Where a board is shown.
+protocol BoardDisplay: Sendable {
+    func show(_ lines: (_ columns: Int, _ rows: Int) -> [String])
+    /// What it shows is not known any more.
+    func forget()
+}
+
+/// Keeps a board as the server has it, and shows it: updates of the client, answers, keys and time.
+///
+/// News is read at once, whatever is being fetched: what it asks for waits in ``PendingFetches``.
 actor LiveBoard {
-    private var board: Board
-    private let service: IncidentService
-    private let display: Display
+    private(set) var board: Board
+    private let source: any IncidentSource
+    private let display: any BoardDisplay
+    private var pending = PendingFetches()
+    /// The stream is open, and what was missed was delivered.
+    private var isLive = false
     private var retry = Retry(seed: UInt32(truncatingIfNeeded: WallClock.milliseconds))
+    private var isRetrying = false
+    /// What the message said of the last failed fetch.
+    private var fault = ""
     private var keys = KeyDecoder()
     /// Random enough to be told from those of another run.
     private let run = WallClock.milliseconds
     private var actions = 0
 
-    init(_ session: IncidentService.Session, _ service: IncidentService, _ display: Display) {
-        board = Board(account: session.account)
-        self.service = service
+    init(of account: String, from source: any IncidentSource, on display: any BoardDisplay) {
+        board = Board(account: account)
+        self.source = source
         self.display = display
         board.facts.leftConnected = Self.now
     }
@@ -27,83 +42,102 @@ actor LiveBoard {
 
     /// Follows until the client gives up.
     func follow(_ client: LiveClient) async {
+        var why = "the client was closed"
         do {
-            for try await update in client.updates { await take(update) }
+            for try await update in client.updates { take(update) }
         } catch {
-            board.message = "The connection has ended: \(error)"
-            draw()
+            why = "\(error)"
         }
-    }
-
-    private func take(_ update: LiveUpdate) async {
-        switch update {
-        case .connected, .beat: break
-        case .live:
-            change {
-                $0.isCaughtUp = true
-                $0.failures = 0
-            }
-        case .source(.stalled(let since)): change { $0.stalledSince = since ?? Self.now }
-        case .source(.live): change { $0.stalledSince = nil }
-        case .disconnected:
-            change {
-                $0.isCaughtUp = false
-                $0.failures += 1
-            }
-        case .resync:
-            board.isOld = board.isKnown
-            draw()
-            await untilDone { () async throws(ServiceFault) in try await self.fetchList() }
-        case .event(let event):
-            guard event.entity == "incident", board.wants(event.id, type: event.type) else { break }
-            await untilDone { () async throws(ServiceFault) in try await self.fetch(event.id) }
-        }
+        isLive = false
+        board.end(why: why)
         draw()
     }
 
-    private func change(_ edit: (inout Freshness.Facts) -> Void) {
-        edit(&board.facts)
-        settleFreshness()
-    }
-
-    /// Since when it is not connected.
-    private func settleFreshness() {
-        let now = Self.now
-        if Freshness(board.facts, at: now) == .connected {
-            board.facts.leftConnected = nil
-        } else if board.facts.leftConnected == nil {
-            board.facts.leftConnected = now
+    /// Waits for nothing: a loss behind news is shown while that is still being fetched.
+    func take(_ update: LiveUpdate) {
+        switch update {
+        case .connected, .beat: break
+        case .live:
+            isLive = true
+            board.facts.failures = 0
+        case .source(.stalled(let since)): board.facts.stalledSince = since ?? Self.now
+        case .source(.live): board.facts.stalledSince = nil
+        case .disconnected:
+            isLive = false
+            board.facts.failures += 1
+        case .resync: pending.addList(at: Self.now)
+        case .event(let event):
+            guard event.entity == "incident" else { break }
+            pending.add(event.id, isCreated: event.type == "created", at: Self.now)
         }
+        goOn()
     }
 
-    /// What was announced is fetched before anything later is: until then the board says that it may be old.
-    private func untilDone(_ work: () async throws(ServiceFault) -> Void) async {
-        while true {
-            do throws(ServiceFault) {
-                try await work()
-                retry.reset()
-                if board.facts.hasFailedToApply { board.message = "" }
-                return change { $0.hasFailedToApply = false }
-            } catch {
-                change { $0.hasFailedToApply = true }
-                board.message = "It cannot be fetched: \(error.explanation)."
-                draw()
-                try? await Task.sleep(for: .milliseconds(retry.wait()))
+    /// Begins the next fetch, if none runs.
+    private func goOn() {
+        let board = board
+        let next = pending.begin { entry in
+            guard case .incident(let id) = entry.fetch else { return true }
+            return board.wants(id, isCreated: entry.isCreated, isChanged: entry.isChanged)
+        }
+        if let next { Task { await self.perform(next) } }
+        draw()
+    }
+
+    private func perform(_ next: PendingFetches.Fetch) async {
+        do throws(ServiceFault) {
+            switch next {
+            case .list: board.replace(try await source.list())
+            case .incident(let id): try await fetch(id)
             }
+            pending.succeed()
+            // A list leaves out what only details have.
+            if next == .list, let opened = board.opened { pending.add(opened, isCreated: false, at: Self.now) }
+            if !pending.hasFailed {
+                retry.reset()
+                if board.message == fault { board.message = "" }
+            }
+        } catch {
+            pending.fail()
+            fault = "It cannot be fetched: \(error.explanation)."
+            board.message = fault
+            tryAgainLater()
         }
+        goOn()
     }
 
-    private func fetchList() async throws(ServiceFault) {
-        board.replace(try await service.list())
-        if let opened = board.opened { try await fetch(opened) }
+    private func tryAgainLater() {
+        guard !isRetrying else { return }
+        isRetrying = true
+        let wait = retry.wait()
+        Task {
+            try? await Task.sleep(for: .milliseconds(wait))
+            isRetrying = false
+            pending.retry()
+            goOn()
+        }
     }
 
     private func fetch(_ id: String) async throws(ServiceFault) {
         do throws(ServiceFault) {
-            board.put(try await service.details(id))
+            board.put(try await source.details(id))
         } catch {
-            guard error == .status(404) else { throw error }
-            board.remove(id)
+            guard let why = error.absence else { throw error }
+            board.remove(id, because: why)
+        }
+    }
+
+    /// What the sign is made of, and since when it is not connected.
+    private func settle() {
+        let now = Self.now
+        board.isOld = board.isKnown && pending.needsList
+        board.facts.isCaughtUp = isLive && !pending.needsList
+        board.facts.unappliedSince = pending.since
+        board.facts.hasFailedToApply = pending.hasFailed
+        if Freshness(board.facts, at: now) == .connected {
+            board.facts.leftConnected = nil
+        } else if board.facts.leftConnected == nil {
+            board.facts.leftConnected = now
         }
     }
 
@@ -138,7 +172,7 @@ actor LiveBoard {
     private func act(_ id: String, _ verb: String) async {
         actions += 1
         do throws(ServiceFault) {
-            board.put(try await service.act(id, verb: verb, key: "liveboard-\(run)-\(actions)"))
+            board.put(try await source.act(id, verb: verb, key: "liveboard-\(run)-\(actions)"))
             board.message = "\(id): \(verb)d."
         } catch {
             board.message = "\(id): could not \(verb): \(error.explanation)."
@@ -150,6 +184,7 @@ actor LiveBoard {
 
     /// Also when only time has passed, or the terminal has another size.
     func draw() {
+        settle()
         display.show { BoardScreen.lines(board, columns: $0, rows: $1, now: Self.now) }
     }
 

@@ -6,7 +6,7 @@ import Synchronization
 import Terminal
 
 /// The terminal's screen while the program runs: its own, which goes with it.
-final class Display: Sendable {
+final class Display: BoardDisplay {
     private let mode: TerminalMode
     /// What it shows.
     private let shown = Mutex<[String]?>(nil)
@@ -75,7 +75,7 @@ final class Display: Sendable {
             var configuration = LiveClientConfiguration(url: "\(session.gateway)/live/v1")
             configuration.entities = ["incident"]
             let client = try LiveClient(configuration) { try await service.renewedSession().token }
-            try await run(LiveBoard(session, service, display), client, display)
+            try await run(LiveBoard(of: session.account, from: service, on: display), client, display)
         } catch {
             let why = (error as? ServiceFault)?.explanation ?? "\(error)"
             StandardError.line("liveboard: no demo at \(base): \(why)")

@@ -52,11 +52,11 @@ struct BoardTests {
     }
 
     @Test(arguments: [
-        ("A", "created", false), ("B", "created", true), ("A", "updated", true), ("B", "updated", false),
-        ("A", "deleted", true),
-    ]) func `what is shown decides what is fetched`(_ id: String, _ type: String, _ wanted: Bool) {
-        #expect(Self.board("A").wants(id, type: type) == wanted)
-    }
+        ("A", true, false, false), ("B", true, false, true), ("A", false, true, true), ("B", false, true, false),
+        ("A", true, true, true), ("B", true, true, true),
+    ]) func `what is shown decides what is fetched`(
+        _ id: String, _ isCreated: Bool, _ isChanged: Bool, _ isWanted: Bool
+    ) { #expect(Self.board("A").wants(id, isCreated: isCreated, isChanged: isChanged) == isWanted) }
 
     @Test func `keys open, act and end`() {
         var board = Self.board("A")
@@ -157,6 +157,16 @@ struct BoardScreenTests {
         board.facts.stalledSince = 1
         board.facts.leftConnected = 1_000
         #expect(BoardScreen.sign(board, 2_000) == "connected, no news")
+    }
+
+    @Test func `a client that gave up is not connected, in every size, and keeps the reason`() {
+        var board = Self.connected
+        board.end(why: "nobody is signed in")
+        #expect(Self.screen(board, 80, 24)[0].hasPrefix("Incidents of ONE (may be old)"))
+        #expect(Self.screen(board, 80, 24)[0].hasSuffix(" no more news: nobody is signed in"))
+        #expect(Self.screen(board, 40, 10)[0] == "no more news: nobody is signed in")
+        _ = board.press(.next)
+        #expect(!Self.screen(board, 20, 10)[0].contains("connected"))
     }
 
     @Test(arguments: [
