@@ -163,6 +163,25 @@ test("a rejection is undone and told, a 401 renews the token once, what is no li
     assert.equal(device.news[0].rejected.status, 422)
 })
 
+test("who says that nobody is signed in is believed, and any other failure to get a token is tried again", async () => {
+    for (const [error, count, kinds] of [[{ kind: "unauthorized" }, 1, ["unauthorized"]], [{}, 3, []]]) {
+        const device = new Device()
+        const actions = await device.start()
+        let asked = 0
+        device.send = async () => { throw new RequestError(401) }
+        device.renewToken = async () => { asked += 1; throw Object.assign(new Error("no token"), error) }
+        await actions.set("read", "1", "true", "false")
+        await device.clock.fire()
+        for (let turn = 1; turn < count; turn += 1) await device.clock.fire()
+        assert.deepEqual([asked, device.news.flatMap(Object.keys)], [count, kinds])
+        device.send = async actions => device.server.handle(actions)
+        actions.tokenChanged()
+        await device.clock.settle()
+        assert.equal(device.shelf.size, 0)
+        actions.close()
+    }
+})
+
 test("no more are taken than are kept, and none after the end", async () => {
     const device = new Device()
     const actions = await device.start({ maximumRows: 1 })

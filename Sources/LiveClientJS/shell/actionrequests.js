@@ -1,4 +1,5 @@
 // What the action queue asks the server for: that a batch is done, and another token.
+import { isSignedOut } from "./failures.js"
 import { PendingRequests } from "./pendingrequests.js"
 
 /** A batch without an answer for so long is given up and sent again, in ms: the server has its keys. */
@@ -31,7 +32,8 @@ export class ActionRequests {
 
     renewToken() {
         this.#requests.begin("token", () => this.#options.renewToken(),
-            () => this.#give({ token: {} }), () => this.#give({ tokenFailed: {} }))
+            () => this.#give({ token: {} }),
+            error => this.#give({ tokenFailed: isSignedOut(error) ? { isUnauthorized: true } : {} }))
     }
 
     /** Gives up what is on its way. */

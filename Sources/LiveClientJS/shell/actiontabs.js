@@ -40,7 +40,8 @@ export class ActionTabs {
     /** Whether this one sends, as far as it knows: one that was frozen learns late that it does not any more. */
     get isLeader() { return this.#isLeader }
 
-    post(message) { this.#channel.postMessage({ from: this.#id, ...message }) }
+    /** Tells the other tabs. */
+    post(message) { this.#channel.postMessage({ from: this.#id, message }) }
 
     close() {
         this.#unwatch()
@@ -49,10 +50,11 @@ export class ActionTabs {
         this.#channel.close()
     }
 
-    #receive({ from, ask, answer, lead, leave, ...message }) {
-        if (!(ask || answer || lead || leave)) return this.#on.received(message)
-        this.#step({ received: { from, ask, answer, lead, leave } })
-        if (ask && this.#isLeader) this.#on.asked()
+    /** What has no `message` is a word of one TabMachine to the others. */
+    #receive({ from, message, ...word }) {
+        if (message) return this.#on.received(message)
+        this.#step({ received: { from, ...word } })
+        if (word.ask && this.#isLeader) this.#on.asked()
     }
 
     #step(input) {
@@ -66,7 +68,7 @@ export class ActionTabs {
         case "requestLock": return this.#request({})
         case "stealLock": return this.#request({ steal: true })
         case "releaseLock": return this.#release()
-        case "post": return this.post(values)
+        case "post": return this.#channel.postMessage({ from: this.#id, ...values })
         case "lead":
             this.#isLeader = true
             return this.#on.lead()

@@ -170,7 +170,6 @@ export class LiveMachine {
         const hasNetwork = !isIdle && !state.ended && state.waiting?.why !== "offline"
         this.#screens?.setVisible(!isIdle && this.#page.isVisible)
         this.#send(isIdle ? { background: {} } : { foreground: {} })
-        this.#requests.setReachable(hasNetwork)
         if (isIdle) return
         if (hasNetwork && !this.#hasNetwork) {
             this.#requests.networkIsBack()

@@ -1,6 +1,5 @@
 // What a machine asks the server and the app's API for, and what came of it that no commit has taken yet.
 import { FoundThings } from "../core/found.js"
-import { Retry } from "../core/retry.js"
 import { failureOf, isSignedOut, outcomeOf } from "./failures.js"
 import { eventOf } from "./following.js"
 import { PendingRequests } from "./pendingrequests.js"
@@ -20,11 +19,6 @@ export class MachineRequests {
     /** Reloads that wait for their turn, and the numbers of those that are under way. */
     #waiting = []
     #reloading = new Set()
-    #tokenRetry
-    /** When the token is asked for again; null: nobody waits for one. */
-    #tokenDue = null
-    #timer = null
-    #isReachable = false
     found = new FoundThings()
     /** What a snapshot has brought: `{number, entries}`. */
     snapshot = null
@@ -35,7 +29,6 @@ export class MachineRequests {
         this.#following = following
         this.#send = send
         this.#pending = new PendingRequests(client.environment, options.requestDeadline)
-        this.#tokenRetry = new Retry(client.environment.random())
     }
 
     requestFinger(number) {
@@ -72,42 +65,23 @@ export class MachineRequests {
         if (this.snapshot?.number === number) this.snapshot = null
     }
 
-    /** Whether there is a network, and somebody who looks: only then a token is asked for again. */
-    setReachable(isReachable) {
-        const isBack = isReachable && !this.#isReachable
-        this.#isReachable = isReachable
-        if (isBack && this.#tokenDue !== null) this.renewToken()
-    }
-
     /** There is a network again. */
     networkIsBack() { this.#pending.networkIsBack() }
 
     /** Asks for a new token. Only who says that nobody is signed in is believed; anything else is tried again. */
     renewToken() {
         this.forgetToken()
-        this.#pending.begin(tokenRequest, () => this.#client.token({ fresh: true }), token => {
-            this.#tokenRetry.reset()
+        this.#pending.begin(tokenRequest, () => this.#client.token({ fresh: true }),
             // A cookie, which has no text here, is renewed by others.
-            this.#send({ token: { isValid: token === null || Boolean(token) } })
-        }, error => {
-            if (isSignedOut(error)) return this.#send({ token: { isValid: false } })
-            const wait = this.#tokenRetry.wait()
-            this.#tokenDue = this.#client.environment.now() + wait
-            this.#timer = this.#client.environment.setTimer(() => { if (this.#isReachable) this.renewToken() }, wait)
-        })
+            token => this.#send({ token: { isValid: token === null || Boolean(token) } }),
+            error => this.#send(isSignedOut(error) ? { token: { isValid: false } } : { tokenFailed: {} }))
     }
 
     /** Another token is there already. */
-    forgetToken() {
-        this.#pending.abort(tokenRequest)
-        this.#tokenDue = null
-        if (this.#timer !== null) this.#client.environment.clearTimer(this.#timer)
-        this.#timer = null
-    }
+    forgetToken() { this.#pending.abort(tokenRequest) }
 
     /** Gives up all of it. */
     close() {
-        this.forgetToken()
         this.dropReloads()
         this.#pending.close()
     }
