@@ -101,8 +101,20 @@ static const unsigned char module_core_updatecore_js[] = {
 static const unsigned char module_core_ways_js[] = {
 #embed "../LiveClientJS/core/ways.js"
 };
+static const unsigned char module_actions_js[] = {
+#embed "../LiveClientJS/actions.js"
+};
+static const unsigned char module_connection_js[] = {
+#embed "../LiveClientJS/connection.js"
+};
 static const unsigned char module_livegate_js[] = {
 #embed "../LiveClientJS/livegate.js"
+};
+static const unsigned char module_machine_js[] = {
+#embed "../LiveClientJS/machine.js"
+};
+static const unsigned char module_screens_js[] = {
+#embed "../LiveClientJS/screens.js"
 };
 static const unsigned char module_shell_actionerror_js[] = {
 #embed "../LiveClientJS/shell/actionerror.js"
@@ -218,7 +230,11 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/update.js", module_core_update_js),
     FILE("/LiveClientJS/core/updatecore.js", module_core_updatecore_js),
     FILE("/LiveClientJS/core/ways.js", module_core_ways_js),
+    FILE("/LiveClientJS/actions.js", module_actions_js),
+    FILE("/LiveClientJS/connection.js", module_connection_js),
     FILE("/LiveClientJS/livegate.js", module_livegate_js),
+    FILE("/LiveClientJS/machine.js", module_machine_js),
+    FILE("/LiveClientJS/screens.js", module_screens_js),
     FILE("/LiveClientJS/shell/actionerror.js", module_shell_actionerror_js),
     FILE("/LiveClientJS/shell/actionrequests.js", module_shell_actionrequests_js),
     FILE("/LiveClientJS/shell/actions.js", module_shell_actions_js),

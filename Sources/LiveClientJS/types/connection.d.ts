@@ -209,4 +209,3 @@ export interface Machine {
 
 export const ConnectionMachine: new (settings: Record<string, unknown>) => Machine
 export const TabMachine: new (settings: Record<string, unknown>) => Machine
-export const UpdateMachine: new (settings: Record<string, unknown>) => Machine

@@ -1,0 +1,8 @@
+// What a user did: at once, or as soon as the server can be reached.
+
+export { ActionQueue, actionOutcome } from "./core/actions.js"
+export { ActionConflict, SharedActionQueue } from "./core/sharedactions.js"
+export { ActionError } from "./shell/actionerror.js"
+export { LiveActions, openActions } from "./shell/actions.js"
+export { IndexedDBActionStore, MemoryActionStore } from "./shell/actionstore.js"
+export { RequestError } from "./shell/failures.js"

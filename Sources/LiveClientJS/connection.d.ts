@@ -1,0 +1,3 @@
+// What connection.js exports.
+
+export * from "./types/connection.js"

@@ -1,0 +1,3 @@
+// What machine.js exports.
+
+export * from "./types/machine.js"

@@ -1,0 +1,8 @@
+// What an app knows of an area, and how good it is; where it is kept.
+
+export { StoreError, keyOf, thingOf } from "./core/stored.js"
+export { UpdateMachine } from "./core/update.js"
+export { RequestError } from "./shell/failures.js"
+export { IndexedDBStore, discardStore, openStore } from "./shell/indexeddb.js"
+export { LiveMachine, createMachine } from "./shell/machine.js"
+export { MemoryStore } from "./shell/memorystore.js"

@@ -1,0 +1,68 @@
+#!/usr/bin/env node
+// Packs the module for npm: minified files, types and what npm has to know, in a folder of its own. Nothing is published.
+//
+//   Sources/LiveClientJS/pack.js FOLDER     needs esbuild, of Debian's packages
+//
+// Each entry is at most 20 KB compressed, with all that it imports; what two of them need stands in one file, which is loaded once.
+
+import { spawnSync } from "node:child_process"
+import { copyFileSync, cpSync, mkdirSync, readFileSync, readdirSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+import { gzipSync } from "node:zlib"
+
+/** What an app loads at most for one entry, in bytes. */
+const maximumSize = 20 * 1024
+const module = fileURLToPath(new URL(".", import.meta.url))
+const { exports } = JSON.parse(readFileSync(join(module, "package.json"), "utf8"))
+const entries = Object.values(exports).map(entry => entry.default.slice(2))
+
+function build(folder) {
+    const files = entries.map(entry => join(module, entry))
+    const settings = ["--bundle", "--splitting", "--format=esm", "--minify", "--target=es2022", "--log-level=warning"]
+    const { status, error } = spawnSync("esbuild", [...files, ...settings, `--outdir=${folder}`], { stdio: "inherit" })
+    if (error) throw new Error(`esbuild could not be run: ${error.message}; deploy/bootstrap --tests installs it`)
+    if (status !== 0) throw new Error(`esbuild failed with status ${status}`)
+}
+
+/** A packed file and all that it imports. */
+function loaded(folder, file, found = new Set()) {
+    if (found.has(file)) return found
+    found.add(file)
+    const source = readFileSync(join(folder, file), "utf8")
+    for (const [, imported] of source.matchAll(/(?:from|import)"\.\/([^"]+)"/g)) loaded(folder, imported, found)
+    return found
+}
+
+/** By its name, what an entry costs, in compressed bytes. */
+export function sizes(folder) {
+    const size = file => gzipSync(readFileSync(join(folder, file)), { level: 9 }).length
+    const total = files => [...files].reduce((sum, file) => sum + size(file), 0)
+    return Object.fromEntries(entries.map(entry => [entry, total(loaded(folder, entry))]))
+}
+
+/** Packs into a folder that is empty or not there yet. Returns the sizes; throws where an entry is too large. */
+export function pack(folder) {
+    mkdirSync(folder, { recursive: true })
+    if (readdirSync(folder).length > 0) throw new Error(`${folder} is not empty: give another folder`)
+    build(folder)
+    const types = Object.values(exports).map(entry => entry.types)
+    for (const file of ["package.json", "README.md", ...types]) copyFileSync(join(module, file), join(folder, file))
+    cpSync(join(module, "types"), join(folder, "types"), { recursive: true })
+    const found = sizes(folder)
+    for (const [entry, size] of Object.entries(found)) {
+        // The whole is the sum of its parts, for those who want one file.
+        if (entry === "livegate.js" || size <= maximumSize) continue
+        throw new Error(`${entry} is ${size} bytes compressed, more than ${maximumSize}: take something out of it, or split it`)
+    }
+    return found
+}
+
+if (process.argv[1] && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) {
+    const folder = process.argv[2]
+    if (!folder) {
+        console.error("pack.js: which folder? Sources/LiveClientJS/pack.js FOLDER")
+        process.exit(64)
+    }
+    for (const [entry, size] of Object.entries(pack(folder))) console.log(`${entry.padEnd(15)} ${(size / 1024).toFixed(1)} KB compressed`)
+}
