@@ -180,7 +180,8 @@ export class Link {
         this.#release("drop")
         this.#current = current
         const { entities } = this.#options
-        const question = { token: this.#token, since: this.cursor, wait, entities, signal: abort.signal }
+        // The machine says when it has waited long enough.
+        const question = { token: this.#token, since: this.cursor, wait, entities, signal: abort.signal, isTimed: false }
         const answer = await askSync(this.#environment, this.#addresses, question)
         if (this.#current !== current) return
         const [[name, values]] = Object.entries(answer)

@@ -45,28 +45,72 @@ async function readRefusal(answer, environment) {
     return { refused }
 }
 
+/** A server that is there begins its answer within so long, in ms, behind a wait that was asked for. */
+const headLimit = 12_000
+/** The rest of an answer, in ms: a page of 500 events is 60 KB, and slow paths carry 2 KB in a second. */
+const bodyLimit = 30_000
+
+/** Rejects when `signal` aborts, or when `extend(milliseconds)` was not called again in time; `signal` then aborts too. */
+function answerDeadline(environment, outer) {
+    const abort = new AbortController()
+    let timer = null, fail
+    const ended = new Promise((_, reject) => { fail = reject })
+    const end = () => {
+        if (timer !== null) environment.clearTimer(timer)
+        timer = null
+        outer?.removeEventListener("abort", give)
+    }
+    const give = () => {
+        end()
+        const reason = outer?.aborted ? outer.reason : new Error("no answer in time")
+        abort.abort(reason)
+        fail(reason)
+    }
+    ended.catch(() => {})
+    if (outer?.aborted) give()
+    else outer?.addEventListener("abort", give)
+    const extend = milliseconds => {
+        if (timer !== null) environment.clearTimer(timer)
+        timer = abort.signal.aborted ? null : environment.setTimer(give, milliseconds)
+    }
+    return { signal: abort.signal, ended, extend, end }
+}
+
 /**
  * Asks `/sync/v1`: {page: {events, at, more}}, {resync: {why, at}}, {refused: {status, code, retryAfter}}, or {lost: {how}}.
  * A cursor that cannot be read is a resync here as it is on a stream: a fresh one is fetched. `wait` in ms.
+ * A path that died without a word is `lost` after 12 s and the wait: browsers themselves wait for minutes. Not so with
+ * `isTimed: false`, for who aborts by himself.
  */
-export async function askSync(environment, addresses, { token, since, wait, limit, entities, signal }) {
+export async function askSync(environment, addresses, question) {
+    const { token, since, wait, limit, entities, signal: outer, isTimed = true } = question
     const begun = environment.now()
     const parameters = { since, limit, wait: wait ? Math.ceil(wait / 1000) : undefined, ent: entities?.join(",") }
-    try {
+    const { signal, ended, extend, end } = answerDeadline(environment, outer)
+    const ask = async () => {
         const url = addresses.request("/sync/v1", parameters)
         const answer = await environment.fetch(url, { ...credentials(token), cache: "no-store", signal })
+        if (isTimed) extend(bodyLimit)
         if (answer.status === 200) {
             const page = readPage(await answer.text())
             return page ? { page } : { lost: { how: "broken" } }
         }
-        const refusal = await readRefusal(answer, environment)
-        if (refusal.refused?.code !== "bad_cursor" || !since) return refusal
-        const fresh = await askSync(environment, addresses, { token, entities, signal })
-        return fresh.page ? { resync: { why: "invalid", at: fresh.page.at } } : fresh
+        return readRefusal(answer, environment)
+    }
+    let answer
+    try {
+        if (isTimed) extend(headLimit + (wait ?? 0))
+        answer = await Promise.race([ask(), ended])
     } catch {
         // A browser does not say why a request failed. One that was held for a while had reached somebody.
-        return { lost: { how: wait && environment.now() - begun >= 1_000 ? "cut" : "unreachable" } }
+        const isHeld = wait && !signal.aborted && environment.now() - begun >= 1_000
+        return { lost: { how: isHeld ? "cut" : "unreachable" } }
+    } finally {
+        end()
     }
+    if (answer.refused?.code !== "bad_cursor" || !since) return answer
+    const fresh = await askSync(environment, addresses, { token, entities, signal: outer, isTimed })
+    return fresh.page ? { resync: { why: "invalid", at: fresh.page.at } } : fresh
 }
 
 /** Buys a ticket: {ticket}, or why there is none. */

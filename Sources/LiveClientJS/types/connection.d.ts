@@ -140,7 +140,7 @@ export interface Client {
      * reason. 1,024 wait for a busy reader; beyond that a resync takes their place.
      */
     updates(): AsyncIterableIterator<LiveUpdate>
-    /** Asks `/sync/v1`. `wait` in ms. Throws a `LivegateError`. */
+    /** Asks `/sync/v1`. `wait` in ms. Throws a `LivegateError`: `unreachable` after 12 s and the wait, too. */
     sync(question?: { since?: string, limit?: number, wait?: number, signal?: AbortSignal }): Promise<SyncAnswer>
     /** The token that requests show; null with a cookie. */
     token(question?: { fresh?: boolean }): Promise<string | null | undefined>
