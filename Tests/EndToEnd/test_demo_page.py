@@ -19,14 +19,18 @@ ENTER, TAB = "\uE007", "\uE004"
 ROWS = "return [...document.querySelectorAll('#rows li')].map(row => [row.querySelector('.small').textContent.split(' ')[0], " \
     "row.querySelector('.status').textContent])"
 
-# How many incidents the page has kept for its next visit.
+# How many incidents the page has kept for its next visit, both each by itself and in its list.
 KEPT = """
     const [done] = arguments
     indexedDB.databases().then(all => {
         const request = indexedDB.open(all.find(({name}) => name.startsWith("livegate demo")).name)
         request.onsuccess = () => {
-            const count = request.result.transaction("livegate.entries").objectStore("livegate.entries").count()
-            count.onsuccess = () => { request.result.close(); done(count.result) }
+            const all = request.result.transaction("livegate.entries").objectStore("livegate.entries").getAll()
+            all.onsuccess = () => {
+                request.result.close()
+                const list = all.result.find(({items}) => items)
+                done(Math.min(all.result.filter(({number}) => number).length, list?.items.length ?? 0))
+            }
         }
     })
 """
