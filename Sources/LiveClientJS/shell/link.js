@@ -44,11 +44,11 @@ export class Link {
         this.#show()
     }
 
-    /** Goes on from another cursor, on a new stream. */
+    /** Goes on from another cursor, on a new stream, or with a poll that does not wait for its turn. */
     restart(cursor) {
         this.cursor = cursor
         this.#isLive = false
-        if (!this.#current) return
+        if (!this.#current && this.#machine.view.state.waiting?.why !== "poll") return
         this.handle({ background: {} })
         this.handle({ foreground: {} })
     }
@@ -125,6 +125,8 @@ export class Link {
         if (typeof next !== "string" || next === "") {
             return this.handle({ tokenFailed: { request, isUnauthorized: true } })
         }
+        // It comes so late that it was given up: the stream has another one, or will have.
+        if (!this.#machine.isFetching(request) && !this.#machine.isRenewal(request)) return
         const isSame = next === this.#token
         this.#token = next
         this.handle({ token: { request, isSame } })
