@@ -1,6 +1,7 @@
-// link.js: which token counts, and from where polls go on.
+// link.js, environment.js: which token counts, from where polls go on, and what a sleep of the device ends.
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { wakefulClock } from "../../Sources/LiveClientJS/shell/environment.js"
 import { World, pageOf, settle, short } from "./world.js"
 
 test("a token that comes after it was given up takes the place of no newer one", async () => {
@@ -39,4 +40,39 @@ test("between two polls, who goes on from another cursor is told at once what is
     await settle()
     assert.deepEqual(short(updates).slice(-3), ["connected", "I2", "live"])
     assert.equal(client.state.waiting.why, "poll")
+})
+
+test("a device that has slept believes no stream of before, though its timers stood still", async () => {
+    const world = new World(), { client, updates } = world.client()
+    await settle()
+    world.socket.open()
+    world.socket.say({ live: { at: "C0" } })
+    const slept = 8 * 3_600_000
+    world.time += slept
+    for (const timer of world.timers) timer.at += slept
+    await world.pass(5_000)
+    assert.deepEqual(short(updates).slice(-1), ["disconnected"])
+    await world.pass(1_000)
+    assert.equal(world.sockets.length, 2)
+    assert.equal(world.socket.url.searchParams.get("since"), "C0")
+    world.socket.open()
+    assert.deepEqual(client.state, { connected: {} })
+})
+
+test("a clock counts sleep, and does not go back", () => {
+    const start = 1_000_000
+    let steady = start, wall = start
+    const now = wakefulClock(() => steady, () => wall)
+    for (const [awake, asleep, set, expected, why] of [
+        [1_000, 0, 0, 1_000, "nothing but time"],
+        [1_000, 0, 4_999, 2_000, "the clock is set right"],
+        [1_000, 5_000, 0, 8_000, "the shortest sleep that counts"],
+        [1_000, 0, -3_600_000, 9_000, "the clock is set back"],
+        [1_000, 60_000, 0, 70_000, "a sleep after that"],
+        [0.5, 0, 0, 70_000, "whole milliseconds"],
+    ]) {
+        steady += awake
+        wall += awake + asleep + set
+        assert.equal(now() - start, expected, why)
+    }
 })

@@ -9,12 +9,36 @@ function pageStorage() {
     }
 }
 
+/** By so much the time of day runs ahead between two looks when the device has slept, in ms; less is a clock being set right. */
+const shortestSleep = 5_000
+/** A timer that waits for longer looks at the clock so often, in ms: timers stand still in a sleep too. */
+export const sleepLook = 5_000
+
+/**
+ * A clock that never goes back and counts sleep. `steady` never goes back; it stands still in a sleep in Chrome and Safari on
+ * macOS, and in all browsers on Linux (w3c/hr-time issue 115). `wall` is the time of day, which somebody may set: forward by
+ * much, it looks like a sleep, and a stream too many is opened.
+ */
+export function wakefulClock(steady, wall) {
+    let slept = 0, lastSteady = steady(), lastWall = wall()
+    return () => {
+        const nowSteady = steady(), nowWall = wall()
+        const ahead = (nowWall - lastWall) - (nowSteady - lastSteady)
+        if (ahead >= shortestSleep) slept += ahead
+        lastSteady = nowSteady
+        lastWall = nowWall
+        return Math.floor(nowSteady + slept)
+    }
+}
+
+const pagePerformance = globalThis.performance
+/** Milliseconds since 1970, the same for all that the page has of this module. */
+const pageClock = wakefulClock(() => pagePerformance.timeOrigin + pagePerformance.now(), () => Date.now())
+
 /** The environment that this page or process has. */
 export function systemEnvironment() {
-    const clock = globalThis.performance
     return {
-        // Milliseconds since 1970 that never go back while the page lives.
-        now: () => Math.floor(clock.timeOrigin + clock.now()),
+        now: pageClock,
         setTimer: (callback, milliseconds) => setTimeout(callback, milliseconds),
         clearTimer: timer => clearTimeout(timer),
         random: () => globalThis.crypto

@@ -2,7 +2,7 @@
 
 import { ConnectionMachine } from "../core/connection.js"
 import { connectionWays } from "../core/ways.js"
-import { keepWays, maximumTimer, recallWays } from "./environment.js"
+import { keepWays, recallWays, sleepLook } from "./environment.js"
 import { askSync, openEventStream } from "./requests.js"
 import { openWebSocket } from "./websocket.js"
 
@@ -64,7 +64,7 @@ export class Link {
             if (now() >= at) this.handle({ wake: {} })
             else this.#wind()
         }
-        this.#timer = setTimer(wake, Math.min(Math.max(at - now(), 0), maximumTimer))
+        this.#timer = setTimer(wake, Math.min(Math.max(at - now(), 0), sleepLook))
     }
 
     /** Notifies of a state that differs from the last, and that the connection has gone where it has. */
