@@ -21,8 +21,10 @@ export class ConnectionAttempts {
         this.jitter = new Jitter(this.settings.seed + 1)
         /** idle, fetching {request, until}, opening {id, until}, open (a stream), waiting {until, why}, unauthorized, ended {error}. */
         this.phase = { name: "idle" }
-        /** Whether the token at hand was refused, or said to have expired: none, refused, expired. */
+        /** Whether a token was refused, or said to have expired, since the last stream that lasted: none, refused, expired. */
         this.refusal = "none"
+        /** Whether the server refused the token of the last attempt itself: it is not to be used again. */
+        this.isTokenRefused = false
         this.now = 0
         this.effects = []
         this.isStarted = false
@@ -46,7 +48,7 @@ export class ConnectionAttempts {
         this.ladder.begin(this.now)
         this.lastRequest += 1
         this.phase = { name: "fetching", request: this.lastRequest, until: this.now + ConnectionAttempts.tokenLimit }
-        this.emit("fetchToken", { request: this.lastRequest, fresh: this.refusal !== "none" })
+        this.emit("fetchToken", { request: this.lastRequest, fresh: this.isTokenRefused })
     }
 
     waitUntil(until, why) { this.phase = { name: "waiting", until, why } }
@@ -83,15 +85,27 @@ export class ConnectionAttempts {
     /** The open stream, where it is this one. */
     stream(id) { return this.phase.name === "open" && this.phase.id === id ? this.phase : null }
 
+    /** The token at hand is not to be used again: it was refused, or has expired. */
+    refuseToken(refusal) {
+        this.refusal = refusal
+        this.isTokenRefused = true
+    }
+
+    forgiveToken() {
+        this.refusal = "none"
+        this.isTokenRefused = false
+    }
+
     isFetching(request) { return this.phase.name === "fetching" && this.phase.request === request }
 
     receiveToken({ request, isSame }) {
         if (!this.isFetching(request)) return this.receiveRenewal(request, isSame)
-        if (isSame && this.refusal === "refused") {
+        if (isSame && this.isTokenRefused) {
+            if (this.refusal === "expired") return this.pause(this.retry.wait(), "token")
             this.phase = { name: "unauthorized" }
             return
         }
-        if (isSame && this.refusal === "expired") return this.pause(this.retry.wait(), "token")
+        this.isTokenRefused = false
         this.lastID += 1
         const limit = this.ladder.isTrial ? this.settings.trialLimit : this.settings.openLimit
         this.phase = { name: "opening", id: this.lastID, until: this.now + limit }

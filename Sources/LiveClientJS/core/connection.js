@@ -86,7 +86,7 @@ export class ConnectionMachine extends ConnectionStream {
 
     #start() {
         const isFirst = this.phase.name === "idle" && !this.isStarted
-        if (this.phase.name === "unauthorized") this.refusal = "none"
+        if (this.phase.name === "unauthorized") this.forgiveToken()
         else if (!isFirst) return
         this.isStarted = true
         this.begin()
@@ -120,7 +120,7 @@ export class ConnectionMachine extends ConnectionStream {
         if (this.isForeground) return
         this.isForeground = true
         // Somebody is there again: one more attempt, with another token.
-        if (this.phase.name === "unauthorized") this.refusal = "refused"
+        if (this.phase.name === "unauthorized") this.refuseToken("refused")
         else if (this.phase.name !== "idle" || !this.isStarted) return
         this.beginSoon()
     }
@@ -199,10 +199,11 @@ export class ConnectionMachine extends ConnectionStream {
     /** The first time another token is fetched at once; when that is refused too, nobody is let in. */
     #refuseToken() {
         if (this.refusal !== "none") {
+            this.isTokenRefused = true
             this.phase = { name: "unauthorized" }
             return
         }
-        this.refusal = "refused"
+        this.refuseToken("refused")
         this.begin()
     }
 
@@ -212,7 +213,7 @@ export class ConnectionMachine extends ConnectionStream {
         if (advice.end) return this.end({ [advice.end]: {} })
         if (!advice.token) return this.#comeBack(retry, advice.comeBack)
         const isFirst = this.refusal === "none"
-        this.refusal = "expired"
+        this.refuseToken("expired")
         if (isFirst) this.begin()
         else this.#comeBack(retry, 0)
     }

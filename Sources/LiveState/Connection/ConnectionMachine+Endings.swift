@@ -73,6 +73,7 @@ extension ConnectionMachine {
 
     /// The first time another token is fetched at once; when that is refused too, nobody is let in.
     private mutating func refuseToken() {
+        isTokenRefused = true
         guard refusal == .none else { return become(.unauthorized) }
         refusal = .refused
         begin()
@@ -86,6 +87,7 @@ extension ConnectionMachine {
         case .refreshToken:
             let isFirst = refusal == .none
             refusal = .expired
+            isTokenRefused = true
             if isFirst { begin() } else { comeBack(asked, minimum: 0) }
         case .comeBack(let minimum): comeBack(asked, minimum: minimum)
         }

@@ -3,7 +3,7 @@ extension ConnectionMachine {
     mutating func start() {
         switch phase {
         case .unauthorized:
-            refusal = .none
+            (refusal, isTokenRefused) = (.none, false)
             begin()
         case .idle where !isStarted:
             isStarted = true
@@ -46,7 +46,7 @@ extension ConnectionMachine {
         switch phase {
         // Somebody is there again: one more attempt, with another token.
         case .unauthorized:
-            refusal = .refused
+            (refusal, isTokenRefused) = (.refused, true)
             beginSoon()
         case .idle: if isStarted { beginSoon() }
         case .fetching, .opening, .open, .waiting, .ended: break

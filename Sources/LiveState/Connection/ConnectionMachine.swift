@@ -28,7 +28,8 @@ public struct ConnectionMachine: StateMachine {
         case ended(ConnectionEnd)
     }
 
-    /// Whether the token at hand was refused, or said to have expired.
+    /// Whether a token was refused, or said to have expired, since the last stream that lasted: the next such word is
+    /// answered more slowly, or with the end.
     enum Refusal {
         case none, refused, expired
     }
@@ -41,6 +42,9 @@ public struct ConnectionMachine: StateMachine {
     var retry: Retry
     var jitter: Jitter
     var refusal = Refusal.none
+    /// Whether the server refused the token of the last attempt itself: it is not to be used again. One that was never
+    /// refused may be, however its attempt ended.
+    var isTokenRefused = false
     /// Of the last input.
     var now: Milliseconds = 0
     /// Of the input that is being handled.
@@ -133,7 +137,7 @@ public struct ConnectionMachine: StateMachine {
         ladder.begin(now: now)
         lastRequest += 1
         phase = .fetching(request: lastRequest, until: now + Self.tokenLimit)
-        effects.append(.fetchToken(request: lastRequest, fresh: refusal != .none))
+        effects.append(.fetchToken(request: lastRequest, fresh: isTokenRefused))
     }
 
     /// Begins at once, but not before the server's word, and no faster than the shortest wait: paths and pages flap.
@@ -170,11 +174,10 @@ public struct ConnectionMachine: StateMachine {
 
     private mutating func receiveToken(_ request: Int, _ isSame: Bool) {
         guard case .fetching(request, _) = phase else { return receiveRenewal(request, isSame) }
-        switch refusal {
-        case .refused where isSame: return become(.unauthorized)
-        case .expired where isSame: return pause(retry.wait(), .token)
-        case .none, .refused, .expired: break
+        if isSame, isTokenRefused {
+            return refusal == .expired ? pause(retry.wait(), .token) : become(.unauthorized)
         }
+        isTokenRefused = false
         lastID += 1
         let limit = ladder.isTrial ? settings.trialLimit : settings.openLimit
         phase = .opening(id: lastID, until: now + limit)
