@@ -6,7 +6,8 @@ import Synchronization
 //
 //     sdkclients URL TOKEN          one client with two readers, a line for what each of them gets; on its input:
 //                                   background, foreground, offline, online NETWORK
-//     sdkclients URL TOKEN COUNT    so many clients; a line a second: attempts in it, and how many are connected
+//     sdkclients URL TOKEN COUNT    so many clients; a line a second: attempts in it, how many are connected, and how many
+//                                   attempts there were so far before their time
 
 /// A line that a pipe's reader gets at once. Not by `print`: its flush waits for whoever reads the input.
 @Sendable func say(_ line: String) {
@@ -57,14 +58,34 @@ func follow(_ configuration: LiveClientConfiguration, _ token: String) async thr
     for await state in client.states { say("state \(state)") }
 }
 
-/// What a fleet has done since it was asked last.
-final class Tally: Sendable {
-    private let counts = Mutex((attempts: 0, connected: 0))
+/// The time as clients tell it: milliseconds since 1970, and what has passed since.
+struct FleetClock: Sendable {
+    private let start = ContinuousClock.now
+    private let epoch: Int64
 
-    func attempt() { counts.withLock { $0.attempts += 1 } }
+    init() {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        epoch = Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    var now: Int64 { epoch + Int64((ContinuousClock.now - start) / .milliseconds(1)) }
+}
+
+/// What a fleet has done: attempts since it was asked last, the others by now.
+final class Tally: Sendable {
+    private let counts = Mutex((attempts: 0, connected: 0, early: 0))
+
+    func attempt(isEarly: Bool) {
+        counts.withLock {
+            $0.attempts += 1
+            $0.early += isEarly ? 1 : 0
+        }
+    }
+
     func connected(_ change: Int) { counts.withLock { $0.connected += change } }
 
-    func take() -> (attempts: Int, connected: Int) {
+    func take() -> (attempts: Int, connected: Int, early: Int) {
         counts.withLock { counts in
             defer { counts.attempts = 0 }
             return counts
@@ -72,25 +93,35 @@ final class Tally: Sendable {
     }
 }
 
+/// Clients do not read the clock when we do; what they have rounded is not early.
+let clockSlack: Int64 = 100
+
+func watch(_ client: LiveClient, _ tally: Tally, _ clock: FleetClock) async {
+    var (isConnected, due) = (false, Int64.min)
+    for await state in client.states {
+        switch state {
+        case .waiting(let until?, _): due = until
+        // It is seen after it was begun, so it never looks earlier than it was.
+        case .connecting: tally.attempt(isEarly: clock.now + clockSlack < due)
+        default: break
+        }
+        let wasConnected = isConnected
+        isConnected = state == .connected
+        tally.connected((isConnected ? 1 : 0) - (wasConnected ? 1 : 0))
+    }
+}
+
 func sail(_ configuration: LiveClientConfiguration, _ token: String, _ count: Int) async throws {
-    let tally = Tally()
+    let (tally, clock) = (Tally(), FleetClock())
     for _ in 0..<count {
         let client = try LiveClient(configuration) { token }
-        Task {
-            var isConnected = false
-            for await state in client.states {
-                if case .connecting = state { tally.attempt() }
-                let wasConnected = isConnected
-                isConnected = state == .connected
-                tally.connected((isConnected ? 1 : 0) - (wasConnected ? 1 : 0))
-            }
-        }
+        Task { await watch(client, tally, clock) }
         Task { for try await _ in client.updates {} }
     }
     for second in 1... {
         try await Task.sleep(for: .seconds(1))
-        let (attempts, connected) = tally.take()
-        say("second \(second) attempts \(attempts) connected \(connected)")
+        let (attempts, connected, early) = tally.take()
+        say("second \(second) attempts \(attempts) connected \(connected) early \(early)")
     }
 }
 

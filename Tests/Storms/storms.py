@@ -16,12 +16,15 @@ sys.path[1:1] = [str(TESTS / "Harness/Python"), str(TESTS / "Chaos")]
 import pytest  # noqa: E402
 
 import churn  # noqa: E402
+import fleet  # noqa: E402
 import reloads  # noqa: E402
 import rolling  # noqa: E402
 import storm  # noqa: E402
 from programs import Program  # noqa: E402
 
-PARTS = {"rolling": rolling, "reloads": reloads, "churn": churn, "storm": storm}
+PARTS = {"rolling": rolling, "reloads": reloads, "churn": churn, "storm": storm, "fleet": fleet}
+# The short form of all parts leaves these out: they add a figure more than a promise.
+LONG_ONLY = {"fleet"}
 
 
 class Stage:
@@ -59,10 +62,11 @@ class Stage:
 
 def arguments():
     parser = argparse.ArgumentParser(prog="Tests/Storms/run", description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; without any, all of them")
+    parser.add_argument("parts", nargs="*", metavar="PART",
+                        help=f"of {', '.join(PARTS)}; without any, all, but {', '.join(LONG_ONLY)} only with --long")
     parser.add_argument("--long", action="store_true", help="the long forms")
     parser.add_argument("--seed", type=int, default=7, help="of the events that are written")
-    parser.add_argument("--clients", type=int, help="of rolling, reloads and storm")
+    parser.add_argument("--clients", type=int, help="of rolling, reloads, storm and fleet")
     parser.add_argument("--window", type=int, help="seconds of rolling's drain_window")
     parser.add_argument("--seconds", type=int, help="of churn")
     parser.add_argument("--reloads", type=int, help="SIGHUPs of reloads")
@@ -115,7 +119,7 @@ def main():
     options = arguments()
     # Nodes and balancer live in sessions of their own: whoever ends us must not leave them behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    names = options.parts or list(PARTS)
+    names = options.parts or [name for name in PARTS if options.long or name not in LONG_ONLY]
     # Alone are those that time matters for: the returns of `rolling`, and every figure of the long forms.
     alone = names if options.long or len(names) == 1 else [name for name in names if name == "rolling"]
     outcomes = [outcome for name in alone for outcome in perform(name, options)]
