@@ -152,6 +152,28 @@ test("a tab that is only hidden keeps the connection for the one that is looked 
     assert.ok(leader.client.state.connecting)
 })
 
+test("a tab that is looked at takes the connection from one that has been hidden for a minute, and nothing is lost", async () => {
+    const { world, leader, follower } = await two()
+    leader.client.enterBackground()
+    for (let seconds = 0; seconds < 70; seconds += 10) {
+        await world.pass(10_000)
+        world.sockets[0].say({ beat: { at: "C0" } })
+    }
+    assert.deepEqual([leader.client.isLeader, follower.client.isLeader, world.sockets.length], [false, true, 2])
+    assert.equal(world.sockets[0].closedWith, 1000)
+    assert.equal(world.socket.url.searchParams.get("since"), "C0")
+    world.socket.open()
+    world.socket.say(eventOf("I1", "C1"))
+    world.socket.say({ live: { at: "C1" } })
+    await settle()
+    for (const { client, updates } of [leader, follower]) {
+        assert.deepEqual([short(updates).filter(name => name === "I1").length, short(updates).at(-1)], [1, "live"])
+        assert.deepEqual([client.cursor, client.state], ["C1", { connected: {} }])
+    }
+    await world.pass(30_000)
+    assert.equal(world.sockets.length, 2)
+})
+
 test("people do not share: another account is another connection", async () => {
     const browser = new Browser()
     browser.tab()

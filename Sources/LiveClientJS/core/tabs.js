@@ -2,6 +2,7 @@
 //
 // Inputs: start {isVisible}, granted (the lock is ours), lost (somebody took it), visible {isVisible}, freeze, resume
 // {isVisible}, received {from, ask | answer | lead | leave}, stop, wake.
+// An answer says {isSlow: true} where its tab has been hidden for long.
 // Effects: requestLock, stealLock, releaseLock, post {ask | answer | lead | leave}, lead (open the connection), yield (drop it),
 // follow {leader}, audience {isVisible}: whether anybody looks at one of the tabs.
 
@@ -14,6 +15,8 @@ const tabDefaults = {
     maximumUnanswered: 2,
     /** A tab that was not heard of for so long is not looked at. */
     presence: 15_000,
+    /** A leader that has been hidden for so long gives way to a tab that is looked at: browsers slow its timers down. */
+    hiddenLimit: 60_000,
 }
 
 /** Tabs that a leader counts as looked at; further ones change nothing. */
@@ -21,13 +24,15 @@ const maximumMembers = 64
 
 /**
  * The lock decides who leads: it is free again when its tab is closed. A tab that is frozen keeps its lock, so those that are
- * looked at ask, and take the lock of one that does not answer.
+ * looked at ask, and take the lock of one that does not answer. So they do with one that is slow: within five minutes a browser
+ * lets a hidden page run its timers once a minute only, and a stream that was lost would come back no sooner.
  */
 export class TabMachine {
     #settings
     /** stopped, frozen, waiting (for the lock or for a leader's word), follower, leader. */
     #role = "stopped"
     #isVisible = false
+    #hiddenAt = null
     #leader = null
     /** When to ask next, or when the answer is late. */
     #askAt = null
@@ -80,10 +85,15 @@ export class TabMachine {
     #emit(name, values = {}) { this.#effects.push({ [name]: values }) }
 
     #begin(isVisible) {
-        this.#isVisible = isVisible
+        this.#show(isVisible)
         this.#wait()
         this.#emit("requestLock")
         this.#ask()
+    }
+
+    #show(isVisible) {
+        this.#isVisible = isVisible
+        this.#hiddenAt = isVisible ? null : this.#now
     }
 
     #wait() {
@@ -137,7 +147,7 @@ export class TabMachine {
 
     #see(isVisible) {
         if (isVisible === this.#isVisible) return
-        this.#isVisible = isVisible
+        this.#show(isVisible)
         this.#unanswered = 0
         if (this.#role === "leader") this.#count()
         else this.#ask()
@@ -147,6 +157,8 @@ export class TabMachine {
         if (this.#role === "leader") {
             if (ask) this.#admit(from, ask.isVisible)
             if (leave && this.#members.delete(from)) this.#count()
+        } else if (answer?.isSlow && this.#isVisible && this.#role === "follower") {
+            this.#replace()
         } else if (answer || lead) {
             this.#follow(from, lead !== undefined)
         } else if (leave && from === this.#leader) {
@@ -159,8 +171,17 @@ export class TabMachine {
         const isKnown = this.#members.has(from)
         if (!isVisible) this.#members.delete(from)
         else if (isKnown || this.#members.size < maximumMembers) this.#members.set(from, this.#now + this.#settings.presence)
-        this.#emit("post", { answer: {} })
+        const isSlow = this.#hiddenAt !== null && this.#now - this.#hiddenAt >= this.#settings.hiddenLimit
+        this.#emit("post", { answer: isSlow ? { isSlow } : {} })
         this.#count()
+    }
+
+    /** Takes the lead. Until the lock comes nobody is asked: an answer of who has it still would count as its word. */
+    #replace() {
+        this.#wait()
+        this.#askAt = null
+        this.#answerAt = this.#now + this.#settings.answerLimit
+        this.#emit("stealLock")
     }
 
     #follow(leader, isNew) {

@@ -212,6 +212,8 @@ export class SharedLink {
     // The follower
 
     #receive({ from, view, at, isLive, update, start, recall, recalled, ...message }) {
+        // However slow its leader is, this tab could do no better.
+        if (this.#isRefused && message.answer) message.answer = {}
         if (Object.keys(message).length > 0) this.#step({ received: { from, ...message } })
         if (this.#link) {
             if (start) this.#link.handle({ start: {} })
