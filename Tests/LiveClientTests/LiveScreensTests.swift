@@ -18,6 +18,8 @@ private final class Incidents: ScreensAPI {
         var held: [CheckedContinuation<Void, any Error>] = []
         var failure: RequestFailure?
         var reloads = 0
+        /// Things that cannot be fetched by themselves.
+        var failing: Set<String> = []
         var cancelled = 0
     }
 
@@ -61,10 +63,11 @@ private final class Incidents: ScreensAPI {
     }
 
     func reload(_ thing: Thing) async throws -> FoundThing<Incident> {
-        let found = state.withLock { state in
+        let (found, isFailing) = state.withLock { state in
             state.reloads += 1
-            return state.incidents[thing.id]
+            return (state.incidents[thing.id], state.failing.contains(thing.id))
         }
+        if isFailing { throw RequestError(status: 503) }
         try await wait()
         return found.map { .value($0) } ?? .gone
     }
@@ -231,6 +234,32 @@ private final class Incidents: ScreensAPI {
         let empty = Task { await state(others) { _ in true } }
         await screens.show("open", from: .beginning, .forward, count: 0)
         #expect(await empty.value?.items.isEmpty == true)
+        await screens.close()
+    }
+
+    @Test func `a thing that cannot be fetched costs the list that waits for it one page, and no other`() async throws {
+        let api = Incidents(3)
+        let screens = await screens(api)
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 9)
+        _ = await state(states) { $0.knowledge == .known && !$0.isLoading }
+        let pages = await screens.lastPage
+        api.state.withLock { $0.failing = ["N", "elsewhere"] }
+        // Only a screen of details shows this one.
+        let details = await screens.showDetails("details", of: thing("elsewhere"))
+        _ = try #require(await state(details) { $0.failure != nil })
+        #expect(await screens.lastPage == pages)
+        for attempt in 1...3 {
+            await #expect(throws: RequestFailure.retry(after: nil)) {
+                try await screens.reload(thing("N"), types: ["created"])
+            }
+            #expect(await screens.lastPage == pages + 1)
+            if attempt == 1 { _ = await state(states) { $0.knowledge == .known && !$0.isLoading } }
+        }
+        api.state.withLock { $0.failing = [] }
+        api.set("N", 2, "new")
+        #expect(try await screens.reload(thing("N"), types: ["created"])?.value?.title == "new")
+        _ = await state(states) { $0.items.contains { $0.id == "N" } }
         await screens.close()
     }
 }

@@ -66,6 +66,7 @@ extension LiveScreens {
     func hideList(_ name: String) {
         guard let list = lists[name] else { return }
         lists[name]?.isShown = false
+        lists[name]?.awaited = [:]
         let view = queue.view
         let isPending = (view.running.map(\.thing) + view.waiting).contains { thing in
             thing.entity == list.entity && !list.machine.has(thing.id)
@@ -75,12 +76,17 @@ extension LiveScreens {
         if isPending { makeStale(name) }
     }
 
-    /// An event that comes while a list is hidden is not fetched: the list knows less then, and says so.
+    /// An event that comes while a list is hidden is not fetched: the list knows less then, and says so. A list that is shown
+    /// waits for what it should perhaps have.
     func noteEvent(_ name: String, _ thing: Thing, _ types: [String]) {
         give(name, .changed(id: thing.id))
-        guard let list = lists[name], !list.isShown else { return }
+        guard let list = lists[name] else { return }
         let isThere = list.machine.has(thing.id)
         let (fetch, removed) = relevance.needs(list.interest(isThere ? [thing.id] : []), thing, types: types)
+        guard !list.isShown else {
+            if fetch, !isThere, list.awaited[thing.id] == nil { lists[name]?.awaited[thing.id] = false }
+            return
+        }
         if removed { give(name, .removed(id: thing.id)) }
         if fetch && !isThere { makeStale(name) }
     }

@@ -85,9 +85,10 @@ extension LiveScreens {
         case .success(let found): ask(.fetched(fetch: fetch, outcome: found.outcome), found: found)
         case .failure(let error):
             ask(.failed(fetch: fetch, failure: RequestFailure(error)))
-            // A list that should perhaps have it knows that only by its page.
-            for (name, list) in lists where list.entity == thing.entity && !list.machine.has(thing.id) {
-                makeStale(name)
+            // A list that waits for it knows only by its page whether it is there. Once, however often the thing fails.
+            for (name, list) in lists where list.entity == thing.entity && list.awaited[thing.id] == false {
+                lists[name]?.awaited[thing.id] = true
+                if !list.machine.has(thing.id) { makeStale(name) }
             }
         }
     }
@@ -95,6 +96,7 @@ extension LiveScreens {
     private func use(_ found: FoundThing<Value>, of thing: Thing) {
         if let value = found.value { keep(value, of: thing) } else { values[thing] = nil }
         for (name, list) in lists where list.entity == thing.entity {
+            lists[name]?.awaited[thing.id] = nil
             let key = found.value.flatMap(list.key)
             give(name, key.map { .placed(id: thing.id, key: $0) } ?? .removed(id: thing.id))
         }

@@ -37,6 +37,8 @@ public actor LiveScreens<API: ScreensAPI> {
         var isRead = true
         var machine: PartialList
         var isShown = false
+        /// Things that should perhaps be in it and are fetched by themselves; true: that has failed, so a page was asked for.
+        var awaited: [String: Bool] = [:]
         /// The name of the request that is on its way.
         var request: String?
 
@@ -147,7 +149,9 @@ public actor LiveScreens<API: ScreensAPI> {
     private func dropReload(_ number: Int) {
         guard let reply = replies.removeValue(forKey: number) else { return }
         reply.resume(throwing: CancellationError())
-        if replies.isEmpty { ask(.dropReloads) }
+        guard replies.isEmpty else { return }
+        ask(.dropReloads)
+        for name in lists.keys { lists[name]?.awaited = [:] }
     }
 
     /// The machine got a finger, before it asks for its snapshot; or lost it. At first it has none, and all is shown as old.
