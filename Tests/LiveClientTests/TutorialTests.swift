@@ -1,0 +1,150 @@
+// Tests: LiveMachine.swift, LiveArea.swift, SQLiteStore.swift
+import Foundation
+import LiveClient
+import Testing
+
+/// The tutorial's code is what its readers see, and it does what the article says.
+@Suite(.timeLimit(.minutes(5))) struct TutorialTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+
+    private static func lines(_ path: String) throws -> [Substring] {
+        let file = folder.appending(path: path).standardizedFileURL
+        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    /// The Swift blocks of an article, each with the number of its first line.
+    private static func blocks(_ article: [Substring]) -> [(line: Int, code: [Substring])] {
+        var blocks: [(line: Int, code: [Substring])] = []
+        var isCode = false
+        for (index, line) in article.enumerated() {
+            if line == "```swift" {
+                isCode = true
+                blocks.append((index + 2, []))
+            } else if line == "```" {
+                isCode = false
+            } else if isCode {
+                blocks[blocks.count - 1].code.append(line)
+            }
+        }
+        return blocks
+    }
+
+    @Test func `the article has the code that is compiled, block by block and nothing else`() throws {
+        let blocks = Self.blocks(try Self.lines("../../Sources/LiveClient/LiveClient.docc/Tutorial.md"))
+        #expect(blocks.count == 8)
+        // Behind the comment of the file's first line each block stands behind an empty line.
+        var compiled = try Self.lines("Tutorial.swift").dropFirst()
+        for block in blocks {
+            let expected = [""] + block.code
+            let found = Array(compiled.prefix(expected.count))
+            #expect(found == expected, "the block at Tutorial.md:\(block.line) is another one in Tutorial.swift")
+            compiled = compiled.dropFirst(expected.count)
+        }
+        #expect(compiled == [""], "Tutorial.swift has code that is not in Tutorial.md")
+    }
+
+    // MARK: - What it does
+
+    /// A server's things as incidents: `A` is number 65, and its title has its version.
+    private static func incident(_ id: String, _ version: Int) -> Incident {
+        Incident(id: id, number: Int64(id.utf8.first ?? 0), title: "version \(version)")
+    }
+
+    private static func api(_ server: ModelServer) -> IncidentAPI {
+        IncidentAPI { path in
+            if path == "/incidents" {
+                return (200, try JSONEncoder().encode(try await server.list().map { incident($0.key, $0.value) }))
+            }
+            let id = String(path.dropFirst("/incidents/".count))
+            guard let version = try await server.version(of: id) else { return (404, Data()) }
+            return (200, try JSONEncoder().encode(incident(id, version)))
+        }
+    }
+
+    /// What a list is to show of a server: the newest first.
+    private static func rows(_ server: ModelServer) async -> [Incident] {
+        await server.things.map { incident($0.key, $0.value) }.sorted { $0.number > $1.number }
+    }
+
+    /// Waits until it holds.
+    private static func until(_ about: String, _ holds: @MainActor () async -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(120)
+        while ContinuousClock.now < deadline {
+            if await holds() { return }
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        Issue.record("it did not come about: \(about)")
+    }
+
+    private static let url = "ws://127.0.0.1:1/live/v1"
+
+    /// The tutorial's machine over a server that is a value, in the file that the tutorial's code would open.
+    private static func live(
+        _ path: String, _ area: IncidentArea, _ server: ModelServer
+    ) async throws -> LiveIncidents {
+        let identity = SQLiteStore.Identity(schema: 1, account: "PACC1", server: url)
+        let store = try await LiveIncidents.openStore(path, identity)
+        let settings = LiveIncidents.machineSettings()
+        return LiveIncidents(
+            client: try LiveClient(LiveClientConfiguration(url: url)) { "t" }, store: store,
+            machine: LiveMachine(area, store: store, feed: server, settings: settings))
+    }
+
+    @Test func `the list becomes as the server is, and is there again at the next start, with a sign`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tutorial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "incidents.sqlite").path
+        let server = ModelServer()
+        let list = IncidentList()
+        let live = try await Self.live(path, IncidentArea(api: Self.api(server), list: list), server)
+        #expect(await list.rows == nil)
+        let running = Task { await live.run(on: list) }
+        for change in [nil, ModelServer.Change.create, .update, .delete, .resync] {
+            if let change { await server.change(change) }
+            let expected = await Self.rows(server)
+            try await Self.until("\(expected)") { list.rows == expected }
+        }
+        try await Self.until("no sign") {
+            let view = await live.machine.view
+            return view.freshness == .connected && list.sign == nil && view.pending == 0
+        }
+        await live.close()
+        await running.value
+        // The next start has no network, and an API that does not answer.
+        let (later, again) = try await showIncidents(
+            of: "PACC1", from: IncidentAPI { _ in throw RequestError(status: nil) }, url: Self.url, path: path
+        ) { "t" }
+        let expected = await Self.rows(server)
+        try await Self.until("the stored list and a sign") { later.rows == expected && later.sign != nil }
+        await again.close()
+        // Another account gets nothing of it.
+        let (other, others) = try await showIncidents(
+            of: "PACC2", from: IncidentAPI { _ in throw RequestError(status: nil) }, url: Self.url, path: path
+        ) { "t" }
+        try await Self.until("a sign") { other.sign != nil }
+        #expect(await other.rows == nil)
+        await others.close()
+    }
+
+    @Test func `whoever has to sign in is asked to, and goes on afterwards`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "tutorial-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let server = ModelServer()
+        let list = IncidentList()
+        let area = IncidentArea(api: Self.api(server), list: list)
+        let live = try await Self.live(folder.appending(path: "incidents.sqlite").path, area, server)
+        let running = Task { await live.run(on: list) }
+        let first = await Self.rows(server)
+        try await Self.until("\(first)") { list.rows == first }
+        await server.fail(2, with: .unauthorized)
+        await server.change(.update)
+        try await Self.until("a request to sign in") { list.needsSignIn }
+        await live.signedIn()
+        let second = await Self.rows(server)
+        try await Self.until("\(second)") { list.rows == second && !list.needsSignIn }
+        await live.close()
+        await running.value
+    }
+}
