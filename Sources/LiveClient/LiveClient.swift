@@ -70,13 +70,15 @@ public actor LiveClient {
     // MARK: For the machines
 
     /// One page of what came after a cursor; without one, no events and a fresh cursor.
+    ///
+    /// - Throws: `RequestError` for what the server refused, with its `Retry-After`.
     package nonisolated func sync(since: LiveCursor?, limit: Int? = nil) async throws -> SyncAnswer {
         let token = try await handle.parts.token()
         var settings = handle.parts.settings.asking(.document, since: since, waitMilliseconds: 0, token: token)
         if let limit { settings.url = settings.url.setting([("limit", "\(limit)")]) }
         let answer = try await handle.ask(settings)
         if let sync = SyncAnswer(answer) { return sync }
-        throw LiveClientError.refused(status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
+        throw RequestError(answer)
     }
 }
 
@@ -84,7 +86,8 @@ public actor LiveClient {
 ///
 /// Each iterator is a reader of its own and gets everything from its making on. One that comes to a stream which is
 /// open gets ``LiveUpdate/connected`` and ``LiveUpdate/resync(_:_:)`` first, with the cursor of where the stream
-/// stands.
+/// stands, and then, where the stream has said so, ``LiveUpdate/live(_:)`` and ``LiveUpdate/source(_:)``. One that
+/// comes after others while there is no stream gets the resync too: what they have read is not delivered again.
 ///
 /// A reader that is busy holds the stream back once ``LiveClientConfiguration/maximumBufferedUpdates`` wait for it:
 /// the server waits too, and at last closes. Where others read, it holds them back for five seconds at most; then

@@ -78,8 +78,7 @@ final class LiveHandle: Sendable {
         switch ending {
         case .answered(let answer): return answer
         case .refused(let answer):
-            throw LiveClientError.refused(
-                status: answer.status, body: String(decoding: answer.body, as: UTF8.self))
+            throw RequestError(answer)
         default: throw LiveClientError.unreachable(ending.summary)
         }
     }

@@ -4,12 +4,17 @@ import Reactor
 /// The readers of one client, by their number.
 struct LiveReaders {
     private var buffers: [Int: UpdateBuffer] = [:]
+    /// Whether there has ever been one: what it read was not given to others.
+    private(set) var wereSome = false
 
     var isEmpty: Bool { buffers.isEmpty }
     var count: Int { buffers.count }
     var isBusy: Bool { buffers.values.contains(where: \.isFull) }
 
-    mutating func add(_ number: Int, _ buffer: UpdateBuffer) { buffers[number] = buffer }
+    mutating func add(_ number: Int, _ buffer: UpdateBuffer) {
+        buffers[number] = buffer
+        wereSome = true
+    }
 
     mutating func remove(_ number: Int) { buffers[number] = nil }
 
@@ -21,9 +26,9 @@ struct LiveReaders {
         buffers = [:]
     }
 
-    /// Drops what waits for those that are full.
-    func dropWaiting(at cursor: LiveCursor?) {
-        for buffer in buffers.values where buffer.isFull { buffer.overrun(at: cursor) }
+    /// Drops what waits for those that are full. `standing`: what they have to know of the stream besides.
+    func dropWaiting(at cursor: LiveCursor?, standing: [LiveUpdate]) {
+        for buffer in buffers.values where buffer.isFull { buffer.overrun(at: cursor, standing: standing) }
     }
 }
 
@@ -43,11 +48,20 @@ extension LiveSession {
         // stream's own may be before it or behind it.
         if let start, readers.isEmpty, !isConnected { cursor = start }
         if isConnected { buffer.push(.connected) }
-        if isConnected || start != nil, start == nil || start != cursor { buffer.push(.resync(.start, cursor)) }
-        if isConnected, isLive, start != nil, let cursor { buffer.push(.live(cursor)) }
+        // Before the stream is open, who names no start is the first of all, or comes to where others have read to.
+        let isBehind = start.map { $0 != cursor } ?? (isConnected || readers.wereSome && cursor != nil)
+        if isBehind { buffer.push(.resync(.start, cursor)) }
+        for update in standing { buffer.push(update) }
         readers.add(number, buffer)
         if isPaused { beginPatience() }
         updateWish()
+    }
+
+    /// What an open stream says only once, and who did not hear it is told: that it is live, or has no source.
+    private var standing: [LiveUpdate] {
+        guard machine.view.state == .connected else { return [] }
+        let live: LiveUpdate? = if isLive, let cursor { .live(cursor) } else { nil }
+        return [live, stalled.map { .source($0) }].compactMap { $0 }
     }
 
     func leave(_ number: Int) {
@@ -76,7 +90,7 @@ extension LiveSession {
     /// One who reads alone holds back nobody else: the server waits, and at last closes.
     private func giveUpBusy() {
         guard isPaused, readers.count > 1 else { return }
-        readers.dropWaiting(at: cursor)
+        readers.dropWaiting(at: cursor, standing: standing)
         goOn()
     }
 

@@ -43,7 +43,9 @@ extension LiveSession {
         case .resync(let why, let cursor):
             isLive = false
             push(.resync(why, cursor))
-        case .source(let source): push(.source(source))
+        case .source(let source):
+            if case .stalled = source { stalled = source } else { stalled = nil }
+            push(.source(source))
         case .expiring: handle(.expiring(id: id))
         case .bye(let code, let why, let retry):
             goodbye = .closed(code, reason: code.reason(why: why, retryMilliseconds: retry))
@@ -141,6 +143,7 @@ extension LiveSession {
         guard let id = id ?? channel?.id, announced != id else { return }
         announced = id
         isLive = false
+        stalled = nil
         push(.connected)
         // Without a cursor to go on from, something may have been missed; everything from here on is delivered. A
         // poll brings a cursor first.

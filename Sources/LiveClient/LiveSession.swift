@@ -35,6 +35,8 @@ final class LiveSession {
     var announced: Int?
     /// Whether the stream, or a series of polls, has come to what happens now.
     var isLive = false
+    /// What the stream said last of its source of events, while that is lost.
+    var stalled: LiveSource?
     /// Why a poll without a cursor was made.
     var lostCursor: LiveResync?
     /// What a stream said before its end.

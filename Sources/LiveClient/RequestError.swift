@@ -33,6 +33,13 @@ extension RequestError {
     }
 }
 
+extension RequestError {
+    /// A server's refusal.
+    init(_ answer: ServerAnswer) {
+        self.init(status: answer.status, retryAfter: answer.retryAfterMilliseconds.map(Milliseconds.init))
+    }
+}
+
 extension RequestFailure {
     /// What a failed request means to a machine. A refusal with `Retry-After` is none: it asks to come again.
     init(_ error: any Error) {

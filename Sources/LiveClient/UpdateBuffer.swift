@@ -31,10 +31,11 @@ final class UpdateBuffer: Sendable {
     /// Whether what can be held back should be, until there is room.
     var isFull: Bool { state.withLock { $0.isHoldingBack } }
 
-    /// Drops what waits: its reader fetches what it shows, and goes on from here.
-    func overrun(at cursor: LiveCursor?) {
+    /// Drops what waits: its reader fetches what it shows, and goes on from here. `standing` follows: what it has
+    /// to know of the stream besides.
+    func overrun(at cursor: LiveCursor?, standing: [LiveUpdate]) {
         state.withLock { state in
-            state.updates = [.resync(.behind, cursor)]
+            state.updates = [LiveUpdate.resync(.behind, cursor)] + standing
             state.taken = 0
             state.isHoldingBack = false
         }

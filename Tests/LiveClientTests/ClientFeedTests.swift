@@ -63,4 +63,50 @@ struct ClientFeedTests {
             ])
         await client.close()
     }
+
+    @Test func `who joins a stream is told what it has said only once`() async throws {
+        let server = try ScriptedServer([
+            .awaitHead, .upgrade(), Client.frame(#"{"live":{"at":"y"}}"#),
+            Client.frame(#"{"source":{"state":"stalled","ts":7}}"#), .silence,
+        ])
+        let client = try Self.client(server)
+        let feed = ClientFeed(client)
+        let first = feed.read(from: LiveCursor("F"))
+        let stalled = LiveUpdate.source(.stalled(since: 7))
+        #expect(try await Self.updates(3, first) == [.connected, .live(LiveCursor("y")), stalled])
+        let here = feed.read(from: LiveCursor("y"))
+        #expect(try await Self.updates(3, here) == [.connected, .live(LiveCursor("y")), stalled])
+        var plain = client.updates.makeAsyncIterator()
+        for update in [.connected, .resync(.start, LiveCursor("y")), .live(LiveCursor("y")), stalled] {
+            #expect(try await plain.next() == update)
+        }
+        withExtendedLifetime((first, here)) {}
+        await client.close()
+    }
+
+    @Test func `who comes after others is told to fetch, also while there is no stream`() async throws {
+        let server = try ScriptedServer([.awaitHead, .upgrade(), Client.frame(#"{"live":{"at":"y"}}"#), .silence])
+        var configuration = LiveClientConfiguration(url: "ws://127.0.0.1:\(server.port)/live/v1")
+        configuration.cursor = LiveCursor("F")
+        let client = try LiveClient(configuration) { "t" }
+        client.enterBackground()
+        var first = client.updates.makeAsyncIterator()
+        var second = client.updates.makeAsyncIterator()
+        client.enterForeground()
+        let stream = [LiveUpdate.connected, .live(LiveCursor("y"))]
+        for update in stream { #expect(try await first.next() == update) }
+        for update in [LiveUpdate.resync(.start, LiveCursor("F"))] + stream {
+            #expect(try await second.next() == update)
+        }
+        await client.close()
+    }
+
+    @Test func `a refused page says when to come again`() async throws {
+        let server = try ScriptedServer([
+            .awaitHead,
+            .send("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 30\r\nContent-Length: 0\r\n\r\n"), .close,
+        ])
+        let client = try Self.client(server)
+        await #expect(throws: RequestError(status: 503, retryAfter: 30_000)) { try await client.sync(since: nil) }
+    }
 }

@@ -177,8 +177,11 @@ import WebSocket
         #expect(!readers.isBusy)
         readers.push(Client.incident)
         #expect(readers.isBusy)
-        readers.dropWaiting(at: LiveCursor("here"))
+        // What the stream says only once is told again.
+        let standing = [LiveUpdate.live(LiveCursor("here")), .source(.stalled(since: 7))]
+        readers.dropWaiting(at: LiveCursor("here"), standing: standing)
         #expect(!readers.isBusy)
-        #expect(try await buffer.next() == .resync(.behind, LiveCursor("here")))
+        let expected = [LiveUpdate.resync(.behind, LiveCursor("here"))] + standing
+        for update in expected { #expect(try await buffer.next() == update) }
     }
 }

@@ -8,7 +8,7 @@ extension LiveMachine {
     ///   - store: where it is kept, with the finger.
     ///   - client: the connection. It may be that of other machines. It has to deliver at least this one's entities, or the program
     ///     stops: the machine would be live, and never see an event. Settings without entities stand for all that it delivers.
-    ///   - settings: with the server's `retention`, the area's entities, and a seed that differs from other clients'.
+    ///   - settings: with the server's `retention`, and the area's entities; its seed is drawn here.
     ///   - maximumReloads: so many things are fetched at once.
     public init(
         _ area: Area, store: Area.Store, client: LiveClient, settings: UpdateMachine.Settings = .init(),
@@ -16,6 +16,8 @@ extension LiveMachine {
     ) {
         let missing = client.entities.isEmpty ? [] : settings.entities.filter { !client.entities.contains($0) }
         precondition(missing.isEmpty, "the client's configuration does not deliver the machine's entities \(missing)")
+        var settings = settings
+        settings.seed = .random(in: 0 ... .max)
         self.init(area, store: store, feed: ClientFeed(client), settings: settings, maximumReloads: maximumReloads)
     }
 }

@@ -75,10 +75,13 @@ public actor LiveScreens<API: ScreensAPI> {
     var isFingerHeld = false
     var isClosed = false
 
-    /// Makes screens that show nothing yet.
+    /// Makes screens that show nothing yet. The seeds of the settings are drawn here: clients wait for different times.
     public init(_ api: API, settings: Settings = Settings()) {
         let clock = ContinuousClock()
         let start = clock.now
+        var settings = settings
+        settings.lists.seed = .random(in: 0 ... .max)
+        settings.fetches.seed = .random(in: 0 ... .max)
         self.init(
             api, settings: settings,
             now: { Milliseconds((clock.now - start) / .milliseconds(1)) },
