@@ -93,6 +93,7 @@ public actor LiveClient {
 /// the server waits too, and at last closes. Where others read, it holds them back for five seconds at most; then
 /// what waits for it is dropped, and it gets ``LiveResync/behind``.
 public struct LiveUpdates: AsyncSequence, Sendable {
+    /// What happens on the stream.
     public typealias Element = LiveUpdate
 
     /// Gives the updates one by one.

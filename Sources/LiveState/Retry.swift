@@ -4,6 +4,7 @@
 public struct Jitter: Codable, Equatable, Sendable {
     private var state: UInt32
 
+    /// The same seed gives the same numbers.
     public init(seed: UInt32) { state = seed }
 
     /// Uniform over all words.
@@ -23,7 +24,9 @@ public struct Jitter: Codable, Equatable, Sendable {
 /// When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles from one
 /// second to 20 (CLIENT.md). Clients that lost their server together do not come back together.
 public struct Retry: Codable, Equatable, Sendable {
+    /// The shortest wait that the client chooses, in milliseconds.
     public static let minimum: Milliseconds = 500
+    /// The longest wait that the client chooses, in milliseconds.
     public static let maximum: Milliseconds = 20_000
     /// The bound of the first wait.
     static let firstBound: Milliseconds = 1_000
@@ -36,6 +39,7 @@ public struct Retry: Codable, Equatable, Sendable {
     public private(set) var failures = 0
     private var jitter: Jitter
 
+    /// Without a failure yet. The seed spreads clients: another one for each.
     public init(seed: UInt32) { jitter = Jitter(seed: seed) }
 
     /// Counts a failure and says how long to wait.

@@ -27,8 +27,10 @@ public protocol StateMachine: Sendable {
     /// What can be seen of it between two inputs.
     associatedtype View: Codable & Equatable & Sendable
 
+    /// A machine at its beginning, before any input.
     init(_ settings: Settings)
 
+    /// What can be seen of it now.
     var view: View { get }
 
     /// When the input `wake` is due at the latest; nil: only something that happens changes anything.
@@ -40,9 +42,12 @@ public protocol StateMachine: Sendable {
 
 /// What an event names and an app shows: an incident, a note. Its id is unique among those of its entity.
 public struct Thing: Codable, Hashable, Sendable {
+    /// What kind of thing: `incident`, `note`, or another word of the company's services.
     public var entity: String
+    /// The id that the API knows it by.
     public var id: String
 
+    /// A thing of an entity.
     public init(entity: String, id: String) {
         self.entity = entity
         self.id = id

@@ -18,6 +18,7 @@ public enum DeferrableActionError: Error, Equatable, Sendable, CustomStringConve
     /// ``LiveActions/close()`` was called.
     case closed
 
+    /// What failed, for a log.
     public var description: String {
         switch self {
         case .full(let limit): "\(limit) actions wait for the server: no more are kept, over maximumRows \(limit)"
@@ -59,6 +60,7 @@ public enum ImmediateActionError: Error, Equatable, Sendable, CustomStringConver
         }
     }
 
+    /// What failed, for a log.
     public var description: String {
         switch self {
         case .notReachable: "there is no network"

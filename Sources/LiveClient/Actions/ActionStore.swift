@@ -47,8 +47,10 @@ public final class MemoryActionStore: ActionStore {
     /// - Parameter show: gives the local state a status; nil: the thing is to be reloaded.
     public init(show: @escaping @Sendable (_ kind: String, _ id: String, _ value: String?) -> Void) { self.show = show }
 
+    /// All actions that are kept.
     public func loadActions() async throws -> [DeferredAction] { rows.withLock { Array($0.values) } }
 
+    /// Makes the changes in their order. It throws nothing.
     public func commit(_ changes: [ActionChange]) async throws {
         for change in changes {
             switch change {

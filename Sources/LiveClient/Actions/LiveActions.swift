@@ -18,6 +18,7 @@ public actor LiveActions {
         /// Is given what became of actions without the user having asked; in their order, and not to be blocked.
         public var report: @Sendable (ActionNews) -> Void
 
+        /// What the app gives.
         public init(
             send: @escaping @Sendable ([DeferredAction]) async throws -> [ActionResult],
             renewToken: @escaping @Sendable () async throws -> Void,

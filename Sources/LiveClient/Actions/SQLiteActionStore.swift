@@ -28,6 +28,7 @@ public final class SQLiteActionStore: ActionStore {
         }
     }
 
+    /// All actions that are kept.
     public func loadActions() async throws -> [DeferredAction] {
         try await store.transaction { transaction in
             var actions: [DeferredAction] = []
@@ -52,6 +53,7 @@ public final class SQLiteActionStore: ActionStore {
         }
     }
 
+    /// Stores all of the changes, or throws and stores none.
     public func commit(_ changes: [ActionChange]) async throws {
         let show = show
         try await store.transaction { transaction in

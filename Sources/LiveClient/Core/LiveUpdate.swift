@@ -124,5 +124,6 @@ public struct LiveCursor: Sendable, Hashable, Codable, CustomStringConvertible {
     /// Takes a text that was kept.
     public init(_ text: String) { self.text = text }
 
+    /// The server's text.
     public var description: String { text }
 }

@@ -73,8 +73,11 @@ public protocol LiveArea: Sendable {
 }
 
 extension LiveArea {
+    /// Nothing was stored that could be shown.
     public func restore(from store: Store) async throws {}
+    /// Nothing in the area depends on the finger.
     public func fingerChanged(isHeld: Bool) async {}
+    /// The area's values are not stored.
     public func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws {}
     /// The app's own client gets tokens by itself.
     public func renewToken() async throws {}

@@ -23,10 +23,13 @@ public final class MemoryStore: LiveStore {
 
     private let areas = Mutex<[String: UpdateMetadata]>([:])
 
+    /// Nothing is stored yet.
     public init() {}
 
+    /// The metadata of an area; nil: nothing is stored of it.
     public func load(area: String) async throws -> UpdateMetadata? { areas.withLock { $0[area] } }
 
+    /// Keeps the metadata, unless `changes` throws.
     public func commit(
         area: String, metadata: UpdateMetadata, changes: @Sendable (Transaction) throws -> Void
     ) async throws {
@@ -50,6 +53,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     /// SQLite's extended result code (sqlite.org/rescode.html), and its message.
     case failed(code: Int, message: String)
 
+    /// What failed, for a log; no account stands in it.
     public var description: String {
         switch self {
         case .otherSchema(let found, let wanted): "the store has schema \(found), not \(wanted); it is left as it is"

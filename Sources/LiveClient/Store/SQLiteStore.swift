@@ -7,6 +7,7 @@ import SQLite
 /// it. A file of another schema, account or server is not used and not changed: ``open(path:identity:prepare:)`` says what it
 /// found, and whoever wants it gone says so with ``remove(path:)``.
 public final class SQLiteStore: LiveStore {
+    /// What the app's part of a commit reads and writes with.
     public typealias Transaction = StoreTransaction
 
     /// Whose state a file holds.
@@ -18,6 +19,7 @@ public final class SQLiteStore: LiveStore {
         /// The server's address: the same account on another one is another.
         public var server: String
 
+        /// The identity that a file is to have.
         public init(schema: Int64, account: String, server: String) {
             self.schema = schema
             self.account = account
@@ -103,6 +105,7 @@ public final class SQLiteStore: LiveStore {
             """)
     }
 
+    /// The metadata of an area; nil: nothing is stored of it. It throws a ``StoreError``.
     public func load(area: String) async throws -> UpdateMetadata? {
         try await transaction { transaction in
             let rows = try transaction.rows(
@@ -113,6 +116,8 @@ public final class SQLiteStore: LiveStore {
         }
     }
 
+    /// Stores metadata and changes in one transaction, which the disk has when this returns. It throws a ``StoreError``,
+    /// or what `changes` throws; then nothing of it is stored.
     public func commit(
         area: String, metadata: UpdateMetadata, changes: @Sendable (StoreTransaction) throws -> Void
     ) async throws {

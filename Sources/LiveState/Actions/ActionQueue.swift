@@ -25,8 +25,10 @@ public struct ActionQueue: StateMachine {
         /// How long a row is kept, in milliseconds: 180 days. Then it is undone.
         public var maximumAge: Milliseconds = 180 * 86_400_000
 
+        /// The defaults.
         public init() {}
 
+        /// Members that are missing are as by default.
         public init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             seed = try values.decodeIfPresent(UInt32.self, forKey: .seed) ?? seed
@@ -38,6 +40,7 @@ public struct ActionQueue: StateMachine {
         }
     }
 
+    /// What happens. `batch` is the number of the effect that sent.
     public enum Input: Codable, Equatable, Sendable {
         case wake
         /// What the store has; nothing is sent before it.
@@ -62,6 +65,7 @@ public struct ActionQueue: StateMachine {
         case failed(batch: Int, status: Int?, retryAfter: Milliseconds?)
     }
 
+    /// What the owner is to do, in order.
     public enum Effect: Codable, Equatable, Sendable {
         /// Write the row of (kind, id), in place of any other.
         case persist(action: DeferredAction)
@@ -85,6 +89,7 @@ public struct ActionQueue: StateMachine {
         case unauthorized
     }
 
+    /// What can be seen of it between two inputs.
     public struct View: Codable, Equatable, Sendable {
         /// Whether the store has been read.
         public var isLoaded: Bool
@@ -122,6 +127,7 @@ public struct ActionQueue: StateMachine {
     var expiresAt: Milliseconds?
     var settled: [Name: Settled] = [:]
 
+    /// Nothing is read, and nothing is sent before ``Input/loaded(actions:)``.
     public init(_ settings: Settings) {
         var settings = settings
         settings.coalescing = settings.coalescing.limited()
@@ -131,6 +137,7 @@ public struct ActionQueue: StateMachine {
         retry = Retry(seed: settings.seed)
     }
 
+    /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         var effects: [Effect] = []
         switch input {
@@ -154,10 +161,12 @@ public struct ActionQueue: StateMachine {
         return effects
     }
 
+    /// When rows are to be sent or expire; nil: only something that happens changes anything.
     public var wakeAt: Milliseconds? {
         [nextAttempt, rows.isEmpty ? nil : expiresAt].compactMap { $0 }.min()
     }
 
+    /// What can be seen of it now.
     public var view: View {
         View(
             isLoaded: isLoaded, pending: inOrder.map(\.action), sending: flight.map(\.action.key),

@@ -16,6 +16,7 @@ public struct DeferredAction: Codable, Hashable, Sendable {
     /// When the user did it: milliseconds of Unix time.
     public var at: Milliseconds
 
+    /// A status that somebody gave a thing.
     public init(
         kind: String, id: String, value: String, before: String? = nil, key: String, at: Milliseconds
     ) {
@@ -37,6 +38,7 @@ public struct ActionResult: Codable, Hashable, Sendable {
     /// How long the server asks to wait, in milliseconds.
     public var retryAfter: Milliseconds?
 
+    /// What the server answered to the action with this key.
     public init(key: String, status: Int, retryAfter: Milliseconds? = nil) {
         self.key = key
         self.status = status

@@ -25,6 +25,7 @@ public struct RefreshCount: Codable, Hashable, Sendable {
     /// Changes that nobody looked at: no fetch.
     public var avoided = 0
 
+    /// Nothing counted yet of a screen on a day.
     public init(day: String, screen: String) {
         self.day = day
         self.screen = screen

@@ -12,8 +12,10 @@ public struct RefreshCounts: StateMachine {
         /// What is added to the clock to find the day, in milliseconds: the time zone's offset; 0 counts by days of UTC.
         public var dayOffset: Milliseconds = 0
 
+        /// The defaults.
         public init() {}
 
+        /// Members that are missing are as by default.
         public init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             maximumDays = try values.decodeIfPresent(Int.self, forKey: .maximumDays) ?? maximumDays
@@ -22,6 +24,7 @@ public struct RefreshCounts: StateMachine {
         }
     }
 
+    /// What happens.
     public enum Input: Codable, Equatable, Sendable {
         case wake
         /// What an earlier process counted: added to what is there.
@@ -36,11 +39,13 @@ public struct RefreshCounts: StateMachine {
         case sent(through: String)
     }
 
+    /// What the owner is to do, in order.
     public enum Effect: Codable, Equatable, Sendable {
         /// ``Settings/maximumDays`` days were kept and not sent: the values of the oldest are gone.
         case dropped(counts: [RefreshCount])
     }
 
+    /// What can be seen of it between two inputs.
     public struct View: Codable, Equatable, Sendable {
         /// By day, then in the order in which screens were first seen that day.
         public var counts: [RefreshCount]
@@ -55,12 +60,16 @@ public struct RefreshCounts: StateMachine {
     /// Sorted by day; a day's screens in the order in which they came.
     private var days: [(day: String, counts: [RefreshCount])] = []
 
+    /// Nothing is counted yet.
     public init(_ settings: Settings) { self.settings = settings }
 
+    /// What can be seen of it now.
     public var view: View { View(counts: days.flatMap(\.counts)) }
 
+    /// Nil: time alone changes nothing.
     public var wakeAt: Milliseconds? { nil }
 
+    /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         let today = CalendarDay.text(now + settings.dayOffset)
         var effects: [Effect] = []

@@ -18,8 +18,11 @@ public enum Freshness: Codable, Equatable, Sendable {
     public struct Facts: Codable, Equatable, Sendable {
         /// The stream is open, and what was missed has come.
         public var isCaughtUp = false
+        /// There is a network, as the system says.
         public var hasNetwork = true
+        /// There is a token that may be good.
         public var hasToken = true
+        /// The app is in sight.
         public var isForeground = true
         /// Failed attempts in a row.
         public var failures = 0
@@ -34,6 +37,7 @@ public enum Freshness: Codable, Equatable, Sendable {
         /// When it left `connected`; nil: it has not.
         public var leftConnected: Milliseconds?
 
+        /// Nothing is caught up, and nothing speaks against it.
         public init() {}
 
         /// Whether the state is as the stream says.
@@ -43,6 +47,7 @@ public enum Freshness: Codable, Equatable, Sendable {
         }
     }
 
+    /// What the facts say at this time.
     public init(_ facts: Facts, at now: Milliseconds) {
         let since = facts.leftConnected ?? now
         if !facts.hasNetwork || !facts.hasToken || facts.failures >= Self.failuresUntilCannotConnect {

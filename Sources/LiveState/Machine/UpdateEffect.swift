@@ -1,8 +1,11 @@
 /// A thing that a commit changes, and how.
 public struct ThingChange: Codable, Equatable, Sendable {
+    /// Which thing.
     public var thing: Thing
+    /// What its reload has found.
     public var outcome: Reloaded
 
+    /// What a reload of a thing has found.
     public init(thing: Thing, outcome: Reloaded) {
         self.thing = thing
         self.outcome = outcome
@@ -55,7 +58,9 @@ extension UpdateMachine {
 
     /// What can be seen of it.
     public struct View: Codable, Equatable, Sendable {
+        /// Where it stands.
         public var state: State
+        /// How far what is known can be trusted.
         public var freshness: Freshness
         /// What people are shown of it; nil: nothing.
         public var sign: Freshness?

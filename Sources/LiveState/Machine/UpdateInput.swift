@@ -1,9 +1,11 @@
 /// An event of the stream, as thin as it comes: which thing, and what happened to it.
 public struct ThingEvent: Codable, Hashable, Sendable {
+    /// Which thing.
     public var thing: Thing
     /// What happened: `created`, `updated`, `deleted` or another word that the company's services use.
     public var type: String
 
+    /// What happened to a thing.
     public init(thing: Thing, type: String) {
         self.thing = thing
         self.type = type
@@ -47,6 +49,7 @@ public struct UpdateMetadata: Codable, Equatable, Sendable {
     /// When a request or a stream was last begun.
     public var lastAttempt: Milliseconds?
 
+    /// Metadata; without arguments those of an area of which nothing is known.
     public init(finger: String? = nil, lastSuccess: Milliseconds? = nil, lastAttempt: Milliseconds? = nil) {
         self.finger = finger
         self.lastSuccess = lastSuccess
@@ -72,8 +75,10 @@ extension UpdateMachine {
         /// Spreads attempts in time.
         public var seed: UInt32 = 1
 
+        /// The defaults: all entities, and a server that keeps events for a day.
         public init() {}
 
+        /// Members that are missing are as by default.
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             entities = try members.decodeIfPresent([String].self, forKey: .entities) ?? entities

@@ -58,6 +58,7 @@ public struct UpdateMachine: StateMachine {
     /// What was asked before the newest token came says nothing of it.
     var lastNumberBeforeToken = 0
 
+    /// Before ``Input/start`` it does nothing.
     public init(_ settings: Settings) {
         var settings = settings
         settings.retention = settings.retention.limited()
@@ -71,6 +72,7 @@ public struct UpdateMachine: StateMachine {
         tokenRetry = Retry(seed: settings.seed &+ 4)
     }
 
+    /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         self.now = now
         take(input)
@@ -140,6 +142,7 @@ public struct UpdateMachine: StateMachine {
         return facts
     }
 
+    /// What can be seen of it now.
     public var view: View {
         View(
             state: state, freshness: Freshness(facts, at: now), sign: Freshness.sign(facts, at: now),
@@ -147,6 +150,7 @@ public struct UpdateMachine: StateMachine {
             pending: pending.count, isUnauthorized: isUnauthorized)
     }
 
+    /// When the next attempt, poll or change of the sign is due; nil: only something that happens changes anything.
     public var wakeAt: Milliseconds? {
         var times = [Freshness.nextChange(facts, after: now), commit == nil ? commitRetryAt : nil, expiresAt]
         if isForeground && hasNetwork { times.append(tokenRetryAt) }

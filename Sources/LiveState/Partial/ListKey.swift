@@ -9,18 +9,21 @@ public struct ListKey: Codable, Hashable, Comparable, Sendable {
     /// What decides between two of the same rank: compared by its code points, as UTF-8 bytes are.
     public var text: String
 
+    /// A key. No two items of a list have the same, so end the text with the id.
     public init(rank: Int64 = 0, text: String) {
         self.rank = rank
         self.text = text
     }
 
-    // By bytes throughout: two strings that a person reads alike may be two ids.
+    /// By bytes throughout: two strings that a person reads alike may be two ids.
     public static func == (a: Self, b: Self) -> Bool { a.rank == b.rank && a.text.utf8.elementsEqual(b.text.utf8) }
 
+    /// By the number, then by the bytes of the text in UTF-8, as in JavaScript.
     public static func < (a: Self, b: Self) -> Bool {
         a.rank != b.rank ? a.rank < b.rank : a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
     }
 
+    /// By bytes, as ``==(_:_:)`` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(rank)
         for byte in text.utf8 { hasher.combine(byte) }
@@ -33,6 +36,7 @@ public enum ListEnd: Codable, Hashable, Comparable, Sendable {
     case at(key: ListKey)
     case end
 
+    /// The beginning is before every key, and the end behind.
     public static func < (a: Self, b: Self) -> Bool {
         switch (a, b) {
         case (.at(let a), .at(let b)): a < b
@@ -52,9 +56,12 @@ public enum ListDirection: String, Codable, Sendable {
 
 /// A stretch of a list, with both of its ends.
 public struct ListInterval: Codable, Hashable, Sendable {
+    /// Where it begins.
     public var lower: ListEnd
+    /// Where it ends.
     public var upper: ListEnd
 
+    /// From one end to the other.
     public init(lower: ListEnd, upper: ListEnd) {
         self.lower = lower
         self.upper = upper
@@ -79,9 +86,12 @@ public struct ListInterval: Codable, Hashable, Sendable {
 
 /// An item of a list: the id of the thing and where it stands.
 public struct ListItem: Codable, Hashable, Sendable {
+    /// The thing's id.
     public var id: String
+    /// Where it stands in the list.
     public var key: ListKey
 
+    /// An item at its key.
     public init(id: String, key: ListKey) {
         self.id = id
         self.key = key
@@ -99,6 +109,7 @@ public struct PageRequest: Codable, Hashable, Sendable {
     /// Whether an item that stands exactly at `from` belongs to the page.
     public var isInclusive: Bool
 
+    /// Asks for the items from an end on.
     public init(from: ListEnd, direction: ListDirection, limit: Int, isInclusive: Bool) {
         self.from = from
         self.direction = direction

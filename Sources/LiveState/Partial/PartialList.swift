@@ -5,6 +5,7 @@
 /// part is loaded. What changed while a page was on its way is reloaded behind it, since nobody knows which of the two the
 /// page has.
 public struct PartialList: StateMachine {
+    /// What is fixed for its life.
     public struct Settings: Codable, Equatable, Sendable {
         /// Items of a page: 50; 1 or more.
         public var pageLimit = 50
@@ -17,8 +18,10 @@ public struct PartialList: StateMachine {
         /// Of the waits after failures.
         public var seed: UInt32 = 0
 
+        /// The defaults.
         public init() {}
 
+        /// Members that are missing are as by default.
         public init(from decoder: any Decoder) throws {
             let values = try decoder.container(keyedBy: CodingKeys.self)
             func value<Value: Decodable>(_ key: CodingKeys, _ standard: Value) throws -> Value {
@@ -32,6 +35,7 @@ public struct PartialList: StateMachine {
         }
     }
 
+    /// What happens.
     public enum Input: Codable, Equatable, Sendable {
         /// A screen shows the list from there on, and has use for so many items, up to half of `maximumItems`.
         case show(from: ListEnd, direction: ListDirection, count: Int)
@@ -55,6 +59,7 @@ public struct PartialList: StateMachine {
         case wake
     }
 
+    /// What the owner is to do, in order.
     public enum Effect: Codable, Equatable, Sendable {
         /// Ask the app's API for a page; its answer brings the number back.
         case loadPage(number: Int, page: PageRequest)
@@ -64,6 +69,7 @@ public struct PartialList: StateMachine {
         case reload(ids: [String])
     }
 
+    /// What can be seen of it between two inputs.
     public struct View: Codable, Equatable, Sendable {
         /// All that is known, in its order; between two items something may be missing.
         public let items: [ListItem]
@@ -73,6 +79,7 @@ public struct PartialList: StateMachine {
         public let stale: [ListInterval]
         /// Of all from where the screen is up to the item that fills it, or to the end; nil while no screen shows the list.
         public let knowledge: Knowledge?
+        /// Whether a page is on its way.
         public let isLoading: Bool
         /// Failed pages in a row.
         public let failures: Int
@@ -107,6 +114,7 @@ public struct PartialList: StateMachine {
     var retryAt: Milliseconds?
     var lastNumber = 0
 
+    /// Knows nothing yet.
     public init(_ settings: Settings) {
         var settings = settings
         settings.pageLimit = max(1, settings.pageLimit)
@@ -116,17 +124,20 @@ public struct PartialList: StateMachine {
         retry = Retry(seed: settings.seed)
     }
 
+    /// What can be seen of it now.
     public var view: View {
         View(
             items: items, complete: intervals.complete, stale: intervals.stale, knowledge: knowledge,
             isLoading: page != nil, failures: retry.failures)
     }
 
+    /// When a page that failed is due again; nil: none waits.
     public var wakeAt: Milliseconds? { retryAt }
 
     /// Whether the list has this thing.
     public func has(_ id: String) -> Bool { keys[id] != nil }
 
+    /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         var effects: [Effect] = []
         switch input {

@@ -7,6 +7,7 @@
 /// here, and the effects `reloaded` and `reloadFailed` are inputs of the machine. To try a failed reload again is the
 /// machine's; what only a screen waits for is tried again here.
 public struct FetchQueue: StateMachine {
+    /// What is fixed for its life.
     public struct Settings: Codable, Equatable, Sendable {
         /// Fetches at once: 4. Of each number here less than 1 counts as 1.
         public var maximumAtOnce = 4
@@ -19,8 +20,10 @@ public struct FetchQueue: StateMachine {
         /// Of the waits after failures.
         public var seed: UInt32 = 0
 
+        /// The defaults.
         public init() {}
 
+        /// Members that are missing are as by default.
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             maximumAtOnce = try members.decodeIfPresent(Int.self, forKey: .maximumAtOnce) ?? maximumAtOnce
@@ -31,6 +34,7 @@ public struct FetchQueue: StateMachine {
         }
     }
 
+    /// What happens. `fetch` is the number of the effect that asked.
     public enum Input: Codable, Equatable, Sendable {
         /// What screens of details show now, what stands in the lists on the screens, and the entities of lists that take new
         /// things. Details are fetched unless they are known; a list loads its things by the page, and only those that
@@ -55,6 +59,7 @@ public struct FetchQueue: StateMachine {
         case wake
     }
 
+    /// What the owner is to do, in order.
     public enum Effect: Codable, Equatable, Sendable {
         /// Ask the app's API for the thing; the answer brings the number back.
         case fetch(fetch: Int, thing: Thing)
@@ -71,10 +76,13 @@ public struct FetchQueue: StateMachine {
         case accept(page: Int, things: [Thing])
     }
 
+    /// What can be seen of it between two inputs.
     public struct View: Codable, Equatable, Sendable {
+        /// On their way, in the order in which they began.
         public let running: [RunningFetch]
         /// In the order in which they came.
         public let waiting: [Thing]
+        /// On the screens, in their order.
         public let shown: [ShownThing]
         /// Fetches begun.
         public let made: Int
@@ -88,13 +96,17 @@ public struct FetchQueue: StateMachine {
 
     /// A fetch that is on its way.
     public struct RunningFetch: Codable, Equatable, Sendable {
+        /// The number of its effect.
         public let fetch: Int
+        /// What is fetched.
         public let thing: Thing
     }
 
     /// A thing on a screen, and how far it can be trusted.
     public struct ShownThing: Codable, Equatable, Sendable {
+        /// Which thing.
         public let thing: Thing
+        /// How far what is known of it can be trusted.
         public let knowledge: Knowledge
     }
 
@@ -139,6 +151,7 @@ public struct FetchQueue: StateMachine {
     var lastOrder = 0
     var counts = Counts()
 
+    /// Knows nothing yet.
     public init(_ settings: Settings) {
         var settings = settings
         settings.maximumAtOnce = max(1, settings.maximumAtOnce)
@@ -148,6 +161,7 @@ public struct FetchQueue: StateMachine {
         known = KnownThings(maximum: settings.maximumThings)
     }
 
+    /// What can be seen of it now.
     public var view: View {
         let inOrder = jobs.values.sorted { $0.order < $1.order }
         let running = inOrder.compactMap { job in job.fetch.map { RunningFetch(fetch: $0, thing: job.thing) } }
@@ -157,11 +171,13 @@ public struct FetchQueue: StateMachine {
             made: counts.made, merged: counts.merged, avoided: counts.avoided, dropped: counts.dropped)
     }
 
+    /// When the first fetch that failed is due again; nil: none waits.
     public var wakeAt: Milliseconds? { jobs.values.compactMap(\.retryAt).min() }
 
     /// How far a thing can be trusted.
     public func knowledge(of thing: Thing) -> Knowledge { known.knowledge(of: thing) }
 
+    /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         var effects: [Effect] = []
         switch input {

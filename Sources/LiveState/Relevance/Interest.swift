@@ -32,9 +32,12 @@ public struct RelevanceRule: Codable, Equatable, Sendable {
     public var entity: String?
     /// Nil: each type of event.
     public var type: String?
+    /// The kind of screen that it is for.
     public var screen: InterestKind
+    /// What such an event does there.
     public var action: RelevanceAction
 
+    /// A rule; without entity and type for every event.
     public init(entity: String? = nil, type: String? = nil, screen: InterestKind, action: RelevanceAction) {
         self.entity = entity
         self.type = type
@@ -59,7 +62,9 @@ public struct RelevanceRule: Codable, Equatable, Sendable {
 
 /// A screen by its name, with what it shows.
 public struct Screen: Codable, Equatable, Sendable {
+    /// The name that the app gives it.
     public let name: String
+    /// What it shows now.
     public internal(set) var interest: Interest
     /// The same ids, to be found at once.
     private(set) var ids: Set<String>
@@ -72,6 +77,7 @@ public struct Screen: Codable, Equatable, Sendable {
 
     enum CodingKeys: CodingKey { case name, interest }
 
+    /// From its JSON form: a name and an interest.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         try self.init(

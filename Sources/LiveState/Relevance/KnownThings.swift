@@ -27,6 +27,7 @@ public struct KnownThings: Codable, Equatable, Sendable {
     /// On a screen now.
     private var pinned: Set<Thing> = []
 
+    /// Knows nothing yet, and keeps so many things at most; less than 1 counts as 1.
     public init(maximum: Int = maximumThings) { self.maximum = max(1, maximum) }
 
     /// Things that must not be forgotten: all that is on the screens.

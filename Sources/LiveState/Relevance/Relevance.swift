@@ -1,5 +1,6 @@
 /// What is shown decides what is fetched: the interests of the screens, and the rules by which an event concerns them.
 public struct Relevance: StateMachine {
+    /// What is fixed for its life.
     public struct Settings: Codable, Equatable, Sendable {
         /// Rules of the app, before the standard ones.
         public var rules: [RelevanceRule] = []
@@ -12,8 +13,10 @@ public struct Relevance: StateMachine {
         /// And for so long, in ms: 10 minutes.
         public var seenFor: Milliseconds = 600_000
 
+        /// The defaults.
         public init() {}
 
+        /// Members that are missing are as by default.
         public init(from decoder: any Decoder) throws {
             let members = try decoder.container(keyedBy: CodingKeys.self)
             rules = try members.decodeIfPresent([RelevanceRule].self, forKey: .rules) ?? rules
@@ -24,6 +27,7 @@ public struct Relevance: StateMachine {
         }
     }
 
+    /// What happens.
     public enum Input: Codable, Equatable, Sendable {
         /// A screen shows this from now on; each has a name of its own, and one interest.
         case show(screen: String, interest: Interest)
@@ -39,6 +43,7 @@ public struct Relevance: StateMachine {
         case wake
     }
 
+    /// What the owner is to do, in order.
     public enum Effect: Codable, Equatable, Sendable {
         /// A screen needs it.
         case fetch(number: Int, thing: Thing)
@@ -48,6 +53,7 @@ public struct Relevance: StateMachine {
         case remove(thing: Thing, screens: [String])
     }
 
+    /// What can be seen of it between two inputs.
     public struct View: Codable, Equatable, Sendable {
         /// In the order in which they were last shown.
         public let screens: [Screen]
@@ -57,7 +63,9 @@ public struct Relevance: StateMachine {
 
     /// A thing, and when a person saw it change.
     public struct SeenThing: Codable, Equatable, Sendable {
+        /// Which thing.
         public let thing: Thing
+        /// When, by the clock of the machine's owner.
         public let at: Milliseconds
     }
 
@@ -68,6 +76,7 @@ public struct Relevance: StateMachine {
     private var isVisible = true
     private var isLive = false
 
+    /// No screen is shown, and nothing was seen yet.
     public init(_ settings: Settings) {
         var settings = settings
         settings.maximumScreens = max(1, settings.maximumScreens)
@@ -77,7 +86,9 @@ public struct Relevance: StateMachine {
         rules = settings.rules + RelevanceRule.standard
     }
 
+    /// What can be seen of it now.
     public var view: View { View(screens: screens, seen: seen) }
+    /// Nil: time alone changes nothing.
     public var wakeAt: Milliseconds? { nil }
 
     /// Whether a person can see the thing now.
@@ -123,6 +134,7 @@ public struct Relevance: StateMachine {
         }
     }
 
+    /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         switch input {
         case .show(let name, let interest):
