@@ -109,6 +109,24 @@ import Testing
         #expect(partition?.search?.question(end: 10) == (isReadTwice ? 5 : 4))
     }
 
+    @Test(arguments: [(4, true), (5, true), (6, false), (0x6162_6364, false)] as [(Int64, Bool)])
+    func `without a word of which the library gets lost says nothing of the log`(_ offset: Int64, _ isDoubtful: Bool) {
+        var node = node
+        node.refresh()
+        node.drain()
+        node.write(5)
+        node.refresh()
+        // The log ends at 5, and 4 records were read.
+        var tracker = node.reader.tracker
+        tracker.refuse(0, 0, offset: offset, node.now)
+        #expect((tracker[node.name()]?.refused != nil) == isDoubtful)
+        let assignments = tracker.takeAssignments()
+        #expect(assignments == (isDoubtful ? [] : [.stop(node.name()), .read(node.name(), at: 4)]))
+        // Lost once more: what stands behind is searched for.
+        if !isDoubtful { tracker.refuse(0, 0, offset: offset, node.now) }
+        #expect((tracker[node.name()]?.search != nil) == !isDoubtful)
+    }
+
     @Test func `in the window leaves the rest of the window to be loaded, as old as it is`() {
         var node = node
         for payload in 5..<205 { node.write(payload) }

@@ -57,7 +57,8 @@ extension AgainstApacheKafka {
                 let name = PartitionName(topic: UInt16(index), number: 0)
                 #expect(reading.resyncs.count { $0 == .recordsLost(name, .unreadable) } == 1, "\(one)")
             }
-            #expect(reading.resyncs.count == cases.count && !reading.isStalled)
+            #expect(
+                reading.resyncs.count == cases.count && !reading.isStalled, "\(reading.resyncs), \(reading.notices)")
             try checkStandstill(kafka, lost)
         }
 
