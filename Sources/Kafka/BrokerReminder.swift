@@ -15,15 +15,26 @@ struct BrokerReminder {
     /// How long nobody has answered before the first reminder: mostly the client comes back by itself within 2 s. In
     /// milliseconds.
     static let patience: Int64 = 5_000
-    /// The next reminder comes when the silence has become longer by one part of so many. The library keeps each list
-    /// that it is given: so they are about a hundred in an outage of a week, and a client is back within a tenth of it.
+    /// The next reminder comes when the silence has become longer by one part of so many, but after `longestPause` at the
+    /// latest, in milliseconds: Kafka is back for so long before this client is. The library keeps each list that it is
+    /// given: they are about 2,000 in an outage of a week.
     static let partsOfSilence: Int64 = 10
-    /// Reminders of one client: lists of a hundred bytes then take 1 MB.
-    static let maximumCount = 10_000
+    static let longestPause: Int64 = 300_000
+    /// Lists of a hundred bytes then take 1 MB. Beyond so many of one client they come every `sparingPause` milliseconds.
+    static let sparingCount = 10_000
+    static let sparingPause: Int64 = 3_600_000
 
     private(set) var count = 0
     /// Since when nobody answers, and when the last reminder of that silence was due; monotonic milliseconds.
     private var silence: (since: Int64, remindedAt: Int64)?
+
+    /// Another client of the same brokers is answered again: what this one has waited for counts no more, and it is
+    /// reminded after the patience.
+    mutating func begin(at now: Int64) {
+        if silence != nil { silence = (now, now) }
+    }
+
+    var isSilent: Bool { silence != nil }
 
     /// Takes whether anybody answered at `now`, monotonic milliseconds; returns whether a reminder is due.
     mutating func note(isAnswered: Bool, at now: Int64) -> Bool {
@@ -35,8 +46,8 @@ struct BrokerReminder {
             silence = (now, now)
             return false
         }
-        guard count < Self.maximumCount, now - remindedAt >= max(Self.patience, (now - since) / Self.partsOfSilence)
-        else { return false }
+        let pause = min(max(Self.patience, (now - since) / Self.partsOfSilence), Self.longestPause)
+        guard now - remindedAt >= (count < Self.sparingCount ? pause : Self.sparingPause) else { return false }
         count += 1
         silence = (since, now)
         return true
@@ -49,12 +60,13 @@ extension KafkaLibrary {
 }
 
 extension ProbeClient {
-    /// Notes whether anybody answered `client`, and gives it its first addresses where that is due.
-    func remind(_ client: ClientHandle, _ reminder: inout BrokerReminder, isAnswered: Bool) {
+    /// Notes whether anybody answered `client`, and gives it its first addresses where that is due. `role`: which of the
+    /// node's clients it is.
+    func remind(_ client: ClientHandle, _ role: String, _ reminder: inout BrokerReminder, isAnswered: Bool) {
         let now = Moment.now.monotonic
         guard KafkaLibrary.forgetsBrokers, reminder.note(isAnswered: isAnswered, at: now) else { return }
-        let count = unsafe rd_kafka_brokers_add(client.pointer, handle.settings.brokers)
-        let reason = "nobody answers: kafka.brokers was given to it again, of which it had forgotten \(max(0, count))"
+        _ = unsafe rd_kafka_brokers_add(client.pointer, handle.settings.brokers)
+        let reason = "nobody answers the client that \(role): kafka.brokers was given to it again"
         handle.client.notices.post(KafkaNotice(.library, [(.facility, "brokers"), (.reason, reason)], level: .info))
     }
 }

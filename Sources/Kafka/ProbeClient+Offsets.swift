@@ -34,7 +34,7 @@ extension ProbeClient {
             return ask(questions, of: client, until: deadline, &silent)
         }
         let answers = ask(questions, of: handle.client, until: deadline, &memory.silentLeaders)
-        remind(handle.client, &memory.consumersReminder, isAnswered: answers.contains { $0.offset != nil })
+        remind(handle.client, "reads", &memory.consumersReminder, isAnswered: answers.contains { $0.offset != nil })
         return answers
     }
 

@@ -93,11 +93,13 @@ package final class ProbeClient: Sendable {
         var answer = metadata(client, within: Int32(time * 2 / 3))
         if case .noMetadata = answer { answer = metadata(client, within: Int32(max(100, time / 3))) }
         guard case .metadata(let metadata) = answer else {
-            remind(client, &memory.ownReminder, isAnswered: false)
+            remind(client, "asks for metadata", &memory.ownReminder, isAnswered: false)
             return answer
         }
         // One that tells of no broker is how the client comes to forget them all.
-        remind(client, &memory.ownReminder, isAnswered: !metadata.brokers.isEmpty)
+        let wasSilent = memory.ownReminder.isSilent
+        remind(client, "asks for metadata", &memory.ownReminder, isAnswered: !metadata.brokers.isEmpty)
+        if wasSilent, !memory.ownReminder.isSilent { memory.consumersReminder.begin(at: Moment.now.monotonic) }
         memory.addresses = metadata.brokers
         memory.leaders = metadata.topics.map { if case .present(let leaders) = $0 { leaders } else { [] } }
         refreshConsumer(metadata, &memory)

@@ -41,19 +41,32 @@ struct BrokerReminderTests {
         #expect(row.notes.filter { reminder.note(isAnswered: $0.isAnswered, at: $0.at) }.map(\.at) == row.reminders)
     }
 
-    @Test func `an outage of a week has about a hundred reminders, and each comes in time`() {
-        var (reminder, last, latest) = (BrokerReminder(), Int64(0), 0.0)
+    @Test func `an outage of a week has about two thousand reminders, and each comes in time`() {
+        var (reminder, last, latest, longest) = (BrokerReminder(), Int64(0), 0.0, Int64(0))
         for moment in stride(from: Int64(0), through: 7 * 86_400_000, by: 2_000)
         where reminder.note(isAnswered: false, at: moment) {
             // In parts of the silence, where it has lasted for longer than the patience is.
             if last > 100_000 { latest = max(latest, Double(moment - last) / Double(moment)) }
+            longest = max(longest, moment - last)
             last = moment
         }
-        #expect((80...150).contains(reminder.count))
-        #expect(latest < 0.13)
+        #expect((1_900...2_200).contains(reminder.count))
+        #expect(latest < 0.13 && longest == BrokerReminder.longestPause)
     }
 
-    @Test func `the library keeps what it is given, so there is an end of it`() {
+    @Test func `when another client is answered again, this one is reminded after the patience`() {
+        var reminder = BrokerReminder()
+        reminder.begin(at: 0)
+        #expect(!reminder.isSilent)
+        var moments = stride(from: Int64(0), through: 8 * 3_600_000, by: 1_000).makeIterator()
+        while let moment = moments.next() { _ = reminder.note(isAnswered: false, at: moment) }
+        let back: Int64 = 8 * 3_600_000 + 500
+        reminder.begin(at: back)
+        let isDue = [4_999, 5_000].map { reminder.note(isAnswered: false, at: back + $0) }
+        #expect(isDue == [false, true])
+    }
+
+    @Test func `the library keeps what it is given, so after many they are rare`() {
         var reminder = BrokerReminder()
         var moment: Int64 = 0
         func remindOnce() -> Bool {
@@ -62,9 +75,11 @@ struct BrokerReminderTests {
             _ = reminder.note(isAnswered: false, at: moment)
             return reminder.note(isAnswered: false, at: moment + 5_000)
         }
-        for _ in 1..<BrokerReminder.maximumCount where !remindOnce() { Issue.record("none at \(moment)") }
+        for _ in 1..<BrokerReminder.sparingCount where !remindOnce() { Issue.record("none at \(moment)") }
         #expect(remindOnce())
         #expect(!remindOnce())
-        #expect(reminder.count == BrokerReminder.maximumCount)
+        let isDue = [-1, 0].map { reminder.note(isAnswered: false, at: moment + BrokerReminder.sparingPause + $0) }
+        #expect(isDue == [false, true])
+        #expect(reminder.count == BrokerReminder.sparingCount + 1)
     }
 }
