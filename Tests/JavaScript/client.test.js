@@ -315,3 +315,29 @@ test("who begins to read a client that has ended is told why", async () => {
     world.socket.end(4403)
     await assert.rejects(client.updates().next(), { kind: "revoked" })
 })
+
+test("a listener that goes on from another cursor is not brought back by the update that it was given", async () => {
+    const world = new World(), { client } = world.client({ since: "C100" })
+    await settle()
+    world.socket.open()
+    const leave = client.subscribe(update => {
+        if (!update.event) return
+        leave()
+        client.restart({ since: "C5" })
+    })
+    world.socket.say(eventOf("I1", "C101"))
+    await world.pass(1_000)
+    assert.equal(world.socket.url.searchParams.get("since"), "C5")
+})
+
+test("a token function that says that nobody is signed in is not asked again and again", async () => {
+    const world = new World()
+    let asked = 0
+    const token = async () => {
+        asked += 1
+        throw Object.assign(new Error("signed out"), { kind: "unauthorized" })
+    }
+    const { client } = world.client({ token })
+    await world.pass(600_000)
+    assert.deepEqual([client.state, asked], [{ unauthorized: {} }, 1])
+})

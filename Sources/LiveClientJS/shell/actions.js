@@ -170,12 +170,14 @@ export class LiveActions {
         // What it has sent, another tab sends now, with the same keys; or this one again.
         if (input.yield || input.lost) this.#drop(null)
         if (input.yield) this.#isSending = false
+        if (input.lead) this.#isSending = true
         if (!this.#queue) await this.#load()
         // Others write too: who does not send knows only what is stored. Whatever is there may be sent already.
-        else if (this.#isOutdated || !(this.#isSending || input.read)) await this.#read()
+        else if (this.#isOutdated || input.lead || !(this.#isSending || input.read)) {
+            await this.#read(input.lead !== undefined || !this.#isSending)
+        }
         if (input.wake && !this.#isSending) return this.#askToFlush()
         if (input.lead) {
-            this.#isSending = true
             this.#flushAt = null
             return this.#carryOut(this.#queue.handle({ network: { isReachable: this.#isReachable } }, this.now()))
         }
@@ -204,11 +206,14 @@ export class LiveActions {
     }
 
     /** Reads what other tabs have stored, and goes on. */
-    async #read() {
+    async #read(mayBeSent) {
         this.#isOutdated = false
-        const actions = await this.#options.store.load()
+        const actions = await this.#options.store.load().catch(error => {
+            this.#drop(actionStoreRetryMilliseconds)
+            throw error
+        })
         this.#stored = new StoredKeys(actions)
-        await this.#carryOut(this.#queue.handle({ taken: { actions, mayBeSent: !this.#isSending } }, this.now()))
+        await this.#carryOut(this.#queue.handle({ taken: { actions, mayBeSent } }, this.now()))
     }
 
     /** Forgets all but what is stored; a wait in ms: that is read again then. */

@@ -3,6 +3,7 @@
 import { ConnectionMachine } from "../core/connection.js"
 import { connectionWays } from "../core/ways.js"
 import { keepWays, recallWays, sleepLook } from "./environment.js"
+import { isSignedOut } from "./failures.js"
 import { askSync, openEventStream } from "./requests.js"
 import { openWebSocket } from "./websocket.js"
 
@@ -120,7 +121,7 @@ export class Link {
         try {
             next = await token({ fresh })
         } catch (error) {
-            return this.handle({ tokenFailed: { request, isUnauthorized: error?.isUnauthorized === true } })
+            return this.handle({ tokenFailed: { request, isUnauthorized: isSignedOut(error) } })
         }
         if (typeof next !== "string" || next === "") {
             return this.handle({ tokenFailed: { request, isUnauthorized: true } })
@@ -167,12 +168,13 @@ export class Link {
 
     /** Delivers an update; the cursor moves when it has been delivered. */
     #deliver(update) {
-        const [inside] = Object.values(update)
+        const [inside] = Object.values(update), before = this.cursor
         if (this.cursor === null && inside.at && !update.resync) this.#owner.deliver({ resync: { why: "start", at: inside.at } })
         if (update.live) this.#isLive = true
         if (update.resync) this.#isLive = false
         this.#owner.deliver(update)
-        if (inside.at) this.cursor = inside.at
+        // A listener may have gone on from another one.
+        if (inside.at && this.cursor === before) this.cursor = inside.at
     }
 
     async #poll({ id, wait }) {

@@ -174,6 +174,7 @@ export class SharedLink {
                 if (view.state.ended) this.#environment.setTimer(() => this.#close(), endingPause)
             },
         }
+        this.#isRefused = false
         this.#recent.begin(this.cursor, this.#environment.now())
         const link = new Link(this.#environment, this.#addresses, { ...this.#options, since: this.cursor }, owner)
         this.#link = link
@@ -196,11 +197,11 @@ export class SharedLink {
     }
 
     #deliver(update) {
+        const [inside] = Object.values(update), before = this.cursor
         if (update.connected) this.#isConnected = true
         if (update.disconnected) this.#isConnected = false
         this.#owner.deliver(update)
-        const [inside] = Object.values(update)
-        if (inside.at) this.cursor = inside.at
+        if (inside.at && this.cursor === before) this.cursor = inside.at
     }
 
     #show(view) {
