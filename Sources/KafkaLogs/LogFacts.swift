@@ -79,6 +79,9 @@ package struct LogFacts: Equatable, Sendable {
         self.endAsked = endAsked
         self.endMoment = endMoment
     }
+
+    /// The latest moment of which it says that something was so until then.
+    package var latestClaim: Int64 { max(known ?? .min, endMoment ?? .min) }
 }
 
 /// What has changed, in the order in which it did. Each is to be taken in before the record that is handed over next.

@@ -147,11 +147,16 @@ struct TrackedPartition {
     /// Whether the log can be told from a new and empty one.
     var isTellable: Bool { next > 0 || (end ?? 0) > 0 }
 
+    /// `moment` is the last one, also where it seems to be long before the one that is known: the clock was ahead then.
     mutating func prove(at moment: Int64) {
-        guard isTellable, known ?? .min < moment else { return }
-        known = moment
+        let known = known ?? .min
+        guard isTellable, known < moment || known - Self.setBackMilliseconds > moment else { return }
+        self.known = moment
         isChanged = true
     }
+
+    /// Answers come in another order than questions by seconds at most.
+    private static let setBackMilliseconds: Int64 = 60_000
 }
 
 /// Whether a partition answers, and moves on. Monotonic milliseconds.

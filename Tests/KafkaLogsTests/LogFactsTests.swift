@@ -90,6 +90,19 @@ import Testing
         #expect(node.records == [4, 5, 6, 7])
     }
 
+    @Test func `a clock that is set back takes the proof of a later moment with it, a late answer does not`() {
+        var node = started { $0.write(1) }
+        node.drain()
+        node.refresh()
+        let proved = node.now.wall
+        node.now.wall -= 60_000
+        node.refresh(after: 0)
+        #expect(node.facts()?.known == proved)
+        node.now.wall -= 1
+        node.refresh(after: 0)
+        #expect(node.facts()?.known == proved - 60_001)
+    }
+
     @Test func `a log that had records and is empty is another one, even if none of them was read`() {
         var node = started { _ in }
         node.write(1)

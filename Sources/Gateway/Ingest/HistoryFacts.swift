@@ -62,6 +62,8 @@ final class HistoryFacts {
         if !lost.isEmpty { reset(lost, now: now) }
         for (partition, exists) in unopened { ingest.history.find(partition, exists: exists) }
         for (partition, new) in facts { ingest.history.apply(partition, new) }
+        // The tracker tells what it learned by a clock that was ahead until the next refresh.
+        if !facts.isEmpty { ingest.history.clockShows(WallClock.milliseconds) }
     }
 
     private func begin() -> Bool {

@@ -43,7 +43,9 @@ final class Ingest {
     /// Entries that the current wake has events for.
     private var touched: [SubscriptionTable.Entry] = []
     /// The wall clock at the last wake or message, in milliseconds since 1970.
-    var wallClock: Int64 = 0
+    var wallClock: Int64 = 0 {
+        didSet { history.clockShows(wallClock) }
+    }
     /// When the current wake began; monotonic.
     private var wakeMicroseconds: UInt64 = 0
 

@@ -24,6 +24,7 @@ final class KafkaSource {
     private let facts: HistoryFacts
     private let status: SourceStatus
     private let report: KafkaReport
+    private var clock: ClockReport
     private let pipe: WakePipe
     private var watch: DescriptorWatch?
     private var isScheduled = false
@@ -49,6 +50,7 @@ final class KafkaSource {
         status = SourceStatus(
             consumer, ingest: ingest, readiness: readiness, logger: logger, ready: ready, failed: failed)
         report = KafkaReport(logger: logger)
+        clock = ClockReport(logger: logger)
         pipe = try WakePipe()
     }
 
@@ -152,7 +154,9 @@ final class KafkaSource {
     private func check() {
         guard watch != nil else { return }
         status.check(now: loop.now)
-        ingest.sweep(wallClock: WallClock.milliseconds)
+        let wallClock = WallClock.milliseconds
+        ingest.history.clockWasSet(forward: clock.check(wallClock, monotonic: loop.now))
+        ingest.sweep(wallClock: wallClock)
         loop.schedule(afterMilliseconds: Self.checkIntervalMilliseconds) { [weak self] in self?.check() }
     }
 

@@ -81,6 +81,22 @@ extension History {
     /// All that came before this moment was read, of all partitions; `.min` where nothing can be said.
     package func readUntil() -> Int64 { partitions.readUntil() }
 
+    /// The clock shows this now. To be said before anything else of this moment.
+    ///
+    /// What was learned while the clock was ahead claims too much: that all was read until a moment which is still to come.
+    /// Nobody knows when that was, and so nothing is claimed of those partitions until their leaders are asked again. What is
+    /// held keeps its arrival: it is let go later than it might be, and never too early.
+    package func clockShows(_ now: Int64) {
+        partitions.takeBackClaims(after: now + Self.maximumClockDifferenceMilliseconds)
+    }
+
+    /// The clock was set forward by so many ms: by so much at most is too low what was noted of arrivals before.
+    ///
+    /// Until the node is restarted it takes nothing for older than that: whoever might lack something is told to resync.
+    package func clockWasSet(forward milliseconds: Int64) {
+        partitions.clockWasBehind += max(0, milliseconds)
+    }
+
     /// Whether the log is known to reach to an offset, or its end was asked for at `moment` (monotonic, in ms) or later.
     package func isDecided(_ floor: PartitionFloor, since moment: UInt64) -> Bool {
         guard let slot = partitions.slot(of: floor.partition) else { return false }

@@ -118,9 +118,8 @@ extension History {
             guard let slot = partitions.slot(of: position.partition) else { continue }
             guard position.offset >= completeFrom(slot, log, entities: entities) else { return false }
         }
-        let horizon =
-            state.isPartial || state.readUntil == .min
-            ? .min : state.readUntil - limits.maximumTimestampDelayMilliseconds
+        let readUntil = readUntilByOldClock(state)
+        let horizon = readUntil == .min ? .min : readUntil - limits.maximumTimestampDelayMilliseconds
         if let log {
             for index in log.parts.indices {
                 let arrival = log.lastLetGo(of: index, entities: entities).arrival
@@ -128,13 +127,21 @@ extension History {
                 guard state.offset(of: log.parts[index].partition) != nil else { return false }
             }
         }
-        return areOthersComplete(state, log, horizon)
+        return areOthersComplete(state, log, readUntil, horizon)
+    }
+
+    /// Until when the issuing node had read all, by the clock that this node may have gone by when it noted what it let go.
+    private func readUntilByOldClock(_ state: ResumeState) -> Int64 {
+        guard !state.isPartial else { return .min }
+        let (moment, overflow) = state.readUntil.subtractingReportingOverflow(partitions.clockWasBehind)
+        return overflow ? .min : moment
     }
 
     /// Partitions that are neither named nor hold anything of the account. All at once as long as none of them had anything
     /// to let go; else one after the other.
-    private func areOthersComplete(_ state: ResumeState, _ log: AccountLog?, _ horizon: Int64) -> Bool {
-        let readUntil = state.isPartial ? .min : state.readUntil
+    private func areOthersComplete(
+        _ state: ResumeState, _ log: AccountLog?, _ readUntil: Int64, _ horizon: Int64
+    ) -> Bool {
         let inherited = log?.inheritedNewestLetGo ?? .max
         let mayHaveLetGo = inherited > .min && inherited >= horizon && partitions.newestLetGo >= horizon
         guard partitions.latestUnread > readUntil || mayHaveLetGo else { return true }

@@ -50,6 +50,10 @@ struct PartitionTable {
     /// Partitions that are not open yet: what they hold is not known, and from when.
     var unopened: Set<PartitionName> = []
     var unopenedSince = Int64.max
+    /// By how many ms arrivals may be too low, because the clock was behind when they were noted.
+    var clockWasBehind: Int64 = 0
+    /// No fact claims anything of a later moment.
+    private var latestClaim = Int64.min
     /// Ids of topics that were recreated.
     private var topicIDs: [UInt16: UInt32] = [:]
     /// How each topic was found to be recreated, the last time.
@@ -100,6 +104,7 @@ struct PartitionTable {
         }
         progress[slot].readUntil = readUntil(slot)
         facts[slot] = new
+        latestClaim = max(latestClaim, new.latestClaim)
         moveNext(slot, to: new.next)
         forgetClaims()
         setUnread(of: slot)
@@ -109,6 +114,7 @@ struct PartitionTable {
     private mutating func open(_ partition: PartitionName, _ new: LogFacts, isPresumed: Bool) {
         slots[partition] = progress.count
         facts.append(new)
+        latestClaim = max(latestClaim, new.latestClaim)
         progress.append(Progress(partition, new, wake: wake, isPresumed: isPresumed))
         unreadUntil.append(.min)
         setUnread(of: progress.count - 1)
@@ -161,6 +167,21 @@ struct PartitionTable {
     mutating func noticeRecreation(of topic: UInt16, idBefore: UInt32?, now: Int64) {
         recreations[topic] = TopicRecreation(noticed: now, idBefore: idBefore)
         identityIfCurrent = nil
+    }
+
+    /// The clock was ahead, and shows less than a minute before `moment` now: what is claimed of later moments is known of none.
+    /// Constant time, where nothing is.
+    mutating func takeBackClaims(after moment: Int64) {
+        guard latestClaim > moment else { return }
+        for slot in everySlot() {
+            if progress[slot].readUntil > moment { progress[slot].readUntil = .min }
+            if facts[slot].endMoment ?? .min > moment { facts[slot].endMoment = nil }
+            if facts[slot].known ?? .min > moment { facts[slot].known = nil }
+        }
+        if unopenedSince > moment, unopenedSince < .max { unopenedSince = .min }
+        latestClaim = moment
+        identityIfCurrent = nil
+        forgetClaims()
     }
 
     // MARK: - What is read
@@ -227,6 +248,8 @@ struct PartitionTable {
             kept.progress.append(progress[slot])
             kept.unreadUntil.append(unreadUntil[slot])
         }
+        kept.clockWasBehind = clockWasBehind
+        kept.latestClaim = latestClaim
         kept.wake = wake
         kept.walked = walked
         kept.recreations = recreations

@@ -1,6 +1,9 @@
-/// A hash that is the same in every process and version: what it makes stands in cursors. FNV-1a with 64 bits.
-struct StableHash {
-    private(set) var state: UInt64 = 0xCBF2_9CE4_8422_2325
+/// A hash that is the same in every process and version: what it makes stands in cursors
+/// and in ids of the archive. FNV-1a with 64 bits.
+package struct StableHash {
+    package private(set) var state: UInt64 = 0xCBF2_9CE4_8422_2325
+
+    package init() {}
 
     mutating func combine(_ byte: UInt8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
 
@@ -11,14 +14,14 @@ struct StableHash {
     }
 
     /// Feeds the bytes and an end that no UTF-8 contains, so that two texts never run into one.
-    mutating func combine(_ text: String) {
+    package mutating func combine(_ text: String) {
         let bytes = text.utf8Span.span
         for index in bytes.indices { combine(bytes[index]) }
         combine(UInt8.max)
     }
 
     /// Upper and lower half in one: FNV's low bits alone depend on the low bits of the input alone.
-    var folded: UInt32 { UInt32(truncatingIfNeeded: state >> 32 ^ state) }
+    package var folded: UInt32 { UInt32(truncatingIfNeeded: state >> 32 ^ state) }
 }
 
 /// CRC-32 as in zip and Ethernet (polynomial 0x04C11DB7, reflected). It sees every error within 32 successive bits.

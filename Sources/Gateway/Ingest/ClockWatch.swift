@@ -1,0 +1,43 @@
+import LiveUpdates
+import Logging
+
+/// Sees the wall clock being set, by what the monotonic one says has passed.
+///
+/// An event's age counts from when the node read it, and what a cursor claims goes by moments. Neither is put right afterwards:
+/// after a clock that was ahead events are kept for longer, and cursors from that time are refused; after one that was behind
+/// events go sooner, and more cursors than need be are refused. So a person has to know.
+struct ClockWatch {
+    private var last: (wall: Int64, monotonic: UInt64)?
+
+    /// By how many ms the clock was set since the last call, forward if above 0; nil where it was not, or by no more than the
+    /// clocks of nodes may differ. Both in ms: `wall` since 1970, `monotonic` since whenever.
+    mutating func shows(_ wall: Int64, monotonic: UInt64) -> Int64? {
+        defer { last = (wall, monotonic) }
+        guard let last else { return nil }
+        let jump = wall - last.wall - Int64(monotonic - last.monotonic)
+        return abs(jump) > History.maximumClockDifferenceMilliseconds ? jump : nil
+    }
+}
+
+/// Tells who is on call when the clock was set under a running node.
+struct ClockReport {
+    let logger: Logger
+    private var watch = ClockWatch()
+
+    init(logger: Logger) { self.logger = logger }
+
+    /// To be called every half a second or so, with times as ``ClockWatch/shows(_:monotonic:)`` takes them. Returns by how many
+    /// ms the clock was set forward.
+    mutating func check(_ wall: Int64, monotonic: UInt64) -> Int64 {
+        guard let jump = watch.shows(wall, monotonic: monotonic) else { return 0 }
+        logger.warning(
+            jump < 0
+                ? "the clock was set back: what was read before is kept for so much longer"
+                : "the clock was set forward: what was read before counts as so much older",
+            [
+                .seconds: .number(Int(jump / 1_000)),
+                .advice: "restart this node once its clock is right: it reads its window anew; see why it was wrong",
+            ])
+        return max(0, jump)
+    }
+}
