@@ -45,6 +45,8 @@ struct BrokerErrorDiagnosis {
 
     private func tlsCause(_ reason: String) -> KafkaCause {
         if Self.reason(reason, has: "hostname mismatch", "IP address mismatch") { return .certificateName }
+        if Self.reason(reason, has: "alert certificate expired") { return .clientCertificateExpired }
+        if Self.reason(reason, has: "certificate has expired") { return .certificateExpired }
         // 0A000086 is SSL_R_CERTIFICATE_VERIFY_FAILED; librdkafka says no more when the name does not match.
         if Self.reason(reason, has: "certificate verify failed", "could not be verified", "0A000086") {
             return .certificateUntrusted
@@ -81,9 +83,8 @@ struct BrokerErrorDiagnosis {
     ///
     /// `[thrd:a:1/1]: a:1/1: Disconnected: connection closed by peer (after 2ms in state APIVERSION_QUERY)`
     func guess(line: String) -> KafkaNotice? {
-        guard let thread = line.firstRange(of: "]: ") else { return nil }
-        let (broker, reason) = Self.split(String(line[thread.upperBound...]))
-        guard let broker, reason.hasPrefix("Disconnected"), let after = reason.lastRange(of: "(after "),
+        guard let (broker, reason) = LineDiagnosis.broker(in: line), reason.hasPrefix("Disconnected"),
+            let after = reason.lastRange(of: "(after "),
             let unit = reason[after.upperBound...].firstRange(of: "ms in state "),
             let milliseconds = Int(reason[after.upperBound..<unit.lowerBound])
         else { return nil }

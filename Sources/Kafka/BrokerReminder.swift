@@ -54,6 +54,20 @@ struct BrokerReminder {
     }
 }
 
+/// The same for a producer, which is answered as long as nothing waits or something of it is acknowledged.
+struct ProducerReminder {
+    private var reminder = BrokerReminder()
+    private var delivered = 0
+
+    /// Takes what waits for the brokers and what they have acknowledged so far, at `now` in monotonic milliseconds; returns
+    /// whether a reminder is due.
+    mutating func note(waiting: Int, delivered: Int, at now: Int64) -> Bool {
+        let isAnswered = waiting == 0 || delivered != self.delivered
+        self.delivered = delivered
+        return reminder.note(isAnswered: isAnswered, at: now)
+    }
+}
+
 extension KafkaLibrary {
     /// Whether it forgets brokers that a metadata answer lacks.
     static var forgetsBrokers: Bool { versionNumber >= BrokerReminder.firstForgettingVersion }

@@ -97,11 +97,9 @@ func logCallback(
     guard let context = unsafe CallbackContext.behind(rd_kafka_opaque(client)) else { return }
     let facility = unsafe facility.map { unsafe String(cString: $0) } ?? ""
     let text = unsafe text.map { unsafe String(cString: $0) } ?? ""
-    let facts: [(name: KafkaNotice.Fact, value: String)] = [(.facility, facility), (.reason, text)]
     if facility == "FAIL", let guess = context.diagnosis.guess(line: text) { context.notices.post(guess) }
-    // syslog's levels: 4 is a warning. FAIL and ERROR lines come to the error callback too, with more detail.
-    let isNews = level <= 4 && facility != "FAIL" && facility != "ERROR"
-    context.notices.post(line: KafkaNotice(.library, facts, level: isNews ? .info : .debug))
+    let notice = LineDiagnosis.notice(level: level, facility: facility, text: text)
+    if notice.cause == .library { context.notices.post(line: notice) } else { context.notices.post(notice) }
 }
 
 extension rd_kafka_resp_err_t {

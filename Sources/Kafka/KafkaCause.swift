@@ -4,13 +4,13 @@ package enum KafkaCause: String, Sendable, CaseIterable {
     case hostUnknown, connectionRefused, noRoute, connectionLost, requestTimedOut, allBrokersDown, recovered
     // Who is who.
     case loginRefused, scramWithOldLibrary, mechanismRefused
-    case certificateUntrusted, certificateName, clientCertificateRefused, tlsFailed, brokerSpeaksNoTLS, brokerSpeaksTLS,
-        brokerWantsSASL
+    case certificateUntrusted, certificateName, certificateExpired, clientCertificateRefused, clientCertificateExpired,
+        tlsFailed, brokerSpeaksNoTLS, brokerSpeaksTLS, brokerWantsSASL, kerberosRefused
     // Topics and partitions.
     case topicMissing, topicForbidden, topicUnreadable, topicGone, topicFound, partitionsAdded, partitionWithoutLeader
     case positionOutOfRange, topicRecreated, partitionTrouble, batchUnreadable, brokersDisagree
-    // The library.
-    case fatal, trouble, library, linesDropped
+    // The library, and what it says of the cluster.
+    case twoClusters, settingUnused, featureMissing, fatal, trouble, library, linesDropped
 }
 
 extension KafkaCause {
@@ -37,6 +37,12 @@ extension KafkaCause {
             """
         case .certificateName:
             "the Kafka broker's certificate is for another name; check kafka.brokers and advertised.listeners"
+        case .certificateExpired:
+            "the Kafka broker's certificate has expired; renew it there, and check the clock of this machine"
+        case .clientCertificateExpired:
+            "our client certificate has expired, says the Kafka broker; renew it, and check ssl.certificate.location"
+        case .kerberosRefused:
+            "the Kerberos ticket cannot be refreshed; check sasl.kerberos.kinit.cmd, the keytab and the principal"
         case .clientCertificateRefused:
             """
             the Kafka broker refuses our client certificate, or asks for one; check ssl.certificate.location and \
@@ -67,6 +73,12 @@ extension KafkaCause {
         case .partitionTrouble: "a partition cannot be read for now"
         case .batchUnreadable: "records could not be read, twice; reading goes on behind them, and they are lost"
         case .brokersDisagree: "the brokers tell different things of the topics; waiting until they agree"
+        case .twoClusters:
+            "brokers of two clusters answer; check kafka.brokers, and what names and balancers lead to"
+        case .settingUnused:
+            "librdkafka does not use a property as it is set; check the one of kafka.settings that the reason names"
+        case .featureMissing:
+            "the Kafka broker lacks a feature that librdkafka wants to use; run with a newer Kafka, or change kafka.settings"
         case .fatal: "librdkafka reports an error that it cannot survive"
         case .trouble: "Kafka trouble"
         case .library: "librdkafka says"
@@ -100,11 +112,11 @@ extension KafkaCause {
         case .recovered, .topicFound, .partitionsAdded: .notice
         case .hostUnknown, .connectionRefused, .noRoute, .requestTimedOut, .allBrokersDown, .partitionWithoutLeader,
             .positionOutOfRange, .topicRecreated, .partitionTrouble, .brokersDisagree, .trouble, .topicGone,
-            .brokerSpeaksTLS,
-            .brokerWantsSASL:
+            .brokerSpeaksTLS, .brokerWantsSASL, .kerberosRefused, .twoClusters, .settingUnused, .featureMissing:
             .warning
         case .loginRefused, .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName,
-            .clientCertificateRefused, .tlsFailed, .brokerSpeaksNoTLS, .topicMissing, .topicForbidden, .topicUnreadable,
+            .certificateExpired, .clientCertificateRefused, .clientCertificateExpired, .tlsFailed, .brokerSpeaksNoTLS,
+            .topicMissing, .topicForbidden, .topicUnreadable,
             .batchUnreadable, .fatal:
             .error
         }
@@ -114,8 +126,9 @@ extension KafkaCause {
     var isConnectionTrouble: Bool {
         switch self {
         case .hostUnknown, .connectionRefused, .noRoute, .requestTimedOut, .allBrokersDown, .loginRefused,
-            .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName,
-            .clientCertificateRefused, .tlsFailed, .brokerSpeaksNoTLS, .brokerSpeaksTLS, .brokerWantsSASL:
+            .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName, .certificateExpired,
+            .clientCertificateRefused, .clientCertificateExpired, .tlsFailed, .brokerSpeaksNoTLS, .brokerSpeaksTLS,
+            .brokerWantsSASL:
             true
         default: false
         }

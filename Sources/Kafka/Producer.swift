@@ -1,4 +1,5 @@
 import CRdKafka
+import KafkaLogs
 import Synchronization
 
 /// Writes records: for the demo's feed, the bench and tests. The gateway itself never writes.
@@ -10,6 +11,8 @@ package final class Producer {
 
     private let client: ClientHandle
     private let counters: DeliveryCounters
+    private let brokers: String
+    private var reminder = ProducerReminder()
     var pointer: OpaquePointer { unsafe client.pointer }
 
     /// `properties` as librdkafka knows them, over: every record acknowledged by all replicas, sent at once.
@@ -23,6 +26,7 @@ package final class Producer {
         client = try ClientHandle(
             RD_KAFKA_PRODUCER, defaults + properties + [("bootstrap.servers", brokers)], deliveries: counters)
         self.counters = counters
+        self.brokers = brokers
     }
 
     /// Asks for the leaders of a topic's partitions, so that its first record does not wait for them: by itself librdkafka
@@ -76,6 +80,16 @@ package final class Producer {
     /// Takes delivery reports in, waiting for the first at most so long.
     package func poll(_ milliseconds: Int32 = 0) {
         _ = unsafe rd_kafka_poll(client.pointer, milliseconds)
+        remind()
+    }
+
+    /// Gives the client its first addresses again where nobody answers it, so that what waits leaves after the longest outage
+    /// too. Whoever has something to deliver polls.
+    private func remind() {
+        guard KafkaLibrary.forgetsBrokers,
+            reminder.note(waiting: waiting, delivered: delivered, at: Moment.now.monotonic)
+        else { return }
+        _ = unsafe rd_kafka_brokers_add(client.pointer, brokers)
     }
 
     /// Waits until everything is delivered or has failed; false if the deadline came first.

@@ -41,6 +41,19 @@ struct BrokerReminderTests {
         #expect(row.notes.filter { reminder.note(isAnswered: $0.isAnswered, at: $0.at) }.map(\.at) == row.reminders)
     }
 
+    @Test func `a producer is answered while nothing waits, or something is acknowledged`() {
+        var reminder = ProducerReminder()
+        // Idle, however long.
+        var reminded = [Int64(0), 90_000].filter { reminder.note(waiting: 0, delivered: 0, at: $0) }
+        // Much waits, and goes out slowly.
+        reminded += (Int64(91)...100).filter { reminder.note(waiting: 100, delivered: Int($0), at: $0 * 1_000) }
+        #expect(reminded == [])
+        reminded = (Int64(101)...120).filter { reminder.note(waiting: 100, delivered: 100, at: $0 * 1_000) }
+        #expect(reminded == [106, 111, 116])
+        reminded = [Int64(121_000), 125_999].filter { reminder.note(waiting: 99, delivered: 101, at: $0) }
+        #expect(reminded == [])
+    }
+
     @Test func `an outage of a week has about two thousand reminders, and each comes in time`() {
         var (reminder, last, latest, longest) = (BrokerReminder(), Int64(0), 0.0, Int64(0))
         for moment in stride(from: Int64(0), through: 7 * 86_400_000, by: 2_000)

@@ -1,4 +1,4 @@
-// Tests: BrokerReach.swift, KafkaCause.swift, KafkaNotice.swift, NoticeQueue.swift
+// Tests: BrokerReach.swift, LineDiagnosis.swift, KafkaCause.swift, KafkaNotice.swift, NoticeQueue.swift
 
 import CRdKafka
 import Testing
@@ -67,6 +67,15 @@ import Testing
             "ssl://x:1/1: SSL handshake failed: error:0A000412:SSL routines::sslv3 alert bad certificate",
             .clientCertificateRefused
         ),
+        (
+            RD_KAFKA_RESP_ERR__SSL,
+            "ssl://x:1/1: Failed to verify broker certificate: certificate has expired", .certificateExpired
+        ),
+        (
+            RD_KAFKA_RESP_ERR__SSL,
+            "ssl://x:1/1: SSL handshake failed: error:0A000415:SSL routines::sslv3 alert certificate expired",
+            .clientCertificateExpired
+        ),
         (RD_KAFKA_RESP_ERR__SSL, "ssl://x:1/1: SSL handshake failed: something new", .tlsFailed),
         (RD_KAFKA_RESP_ERR__FATAL, "fenced", .fatal),
         (RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE, "no threads", .trouble),
@@ -122,6 +131,65 @@ import Testing
         #expect(guess?.cause == expected)
         #expect(guess == nil || guess?[.broker] == "a:1")
         #expect(diagnosis.guess(line: text) == nil)
+    }
+
+    /// Each row: syslog's level, the facility, the line, what it is told as.
+    static let lines: [(level: Int32, facility: String, text: String, told: (KafkaCause, KafkaNotice.Level))] = [
+        // Behind these somebody has to act.
+        (
+            3, "CLUSTERID",
+            "[thrd:main]: Broker b:1/1 reports different ClusterId \"x\" than previously known \"y\": a client must not be…",
+            (.twoClusters, .warning)
+        ),
+        (
+            4, "CONFWARN", "[thrd:app]: sasl.mechanism set to `PLAIN` but security.protocol is not configured for SASL",
+            (.settingUnused, .warning)
+        ),
+        (
+            3, "SASLREFRESH", "[thrd:main]: Kerberos ticket refresh failed: kinit: no keytab",
+            (.kerberosRefused, .warning)
+        ),
+        (3, "OAUTHBEARER", "[thrd:main]: Failed to acquire SASL OAUTHBEARER token: 401", (.loginRefused, .error)),
+        (3, "SASL", "[thrd:b:1/1]: b:1/1: Authentication failed: Invalid username", (.loginRefused, .error)),
+        (3, "SSL", "[thrd:b:1/1]: b:1/1: Failed to verify broker certificate: x", (.certificateUntrusted, .error)),
+        (3, "SSL", "[thrd:b:1/1]: b:1/1: certificate verify failed: y", (.certificateUntrusted, .error)),
+        (3, "SSL", "[thrd:b:1/1]: b:1/1: verify: certificate has expired", (.certificateExpired, .error)),
+        (3, "SSL", "[thrd:b:1/1]: b:1/1: sslv3 alert certificate expired", (.clientCertificateExpired, .error)),
+        (4, "TOPICERR", "[thrd:main]: t [0]: Broker: Topic authorization failed", (.topicForbidden, .error)),
+        (
+            4, "APIVERSION",
+            "[thrd:b:1/1]: b:1/1: SASL Handshake not supported by broker (required by mechanism PLAIN)",
+            (.featureMissing, .warning)
+        ),
+        (4, "PROTOERR", "[thrd:b:1/1]: b:1/1: Broker: API version not supported", (.featureMissing, .warning)),
+        // What passes by itself, and what comes as an error too.
+        (
+            4, "CONFWARN",
+            "[thrd:app]: Configuration property acks is a producer property and will be ignored by this consumer instance",
+            (.library, .info)
+        ),
+        (4, "SASLREFRESH", "[thrd:main]: Slow Kerberos ticket refresh: 9000ms: kinit", (.library, .info)),
+        (4, "REQTMOUT", "[thrd:b:1/1]: b:1/1: Timed out FetchRequest in flight", (.library, .info)),
+        (4, "MAXPOLL", "[thrd:main]: something new", (.library, .info)),
+        (3, "FAIL", "[thrd:b:1/1]: b:1/1: SASL authentication error: Authentication failed", (.library, .debug)),
+        (3, "ERROR", "[thrd:b:1/1]: b:1/1: SSL handshake failed: certificate verify failed", (.library, .debug)),
+        (6, "PARTCNT", "[thrd:main]: Topic t partition count changed from 1 to 2", (.library, .debug)),
+        (
+            4, "AUTOCREATE",
+            "[thrd:b:1/1]: b:1/1: allow.auto.create.topics=false not supported by broker: requires broker version >= 0.11.0.0",
+            (.library, .info)
+        ),
+        (7, "FEATURE", "[thrd:b:1/1]: b:1/1: Feature LZ4 not supported by broker", (.library, .debug)),
+    ]
+
+    @Test(arguments: lines.indices) func `a line is a warning where somebody has to act, and else for those who look`(
+        row: Int
+    ) {
+        let (level, facility, text, told) = Self.lines[row]
+        let notice = LineDiagnosis.notice(level: level, facility: facility, text: text)
+        #expect(notice.cause == told.0 && notice.level == told.1)
+        #expect(notice[.facility] == facility && notice[.reason].map { text.hasSuffix($0) } == true)
+        if told.1 >= .warning, text.contains("b:1/1: ") { #expect(notice[.broker] == "b:1") }
     }
 
     @Test func `notices of one cause and broker are one, of two brokers two`() {

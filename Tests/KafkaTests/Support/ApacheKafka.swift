@@ -46,6 +46,10 @@ final class ApacheKafka: Sendable {
 
     private static let running = Mutex<ApacheKafka?>(nil)
 
+    /// Where the ports of three nodes begin: above those of the end-to-end tests' clusters (`brokers.py`), below those of the
+    /// conformance tests, and not where a process of before this one may still end.
+    private static let port = 30_200 + Int(getpid()) % 70 * 30
+
     static let tool: String = {
         let beside = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../shared").path
         let shared = ProcessInfo.processInfo.environment["LIVEGATE_SHARED"] ?? beside
@@ -78,7 +82,8 @@ final class ApacheKafka: Sendable {
         process.executableURL = URL(filePath: Self.tool)
         // A node of three, or one beside other tests, has its port open after a minute and more.
         process.arguments =
-            ["run", "--until-eof", "--port", "0", "--heap", "256m", "--wait", "120", "--dir", folder] + kind.arguments
+            ["run", "--until-eof", "--port", "\(Self.port)", "--heap", "256m", "--wait", "300", "--dir", folder]
+            + kind.arguments
         process.standardInput = input
         process.standardOutput = output
         try process.run()
