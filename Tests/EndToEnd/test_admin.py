@@ -28,7 +28,8 @@ def test_requests_follow_each_other_on_one_connection(asker):
     assert status == 404 and "connection" not in fields
     status, fields, _ = asker.answer(withoutBody=True)
     assert (status, fields["content-length"], fields["cache-control"]) == (200, "6", "no-store")
-    status, fields, body = asker.ask("GET", "/readyz?verbose&x=1", Connection="close")
+    asker.send("GET", "/readyz?verbose&x=1", Connection="close")
+    status, fields, body = asker.answer()
     assert status == 200 and body.decode().splitlines() == [f"[+]{part} ok" for part in PARTS]
     assert fields["connection"] == "close" and asker.ended()
 
@@ -87,10 +88,13 @@ def test_whoever_keeps_connections_keeps_no_probe_out(gateway, mock_broker):
     door = gateway(mock_broker.bootstrap, limits__handshake_timeout="10m")
     idle = [Asker(door.admin) for _ in range(64)]
     for asker in idle:
-        assert asker.ask("GET", "/livez")[0] == 200
+        asker.send("GET", "/livez")
+        assert asker.answer()[0] == 200
     assert Asker(door.admin).ask("GET", "/livez")[0] == 200
     # The one that had been there longest has given way, and no other.
-    assert idle[0].ended() and idle[-1].ask("GET", "/livez")[0] == 200
+    assert idle[0].ended()
+    idle[-1].send("GET", "/livez")
+    assert idle[-1].answer()[0] == 200
     # So do those that have sent nothing, or not all of a request.
     for asker in idle:
         asker.socket.close()

@@ -3,6 +3,7 @@
 
 import base64
 import json
+import secrets
 import socket
 
 import pytest
@@ -110,3 +111,21 @@ def test_a_token_in_a_subprotocol_or_a_cookie_lets_in(browser_door, tokens):
     ]:
         assert first(host, upgrade(headers=headers))[0] == status, headers
     assert first(host, get("/sync/v1", headers=[cookie, "Sec-Fetch-Site: same-origin"]))[0] == 200
+
+
+def test_a_cookie_counts_in_a_post_from_a_listed_page_alone(gateway, mock_broker, tmp_path, tokens):
+    secret = tmp_path / "secret"
+    secret.write_text(secrets.token_hex(32))
+    door = gateway(mock_broker.bootstrap, auth__origins=[APP], auth__cookie="session",
+                   auth__tickets={"secret_file": str(secret)})
+    cookie, same = f"Cookie: session={tokens.token('PACC1')}", "Sec-Fetch-Site: same-origin"
+
+    def post(*fields):
+        return first(door.host, get("/ticket/v1", headers=[cookie, *fields]).replace(b"GET", b"POST", 1))
+
+    assert post(f"Origin: {APP}")[0] == 200
+    # A browser adds an origin to each POST: what has none is no browser's, whatever it claims.
+    for fields in ([same], []):
+        status, _, body = post(*fields)
+        assert (status, json.loads(body)["code"]) == (403, "forbidden")
+    assert first(door.host, get("/sync/v1", headers=[cookie, same]))[0] == 200

@@ -19,19 +19,24 @@ package final class Administration: Sendable, AdminSite {
     let readiness: NodeReadiness
     let logger: Logger
     private let control: NodeControl
-    /// A request with its body has this long.
-    let requestMilliseconds: UInt64
     let loop: EventLoop
     let connectionLoops: [LoopBound<ConnectionLoop>]
     let desk: LoopBound<IngestDesk>
     let startedMilliseconds = WallClock.milliseconds
     /// What is counted elsewhere; from any thread.
     private let others: @Sendable () -> OtherCounts
-    private let heldGate: Mutex<AdminGate>
-    /// Of the clients' listeners, in seconds since 1970.
-    private let certificateEnd: Mutex<Int64?>
+    private let held: Mutex<Rules>
     private let known: Mutex<Known>
     private let watch: LoopBound<NodeWatch>
+
+    /// What it goes by, of the settings and of what they name.
+    struct Rules: Sendable {
+        var gate: AdminGate
+        /// A request with its body has this long.
+        var requestMilliseconds: UInt64
+        /// Of the clients' listeners, in seconds since 1970.
+        var certificateEnd: Int64?
+    }
 
     /// What was answered last: of a loop that does not answer now, this stands for it, so that no counter goes back.
     private struct Known {
@@ -43,9 +48,8 @@ package final class Administration: Sendable, AdminSite {
 
     /// Only on the administration's loop. Begins to watch the loops with ``begin()``.
     init(
-        loop: EventLoop, connectionLoops: [LoopBound<ConnectionLoop>], desk: LoopBound<IngestDesk>, gate: AdminGate,
-        certificateEnd: Int64?, requestMilliseconds: UInt64, readiness: NodeReadiness, control: NodeControl,
-        others: @escaping @Sendable () -> OtherCounts, logger: Logger
+        loop: EventLoop, connectionLoops: [LoopBound<ConnectionLoop>], desk: LoopBound<IngestDesk>, rules: Rules,
+        readiness: NodeReadiness, control: NodeControl, others: @escaping @Sendable () -> OtherCounts, logger: Logger
     ) {
         self.loop = loop
         self.connectionLoops = connectionLoops
@@ -54,9 +58,7 @@ package final class Administration: Sendable, AdminSite {
         self.logger = logger
         self.control = control
         self.others = others
-        self.requestMilliseconds = requestMilliseconds
-        heldGate = Mutex(gate)
-        self.certificateEnd = Mutex(certificateEnd)
+        held = Mutex(rules)
         known = Mutex(Known(loops: Array(repeating: nil, count: connectionLoops.count)))
         let watched = connectionLoops.map { (name: "loop \($0.loop.label)", loop: $0.loop) }
         watch = LoopBound(
@@ -71,20 +73,19 @@ package final class Administration: Sendable, AdminSite {
         loop.execute { [watch] in watch.value.add(name, watched) }
     }
 
-    /// Who may ask; read for each request.
-    var gate: AdminGate { heldGate.withLock { $0 } }
+    /// Read for each request.
+    private var rules: Rules { held.withLock { $0 } }
 
-    /// Settings and what they name were read again.
-    func adopt(_ gate: AdminGate, certificateEnd: Int64?) {
-        heldGate.withLock { $0 = gate }
-        self.certificateEnd.withLock { $0 = certificateEnd }
-    }
+    var requestMilliseconds: UInt64 { rules.requestMilliseconds }
+
+    /// Settings and what they name were read again. A request that has begun keeps the time that it had.
+    func adopt(_ rules: Rules) { held.withLock { $0 = rules } }
 
     var date: String { HTTPDate.text(secondsSince1970: Int(WallClock.milliseconds / 1000)) }
 
     /// Only on the loop.
     func reply(to request: AdminRequest) throws(AdminRefusal) -> AdminReply {
-        let (row, request) = try gate.admit(request, rows: AdminRows.all)
+        let (row, request) = try rules.gate.admit(request, rows: AdminRows.all)
         switch row.answering {
         case .atOnce(let make): return .now(try make(self, request))
         case .later(let make): return .later { () async throws(AdminRefusal) in try await make(self, request) }
@@ -169,7 +170,7 @@ package final class Administration: Sendable, AdminSite {
         (report.isReady, report.isDraining) = (verdict == .ready, verdict == .draining)
         report.startedMilliseconds = startedMilliseconds
         report.usage = whole ? ProcessUsage.now() : nil
-        report.certificateEnd = certificateEnd.withLock { $0 }
+        report.certificateEnd = rules.certificateEnd
         report.droppedLines = logger.dropped
         report.others = others()
         return report

@@ -19,16 +19,19 @@ struct BrowserPolicy: Sendable {
 
     /// The cookie, and whether it counts: a page of the list has asked, or the browser says that it was a page of this very
     /// origin, in a GET, to which it adds no `Origin`. Neither can be said by a page (Fetch Standard §2.2.2: forbidden
-    /// request-headers).
+    /// request-headers). To anything but a GET or a HEAD a browser adds one (Fetch Standard §3.2), so that what comes without
+    /// is no browser's.
     func cookie(_ head: RequestHead, _ caller: CrossOrigin.Caller) -> Credential.Cookie? {
         guard let cookieName else { return nil }
         return switch caller {
         case .listed: Credential.Cookie(cookieName, mayBeUsed: true)
         case .refused: Credential.Cookie(cookieName, mayBeUsed: false)
-        case .noOrigin:
-            Credential.Cookie(
-                cookieName, mayBeUsed: head.headers.only("sec-fetch-site")?.elementsEqual("same-origin".utf8) ?? false)
+        case .noOrigin: Credential.Cookie(cookieName, mayBeUsed: head.method == "GET" && isOfThisOrigin(head))
         }
+    }
+
+    private func isOfThisOrigin(_ head: RequestHead) -> Bool {
+        head.headers.only("sec-fetch-site")?.elementsEqual("same-origin".utf8) ?? false
     }
 
     /// The fields of every answer to a request.

@@ -57,8 +57,8 @@ extension Connection {
             guard code == .restart else { return refuseForClosing(code) }
             polling.keepsAlive = false
             polling.poll.answerNow()
-        // The answer still leaves.
-        case .answering: finish(writing: [])
+        // The answer has its own time to leave, `max_lag`, and nothing follows it.
+        case .answering(let answering): answering.keepsAlive = false
         case .ending: break
         }
     }

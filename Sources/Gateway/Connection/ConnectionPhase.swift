@@ -121,7 +121,7 @@ extension Connection {
     /// The answer to a request is on its way; nothing is read until it has left.
     final class Answering {
         /// Whether the next request is read then; otherwise the connection is closed.
-        let keepsAlive: Bool
+        var keepsAlive: Bool
         var early: EarlyBytes
         var deadline: Timer?
         /// The events of the answer; nil once they have left.

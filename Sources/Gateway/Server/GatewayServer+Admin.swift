@@ -9,8 +9,7 @@ extension GatewayServer {
         guard parts.servesAdmin, let desk else { return }
         let socket = try open(parts.settings.admin, count: 1)[0]
         let (connectionLoops, readiness, logger) = (connectionLoops, readiness, logger.named("admin"))
-        let (gate, certificateEnd) = (parts.gate, parts.tls?.certificate?.notAfter)
-        let requestMilliseconds = parts.settings.limits.handshakeTimeout.milliseconds
+        let rules = parts.administrationRules
         let control = NodeControl(
             drain: { [weak self] window in await self?.drain(window: window) },
             undrain: { [weak self] in await self?.undrain() ?? false })
@@ -19,9 +18,8 @@ extension GatewayServer {
         }
         let administration = await loop.perform {
             let administration = Administration(
-                loop: loop, connectionLoops: connectionLoops, desk: desk, gate: gate, certificateEnd: certificateEnd,
-                requestMilliseconds: requestMilliseconds, readiness: readiness, control: control,
-                others: counted, logger: logger)
+                loop: loop, connectionLoops: connectionLoops, desk: desk, rules: rules, readiness: readiness,
+                control: control, others: counted, logger: logger)
             administration.begin()
             return administration
         }
@@ -38,8 +36,13 @@ extension GatewayServer {
 }
 
 extension GatewayServer.Parts {
-    /// Who may ask the administration what.
-    var gate: AdminGate { AdminGate(token: adminToken, hosts: settings.adminHosts) }
+    /// Who may ask the administration what, and what it has to know besides.
+    var administrationRules: Administration.Rules {
+        Administration.Rules(
+            gate: AdminGate(token: adminToken, hosts: settings.adminHosts),
+            requestMilliseconds: settings.limits.handshakeTimeout.milliseconds,
+            certificateEnd: tls?.certificate?.notAfter)
+    }
 }
 
 extension OtherCounts {

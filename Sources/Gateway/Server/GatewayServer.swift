@@ -217,7 +217,7 @@ package actor GatewayServer {
     package func adopt(_ parts: Parts) {
         self.parts = parts
         readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
-        administration?.adopt(parts.gate, certificateEnd: parts.tls?.certificate?.notAfter)
+        administration?.adopt(parts.administrationRules)
         let policy = ConnectionPolicy(parts)
         let admission = Admission(
             parts, readiness: readiness, usedTickets: usedTickets, revocations: revocations)

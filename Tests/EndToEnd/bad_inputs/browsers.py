@@ -59,7 +59,7 @@ def cookie(name, answer, *fields, source="RFC 6265 §5.4"):
     return Row(name, answer, source, with_fields(*fields))
 
 
-GOOD = b"Cookie: session=@TOKEN@"
+GOOD, SAME = b"Cookie: session=@TOKEN@", b"Sec-Fetch-Site: same-origin"
 COOKIES = [
     cookie("a cookie from a listed page", "200", GOOD, PAGE),
     cookie("a cookie in quotes", "200", b'Cookie: session="@TOKEN@"', PAGE, source="RFC 6265 §4.1.1"),
@@ -69,6 +69,9 @@ COOKIES = [
     cookie("a cookie that a page of another site sends", STOP, GOOD, b"Sec-Fetch-Site: cross-site",
            source="Fetch Metadata §2.4"),
     cookie("a cookie typed into the address bar", STOP, GOOD, b"Sec-Fetch-Site: none", source="Fetch Metadata §2.4"),
+    cookie("a cookie from a page of the same origin", "200", GOOD, SAME, source="Fetch Metadata §2.4"),
+    Row("a POST with a cookie that claims to be of the same origin", STOP, "Fetch §3.2",
+        with_fields(GOOD, SAME, path=b"/ticket/v1").replace(b"GET", b"POST", 1)),
     Row("a WebSocket with a cookie from nowhere", STOP, "RFC 6455 §10.2", without_token(GOOD)),
     cookie("the cookie twice", BAD, b"Cookie: session=@TOKEN@; session=@VICTIM@", PAGE),
     cookie("the cookie in two fields", BAD, GOOD, b"Cookie: session=@VICTIM@", PAGE),

@@ -296,8 +296,7 @@ class Stage:
     def asked(self, node, path):
         asker = Asker(node.admin)
         status, _, body = asker.ask("GET", path, Authorization=f"Bearer {self.secrets['admin']}")
-        asker.file.close()
-        asker.socket.close()
+        asker.close()
         assert status == 200, (path, body)
         return body.decode()
 

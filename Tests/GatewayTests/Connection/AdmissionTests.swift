@@ -197,6 +197,11 @@ struct AdmissionTests {
         ("GET /sync/v1", "Cookie: t=x\r\n" + ownPage + ownPage, "t", "forbidden"),
         ("GET /sync/v1", "Cookie: t=x\r\n" + foreign + ownPage, "t", "forbidden"),
         ("GET /sync/v1", "Cookie: t=x; t=x\r\n" + listed, "t", "bad_request"),
+        // No browser sends a POST without an origin.
+        ("POST /ticket/v1", "Cookie: t=x\r\n" + ownPage, "t", "forbidden"),
+        ("POST /ticket/v1", "Cookie: t=x\r\n", "t", "forbidden"),
+        ("POST /ticket/v1", "Cookie: t=x\r\n" + listed, "t", "invalid_token"),
+        ("POST /ticket/v1", "Cookie: t=x\r\n" + listed + ownPage, "t", "invalid_token"),
         ("GET /sync/v1?ticket=x", "", nil, "invalid_token"),
         ("GET /sync/v1?ticket=x&ticket=x", "", nil, "bad_parameter"),
     ]
@@ -206,7 +211,7 @@ struct AdmissionTests {
         _ request: String, _ fields: String, _ cookie: String?, _ expected: String
     ) throws {
         let origins = [try OriginPattern("https://app.example.com")]
-        let admission = admission(browsers: BrowserPolicy(origins: origins, cookie: cookie))
+        let admission = admission(browsers: BrowserPolicy(origins: origins, cookie: cookie), tickets: Self.policy)
         #expect(try outcome("\(request) HTTP/1.1\r\nHost: h\r\n\(fields)", admission) == expected)
     }
 
