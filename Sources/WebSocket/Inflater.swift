@@ -9,6 +9,10 @@ protocol InflatedByteSink {
 ///
 /// Memory is bounded by the window, whatever comes: output leaves in chunks of `chunkBytes`, and the sink stops it at
 /// its limit. Owns one `z_stream`, on the heap because zlib keeps the address.
+///
+/// What refers further back than the agreed window may be read all the same: zlib looks it up in the output at hand, and only
+/// what stands before that in the window. So it depends on how the bytes were cut. To keep to the window is the sender's
+/// duty alone (RFC 7692 §7.1.2), and whatever is read is what that sender has sent on this connection.
 @safe struct Inflater: ~Copyable {
     /// Bytes unmasked and bytes inflated at a time: enough that a call into zlib is worth it, small beside a window.
     private static let chunkBytes = 4096

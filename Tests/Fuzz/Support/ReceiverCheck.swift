@@ -7,12 +7,15 @@ private let limits = WebSocketLimits(
 package func checkReceiver(_ input: [UInt8], role: Role) {
     guard let choice = input.first else { return }
     let bytes = Array(input.dropFirst())
+    // What comes is read with the largest window. With a smaller one a message that refers further back than was agreed is
+    // read or refused depending on the cuts: see `Inflater`.
+    let (received, sent) = (15, choice & 4 == 0 ? 15 : 9)
     let deflate =
         choice & 1 == 0
         ? nil
         : DeflateParameters(
             serverContextTakeover: choice & 2 == 0, clientContextTakeover: choice & 2 == 0,
-            serverWindowBits: choice & 4 == 0 ? 15 : 9, clientWindowBits: choice & 4 == 0 ? 15 : 9)
+            serverWindowBits: role == .server ? sent : received, clientWindowBits: role == .server ? received : sent)
     let whole = receive([bytes], role, deflate, .deliver)
     for pieces in cuts(of: bytes, seed: choice) {
         require(receive(pieces, role, deflate, .deliver) == whole, "the cuts change what frames mean")
