@@ -117,6 +117,8 @@ let package = Package(
         core("Terminal", "CLinux", "CTerminal"),
         core("Fetching", "CCurl"),
         core("SQLite", "CSQLite"),
+        // The past; optimised in every build, for tests that go through thousands of histories.
+        core("Archive", "SQLite", "LiveUpdates", settings: strict + [.unsafeFlags(["-O"])]),
 
         // Who is let in, and what an operator says. No target here knows a connection.
         core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
@@ -144,11 +146,14 @@ let package = Package(
             "Options", "Terminal", "CLinux"),
         // The demo's incidents in a terminal, on the client library.
         program("liveboard", "LiveClient", "LiveState", "Fetching", "Reactor", "Options", "Terminal"),
-        program("livebench", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka", "Options"),
+        program(
+            "livebench", "Archive", "LiveUpdates", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "Kafka",
+            "Options"),
 
         program("storekill", path: "Tests/StoreKill", "LiveClient", "LiveState"),
         program("mockbroker", path: "Tests/MockBroker", "Kafka"),
         program("sdkclients", path: "Tests/SDKClients", "LiveClient"),
+        program("chaosapps", path: "Tests/ChaosApps", "LiveClient", "LiveState", "Fetching"),
 
         // Both ends of the conformance suite (Tests/Conformance/run).
         .target(
@@ -188,6 +193,7 @@ let package = Package(
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
         tests("SQLiteTests", "SQLite"),
+        tests("ArchiveTests", "Archive", "SQLite", "LiveUpdates", "TestHarness", "AllocationCounter"),
         tests("FetchingTests", "Fetching", "TestHarness"),
         .target(
             name: "TestTokens", dependencies: ["Tokens", "TLS", "CJOSE"], path: "Tests/TestTokens",

@@ -56,11 +56,18 @@ package final class Database {
     /// So long a statement waits for another process that writes, in ms.
     static let busyTimeout: Int32 = 5_000
 
-    private let handle: DatabaseHandle
+    /// More texts of statements than a program has.
+    static let maximumStatements = 256
+
+    let handle: DatabaseHandle
+    private let path: String
+    /// What ``prepared(_:)`` has made, by its text.
+    var statements: [String: PreparedStatement] = [:]
 
     /// Opens the file, or makes an empty one.
     package init(path: String) throws(SQLiteError) {
         handle = try DatabaseHandle(path: path)
+        self.path = path
         unsafe _ = sqlite3_busy_timeout(handle.pointer, Self.busyTimeout)
         unsafe _ = livegate_sqlite_defend(handle.pointer)
     }
@@ -102,6 +109,37 @@ package final class Database {
             // SQLite itself rolls back after some errors; a rollback that fails leaves nothing that could be stored.
             if unsafe sqlite3_get_autocommit(handle.pointer) == 0 { try? execute("ROLLBACK") }
             throw error
+        }
+    }
+
+    // MARK: - The write-ahead log
+
+    /// Its length, in bytes; 0 where there is none.
+    package var logBytes: Int {
+        var status = stat()
+        return unsafe stat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
+    }
+
+    /// Writes the log into the file and cuts it to nothing (sqlite.org/pragma.html#pragma_wal_checkpoint).
+    ///
+    /// False: somebody has read all the time, or written in another process, so that something of it is left.
+    package func cutLog(waitingMilliseconds: Int32) throws(SQLiteError) -> Bool {
+        unsafe _ = sqlite3_busy_timeout(handle.pointer, waitingMilliseconds)
+        defer { unsafe _ = sqlite3_busy_timeout(handle.pointer, Self.busyTimeout) }
+        return try rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first == .integer(0)
+    }
+
+    // MARK: - Files
+
+    /// Gives a file that nobody has open another name, with the two that SQLite keeps beside it.
+    package static func rename(path: String, to other: String) throws(SQLiteError) {
+        for ending in ["-wal", "-shm", ""] {
+            // The corresponding C function is rename(2), which has the name of this one.
+            let failure = unsafe renameat(AT_FDCWD, path + ending, AT_FDCWD, other + ending) == 0 ? 0 : errno
+            guard failure == 0 || failure == ENOENT && !ending.isEmpty else {
+                throw SQLiteError(
+                    code: SQLITE_IOERR, message: "cannot rename \(path + ending) (error \(failure))", statement: nil)
+            }
         }
     }
 

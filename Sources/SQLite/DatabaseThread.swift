@@ -129,3 +129,27 @@ package actor SerialDatabase {
 
     package func close() { database = nil }
 }
+
+/// A value that is used on a thread of its own, such as a database with what is known of it.
+package actor ThreadBound<Value> {
+    private let thread: DatabaseThread
+    private var value: Value?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
+
+    package init() throws(SQLiteError) { thread = try DatabaseThread() }
+
+    /// Makes the value, on its thread.
+    package func open(_ make: @Sendable () throws -> Value) throws {
+        precondition(value == nil, "there is a value")
+        value = try make()
+    }
+
+    /// Does something with the value. Nil: there is none, or no longer.
+    package func run<Result: Sendable>(_ body: @Sendable (Value) throws -> Result) throws -> Result? {
+        guard let value else { return nil }
+        return try body(value)
+    }
+
+    package func close() { value = nil }
+}

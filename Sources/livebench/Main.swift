@@ -28,12 +28,15 @@ struct Main {
                 + "those 50 are served meanwhile), returning resumed (the same with the session tickets that they had "
                 + "before the gateway was restarted), hostile, hostile tls (50 clients beside a hundredth of the connections "
                 + "that write for ever, trickle, or do nothing at all).",
+            "livebench archive measures the archive (livebench archive --help).",
         ],
         options: [connections, loops, only, program, scrape, json],
         statuses: [(.success, "every scenario was complete"), (.software, "something was lost or did not start")])
 
     static func main() async {
-        let arguments = table.parseOrExit()
+        let words = Array(CommandLine.arguments.dropFirst())
+        if words.first == "archive" { await ArchiveBench.run(Array(words.dropFirst())) }
+        let arguments = table.parseOrExit(words)
         let names = arguments[only]
         let scenarios = Scenario.all(connections: possible(arguments[connections] ?? 10_000)).filter { scenario in
             names.isEmpty || names.contains { scenario.name.hasPrefix($0) }

@@ -1,4 +1,4 @@
-// Tests: Database.swift, Statement.swift, DatabaseThread.swift
+// Tests: Database.swift, Statement.swift, PreparedStatement.swift, DatabaseThread.swift
 import Foundation
 import SQLite
 import Testing
@@ -105,5 +105,88 @@ struct DatabaseTests {
         #expect(try await database.run { try $0.rows("SELECT count(*) FROM t") } == [[.integer(200)]])
         await database.close()
         #expect(try await database.run { _ in 1 } == nil)
+    }
+
+    // MARK: - Statements that are prepared once
+
+    @Test func `a prepared statement is run again with other values, also after it was refused`() throws {
+        try Self.withDatabase { database, _ in
+            try database.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, v ANY) STRICT")
+            let values: [SQLValue] = [
+                .null, .integer(.min), .real(0.5), .text(""), .text("ü\u{0}z"), .blob([]), .blob([0, 255]),
+            ]
+            for (index, value) in values.enumerated() {
+                let changed = try database.run("INSERT INTO t VALUES (?, ?)", [.integer(Int64(index)), value])
+                #expect(changed == 1 && database.lastRow == index)
+            }
+            #expect(try database.rows("SELECT v FROM t ORDER BY n").map { $0[0] } == values)
+            let twice = Self.error { try database.run("INSERT INTO t VALUES (?, ?)", [.integer(0), .null]) }
+            // SQLITE_CONSTRAINT_PRIMARYKEY
+            #expect(twice?.code == 1555)
+            #expect(try database.run("INSERT INTO t VALUES (?, ?)", [.integer(100), .text("x")]) == 1)
+            let tooMany = Self.error { try database.run("DELETE FROM t WHERE n = ?", [.integer(1), .integer(2)]) }
+            // SQLITE_RANGE
+            #expect(tooMany?.code == 25)
+            #expect(try database.run("DELETE FROM t WHERE n = ?", [.integer(100)]) == 1)
+            #expect(Self.error { try database.run("SELEC") }?.code == 1)
+        }
+    }
+
+    @Test func `rows are given one by one, until enough were read`() throws {
+        try Self.withDatabase { database, _ in
+            try database.execute("CREATE TABLE t (n INTEGER PRIMARY KEY, a TEXT, b BLOB)")
+            for number in 1...5 {
+                try database.run(
+                    "INSERT INTO t VALUES (?, ?, ?)",
+                    [.integer(Int64(number)), .text("t\(number)"), number == 2 ? .null : .blob([UInt8(number)])])
+            }
+            var rows: [String] = []
+            try database.each("SELECT n, a, b FROM t WHERE n > ?", [.integer(1)]) { row in
+                rows.append("\(row.integer(0)) \(row.text(1)) \(row.blob(2)) \(row.isNull(2))")
+                return rows.count < 2
+            }
+            #expect(rows == ["2 t2 [] true", "3 t3 [3] false"])
+            // It is not left in the middle: another writer is not kept out.
+            try database.transaction { try database.execute("DELETE FROM t") }
+        }
+    }
+
+    @Test func `a snapshot stays as it was while another one writes, and keeps the log from being cut`() throws {
+        try Self.withDatabase { database, path in
+            _ = try database.rows("PRAGMA journal_mode = WAL")
+            try database.execute("CREATE TABLE t (n INTEGER)")
+            let reader = try Database(path: path)
+            try reader.snapshot {
+                #expect(try reader.rows("SELECT count(*) FROM t") == [[.integer(0)]])
+                try database.execute("INSERT INTO t VALUES (1)")
+                #expect(try reader.rows("SELECT count(*) FROM t") == [[.integer(0)]])
+                #expect(try !database.cutLog(waitingMilliseconds: 1) && database.logBytes > 0)
+            }
+            #expect(try reader.rows("SELECT count(*) FROM t") == [[.integer(1)]])
+            #expect(try database.cutLog(waitingMilliseconds: 60_000) && database.logBytes == 0)
+        }
+    }
+
+    @Test func `a file is given another name with those beside it`() throws {
+        try Self.withDatabase { database, path in
+            _ = try database.rows("PRAGMA journal_mode = WAL")
+            try database.execute("CREATE TABLE t (n INTEGER)")
+            defer { try? Database.remove(path: path + "-other") }
+            try Database.rename(path: path, to: path + "-other")
+            let found = ["", "-wal"].map { FileManager.default.fileExists(atPath: path + "-other" + $0) }
+            #expect(found == [true, true] && !FileManager.default.fileExists(atPath: path))
+            #expect(Self.error { try Database.rename(path: path, to: path + "-other") } != nil)
+        }
+    }
+
+    @Test func `a value that is bound to a thread is used there until it is closed`() async throws {
+        final class Counter { var count = 0 }
+        let bound = try ThreadBound<Counter>()
+        #expect(try await bound.run { $0.count } == nil)
+        try await bound.open { Counter() }
+        for _ in 0..<3 { try await bound.run { $0.count += 1 } }
+        #expect(try await bound.run { $0.count } == 3)
+        await bound.close()
+        #expect(try await bound.run { $0.count } == nil)
     }
 }

@@ -1,0 +1,151 @@
+import LiveUpdates
+
+/// A stored event with its id.
+package struct PagedEvent: Equatable, Sendable {
+    package let id: ArchiveID
+    package let event: ThinEvent
+}
+
+/// A time of which the archive may lack events: Kafka no longer had them.
+package struct ArchiveGap: Equatable, Sendable {
+    /// The last stamp that was read before, in ms.
+    package let from: Int64
+    /// The first one after; nil as long as nothing came.
+    package let to: Int64?
+
+    package init(from: Int64, to: Int64?) {
+        self.from = from
+        self.to = to
+    }
+
+    /// The same time in as few gaps as can be, in its order.
+    static func merged(_ gaps: [ArchiveGap]) -> [ArchiveGap] {
+        var merged: [ArchiveGap] = []
+        for gap in gaps.sorted(by: { $0.from < $1.from }) {
+            if let last = merged.last, last.to ?? .max >= gap.from {
+                let end = max(last.to ?? .max, gap.to ?? .max)
+                merged[merged.count - 1] = ArchiveGap(from: last.from, to: end == .max ? nil : end)
+            } else {
+                merged.append(gap)
+            }
+        }
+        return merged
+    }
+}
+
+/// Which events of an account are wanted.
+package struct PageQuery: Sendable {
+    package static let defaultLimit = 50
+    package static let maximumLimit = 500
+
+    package let account: Account
+    /// Older and newer than these, which need not be there.
+    package var before: ArchiveID?
+    package var after: ArchiveID?
+    /// Stamps: from the first, up to the second without it.
+    package var from: Int64?
+    package var to: Int64?
+    /// Only of these entities.
+    package var entities: EntityFilter?
+    /// Only of the thing with this id, of the one entity that is wanted.
+    package var thing: String?
+    package var isOldestFirst = false
+    package var limit = Self.defaultLimit
+    /// Whether ``EventPage/positions`` are wanted.
+    package var wantsPositions = false
+
+    package init(account: Account) { self.account = account }
+
+    /// What the page lies between, both without themselves.
+    func bounds(keptFrom horizon: Int64) -> (lower: EventKey, upper: EventKey) {
+        var lower = EventKey(before: horizon)
+        var upper = EventKey.end
+        if let from { lower = max(lower, EventKey(before: from)) }
+        if let after { lower = max(lower, EventKey(after)) }
+        if let to { upper = min(upper, EventKey(before: to)) }
+        if let before { upper = min(upper, EventKey(before)) }
+        return (lower, upper)
+    }
+}
+
+package struct EventPage: Equatable, Sendable {
+    package var events: [PagedEvent] = []
+    /// Whether there are more in this direction.
+    package var more = false
+    package var gaps: [ArchiveGap] = []
+    /// How far the partitions were stored at the moment of the page.
+    package var positions: [StoredPosition] = []
+}
+
+/// Which things of an account are wanted, and for whom.
+package struct InboxQuery: Sendable {
+    package let account: Account
+    package let person: String
+    package var entities: EntityFilter?
+    /// Only things whose last event is older.
+    package var before: ArchiveID?
+    package var unreadOnly = false
+    package var limit = PageQuery.defaultLimit
+    package var wantsPositions = false
+
+    package init(account: Account, person: String) {
+        self.account = account
+        self.person = person
+    }
+}
+
+/// A thing, with its last event.
+package struct InboxThing: Equatable, Sendable {
+    /// Higher counts are this one.
+    package static let maximumUnread = 999
+
+    package let last: PagedEvent
+    package let unread: Int
+}
+
+package struct InboxPage: Equatable, Sendable {
+    /// The one that changed last comes first.
+    package var things: [InboxThing] = []
+    /// Of the whole account, whatever was asked for.
+    package var unreadThings = 0
+    package var more = false
+    package var positions: [StoredPosition] = []
+}
+
+/// What a person says: read up to there.
+package struct ReadMark: Sendable {
+    package struct Thing: Equatable, Sendable {
+        package let entity: String
+        package let id: String
+
+        package init(entity: String, id: String) {
+            self.entity = entity
+            self.id = id
+        }
+    }
+
+    package let account: Account
+    package let person: String
+    /// Nil: everything.
+    package let thing: Thing?
+    package let upTo: ArchiveID
+    /// The node's clock, in ms.
+    package let now: Int64
+
+    package init(account: Account, person: String, thing: Thing?, upTo: ArchiveID, now: Int64) {
+        self.account = account
+        self.person = person
+        self.thing = thing
+        self.upTo = upTo
+        self.now = now
+    }
+}
+
+package enum MarkOutcome: Equatable, Sendable {
+    /// The person's other devices are to be notified.
+    case moved
+    /// As much was read already, or all of it is let go.
+    case unchanged
+    /// The account has too many marks of things without an event.
+    case tooMany
+}

@@ -1,0 +1,155 @@
+import LiveUpdates
+
+/// Why an archive does not do what it was asked for.
+package enum ArchiveError: Error, Equatable, Sendable {
+    /// The disk has no room; what is there can be read.
+    case full
+    /// The file may not be written; what is there can be read.
+    case readOnly
+    /// What is stored cannot be right, and why: it is set aside and written again.
+    case corrupt(String)
+    /// A file that is no archive, and is left alone.
+    case notAnArchive(String)
+    /// A newer version has made it.
+    case otherSchema(found: Int64, wanted: Int64)
+    /// It holds the events of another Kafka cluster.
+    case otherServer(found: String, wanted: String)
+    /// Too many wait for it already.
+    case overloaded(maximumWaiting: Int)
+    /// What was deleted still stands in the file, because somebody reads it at this moment: to be repeated.
+    case stillRead
+    /// It was closed.
+    case closed
+    /// Anything else that the database says: it may be over when it is asked again.
+    case unavailable(String)
+}
+
+/// Where the past is kept. All calls may wait for a disk or another machine, and none of them on an event loop.
+///
+/// Events are only hidden by ``keep(from:)`` at once; their rows go by ``sweep()``.
+package protocol ArchiveStore: Sendable {
+    /// Stores events and how far their partitions were read, all of it or nothing. What was stored before is passed over.
+    func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome
+    /// How far each partition is stored.
+    func positions() async throws(ArchiveError) -> [StoredPosition]
+
+    /// Events of one account, in their order.
+    func page(_ query: PageQuery) async throws(ArchiveError) -> EventPage
+    /// The things of one account, with what one person has not read.
+    func inbox(_ query: InboxQuery) async throws(ArchiveError) -> InboxPage
+    /// Says how far a person has read.
+    func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome
+
+    /// Lets go of everything that is stamped before a moment, which never goes back.
+    func keep(from stamp: Int64) async throws(ArchiveError)
+    /// Deletes some of what was let go. False: nothing is left to be deleted.
+    func sweep() async throws(ArchiveError) -> Bool
+    /// Deletes what is stamped or arrived before a moment, and marks of before it.
+    func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts
+    /// Overwrites what was erased, so that no byte of it is left.
+    ///
+    /// - Throws: ``ArchiveError/stillRead`` when somebody reads; then it is to be repeated.
+    func overwrite() async throws(ArchiveError)
+    /// Whether something was erased and not overwritten, by this process or by one before it.
+    func isToBeOverwritten() async throws(ArchiveError) -> Bool
+
+    func close() async
+}
+
+/// An event on its way into the archive.
+package struct ArchivedEvent: Sendable {
+    package let account: Account
+    package let event: ThinEvent
+    package let offset: Int64
+    /// The record's, in ms; −1 where it has none.
+    package let stamp: Int64
+    /// When it came, in ms, at the earliest: the node's clock where the record was read as it came.
+    package let arrival: Int64
+
+    package init(account: Account, event: ThinEvent, offset: Int64, stamp: Int64, arrival: Int64) {
+        self.account = account
+        self.event = event
+        self.offset = offset
+        self.stamp = stamp
+        self.arrival = arrival
+    }
+}
+
+/// What was read of some partitions.
+package struct ArchiveBatch: Sendable {
+    /// A run of records of one partition, and the events that were in them.
+    package struct Run: Sendable {
+        package let topic: String
+        package let partition: Int32
+        /// The first offset that was still there when it was asked for: behind what is stored, something was lost.
+        package let from: Int64
+        /// The offset to go on from.
+        package let next: Int64
+        /// Of the first and the last record, events or not; nil where there was none.
+        package let stamps: Stamps?
+        /// Whether the partition's log is another one than before: the topic was recreated.
+        package let isOtherLog: Bool
+        package let events: [ArchivedEvent]
+
+        package init(
+            topic: String, partition: Int32, from: Int64, next: Int64, stamps: Stamps?, isOtherLog: Bool = false,
+            events: [ArchivedEvent]
+        ) {
+            precondition(from >= 0 && next >= from && partition >= 0, "a run goes forward")
+            self.topic = topic
+            self.partition = partition
+            self.from = from
+            self.next = next
+            self.stamps = stamps
+            self.isOtherLog = isOtherLog
+            self.events = events
+        }
+    }
+
+    /// Stamps in the order of the log, which need not be theirs.
+    package struct Stamps: Equatable, Sendable {
+        package let first: Int64
+        package let last: Int64
+
+        package init(first: Int64, last: Int64) {
+            self.first = first
+            self.last = last
+        }
+    }
+
+    package let runs: [Run]
+
+    package init(runs: [Run]) { self.runs = runs }
+}
+
+package struct AppendOutcome: Equatable, Sendable {
+    package var stored = 0
+    /// Stored before.
+    package var repeated = 0
+    /// Stamped before what is kept.
+    package var tooOld = 0
+    /// Gaps that were found.
+    package var gaps = 0
+
+    package init() {}
+}
+
+package struct StoredPosition: Equatable, Sendable {
+    package let topic: String
+    package let partition: Int32
+    /// The next offset to be read.
+    package let next: Int64
+
+    package init(topic: String, partition: Int32, next: Int64) {
+        self.topic = topic
+        self.partition = partition
+        self.next = next
+    }
+}
+
+package struct ErasureCounts: Equatable, Sendable {
+    package var events = 0
+    package var marks = 0
+
+    package init() {}
+}

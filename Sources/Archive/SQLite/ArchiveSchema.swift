@@ -1,0 +1,164 @@
+import SQLite
+
+/// The tables of an archive in SQLite, and whose a file is.
+///
+/// Texts stand once, in the tables of accounts, streams, types, things, people and waiting marks; events and marks are rows
+/// of numbers and ``EventKey``s. A stream is what one account has of one entity: pages go through streams in the order of
+/// keys, and merge them.
+enum ArchiveSchema {
+    /// In the file's header: "LiAr".
+    static let applicationID: Int64 = 0x4C69_4172
+    static let version: Int64 = 1
+    static let pageBytes = 8192
+    /// Above it the write-ahead log is cut as soon as nobody reads.
+    static let maximumLogBytes = 64 << 20
+
+    /// A table that holds texts, with what it is made by. Erasing writes these again, so that no page keeps what was moved.
+    struct TextTable {
+        let name: String
+        let columns: String
+        var suffix = "STRICT"
+        var indexes: [String] = []
+
+        func creation(as name: String) -> String { "CREATE TABLE \(name) (\(columns)) \(suffix)" }
+    }
+
+    static let textTables = [
+        TextTable(
+            name: "accounts", columns: "id INTEGER PRIMARY KEY, name TEXT NOT NULL",
+            indexes: ["CREATE UNIQUE INDEX accounts_name ON accounts (name)"]),
+        TextTable(
+            name: "streams", columns: "id INTEGER PRIMARY KEY, account INTEGER NOT NULL, entity TEXT NOT NULL",
+            indexes: ["CREATE UNIQUE INDEX streams_entity ON streams (account, entity)"]),
+        TextTable(
+            name: "types",
+            columns:
+                "account INTEGER NOT NULL, number INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (account, number)",
+            suffix: "STRICT, WITHOUT ROWID", indexes: ["CREATE UNIQUE INDEX types_name ON types (account, name)"]),
+        TextTable(
+            name: "things",
+            columns: """
+                id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, name TEXT NOT NULL, last BLOB NOT NULL, type INTEGER NOT NULL
+                """,
+            indexes: [
+                "CREATE UNIQUE INDEX things_name ON things (stream, name)",
+                "CREATE INDEX things_last ON things (stream, last)",
+            ]),
+        // What they have read of everything.
+        TextTable(
+            name: "people",
+            columns: """
+                id INTEGER PRIMARY KEY, account INTEGER NOT NULL, name TEXT NOT NULL, key BLOB NOT NULL, since INTEGER NOT NULL
+                """, indexes: ["CREATE UNIQUE INDEX people_name ON people (account, name)"]),
+        // Marks of things that have no event yet.
+        TextTable(
+            name: "waiting",
+            columns: """
+                account INTEGER NOT NULL, entity TEXT NOT NULL, name TEXT NOT NULL, person INTEGER NOT NULL, key BLOB NOT NULL,
+                since INTEGER NOT NULL, PRIMARY KEY (account, entity, name, person)
+                """, suffix: "STRICT, WITHOUT ROWID"),
+    ]
+
+    private static let tables = [
+        "CREATE TABLE archive (server TEXT NOT NULL, horizon INTEGER NOT NULL, to_overwrite INTEGER NOT NULL) STRICT",
+        """
+        CREATE TABLE positions (topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, stamp INTEGER,
+        PRIMARY KEY (topic, partition)) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE gaps (id INTEGER PRIMARY KEY, topic TEXT NOT NULL, partition INTEGER NOT NULL, first INTEGER NOT NULL,
+        last INTEGER) STRICT
+        """,
+        "CREATE INDEX gaps_last ON gaps (last)",
+        "CREATE INDEX gaps_open ON gaps (first) WHERE last IS NULL",
+        """
+        CREATE TABLE events (stream INTEGER NOT NULL, key BLOB NOT NULL, thing INTEGER NOT NULL, type INTEGER NOT NULL,
+        PRIMARY KEY (stream, key)) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE history (thing INTEGER NOT NULL, key BLOB NOT NULL, type INTEGER NOT NULL, PRIMARY KEY (thing, key))
+        STRICT, WITHOUT ROWID
+        """,
+        // Events that came before the time of their stamp.
+        """
+        CREATE TABLE early (stream INTEGER NOT NULL, key BLOB NOT NULL, arrival INTEGER NOT NULL, PRIMARY KEY (stream, key))
+        STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE marks (person INTEGER NOT NULL, thing INTEGER NOT NULL, key BLOB NOT NULL, since INTEGER NOT NULL,
+        PRIMARY KEY (person, thing)) STRICT, WITHOUT ROWID
+        """,
+        "CREATE INDEX marks_thing ON marks (thing)",
+    ]
+
+    /// Prepares a connection that writes; makes the tables of a new file.
+    static func openForWriting(_ database: Database, path: String, server: String, cacheBytes: Int) throws {
+        // What is another's is found before anything is written.
+        if try isEmpty(database, path: path) {
+            try database.execute("PRAGMA page_size = \(pageBytes)")
+        } else {
+            try check(database, server: server)
+        }
+        _ = try database.rows("PRAGMA journal_mode = WAL")
+        // Positions are in the transactions of their rows: what a power failure takes is read again.
+        try database.execute("PRAGMA synchronous = NORMAL")
+        _ = try database.rows("PRAGMA secure_delete = ON")
+        _ = try database.rows("PRAGMA journal_size_limit = \(maximumLogBytes)")
+        _ = try database.rows("PRAGMA wal_autocheckpoint = \(maximumLogBytes / 2 / pageBytes)")
+        try database.execute("PRAGMA cache_size = -\(cacheBytes / 1024)")
+        try database.execute("PRAGMA temp_store = MEMORY")
+        try database.transaction {
+            guard try isEmpty(database, path: path) else { return }
+            try database.execute("PRAGMA application_id = \(applicationID)")
+            try database.execute("PRAGMA user_version = \(version)")
+            for table in textTables {
+                for sql in [table.creation(as: table.name)] + table.indexes { try database.execute(sql) }
+            }
+            for sql in tables { try database.execute(sql) }
+            try database.execute("INSERT INTO archive VALUES (?, -1, 0)", [.text(server)])
+        }
+    }
+
+    /// Prepares a connection that only reads.
+    static func openForReading(_ database: Database, cacheBytes: Int) throws {
+        try database.execute("PRAGMA query_only = ON")
+        try database.execute("PRAGMA cache_size = -\(cacheBytes / 1024)")
+        try database.execute("PRAGMA temp_store = MEMORY")
+    }
+
+    private static func isEmpty(_ database: Database, path: String) throws -> Bool {
+        let application = try database.rows("PRAGMA application_id").first?.first
+        if application == .integer(0), try database.rows("SELECT 1 FROM sqlite_master LIMIT 1").isEmpty { return true }
+        guard application == .integer(applicationID) else { throw ArchiveError.notAnArchive(path) }
+        return false
+    }
+
+    private static func check(_ database: Database, server: String) throws {
+        guard case .integer(let found) = try database.rows("PRAGMA user_version").first?.first else {
+            throw ArchiveError.corrupt("no version")
+        }
+        guard found == version else { throw ArchiveError.otherSchema(found: found, wanted: version) }
+        guard case .text(let text) = try database.rows("SELECT server FROM archive").first?.first else {
+            throw ArchiveError.corrupt("no server")
+        }
+        guard text == server else { throw ArchiveError.otherServer(found: text, wanted: server) }
+    }
+}
+
+extension ArchiveError {
+    /// What one of SQLite's errors means for an archive; its own stay as they are.
+    init(_ error: any Error) {
+        guard let error = error as? SQLiteError else {
+            self = error as? ArchiveError ?? .unavailable("\(error)")
+            return
+        }
+        // The low byte is the primary result code (sqlite.org/rescode.html).
+        self =
+            switch error.code & 0xFF {
+            case 8: .readOnly
+            case 11, 26: .corrupt(error.message)
+            case 13: .full
+            default: .unavailable(error.description)
+            }
+    }
+}

@@ -1,0 +1,124 @@
+import LiveUpdates
+import SQLite
+
+extension ArchiveWriter {
+    private enum Overwriting {
+        static let done: Int64 = 0
+        static let tables: Int64 = 1
+        static let log: Int64 = 2
+    }
+
+    /// One step of an erasure: some rows, in one transaction. Returns what it has deleted, and whether there is more.
+    func erase(_ account: Account, until moment: Int64) throws -> (counts: ErasureCounts, more: Bool) {
+        marksDeleted = 0
+        var counts = ErasureCounts()
+        let isOver = try transaction {
+            // An account that is not there may have been, and have left copies of rows that were let go.
+            try database.run("UPDATE archive SET to_overwrite = \(Overwriting.tables)")
+            guard let number = try first(ArchiveQuery.account, [.text(account.text)]) else { return true }
+            counts.events = try eraseEvents(of: number, until: moment)
+            guard counts.events < Self.rowsOfStep else { return false }
+            try eraseMarks(of: number, until: moment)
+            try deleteEmpty(number)
+            return true
+        }
+        counts.marks = marksDeleted
+        forget()
+        return (counts, !isOver)
+    }
+
+    private func eraseEvents(of account: Int64, until moment: Int64) throws -> Int {
+        let end = EventKey(before: moment)
+        var streams: [Int64] = []
+        try database.each("SELECT id FROM streams WHERE account = ?", [.integer(account)]) { statement in
+            streams.append(statement.integer(0))
+            return true
+        }
+        var rows = 0
+        for stream in streams {
+            rows += try eraseEarly(of: stream, until: moment, limit: Self.rowsOfStep - rows)
+            guard rows < Self.rowsOfStep else { break }
+            rows += try deleteEvents(of: stream, before: end, limit: Self.rowsOfStep - rows)
+            guard rows < Self.rowsOfStep else { break }
+            while try deleteThings(of: stream, before: end, limit: Self.rowsOfStep) > 0 {}
+        }
+        return rows
+    }
+
+    /// Deletes events that arrived before the moment and are stamped later.
+    private func eraseEarly(of stream: Int64, until moment: Int64, limit: Int) throws -> Int {
+        var rows: [(key: [UInt8], thing: Int64)] = []
+        try database.each(
+            """
+            SELECT e.key, e.thing FROM early a CROSS JOIN events e ON e.stream = a.stream AND e.key = a.key
+            WHERE a.stream = ? AND a.arrival < ? LIMIT ?
+            """, [.integer(stream), .integer(moment), .integer(Int64(limit))]
+        ) { statement in
+            rows.append((statement.blob(0), statement.integer(1)))
+            return true
+        }
+        for row in rows {
+            try deleteEvent(row.key, stream: stream, thing: row.thing)
+            try database.run("DELETE FROM early WHERE stream = ? AND key = ?", [.integer(stream), .blob(row.key)])
+            try setLast(of: row.thing)
+        }
+        return rows.count
+    }
+
+    /// To what is left of a thing after events of it were deleted out of their order.
+    private func setLast(of thing: Int64) throws {
+        var last: (key: [UInt8], type: Int64)?
+        try database.each(
+            "SELECT key, type FROM history WHERE thing = ? ORDER BY key DESC LIMIT 1", [.integer(thing)]
+        ) { statement in
+            last = (statement.blob(0), statement.integer(1))
+            return false
+        }
+        guard let last else { return try deleteThing(thing) }
+        try database.run(
+            "UPDATE things SET last = ?, type = ? WHERE id = ?",
+            [.blob(last.key), .integer(last.type), .integer(thing)])
+    }
+
+    private func eraseMarks(of account: Int64, until moment: Int64) throws {
+        let values: [SQLValue] = [.integer(account), .integer(moment), .blob(EventKey(before: moment).bytes)]
+        for sql in [
+            """
+            DELETE FROM marks WHERE person IN (SELECT id FROM people WHERE account = ?1) AND (since < ?2 OR key < ?3)
+            """,
+            "DELETE FROM waiting WHERE account = ?1 AND (since < ?2 OR key < ?3)",
+            "UPDATE people SET key = x'', since = 0 WHERE account = ?1 AND key > x'' AND (since < ?2 OR key < ?3)",
+        ] {
+            marksDeleted += try database.run(sql, values)
+        }
+    }
+
+    // MARK: - Bytes
+
+    var isToBeOverwritten: Bool {
+        get throws { try first("SELECT to_overwrite FROM archive", []) ?? 0 != Overwriting.done }
+    }
+
+    /// Writes every table that holds texts again, page by page: SQLite overwrites rows that are deleted, and pages that
+    /// are freed, but not copies that rows leave behind when they are moved within the file. Then the write-ahead log,
+    /// in which all of it still stands, is cut to nothing.
+    func overwrite() throws {
+        let state = try first("SELECT to_overwrite FROM archive", [])
+        guard state != Overwriting.done else { return }
+        if state != Overwriting.log {
+            try transaction {
+                for table in ArchiveSchema.textTables {
+                    try database.execute(table.creation(as: "rewritten"))
+                    try database.execute("INSERT INTO rewritten SELECT * FROM \(table.name)")
+                    try database.execute("DROP TABLE \(table.name)")
+                    try database.execute("ALTER TABLE rewritten RENAME TO \(table.name)")
+                    for sql in table.indexes { try database.execute(sql) }
+                }
+                try database.execute("UPDATE archive SET to_overwrite = \(Overwriting.log)")
+            }
+            forget()
+        }
+        guard try database.cutLog(waitingMilliseconds: 1000) else { throw ArchiveError.stillRead }
+        try database.run("UPDATE archive SET to_overwrite = \(Overwriting.done)")
+    }
+}

@@ -1,0 +1,143 @@
+import LiveUpdates
+import SQLite
+
+/// Where a pass over the file has come to that deletes what is no longer kept.
+struct SweepPosition {
+    var stream: Int64 = 0
+    var account: Int64 = 0
+    var isBehindStreams = false
+}
+
+extension ArchiveWriter {
+    /// Rows that one step deletes, and owners that it visits: a few milliseconds, in which no event is written.
+    static let rowsOfStep = 1000
+    static let ownersOfStep = 200
+
+    func keep(from stamp: Int64) throws {
+        guard stamp > horizon else { return }
+        _ = try transaction { try database.run("UPDATE archive SET horizon = ?", [.integer(stamp)]) }
+        setHorizon(stamp)
+    }
+
+    /// One step. False: the pass is over, and nothing is left that was let go before it began.
+    func sweep() throws -> Bool {
+        var position = swept
+        let isOver = try transaction {
+            if !position.isBehindStreams {
+                try sweepStreams(&position)
+                return false
+            }
+            return try sweepAccounts(&position)
+        }
+        swept = isOver ? SweepPosition() : position
+        // What was deleted may not be used by its number.
+        forget()
+        return !isOver
+    }
+
+    private func sweepStreams(_ position: inout SweepPosition) throws {
+        let end = EventKey(before: horizon)
+        var rows = 0
+        let streams = try numbers(
+            "SELECT id FROM streams WHERE id > ? ORDER BY id LIMIT ?", position.stream, Self.ownersOfStep)
+        for stream in streams {
+            rows += try deleteEvents(of: stream, before: end, limit: Self.rowsOfStep - rows)
+            guard rows < Self.rowsOfStep else { return }
+            rows += try deleteThings(of: stream, before: end, limit: Self.rowsOfStep - rows)
+            guard rows < Self.rowsOfStep else { return }
+            position.stream = stream
+        }
+        if streams.count < Self.ownersOfStep { position.isBehindStreams = true }
+    }
+
+    private func sweepAccounts(_ position: inout SweepPosition) throws -> Bool {
+        let end: SQLValue = .blob(EventKey(before: horizon).bytes)
+        let accounts = try numbers(
+            "SELECT id FROM accounts WHERE id > ? ORDER BY id LIMIT ?", position.account, Self.ownersOfStep)
+        for account in accounts {
+            try database.run("DELETE FROM waiting WHERE account = ? AND key < ?", [.integer(account), end])
+            try database.run(
+                "UPDATE people SET key = x'', since = 0 WHERE account = ? AND key < ?", [.integer(account), end])
+            try deleteEmpty(account)
+            position.account = account
+        }
+        if accounts.count < Self.ownersOfStep {
+            try database.run("DELETE FROM gaps WHERE last < ?", [.integer(horizon)])
+            return true
+        }
+        return false
+    }
+
+    private func numbers(_ sql: String, _ start: Int64, _ limit: Int) throws -> [Int64] {
+        var numbers: [Int64] = []
+        try database.each(sql, [.integer(start), .integer(Int64(limit))]) { statement in
+            numbers.append(statement.integer(0))
+            return true
+        }
+        return numbers
+    }
+
+    // MARK: - What erasing does too
+
+    /// Deletes so many events of a stream, the oldest first. Returns how many.
+    func deleteEvents(of stream: Int64, before end: EventKey, limit: Int) throws -> Int {
+        var rows: [(key: [UInt8], thing: Int64)] = []
+        try database.each(
+            "SELECT key, thing FROM events WHERE stream = ? AND key < ? ORDER BY key LIMIT ?",
+            [.integer(stream), .blob(end.bytes), .integer(Int64(limit))]
+        ) { statement in
+            rows.append((statement.blob(0), statement.integer(1)))
+            return true
+        }
+        for row in rows { try deleteEvent(row.key, stream: stream, thing: row.thing) }
+        if rows.count < limit {
+            try database.run(
+                "DELETE FROM early WHERE stream = ? AND key < ?", [.integer(stream), .blob(end.bytes)])
+        }
+        return rows.count
+    }
+
+    func deleteEvent(_ key: [UInt8], stream: Int64, thing: Int64) throws {
+        try database.run("DELETE FROM events WHERE stream = ? AND key = ?", [.integer(stream), .blob(key)])
+        try database.run("DELETE FROM history WHERE thing = ? AND key = ?", [.integer(thing), .blob(key)])
+    }
+
+    /// Deletes so many things whose last event is older, and marks of theirs. Returns how many things.
+    func deleteThings(of stream: Int64, before end: EventKey, limit: Int) throws -> Int {
+        var things: [Int64] = []
+        try database.each(
+            "SELECT id FROM things WHERE stream = ? AND last < ? ORDER BY last LIMIT ?",
+            [.integer(stream), .blob(end.bytes), .integer(Int64(limit))]
+        ) { statement in
+            things.append(statement.integer(0))
+            return true
+        }
+        for thing in things { try deleteThing(thing) }
+        return things.count
+    }
+
+    func deleteThing(_ thing: Int64) throws {
+        try database.run("DELETE FROM marks WHERE thing = ?", [.integer(thing)])
+        marksDeleted += database.changes
+        try database.run("DELETE FROM things WHERE id = ?", [.integer(thing)])
+    }
+
+    /// Deletes what of an account holds nothing any more, up to the account itself.
+    func deleteEmpty(_ account: Int64) throws {
+        let number: [SQLValue] = [.integer(account)]
+        try database.run(
+            "DELETE FROM streams WHERE account = ? AND NOT EXISTS (SELECT 1 FROM things WHERE stream = streams.id)",
+            number)
+        try database.run(
+            """
+            DELETE FROM people WHERE account = ?1 AND key = x''
+            AND NOT EXISTS (SELECT 1 FROM marks WHERE person = people.id)
+            AND NOT EXISTS (SELECT 1 FROM waiting WHERE account = ?1 AND person = people.id)
+            """, number)
+        let isInUse = try first("SELECT 1 FROM streams WHERE account = ? LIMIT 1", number) != nil
+        guard !isInUse else { return }
+        try database.run("DELETE FROM types WHERE account = ?", number)
+        guard try first("SELECT 1 FROM people WHERE account = ? LIMIT 1", number) == nil else { return }
+        try database.run("DELETE FROM accounts WHERE id = ?", number)
+    }
+}

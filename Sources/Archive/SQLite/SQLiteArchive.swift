@@ -1,0 +1,143 @@
+import LiveUpdates
+import SQLite
+import Synchronization
+
+/// An archive in one file of SQLite, for one node: one thread writes, a few read.
+package final class SQLiteArchive: ArchiveStore {
+    /// So many calls wait at most; what a loop asks beyond it is refused.
+    package static let maximumWaiting = 1000
+    package static let defaultReaders = 2
+
+    private let writer: ThreadBound<ArchiveWriter>
+    private let readers: [ThreadBound<ArchiveReader>]
+    /// Calls of each reader, and of the writer behind them, that have not been answered.
+    private let waiting: Mutex<[Int]>
+
+    private init(readers: Int) throws(SQLiteError) {
+        writer = try ThreadBound()
+        var threads: [ThreadBound<ArchiveReader>] = []
+        for _ in 0..<readers { threads.append(try ThreadBound()) }
+        self.readers = threads
+        waiting = Mutex(Array(repeating: 0, count: readers + 1))
+    }
+
+    /// Opens the archive of this server, which is a Kafka cluster by its id, or makes one.
+    package static func open(
+        path: String, server: String, readers: Int = defaultReaders
+    ) async throws(ArchiveError) -> SQLiteArchive {
+        precondition((1...64).contains(readers), "an archive is read by a few")
+        do {
+            let archive = try SQLiteArchive(readers: readers)
+            try await archive.writer.open { try ArchiveWriter(path: path, server: server) }
+            for reader in archive.readers { try await reader.open { try ArchiveReader(path: path) } }
+            return archive
+        } catch {
+            throw ArchiveError(error)
+        }
+    }
+
+    /// Gives a damaged file another name, beside the old one, and returns it. Nobody may have it open.
+    package static func setAside(path: String, moment: Int64) throws(ArchiveError) -> String {
+        let other = "\(path).damaged-\(moment)"
+        do throws(SQLiteError) {
+            try Database.rename(path: path, to: other)
+        } catch {
+            throw ArchiveError(error)
+        }
+        return other
+    }
+
+    package func close() async {
+        for reader in readers { await reader.close() }
+        await writer.close()
+    }
+
+    // MARK: - Calls
+
+    package func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome {
+        try await write { try $0.append(batch) }
+    }
+
+    package func positions() async throws(ArchiveError) -> [StoredPosition] { try await read { try $0.positions } }
+
+    package func page(_ query: PageQuery) async throws(ArchiveError) -> EventPage {
+        try await read { try $0.page(query) }
+    }
+
+    package func inbox(_ query: InboxQuery) async throws(ArchiveError) -> InboxPage {
+        try await read { try $0.inbox(query) }
+    }
+
+    package func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome {
+        try await write { try $0.mark(mark) }
+    }
+
+    package func keep(from stamp: Int64) async throws(ArchiveError) { try await write { try $0.keep(from: stamp) } }
+
+    package func sweep() async throws(ArchiveError) -> Bool { try await write { try $0.sweep() } }
+
+    package func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts {
+        var counts = ErasureCounts()
+        while true {
+            let step = try await write { try $0.erase(account, until: moment) }
+            counts.events += step.counts.events
+            counts.marks += step.counts.marks
+            guard step.more else { return counts }
+        }
+    }
+
+    package func overwrite() async throws(ArchiveError) { try await write { try $0.overwrite() } }
+
+    package func isToBeOverwritten() async throws(ArchiveError) -> Bool {
+        try await write { try $0.isToBeOverwritten }
+    }
+
+    // MARK: - Threads
+
+    private func write<Value: Sendable>(
+        _ body: @Sendable (ArchiveWriter) throws -> Value
+    ) async throws(ArchiveError) -> Value {
+        try begin(readers.count)
+        defer { end(readers.count) }
+        let value: Value?
+        do {
+            value = try await writer.run { writer in
+                defer { writer.limitLog() }
+                return try body(writer)
+            }
+        } catch {
+            throw ArchiveError(error)
+        }
+        guard let value else { throw .closed }
+        return value
+    }
+
+    private func read<Value: Sendable>(
+        _ body: @Sendable (ArchiveReader) throws -> Value
+    ) async throws(ArchiveError) -> Value {
+        let index = waiting.withLock { counts in
+            readers.indices.min { counts[$0] < counts[$1] } ?? 0
+        }
+        try begin(index)
+        defer { end(index) }
+        let value: Value?
+        do {
+            value = try await readers[index].run(body)
+        } catch {
+            throw ArchiveError(error)
+        }
+        guard let value else { throw .closed }
+        return value
+    }
+
+    private func begin(_ index: Int) throws(ArchiveError) {
+        let isFull = waiting.withLock { counts in
+            guard counts.reduce(0, +) < Self.maximumWaiting else { return true }
+            counts[index] += 1
+            return false
+        }
+        if isFull { throw .overloaded(maximumWaiting: Self.maximumWaiting) }
+    }
+
+    private func end(_ index: Int) { waiting.withLock { $0[index] -= 1 } }
+}

@@ -1,0 +1,193 @@
+import Archive
+import Foundation
+import LiveUpdates
+import Options
+
+/// `livebench archive`: what an archive in SQLite takes of disk and time.
+struct ArchiveBench {
+    private static let events = SingleOption(
+        "events", .integer("N", in: 10_000...100_000_000), help: "events to fill it with (default 1000000)")
+    private static let folder = SingleOption(
+        "folder", .text("FOLDER"), help: "where the file is made, and deleted at the end (default: for temporary files)"
+    )
+    private static let json = Flag("json", help: "print JSON instead of a table")
+
+    static let table = Command(
+        "livebench archive", summary: "measure an archive in SQLite on this machine",
+        details: [
+            "One event in ten is of one account with 10,000 things, the others of 10,000 accounts; a thing of these has "
+                + "ten events. Pages of 50 are read at ten depths of the large account, its inbox is read for a person "
+                + "with marks, and marks are set in it. Times are medians and 99th percentiles, in ms."
+        ],
+        options: [events, folder, json],
+        statuses: [(.success, "it was measured"), (.software, "the archive refused something")])
+
+    /// Of one kind of call, in ms.
+    struct Row {
+        let name: String
+        let median: Double
+        let p99: Double
+    }
+
+    private static let accounts = 10_000
+    private static let thingsOfLargeAccount = 10_000
+    private static let batch = 20_000
+    private static let partitions = 16
+    private static let rounds = 200
+    private static let large = Account("LARGE-ACCOUNT")
+    private static let firstStamp: Int64 = 1_795_240_000_000
+    private static let entities = ["incident", "note", "alert", "service", "schedule"]
+    private static let types = ["created", "updated", "acknowledged", "resolved", "deleted"]
+
+    private let store: SQLiteArchive
+    private let count: Int
+    private var rows: [Row] = []
+    private var eventsPerSecond = 0.0
+    private var bytesPerEvent = 0.0
+
+    static func run(_ words: [String]) async -> Never {
+        let arguments = table.parseOrExit(words)
+        let place = URL(fileURLWithPath: arguments[folder] ?? NSTemporaryDirectory())
+            .appendingPathComponent("livebench-archive-\(UUID().uuidString)").path
+        do {
+            try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: false)
+        } catch {
+            StandardError.line("livebench archive: no folder \(place): \(error)")
+            exit(ExitStatus.system.code)
+        }
+        let status: ExitStatus
+        do {
+            let path = place + "/archive"
+            var bench = ArchiveBench(
+                store: try await SQLiteArchive.open(path: path, server: "bench"), count: arguments[events] ?? 1_000_000)
+            try await bench.measure(path)
+            StandardOutput.write(arguments[json] ? bench.json : bench.text)
+            status = .success
+        } catch {
+            StandardError.line("livebench archive: \(error)")
+            status = .software
+        }
+        try? FileManager.default.removeItem(atPath: place)
+        exit(status.code)
+    }
+
+    private init(store: SQLiteArchive, count: Int) {
+        self.store = store
+        self.count = count
+    }
+
+    private mutating func measure(_ path: String) async throws {
+        try await fill()
+        for depth in 0..<10 {
+            var query = PageQuery(account: Self.large)
+            let stamp = Self.firstStamp + Int64(count) * Int64(10 - depth) / 10
+            query.before = ArchiveID(stamp: stamp, topic: .max, partition: 0, offset: 0, check: 0)
+            try await time("page at \(depth * 10) %") { store, _ in _ = try await store.page(query) }
+        }
+        var query = PageQuery(account: Self.large)
+        query.entities = EntityFilter(["note"])
+        try await time("page of one entity") { store, _ in _ = try await store.page(query) }
+        query.thing = "P0000000001"
+        try await time("page of one thing") { store, _ in _ = try await store.page(query) }
+        let end = ArchiveID(stamp: Self.firstStamp + Int64(count), topic: 0, partition: 0, offset: 0, check: 0)
+        try await time("mark") { store, round in
+            let number = (round * 5 + 1) % Self.thingsOfLargeAccount
+            let thing = ReadMark.Thing(entity: "note", id: Self.name(number))
+            _ = try await store.mark(
+                ReadMark(account: Self.large, person: "person", thing: thing, upTo: end, now: end.stamp))
+        }
+        try await time("inbox of 10,000 things") { store, _ in
+            _ = try await store.inbox(InboxQuery(account: Self.large, person: "person"))
+        }
+        // Closed, it has no log beside it, which takes the same room whatever stands in the file.
+        await store.close()
+        bytesPerEvent = Double(Self.size(of: path)) / Double(count)
+    }
+
+    private mutating func fill() async throws {
+        var microseconds: Int64 = 0
+        var offsets = [Int64](repeating: 0, count: Self.partitions)
+        for start in stride(from: 0, to: count, by: Self.batch) {
+            var events = [[ArchivedEvent]](repeating: [], count: Self.partitions)
+            let before = offsets
+            for number in start..<min(count, start + Self.batch) {
+                // Most events come in an order that is not the table's.
+                let event = Self.event(number, of: count)
+                let partition = event.account.text.utf8.reduce(0) { ($0 * 31 + Int($1)) % Self.partitions }
+                events[partition].append(
+                    ArchivedEvent(
+                        account: event.account, event: event.event, offset: offsets[partition],
+                        stamp: Self.firstStamp + Int64(number), arrival: .max))
+                offsets[partition] += 1
+            }
+            let runs = events.indices.map { partition in
+                ArchiveBatch.Run(
+                    topic: "incidents", partition: Int32(partition), from: before[partition], next: offsets[partition],
+                    stamps: nil, events: events[partition])
+            }
+            let began = BenchEvent.now()
+            _ = try await store.append(ArchiveBatch(runs: runs))
+            microseconds += BenchEvent.now() - began
+        }
+        eventsPerSecond = Double(count) * 1e6 / Double(max(1, microseconds))
+    }
+
+    private static func event(_ number: Int, of count: Int) -> (account: Account, event: ThinEvent) {
+        let type = types[number / 7 % types.count]
+        if number % 10 == 0 {
+            let thing = number / 10 * 7919 % thingsOfLargeAccount
+            return (large, ThinEvent(entity: entities[thing % entities.count], id: name(thing), type: type))
+        }
+        let things = max(1, count / 10)
+        let thing = Int(UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 >> 32) % things
+        let account = Account("PACC\(10_000 + thing % accounts)")
+        return (account, ThinEvent(entity: entities[thing / accounts % entities.count], id: name(thing), type: type))
+    }
+
+    /// Eleven characters, as an incident's id has about.
+    private static func name(_ number: Int) -> String {
+        let digits = String(number)
+        return "P" + String(repeating: "0", count: max(0, 10 - digits.count)) + digits
+    }
+
+    private static func size(of path: String) -> Int {
+        [path, path + "-wal"].reduce(0) { sum, file in
+            let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+            return sum + (attributes?[.size] as? Int ?? 0)
+        }
+    }
+
+    private mutating func time(_ name: String, _ call: (SQLiteArchive, Int) async throws -> Void) async throws {
+        var microseconds: [UInt32] = []
+        for round in 0..<Self.rounds {
+            let began = BenchEvent.now()
+            try await call(store, round)
+            microseconds.append(UInt32(clamping: BenchEvent.now() - began))
+        }
+        let times = Measurement.percentiles(microseconds, [0.5, 0.99])
+        rows.append(Row(name: name, median: times[0], p99: times[1]))
+    }
+
+    // MARK: - Figures
+
+    private static func number(_ value: Double) -> String { String(format: "%.3f", value) }
+
+    private var text: String {
+        var text =
+            "\(count) events: \(Int(eventsPerSecond)) written a second, \(Self.number(bytesPerEvent)) bytes each\n"
+        let width = rows.map(\.name.count).max() ?? 0
+        for row in rows {
+            text += row.name + String(repeating: " ", count: width - row.name.count)
+            text += "  p50 \(Self.number(row.median)) ms  p99 \(Self.number(row.p99)) ms\n"
+        }
+        return text
+    }
+
+    private var json: String {
+        let calls = rows.map { row in
+            "{\"call\":\"\(row.name)\",\"p50_ms\":\(Self.number(row.median)),\"p99_ms\":\(Self.number(row.p99))}"
+        }
+        return "{\"events\":\(count),\"events_per_second\":\(Self.number(eventsPerSecond)),"
+            + "\"bytes_per_event\":\(Self.number(bytesPerEvent)),\"calls\":[\(calls.joined(separator: ","))]}\n"
+    }
+}

@@ -1,0 +1,238 @@
+// Tests: SQLiteArchive.swift, ArchiveSchema.swift, ArchiveQuery.swift
+
+import Foundation
+import LiveUpdates
+import SQLite
+import TestHarness
+import Testing
+
+@testable import Archive
+
+/// What is SQLite's own: the file, its plans, its bytes, and what happens to it.
+struct SQLiteArchiveTests {
+    private static func withFile(_ body: (String) async throws -> Void) async throws {
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        try await body(folder.path("archive"))
+    }
+
+    private static func events(_ count: Int, account: String = "A") -> [ArchivedEvent] {
+        (0..<count).map {
+            .init(account, "incident", "I\($0 % 50)", "made", offset: Int64($0), stamp: 1000 + Int64($0))
+        }
+    }
+
+    private static func error(_ body: () async throws -> Void) async -> ArchiveError? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return error as? ArchiveError
+        }
+    }
+
+    // MARK: - Plans
+
+    /// Tables of one row, or of one row for each partition, are read as a whole.
+    private static let scanned: Set<String> = ["SCAN archive", "SCAN positions"]
+
+    @Test func `no statement that reads goes through a table or sorts`() async throws {
+        try await Self.withFile { path in
+            let store = try await SQLiteArchive.open(path: path, server: "S")
+            await store.close()
+            let database = try Database(path: path)
+            #expect(ArchiveQuery.all.count > 15)
+            for sql in ArchiveQuery.all {
+                let values = [SQLValue](repeating: .null, count: sql.count { $0 == "?" })
+                for row in try database.rows("EXPLAIN QUERY PLAN " + sql, values) {
+                    guard case .text(let step) = row[3] else { continue }
+                    let isScan = step.hasPrefix("SCAN") && !Self.scanned.contains(step) && !step.hasPrefix("SCAN (sub")
+                    #expect(!isScan && !step.contains("TEMP B-TREE") && !step.contains("AUTOMATIC"), "\(sql): \(step)")
+                }
+            }
+        }
+    }
+
+    // MARK: - Whose a file is
+
+    @Test func `a file of another server or schema, or of somebody else, is refused and not changed`() async throws {
+        try await Self.withFile { path in
+            let store = try await SQLiteArchive.open(path: path, server: "S")
+            _ = try await store.append(.of(Self.events(3)))
+            await store.close()
+            let refused = await Self.error { _ = try await SQLiteArchive.open(path: path, server: "T") }
+            #expect(refused == .otherServer(found: "S", wanted: "T"))
+            let same = try await SQLiteArchive.open(path: path, server: "S")
+            #expect(try await same.page(PageQuery("A")).events.count == 3)
+            await same.close()
+            do {
+                let database = try Database(path: path)
+                try database.execute("PRAGMA user_version = 99")
+            }
+            let newer = await Self.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
+            #expect(newer == .otherSchema(found: 99, wanted: ArchiveSchema.version))
+            try Database.remove(path: path)
+            do {
+                let database = try Database(path: path)
+                try database.execute("CREATE TABLE mine (a TEXT)")
+            }
+            let before = try Data(contentsOf: URL(fileURLWithPath: path))
+            let foreign = await Self.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
+            #expect(foreign == .notAnArchive(path))
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
+        }
+    }
+
+    @Test func `a file in which bytes were changed says so, ends, and is set aside`() async throws {
+        try await Self.withFile { path in
+            let store = try await SQLiteArchive.open(path: path, server: "S")
+            _ = try await store.append(.of(Self.events(3000)))
+            await store.close()
+            let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+            var corrupt = 0
+            // Always the same places: how many of them SQLite notices is no matter of chance.
+            var random = SeededGenerator(seed: 1)
+            for round in 0..<40 {
+                var damaged = whole
+                // The header in the first round, later a run of bytes anywhere.
+                let start = round == 0 ? 0 : random.below(whole.count - 600)
+                for index in start..<(start + (round == 0 ? 16 : 600)) { damaged[index] = UInt8(random.below(256)) }
+                try damaged.write(to: URL(fileURLWithPath: path))
+                let error = await Self.error { try await Self.readAll(path) }
+                if case .corrupt = error { corrupt += 1 }
+                if round == 0 { #expect(corrupt == 1) }
+                try Database.remove(path: path)
+            }
+            // Where numbers or free space were hit, a file may still be one.
+            #expect(corrupt > 5, "\(corrupt) of 40")
+            try whole.write(to: URL(fileURLWithPath: path))
+            let other = try SQLiteArchive.setAside(path: path, moment: 17)
+            #expect(other == path + ".damaged-17" && FileManager.default.fileExists(atPath: other))
+            let fresh = try await SQLiteArchive.open(path: path, server: "S")
+            #expect(try await fresh.positions() == [])
+            await fresh.close()
+        }
+    }
+
+    private static func readAll(_ path: String) async throws {
+        let store = try await SQLiteArchive.open(path: path, server: "S", readers: 1)
+        do {
+            for thing in [nil, "I7"] {
+                for isOldestFirst in [false, true] {
+                    var query = PageQuery("A")
+                    query.thing = thing
+                    query.entities = thing.flatMap { _ in EntityFilter(["incident"]) }
+                    query.isOldestFirst = isOldestFirst
+                    query.limit = 500
+                    // A damaged file may say that there is always more.
+                    for _ in 0..<10 {
+                        let page = try await store.page(query)
+                        guard let last = page.events.last?.id, page.more else { break }
+                        if isOldestFirst { query.after = last } else { query.before = last }
+                    }
+                }
+            }
+            _ = try await store.inbox(InboxQuery("A", "P"))
+            await store.close()
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+
+    // MARK: - Trouble
+
+    @Test func `what does not fit is refused whole, and goes on where it was`() async throws {
+        try await Self.withFile { path in
+            let writer = try ArchiveWriter(path: path, server: "S")
+            _ = try writer.append(.of(Self.events(10)))
+            let pages = try writer.first("PRAGMA page_count", []) ?? 0
+            _ = try writer.database.rows("PRAGMA max_page_count = \(pages + 2)")
+            let many = Self.events(5000)
+            let full = await Self.error {
+                do { _ = try writer.append(.of(many)) } catch { throw ArchiveError(error) }
+            }
+            #expect(full == .full)
+            let reader = try ArchiveReader(path: path)
+            #expect(try reader.page(PageQuery("A") { $0.limit = 500 }).events.count == 10)
+            _ = try writer.database.rows("PRAGMA max_page_count = 1000000")
+            #expect(try writer.append(.of(many)).stored == 4990)
+            #expect(try reader.positions.map(\.next) == [5000])
+        }
+    }
+
+    @Test func `a closed archive says so, and too many who wait are refused`() async throws {
+        try await Self.withFile { path in
+            let store = try await SQLiteArchive.open(path: path, server: "S")
+            let outcomes = await withTaskGroup(of: ArchiveError?.self) { group in
+                for _ in 0..<5000 {
+                    group.addTask { await Self.error { _ = try await store.page(PageQuery("A")) } }
+                }
+                return await group.reduce(into: [ArchiveError?]()) { $0.append($1) }
+            }
+            let refusal = ArchiveError.overloaded(maximumWaiting: SQLiteArchive.maximumWaiting)
+            #expect(outcomes.allSatisfy { $0 == nil || $0 == refusal } && outcomes.contains(nil))
+            await store.close()
+            #expect(await Self.error { _ = try await store.page(PageQuery("A")) } == .closed)
+            #expect(await Self.error { _ = try await store.append(.of([])) } == .closed)
+        }
+    }
+
+    // MARK: - Bytes
+
+    @Test func `an erased account has no byte left, whoever reads at that moment delays it and is not disturbed`()
+        async throws
+    {
+        try await Self.withFile { path in
+            let store = try await SQLiteArchive.open(path: path, server: "S", readers: 1)
+            // So many that rows were moved between pages.
+            for account in ["ERASED", "OTHER"] {
+                for part in 0..<4 {
+                    let events = (0..<1000).map { number in
+                        ArchivedEvent(
+                            account, "entity-\(account)", "\(account)-\(number * 7 % 1000)", "type-\(account)",
+                            offset: Int64(part * 1000 + number), stamp: Int64(number))
+                    }
+                    let partition: Int32 = account == "ERASED" ? 0 : 1
+                    _ = try await store.append(.of(events, partition: partition, from: Int64(part * 1000)))
+                }
+                let id = ArchiveID(stamp: 5, topic: 0, partition: 0, offset: 0, check: 0)
+                for thing in 0..<20 {
+                    _ = try await store.mark(
+                        ReadMark(account, "\(account)-PERSON", ("entity-\(account)", "\(account)-\(thing)"), upTo: id))
+                }
+                _ = try await store.mark(ReadMark(account, "\(account)-PERSON", ("none", "\(account)-NONE"), upTo: id))
+            }
+            #expect(try TestStore.files(of: path, contain: "ERASED"))
+            let reader = try Database(path: path)
+            try reader.execute("BEGIN")
+            let before = try reader.rows("SELECT count(*) FROM events")
+            #expect(try await store.erase(Account("ERASED"), until: .max).events == 4000)
+            #expect(await Self.error { try await store.overwrite() } == .stillRead)
+            #expect(try reader.rows("SELECT count(*) FROM events") == before)
+            try reader.execute("COMMIT")
+            #expect(try await store.isToBeOverwritten())
+            try await store.overwrite()
+            #expect(try await !store.isToBeOverwritten())
+            #expect(try !TestStore.files(of: path, contain: "ERASED"))
+            #expect(try await store.page(PageQuery("OTHER") { $0.limit = 500 }).events.count == 500)
+            #expect(try reader.rows("PRAGMA integrity_check") == [[.text("ok")]])
+            await store.close()
+        }
+    }
+
+    @Test func `a file that was not overwritten when its process ended is remembered`() async throws {
+        try await Self.withFile { path in
+            let store = try await SQLiteArchive.open(path: path, server: "S")
+            _ = try await store.append(.of(Self.events(10, account: "ERASED")))
+            _ = try await store.erase(Account("ERASED"), until: .max)
+            await store.close()
+            let again = try await SQLiteArchive.open(path: path, server: "S")
+            #expect(try await again.isToBeOverwritten())
+            try await again.overwrite()
+            #expect(try await !again.isToBeOverwritten())
+            #expect(try !TestStore.files(of: path, contain: "ERASED"))
+            await again.close()
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import LiveUpdates
+import TestHarness
+
+@testable import Archive
+
+/// Stores for tests: each in a folder of its own.
+enum TestStore {
+    static func withStore(_ body: (any ArchiveStore) async throws -> Void) async throws {
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        let store = try await SQLiteArchive.open(path: folder.path("archive"), server: "S")
+        try await body(store)
+        await store.close()
+    }
+
+    /// Sweeps until nothing is left.
+    static func sweep(_ store: any ArchiveStore) async throws {
+        // A pass that has begun may be over before what was let go since.
+        for _ in 0..<2 { while try await store.sweep() {} }
+    }
+
+    /// Whether one of the files of a store has these bytes anywhere.
+    static func files(of path: String, contain text: String) throws -> Bool {
+        for file in [path, path + "-wal", path + "-shm"] where FileManager.default.fileExists(atPath: file) {
+            if try Data(contentsOf: URL(fileURLWithPath: file)).range(of: Data(text.utf8)) != nil { return true }
+        }
+        return false
+    }
+}
+
+extension ArchivedEvent {
+    init(
+        _ account: String, _ entity: String, _ id: String, _ type: String, offset: Int64, stamp: Int64,
+        arrival: Int64 = .max
+    ) {
+        self.init(
+            account: Account(account), event: ThinEvent(entity: entity, id: id, type: type), offset: offset,
+            stamp: stamp, arrival: arrival)
+    }
+}
+
+extension ArchiveBatch {
+    /// One run of one partition, which begins where the partition does, or at an offset.
+    static func of(
+        _ events: [ArchivedEvent], partition: Int32 = 0, from: Int64 = 0, next: Int64? = nil, isOtherLog: Bool = false
+    ) -> ArchiveBatch {
+        let stamps = events.first.flatMap { first in
+            events.last.map { Stamps(first: first.stamp, last: $0.stamp) }
+        }
+        let run = Run(
+            topic: "t", partition: partition, from: from, next: next ?? (events.last?.offset ?? from - 1) + 1,
+            stamps: stamps, isOtherLog: isOtherLog, events: events)
+        return ArchiveBatch(runs: [run])
+    }
+}
+
+extension PageQuery {
+    init(_ account: String, _ change: (inout PageQuery) -> Void = { _ in }) {
+        self.init(account: Account(account))
+        change(&self)
+    }
+}
+
+extension InboxQuery {
+    init(_ account: String, _ person: String, _ change: (inout InboxQuery) -> Void = { _ in }) {
+        self.init(account: Account(account), person: person)
+        change(&self)
+    }
+}
+
+extension ReadMark {
+    init(_ account: String, _ person: String, _ thing: (String, String)?, upTo id: ArchiveID, now: Int64 = 0) {
+        self.init(
+            account: Account(account), person: person, thing: thing.map { Thing(entity: $0.0, id: $0.1) }, upTo: id,
+            now: now)
+    }
+}
+
+extension EventPage {
+    /// Things and types, such as `I1 created`, for short expectations.
+    var texts: [String] { events.map { "\($0.event.id) \($0.event.type)" } }
+}
+
+extension InboxPage {
+    /// Things and unread counts.
+    var texts: [String] { things.map { "\($0.last.event.id) \($0.unread)" } }
+}
