@@ -71,13 +71,15 @@ public actor LiveClient {
 
     /// One page of what came after a cursor; without one, no events and a fresh cursor.
     ///
-    /// - Throws: `RequestError` for what the server refused, with its `Retry-After`.
+    /// - Throws: `RequestError` for what the server refused, with its `Retry-After`; ``ConnectionEnd`` for what it would refuse
+    ///   again.
     package nonisolated func sync(since: LiveCursor?, limit: Int? = nil) async throws -> SyncAnswer {
         let token = try await handle.parts.token()
         var settings = handle.parts.settings.asking(.document, since: since, waitMilliseconds: 0, token: token)
         if let limit { settings.url = settings.url.setting([("limit", "\(limit)")]) }
         let answer = try await handle.ask(settings)
         if let sync = SyncAnswer(answer) { return sync }
+        if let end = ConnectionEnd(answer) { throw end }
         throw RequestError(answer)
     }
 }

@@ -66,7 +66,7 @@ public struct LiveClientConfiguration: Sendable {
         guard entities.count <= Self.maximumEntities, entities.allSatisfy({ !$0.isEmpty && !$0.contains(",") }) else {
             throw .invalidURL("'entities' are 1 to \(Self.maximumEntities) names without commas")
         }
-        var parameters = [(name: "with", value: "at")]
+        var parameters = [(name: "with", value: "at,ts")]
         if !entities.isEmpty { parameters.append(("ent", entities.joined(separator: ","))) }
         var settings = ConnectionSettings(url: address.setting(parameters))
         settings.protocols = ["livegate.v1"]

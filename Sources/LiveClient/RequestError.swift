@@ -40,6 +40,16 @@ extension RequestError {
     }
 }
 
+extension ConnectionEnd {
+    /// What a Livegate would refuse again, as a stream is refused for good. A cursor that cannot be read is not: it is replaced.
+    init?(_ answer: ServerAnswer) {
+        guard ConnectionMachine.finalStatuses.contains(answer.status), let code = answer.problemCode,
+            code != "bad_cursor"
+        else { return nil }
+        self = .refused(status: answer.status, code: code)
+    }
+}
+
 extension RequestFailure {
     /// What a failed request means to a machine. A refusal with `Retry-After` is none: it asks to come again.
     init(_ error: any Error) {
@@ -65,26 +75,6 @@ extension Reloaded {
         case 404?, 410?: self = .gone
         case 403?: self = .notOurs
         default: return nil
-        }
-    }
-}
-
-/// Gives up what takes too long.
-enum Deadline {
-    /// What `body` gives; after the deadline it is cancelled, and this throws as if there had been no answer. A body that takes
-    /// no notice of being cancelled is waited for.
-    static func run<Value: Sendable>(
-        milliseconds: Milliseconds, _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
-        try await withThrowingTaskGroup(of: Value?.self) { group in
-            group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: .milliseconds(milliseconds))
-                return nil
-            }
-            defer { group.cancelAll() }
-            guard let value = try await group.next() ?? nil else { throw RequestError(status: nil) }
-            return value
         }
     }
 }

@@ -1,3 +1,5 @@
+import LiveState
+
 /// The app's tokens: one question at a time, what it brought, and what was shown to the server last.
 struct TokenFetch {
     struct Failure: Error {
@@ -24,7 +26,7 @@ struct TokenFetch {
             do {
                 done(.success(try await token()))
             } catch {
-                done(.failure(Failure(text: "\(error)", isUnauthorized: error as? LiveClientError == .unauthorized)))
+                done(.failure(Failure(text: "\(error)", isUnauthorized: RequestFailure(error) == .unauthorized)))
             }
         }
     }

@@ -6,7 +6,9 @@ extension Milliseconds {
     static let longestSetting: Milliseconds = 100 * 365 * 86_400_000
 
     /// A setting as it is used: what is less than `least` counts as that.
-    func limited(least: Milliseconds = 0) -> Milliseconds { Swift.min(Swift.max(self, least), Self.longestSetting) }
+    package func limited(least: Milliseconds = 0) -> Milliseconds {
+        Swift.min(Swift.max(self, least), Self.longestSetting)
+    }
 }
 
 /// What decides in the SDK: a value that is given what happens and the time, and answers what is to be done.

@@ -106,6 +106,26 @@ test("the list is as long as what is known without a gap, changes by itself and 
     scene.client.close()
 })
 
+test("it counts how long events take to the screen, what was fetched for them, and who reloads the page", async () => {
+    const scene = await connected(await begun(new FakeAPI(60)))
+    const { incidents, api, world } = scene
+    const before = { day: "1969-12-01", screen: "incidents", manual: 2, automatic: 3 }
+    incidents.goOn([before], true)
+    api.change("I50", { status: "resolved" })
+    world.socket.say({ ent: "incident", id: "I50", type: "resolved", at: "C1", ts: world.time - 300 })
+    // Nobody sees it.
+    world.socket.say({ ent: "incident", id: "I2", type: "resolved", at: "C2", ts: world.time - 900 })
+    await settle()
+    const [{ manual, automatic }, today] = incidents.refreshes()
+    assert.deepEqual([manual, automatic], [2, 3])
+    const { screen, latency, made, merged, avoided } = today
+    assert.deepEqual([screen, today.manual, today.automatic, latency], ["incidents", 1, 1, [0, 0, 1, 0, 0, 0, 0, 0, 0]])
+    assert.deepEqual({ made, merged, avoided }, { made: 1, merged: 0, avoided: 1 })
+    // What was looked at once is not counted twice.
+    assert.deepEqual(incidents.refreshes()[1], today)
+    scene.client.close()
+})
+
 test("an older page that comes after a resync leaves no hole in the list", async () => {
     const scene = await connected(await begun(new FakeAPI(60)))
     const { incidents, api, world } = scene

@@ -89,6 +89,29 @@ test("an action is shown and kept when it is taken, sent after a while, and gone
     assert.deepEqual(actions.pending, [])
 })
 
+test("who follows what is pending is given it at once and after each change, and keeps it while the store is away", async () => {
+    const device = new Device()
+    const actions = await device.start()
+    const told = []
+    const leave = actions.watchPending(pending => told.push(pending.map(({ kind, id, value, at }) => [kind, id, value, at])))
+    const begun = device.clock.time
+    await actions.set("read", "1", "true", "false")
+    device.clock.time += 1_000
+    await actions.set("read", "2", "true", "false")
+    const both = [["read", "1", "true", begun], ["read", "2", "true", begun + 1_000]]
+    assert.deepEqual(told, [[], [both[0]], both])
+    device.store.beforeCommit = () => { throw new Error("no room") }
+    await assert.rejects(actions.set("read", "3", "true", "false"), /no room/)
+    assert.deepEqual(actions.pending.map(({ id }) => id), ["1", "2"])
+    device.store.beforeCommit = () => {}
+    await device.clock.fire()
+    assert.deepEqual(told.slice(3), [[]])
+    leave()
+    await actions.set("read", "4", "true", "false")
+    assert.equal(told.length, 4)
+    actions.close()
+})
+
 test("what is pending lies on top of what is reloaded", async () => {
     const device = new Device()
     const actions = await device.start()

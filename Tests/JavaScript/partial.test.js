@@ -79,3 +79,38 @@ test("intervals are what a mark for each key and gap says, in 5,000 histories", 
         }
     }
 })
+
+/** Two stretches of a list, 1 to 3 and 7 to the end, with a hole between them. */
+function holed() {
+    const list = new PartialList()
+    const intervals = [{ lower: { beginning: {} }, upper: end(3) }, { lower: end(7), upper: { end: {} } }]
+    const items = [1, 2, 3, 7, 8].map(rank => ({ id: `${rank}`, key: { rank, text: "" } }))
+    list.handle({ finger: { isHeld: true } }, 0)
+    list.handle({ stored: { intervals, items } }, 0)
+    return list
+}
+
+for (const [from, direction, ids, isComplete] of [
+    [{ beginning: {} }, "forward", ["1", "2", "3"], false], [{ end: {} }, "backward", ["8", "7"], false],
+    [end(2), "forward", ["2", "3"], false], [end(2), "backward", ["2", "1"], true], [end(8), "forward", ["8"], true],
+    [end(5), "forward", [], false], [end(5), "backward", [], false],
+]) {
+    test(`what can be drawn ends where something may be missing: ${direction} from ${JSON.stringify(from)}`, () => {
+        const list = holed()
+        assert.equal(list.stretch, undefined)
+        list.handle({ show: { from, direction, count: 9 } }, 0)
+        assert.deepEqual(list.stretch, { ids, isComplete, isStale: false })
+        list.handle({ finger: { isHeld: false } }, 0)
+        assert.deepEqual(list.stretch, { ids, isComplete, isStale: ids.length > 0 })
+        list.handle({ hide: {} }, 0)
+        assert.equal(list.stretch, undefined)
+    })
+}
+
+test("what can be drawn goes on from what is known to what is old", () => {
+    const list = holed()
+    for (const isHeld of [false, true]) list.handle({ finger: { isHeld } }, 0)
+    const { loadPage } = list.handle({ show: { from: { beginning: {} }, direction: "forward", count: 1 } }, 0).at(-1)
+    list.handle({ pageLoaded: { number: loadPage.number, items: [{ id: "1", key: { rank: 1, text: "" } }], isLast: false } }, 0)
+    assert.deepEqual(list.stretch, { ids: ["1", "2", "3"], isComplete: false, isStale: true })
+})

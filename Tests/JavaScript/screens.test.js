@@ -15,6 +15,7 @@ test("a list loads the pages that its screen has use for, and shows their values
     assert.deepEqual(state.items.map(({ id, value }) => `${id} ${value.title}`),
         [1, 2, 3, 4, 5, 6].map(rank => `I${rank} title ${rank}`))
     assert.ok(state.items.every(item => item.knowledge === "known"))
+    assert.deepEqual(state.stretch, { ids: ["I1", "I2", "I3", "I4", "I5", "I6"], isComplete: false, isStale: false })
 })
 
 test("a change is fetched and stands where it belongs; what leaves the list, or is gone, goes off it", async () => {
@@ -277,6 +278,24 @@ test("an answer that is none is reported, and keeps no place among the fetches",
     world.change(2, "I1", "updated")
     await world.answerAll()
     assert.equal(world.reloads.at(-1).reloaded.value.title, "title 1")
+})
+
+test("what changed under a page and cannot be fetched comes by another page", async () => {
+    const world = new World(3)
+    let shown
+    world.list(state => { shown = state }).show({ from: { beginning: {} }, direction: "forward", count: 9 })
+    await world.settled()
+    // The list does not know it yet, so no screen needs it.
+    world.change(1, "I2", "updated")
+    assert.equal(world.pending.length, 1)
+    world.pending.shift().resolve()
+    await world.settled()
+    const fetch = world.pending.find(({ kind }) => kind === "reload")
+    world.pending.splice(world.pending.indexOf(fetch), 1)
+    fetch.reject(new RequestError(503))
+    await world.answerAll()
+    assert.equal(shown.knowledge, "known")
+    assert.deepEqual(shown.items.map(({ value }) => value.title), ["title 1", "title 2", "title 3"])
 })
 
 test("a thing that cannot be fetched has the lists that wait for it loaded again once, and no other", async () => {

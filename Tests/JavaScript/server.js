@@ -45,12 +45,14 @@ export class Server {
     /** So many of the newest events are not known yet to the node that answers `/sync/v1`. */
     lag = 0
     clients = new Set()
+    /** The time stamp of events from now on; undefined: they have none. */
+    ts
 
     change(id, type = "updated", entity = "incident") {
         const key = `${entity}/${id}`
         if (type === "deleted") this.things.delete(key)
         else this.things.set(key, { entity, id, version: (this.things.get(key)?.version ?? 0) + 1 })
-        this.events.push({ entity, id, type })
+        this.events.push({ entity, id, type, ...(this.ts !== undefined && { ts: this.ts }) })
         for (const client of this.clients) client.push()
     }
 

@@ -140,10 +140,13 @@ class Shared {
 test("each tab takes actions, and one of them sends them all, each once", async () => {
     const shared = new Shared()
     const [a, b] = [await shared.open(), await shared.open()]
+    const told = []
+    a.actions.watchPending(pending => told.push(pending.map(({ id }) => id)))
     await a.actions.set("read", "1", "true", "false")
     await b.actions.set("read", "2", "true", "false")
     assert.deepEqual([...shared.shown], [["1", "true"], ["2", "true"]])
     await shared.clock.settle()
+    assert.deepEqual(told, [[], ["1"], ["1", "2"]])
     assert.deepEqual([a, b].map(tab => [tab.actions.pending.length, tab.actions.pendingValue("read", "2")]),
         [[2, "true"], [2, "true"]])
     assert.ok(a.changes > 0)

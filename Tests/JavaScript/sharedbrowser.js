@@ -27,6 +27,7 @@ export class SharedBrowser {
                 browser.#channels.add(this)
             }
             postMessage(message) {
+                if (!browser.#channels.has(this)) throw new DOMException("Channel is closed", "InvalidStateError")
                 const data = structuredClone(message)
                 for (const other of browser.#channels) {
                     if (other !== this && other.name === this.name) queueMicrotask(() => other.receive(data))

@@ -14,9 +14,9 @@ class Device {
 
     constructor(ids = ["A", "B", "C"]) { for (const id of ids) this.server.change(id, "created") }
 
-    /** A visit, which shows the list at once, or after `late` ms. */
-    async visit({ isOnline = true, late } = {}) {
-        const visit = { pages: 0, reloads: [], states: [], client: new ScriptedClient(this.server, this.clock) }
+    /** A visit, which shows the list at once, or after `late` ms, or not at all. */
+    async visit({ isOnline = true, late, hasList = true } = {}) {
+        const visit = { isOnline, pages: 0, reloads: [], states: [], client: new ScriptedClient(this.server, this.clock) }
         if (isOnline) visit.client.open()
         else visit.client.state = { waiting: { why: "offline" } }
         visit.machine = createMachine(visit.client, {
@@ -25,20 +25,25 @@ class Device {
                 environment: visit.client.environment, onReload,
                 api: {
                     reload: async thing => {
-                        if (!isOnline) throw new Error("offline")
+                        if (!visit.isOnline) throw new Error("offline")
                         visit.reloads.push(thing.id)
                         return { value: await this.server.reload(thing) }
                     },
                     page: async () => {
-                        if (!isOnline) throw new Error("offline")
+                        if (!visit.isOnline) throw new Error("offline")
                         visit.pages += 1
                         const values = [...this.server.things.values()].filter(({ entity }) => entity === "incident")
+                        values.sort((one, other) => one.id < other.id ? -1 : 1)
                         return { items: values.map(value => ({ id: value.id, key: this.#keyOf(value), value })), isLast: true }
                     },
                 },
             }),
         })
         if (late !== undefined) await this.clock.pass(late)
+        if (!hasList) {
+            await this.clock.pass(3_000)
+            return visit
+        }
         visit.list = visit.screens.list({
             name: "open", entity: "incident", key: value => this.#keyOf(value), listener: state => visit.states.push(state),
         })
@@ -74,6 +79,54 @@ test("the next visit shows the list at once, as good as the finger, and follows 
     assert.deepEqual(visit.machine.freshness, { connected: {} })
 })
 
+test("a visit that does not make the list leaves none to be believed", async () => {
+    const device = new Device()
+    device.end(await device.visit())
+    const without = await device.visit({ hasList: false })
+    device.server.change("C", "deleted")
+    device.server.change("B")
+    device.server.change("D", "created")
+    await device.clock.pass(5_000)
+    device.end(without)
+    const visit = await device.visit()
+    assert.equal(shown(visit.states.at(-1)), "A1 known, B2 known, D1 known")
+})
+
+test("lists that were read too late are not left to be believed", async () => {
+    const device = new Device(), { store } = device
+    device.end(await device.visit())
+    let isLate = true
+    device.store = {
+        load(area) {
+            if (area !== "open lists" || !isLate) return store.load(area)
+            isLate = false
+            return new Promise(() => {})
+        },
+        commit: (...given) => store.commit(...given),
+    }
+    const without = await device.visit({ hasList: false })
+    await device.clock.pass(15_000)
+    device.server.change("C", "deleted")
+    await device.clock.pass(5_000)
+    device.end(without)
+    const visit = await device.visit()
+    assert.equal(shown(visit.states.at(-1)), "A1 known, B1 known")
+})
+
+test("a list asks for no page before a slow store was read, and shows what that has", async () => {
+    const device = new Device(), before = await device.visit()
+    device.end(before)
+    const { store } = device
+    const slow = area => new Promise(resolve => { device.clock.setTimer(() => resolve(store.load(area)), 800) })
+    device.store = { load: slow, commit: (...of) => store.commit(...of) }
+    device.server.change("B")
+    const visit = await device.visit()
+    const first = visit.states.find(state => state.items.length > 0)
+    assert.equal(shown(first), "A1 known, B1 known, C1 known")
+    assert.equal(shown(visit.states.at(-1)), "A1 known, B2 known, C1 known")
+    assert.equal(visit.pages, 0)
+})
+
 test("what changed unseen in a list that nobody showed is fetched when the next visit shows it", async () => {
     const device = new Device()
     const before = await device.visit()
@@ -101,6 +154,45 @@ test("lists that are not as the finger of the state are old, and loaded again", 
     assert.ok(visit.pages > 0)
 })
 
+test("a list that a visit does not make, or closes, is not believed with a finger that has gone on without it", async () => {
+    for (const isMade of [false, true]) {
+        const device = new Device()
+        device.end(await device.visit())
+        const between = await device.visit({ isMade })
+        between.list?.hide()
+        await device.clock.pass(3_000)
+        between.list?.close()
+        device.server.change("B")
+        device.server.change("C", "deleted")
+        await device.clock.pass(5_000)
+        device.end(between)
+        const visit = await device.visit({ isOnline: false })
+        assert.notEqual(visit.states.at(-1).knowledge, "known", `isMade ${isMade}`)
+        device.end(visit)
+        const last = await device.visit()
+        assert.equal(shown(last.states.at(-1)), "A1 known, B2 known", `isMade ${isMade}`)
+    }
+})
+
+test("what was old when it was kept is not shown in place of what is on a screen", async () => {
+    const clock = new Clock(), states = [], answers = []
+    const screens = new Screens({
+        environment: clock, api: { reload: () => new Promise(resolve => { answers.push(resolve) }), page: async () => { throw new Error() } },
+    })
+    screens.setFinger(true)
+    screens.details("details", { entity: "incident", id: "A" }, state => states.push(state))
+    const key = { rank: 0, text: "A" }
+    const kept = { name: "open", entity: "incident", intervals: [{ lower: { beginning: {} }, upper: { end: {} } }] }
+    screens.restore([{ ...kept, items: [{ id: "A", key, value: { version: 1 }, isOld: true }] }])
+    screens.list({ name: "open", entity: "incident", key: () => key }).show(place)
+    await clock.settle()
+    assert.deepEqual(states.map(({ value }) => value), states.map(() => undefined))
+    for (const answer of answers) answer({ value: { version: 2 } })
+    await clock.settle()
+    assert.deepEqual([states.at(-1).value, states.at(-1).knowledge], [{ version: 2 }, "known"])
+    screens.close()
+})
+
 test("a finger is not kept beside lists whose writing has failed", async () => {
     const device = new Device(), before = await device.visit()
     const late = { isOver: false }
@@ -118,9 +210,28 @@ test("a finger is not kept beside lists whose writing has failed", async () => {
     assert.equal(shown(visit.states.at(-1)), "A1 known, B1 known")
 })
 
-test("without a network the list is shown as old", async () => {
+test("without a network the list is as good as the finger, and the machine says that it cannot connect", async () => {
     const device = new Device()
     device.end(await device.visit())
+    const visit = await device.visit({ isOnline: false })
+    assert.equal(shown(visit.states.at(-1)), "A1 known, B1 known, C1 known")
+    assert.equal(visit.states.at(-1).knowledge, "known")
+    assert.deepEqual(Object.keys(visit.machine.freshness), ["cannotConnect"])
+    assert.ok(visit.machine.state.pollFailed)
+    // The network is back: it goes on from the finger.
+    device.server.change("B")
+    visit.isOnline = true
+    visit.client.open()
+    await device.clock.pass(30_000)
+    assert.deepEqual(visit.machine.freshness, { connected: {} })
+    assert.equal(shown(visit.states.at(-1)), "A1 known, B2 known, C1 known")
+    assert.equal(visit.pages, 0)
+})
+
+test("a list whose state is hopelessly old is old, also without a network", async () => {
+    const device = new Device()
+    device.end(await device.visit())
+    await device.clock.pass(86_400_000)
     const visit = await device.visit({ isOnline: false })
     assert.equal(shown(visit.states.at(-1)), "A1 knownStale, B1 knownStale, C1 knownStale")
     assert.equal(visit.states.at(-1).knowledge, "knownStale")
@@ -161,7 +272,8 @@ test("whatever happens between and in visits, a list that says it is whole is as
             visit.list.show(place)
             await device.clock.pass(next(2) * 30_000)
             const last = visit.states.at(-1)
-            if (last.knowledge === "known" && last.items.every(({ knowledge }) => knowledge === "known")) {
+            // Without a connection it is as the finger says, and the machine says that there is none.
+            if ("connected" in visit.machine.freshness && last.knowledge === "known" && last.items.every(({ knowledge }) => knowledge === "known")) {
                 const expected = [...device.server.things.values()].map(({ id, version }) => `${id}${version} known`).sort()
                 assert.equal(shown(last), expected.join(", "), `seed ${seed}, visit ${number}`)
             }

@@ -4,76 +4,10 @@ import { test } from "node:test"
 import { TabMachine } from "../../Sources/LiveClientJS/livegate.js"
 import { RecentUpdates, placeAmong } from "../../Sources/LiveClientJS/core/recent.js"
 import { runScenarios } from "./scenarios.js"
-import { World, eventOf, pageOf, settle, short } from "./world.js"
+import { Browser, two } from "./sharedtabs.js"
+import { eventOf, pageOf, settle, short } from "./world.js"
 
 runScenarios("tabs", TabMachine)
-
-/** One browser: its locks and its channels. A tab that is frozen gets no message. */
-class Browser {
-    world = new World()
-    #channels = new Set()
-    #locks = {}
-
-    tab(options = {}) {
-        const browser = this, tab = { isFrozen: false }
-        class Channel {
-            constructor(name) {
-                this.name = name
-                browser.#channels.add(this)
-            }
-            get isFrozen() { return tab.isFrozen }
-            postMessage(message) {
-                const data = structuredClone(message)
-                const others = [...browser.#channels].filter(other => other !== this && other.name === this.name)
-                for (const other of others) queueMicrotask(() => { if (!other.isFrozen) other.onmessage({ data }) })
-            }
-            close() { browser.#channels.delete(this) }
-        }
-        const locks = { request: (name, settings, hold) => this.#request(name, settings, hold) }
-        const changes = { locks, BroadcastChannel: Channel, page: null, random: () => this.#channels.size + 3 }
-        return Object.assign(tab, this.world.client({ share: true, account: "PACC1", ...options }, changes))
-    }
-
-    #request(name, { signal, steal }, hold) {
-        return new Promise((resolve, reject) => {
-            const lock = this.#locks[name] ??= { holder: null, waiting: [] }
-            const wish = { hold, resolve, reject }
-            signal?.addEventListener("abort", () => {
-                if (lock.waiting.includes(wish)) reject(signal.reason)
-                lock.waiting = lock.waiting.filter(other => other !== wish)
-            })
-            if (!steal) lock.waiting.push(wish)
-            else {
-                lock.holder?.reject(new Error("stolen"))
-                this.#grant(lock, wish)
-            }
-            this.#next(lock)
-        })
-    }
-
-    #next(lock) { if (!lock.holder && lock.waiting.length > 0) this.#grant(lock, lock.waiting.shift()) }
-
-    #grant(lock, wish) {
-        lock.holder = wish
-        queueMicrotask(async () => {
-            wish.resolve(await wish.hold())
-            if (lock.holder !== wish) return
-            lock.holder = null
-            this.#next(lock)
-        })
-    }
-}
-
-async function two() {
-    const browser = new Browser(), { world } = browser
-    const leader = browser.tab()
-    await settle()
-    world.socket.open()
-    world.socket.say({ live: { at: "C0" } })
-    const follower = browser.tab()
-    await settle()
-    return { browser, world, leader, follower }
-}
 
 test("a second tab uses the connection of the first", async () => {
     const { world, leader, follower } = await two()
@@ -119,13 +53,13 @@ test("when the leading tab is closed, the other goes on where it was", async () 
 
 test("when the leading tab is frozen, the other takes the lead, and the first follows when it is back", async () => {
     const { world, leader, follower } = await two()
-    leader.isFrozen = true
+    leader.freeze()
     await world.pass(10_500)
     assert.equal(follower.client.isLeader, true)
     assert.equal(world.sockets.length, 2)
     world.socket.open()
     world.socket.say({ live: { at: "C0" } })
-    leader.isFrozen = false
+    leader.thaw()
     await world.pass(10_000)
     assert.equal(leader.client.isLeader, false)
     assert.equal(world.sockets[0].closedWith, 1000)
@@ -279,6 +213,19 @@ test("a tab whose token is refused asks for one other, says so, and asks nothing
     await settle()
     assert.deepEqual(short(late.updates), ["connected", "I0", "beat", "I1", "live"])
     assert.deepEqual(late.client.state, { connected: {} })
+})
+
+test("who catches up is ended by a Livegate's refusal, and by no balancer's", async () => {
+    const { browser, world } = await two()
+    const late = browser.tab({ since: "A1" })
+    await settle()
+    world.question.answer(404, "no route")
+    await settle()
+    assert.equal(late.client.state.ended, undefined)
+    await world.pass(20_000)
+    world.question.answer(404, { code: "not_found" })
+    await settle()
+    assert.deepEqual(late.client.state.ended.error, { refused: { status: 404, code: "not_found" } })
 })
 
 test("an end for good is one for all tabs, and nobody who leads after that tries again", async () => {

@@ -106,6 +106,47 @@ struct LiveActionsTests {
         await second.close()
     }
 
+    @Test(.timeLimit(.minutes(5))) func `what is pending is followed, from what it is now to the end`() async throws {
+        let actions = try await open()
+        await actions.networkChanged(isReachable: false)
+        try await actions.set("read", "1", to: "true", from: "false")
+        var pendings = await actions.pendings.makeAsyncIterator()
+        let first = try #require(await pendings.next()?.first)
+        #expect((first.kind, first.id, first.value) == ("read", "1", "true"))
+        #expect(first.at <= actions.now)
+        try await actions.set("read", "1", to: "false")
+        #expect(await pendings.next() == [])
+        try await actions.set("star", "2", to: "true", from: "false")
+        #expect(await pendings.next()?.map(\.kind) == ["star"])
+        await actions.networkChanged(isReachable: true)
+        #expect(await pendings.next() == [])
+        await actions.close()
+        #expect(await pendings.next() == nil)
+        var late = await actions.pendings.makeAsyncIterator()
+        #expect(await late.next() == [])
+        #expect(await late.next() == nil)
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `what is pending is still shown while the store fails`() async throws {
+        let actions = try await open()
+        await actions.networkChanged(isReachable: false)
+        try await actions.set("read", "1", to: "true", from: "false")
+        isRefusing.update { $0 = true }
+        await #expect(throws: RefusingStore.Refused.self) { try await actions.set("read", "1", to: "false") }
+        await #expect(throws: RefusingStore.Refused.self) {
+            try await actions.reloaded("read", "1", value: "unread", askedAt: actions.now)
+        }
+        #expect(await actions.pending("read", "1") == "true")
+        for await pending in await actions.pendings {
+            #expect(pending.map(\.value) == ["true"])
+            break
+        }
+        isRefusing.update { $0 = false }
+        await actions.networkChanged(isReachable: true)
+        try await settle(actions)
+        await actions.close()
+    }
+
     @Test(.timeLimit(.minutes(5))) func `what is pending lies on top of what is reloaded`() async throws {
         let actions = try await open()
         await actions.networkChanged(isReachable: false)

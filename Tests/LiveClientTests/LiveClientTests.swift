@@ -177,7 +177,7 @@ import Testing
         }
         #expect(
             targets
-                == ["kept", "two", "four"].map { "/live/v1?with=at&ent=incident,note&since=\($0)" })
+                == ["kept", "two", "four"].map { "/live/v1?with=at,ts&ent=incident,note&since=\($0)" })
     }
 
     @Test func `tries again when no token can be had`() async throws {

@@ -131,7 +131,7 @@ import WebSocket
             }
         }
         #expect(updates.count { $0 == .connected } == 2)
-        #expect(Self.targets(server) == ["/live/v1?with=at", "/live/v1?with=at&since=one"])
+        #expect(Self.targets(server) == ["/live/v1?with=at,ts", "/live/v1?with=at,ts&since=one"])
         let close = server.received[1]
         #expect(close[0] == 0x88 && close[6] ^ close[2] == 0x03 && close[7] ^ close[3] == 0xE8)
     }
@@ -163,8 +163,9 @@ import WebSocket
             ])
         #expect(
             Self.targets(server) == [
-                "/live/v1?with=at&since=zero", "/live/v1?with=at&beat=25&since=zero", "/sync/v1?with=at&since=zero",
-                "/sync/v1?with=at", "/sync/v1?with=at&wait=50&since=one", "/sync/v1?with=at&wait=50&since=two",
+                "/live/v1?with=at,ts&since=zero", "/live/v1?with=at,ts&beat=25&since=zero",
+                "/sync/v1?with=at,ts&since=zero",
+                "/sync/v1?with=at,ts", "/sync/v1?with=at,ts&wait=50&since=one", "/sync/v1?with=at,ts&wait=50&since=two",
             ])
         #expect(known.withLock { $0.map { "\($0.network) \($0.way)" } } == ["office longPoll"])
     }

@@ -13,6 +13,7 @@ private final class Screen: LiveArea {
     let server: ModelServer
     let shown = Mutex<[String: Int]?>(nil)
     let renewals = Mutex(0)
+    let times = Mutex<[LiveTime]>([])
     /// What the next renewals end with.
     let renewalErrors = Mutex<[any Error]>([])
 
@@ -43,6 +44,8 @@ private final class Screen: LiveArea {
             }
         }
     }
+
+    func shown(_ times: [LiveTime]) async { self.times.withLock { $0 += times } }
 
     func renewToken() async throws {
         renewals.withLock { $0 += 1 }
@@ -203,6 +206,23 @@ struct LiveMachineTests {
         await server.fail(1_000, with: .rejected(status: status))
         await server.change(.delete)
         try await Self.settle(machine, screen, "without what is gone")
+        await machine.stop()
+    }
+
+    @Test func `what is shown comes with the time of its event`() async throws {
+        let server = ModelServer()
+        let screen = Screen(server)
+        let machine = LiveMachine(screen, store: MemoryStore(), feed: server)
+        await machine.start()
+        try await Self.settle(machine, screen, "at first")
+        #expect(screen.times.withLock { $0.isEmpty })
+        await server.change(.update)
+        try await Self.settle(machine, screen, "after an update")
+        await server.change(.delete)
+        try await Self.settle(machine, screen, "after a deletion")
+        let expected = [("A", 1), ("B", 2)] as [(String, Milliseconds)]
+        #expect(screen.times.withLock { $0.map(\.thing.id) } == expected.map(\.0))
+        #expect(screen.times.withLock { $0.map(\.ts) } == expected.map(\.1))
         await machine.stop()
     }
 

@@ -162,6 +162,41 @@ private final class Incidents: ScreensAPI {
         await screens.close()
     }
 
+    @Test(arguments: [(404, ThingAbsence.gone), (410, .gone), (403, .notOurs)])
+    func `a thing that is not there is said to be gone or another one's, until it is there`(
+        _ status: Int, _ absence: ThingAbsence
+    ) async throws {
+        let api = Incidents(1)
+        api.state.withLock { $0.failure = .rejected(status: status) }
+        let screens = await screens(api)
+        let states = await screens.showDetails("details", of: thing("I1"))
+        let absent = try #require(await state(states) { $0.absence != nil })
+        #expect(absent.absence == absence && absent.value == nil && absent.failure == nil)
+        // An answer that did not come says nothing of it.
+        api.state.withLock { $0.failure = .rejected(status: 400) }
+        await screens.refresh(thing("I1"))
+        #expect(await state(states) { $0.failure != nil }?.absence == absence)
+        api.state.withLock { $0.failure = nil }
+        await screens.refresh(thing("I1"))
+        let there = try #require(await state(states) { $0.value != nil })
+        #expect(there.absence == nil && there.failure == nil)
+        await screens.close()
+    }
+
+    @Test func `a list says what of it can be drawn`() async throws {
+        let screens = await screens(Incidents(8))
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 5)
+        let shown = try #require(await state(states) { $0.knowledge == .known && !$0.isLoading })
+        #expect(shown.stretch == ListStretch(ids: shown.items.map(\.id), isComplete: false, isStale: false))
+        await screens.show("open", from: .beginning, .forward, count: 9)
+        let all = try #require(await state(states) { $0.stretch?.isComplete == true })
+        #expect(all.stretch?.ids.count == 8)
+        await screens.setFinger(false)
+        #expect(await state(states) { $0.stretch?.isStale == true }?.stretch?.ids.count == 8)
+        await screens.close()
+    }
+
     @Test func `a list that was hidden when something new came is old when it is shown again`() async throws {
         let api = Incidents(2)
         let screens = await screens(api)
@@ -175,6 +210,42 @@ private final class Incidents: ScreensAPI {
         await screens.show("open", from: .beginning, .forward, count: 5)
         let shown = await state(states) { $0.knowledge == .known && $0.items.count == 3 }
         #expect(shown?.items.map(\.id) == ["I1", "I2", "N"])
+        await screens.close()
+    }
+
+    @Test func `what changed under a page and cannot be fetched comes by another page`() async throws {
+        let api = Incidents(3)
+        let screens = await screens(api)
+        let states = await list(screens)
+        api.hold()
+        await screens.show("open", from: .beginning, .forward, count: 9)
+        _ = try await eventually { api.state.withLock { $0.held.count == 1 } }
+        // The list does not know it yet, so no screen needs it.
+        let found = try await screens.reload(thing("I2"), types: ["updated"])
+        #expect(found?.value == nil)
+        api.state.withLock { $0.failing = ["I2"] }
+        api.release()
+        let shown = try #require(
+            await state(states) { $0.knowledge == .known && !$0.isLoading && $0.items.count == 3 })
+        #expect(shown.items.map(\.value?.title) == ["title 1", "title 2", "title 3"])
+        await screens.close()
+    }
+
+    @Test func `a failure is over with the answer that the thing is gone`() async throws {
+        let api = Incidents(1)
+        let screens = await screens(api)
+        let states = await screens.showDetails("details", of: thing("I1"))
+        _ = await state(states) { $0.knowledge == .known }
+        api.state.withLock { $0.failing = ["I1"] }
+        await #expect(throws: RequestFailure.retry(after: nil)) {
+            try await screens.reload(thing("I1"), types: ["updated"])
+        }
+        _ = try #require(await state(states) { $0.failure != nil })
+        api.state.withLock { $0.failing = [] }
+        api.set("I1", nil)
+        _ = try await screens.reload(thing("I1"), types: ["deleted"])
+        let gone = try #require(await state(states) { $0.value == nil })
+        #expect(gone.failure == nil)
         await screens.close()
     }
 

@@ -79,7 +79,9 @@ actor ModelServer: LiveFeed {
     }
 
     private func add(_ id: String, _ type: String) {
-        log.append(LiveEvent(entity: "incident", id: id, type: type, cursor: cursor(log.count + 1)))
+        let position = log.count + 1
+        log.append(
+            LiveEvent(entity: "incident", id: id, type: type, cursor: cursor(position), ts: Milliseconds(position)))
         for number in readers.keys { deliver(number) }
     }
 
@@ -121,6 +123,9 @@ actor ModelServer: LiveFeed {
         advance()
         return answer
     }
+
+    /// It never ends for good.
+    nonisolated var states: AsyncStream<ConnectionState> { AsyncStream { $0.finish() } }
 
     nonisolated func read(from cursor: LiveCursor) -> LiveFeedReader {
         let number = numbers.withLock { last in

@@ -40,6 +40,18 @@ import WebSocket
         #expect(message == expected && message.cursor == expected.cursor)
     }
 
+    @Test(arguments: [
+        (#","ts":1795240000000"#, 1_795_240_000_000), ("", nil), (#","ts":-1"#, nil), (#","ts":"1""#, nil),
+    ])
+    func `say when an event was written, where they say so`(_ member: String, _ ts: Milliseconds?) {
+        let message = StreamMessage(Array(#"{"ent":"a","id":"b","type":"c","at":"c"\#(member)}"#.utf8))
+        guard case .event(let event) = message else {
+            Issue.record("\(message)")
+            return
+        }
+        #expect(event.ts == ts)
+    }
+
     @Test func `with a token are as long as a server takes them, and hold nothing else`() {
         #expect(NextToken.message("a.b-_~+/=") == Array(#"{"token":"a.b-_~+/="}"#.utf8))
         for strange in ["", "a b", "a\"b", "a\\b", "a\nb", "\u{E4}", "a\u{7F}"] {

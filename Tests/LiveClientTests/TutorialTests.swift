@@ -5,35 +5,12 @@ import Testing
 
 /// The tutorial's code is what its readers see, and it does what the article says.
 @Suite(.timeLimit(.minutes(5))) struct TutorialTests {
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-
-    private static func lines(_ path: String) throws -> [Substring] {
-        let file = folder.appending(path: path).standardizedFileURL
-        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
-    }
-
-    /// The Swift blocks of an article, each with the number of its first line.
-    private static func blocks(_ article: [Substring]) -> [(line: Int, code: [Substring])] {
-        var blocks: [(line: Int, code: [Substring])] = []
-        var isCode = false
-        for (index, line) in article.enumerated() {
-            if line == "```swift" {
-                isCode = true
-                blocks.append((index + 2, []))
-            } else if line == "```" {
-                isCode = false
-            } else if isCode {
-                blocks[blocks.count - 1].code.append(line)
-            }
-        }
-        return blocks
-    }
-
     @Test func `the article has the code that is compiled, block by block and nothing else`() throws {
-        let blocks = Self.blocks(try Self.lines("../../Sources/LiveClient/LiveClient.docc/Tutorial.md"))
+        let blocks = try Article("Tutorial.md").blocks
         #expect(blocks.count == 8)
         // Behind the comment of the file's first line each block stands behind an empty line.
-        var compiled = try Self.lines("Tutorial.swift").dropFirst()
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Tutorial.swift")
+        var compiled = try Article.lines(file).dropFirst()
         for block in blocks {
             let expected = [""] + block.code
             let found = Array(compiled.prefix(expected.count))

@@ -1,6 +1,6 @@
 // What the page knows of incidents: a machine of the module, and the screens that decide what is fetched. No DOM.
 
-import { Screens, compareKeys, createMachine, keyOf } from "../../LiveClientJS/livegate.js"
+import { RefreshCounts, Screens, compareKeys, createMachine, keyOf } from "../../LiveClientJS/livegate.js"
 
 /** Incidents of a page of the list. */
 const pageLimit = 25
@@ -8,6 +8,8 @@ const pageLimit = 25
 const maximumIncidents = 100
 /** Answers to what people did that are kept until something newer comes. */
 const maximumAnswers = 100
+/** The page's name among what is counted. */
+const screen = "incidents"
 
 const thingOf = id => ({ entity: "incident", id })
 /** The newest first. */
@@ -39,6 +41,11 @@ export class Incidents {
     #stored = null
     #answers = new Map()
     #changed
+    /** By day, how the page is refreshed; it begins at the midnight of who looks. */
+    #refreshes = new RefreshCounts({ dayOffset: -new Date().getTimezoneOffset() * 60_000 })
+    /** What was counted of fetches already. */
+    #fetches = { made: 0, merged: 0, avoided: 0 }
+    #time
 
     /**
      * - store: keeps what is known for the next visit; null: nothing does.
@@ -50,6 +57,7 @@ export class Incidents {
         this.#now = now
         this.#onRead = read
         this.#changed = changed
+        this.#time = client.environment.now
         this.#machine = createMachine(client, {
             area: "incidents", entities: ["incident"], store: store ?? undefined,
             // What the next visit begins with; what is shown now comes by the pages of the list.
@@ -64,6 +72,11 @@ export class Incidents {
                 },
                 environment: client.environment, onReload, settings: { lists: { pageLimit } },
             }),
+            shown: times => {
+                this.#note({ refreshed: { screen, isManual: false } })
+                for (const { ts } of times) this.#note({ shown: { screen, ts } })
+                changed()
+            },
         })
         this.#machine.watch(() => {
             if (this.#machine.isLoaded) this.#stored ??= this.#machine.entries
@@ -83,6 +96,23 @@ export class Incidents {
     get isConnected() { return "connected" in this.#machine.freshness }
     /** Fetches made, merged and avoided. */
     get counts() { return this.#screens.counts }
+
+    /** What `RefreshCounts` has counted, of this visit and those before it in this tab: an app sends it where it likes. */
+    refreshes() {
+        const { counts } = this, before = this.#fetches
+        const news = name => counts[name] - before[name]
+        this.#note({ fetches: { screen, made: news("made"), merged: news("merged"), avoided: news("avoided") } })
+        this.#fetches = counts
+        return this.#refreshes.view.counts
+    }
+
+    /** A visit before this one has counted so; `isReloaded`: it ended because somebody wanted to see something newer. */
+    goOn(counts, isReloaded) {
+        this.#note({ loaded: { counts } })
+        if (isReloaded) this.#note({ refreshed: { screen, isManual: true } })
+    }
+
+    #note(input) { this.#refreshes.handle(input, this.#time()) }
 
     /** Whether the list can be seen: what nobody looks at is not fetched. */
     showList(isShown) {

@@ -35,7 +35,7 @@ function draw() {
         if (!incidents) return
         views.list(incidents.list, outbox, shown)
         views.details(shown, incidents.details, shown && outbox.pending(shown))
-        views.counts(incidents.counts)
+        views.counts(incidents.counts, incidents.refreshes())
     })
 }
 
@@ -123,6 +123,22 @@ async function opened({ account, gateway }, options) {
     }
 }
 
+// What is counted outlives a reload of the tab, which is what people do who do not believe what they see.
+
+const countsName = "livegate demo counts"
+
+function keepCounts() {
+    try { sessionStorage.setItem(countsName, JSON.stringify(incidents.refreshes())) } catch { }
+}
+
+function goOnCounting() {
+    const [{ type } = {}] = performance.getEntriesByType("navigation")
+    let counts = []
+    try { counts = JSON.parse(sessionStorage.getItem(countsName)) ?? [] } catch { }
+    incidents.goOn(counts, type === "reload")
+    addEventListener("pagehide", keepCounts)
+}
+
 async function start() {
     draw()
     const { account, gateway } = await session()
@@ -142,6 +158,7 @@ async function start() {
         api, client, store, changed: draw, now: () => outbox.now(),
         read: (incident, askedAt) => outbox.read(incident, askedAt),
     })
+    goOnCounting()
     at("acknowledge").addEventListener("click", () => give("acknowledged"))
     at("resolve").addEventListener("click", () => give("resolved"))
     at("note-form").addEventListener("submit", addNote)

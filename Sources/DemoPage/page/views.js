@@ -60,9 +60,15 @@ export class Views {
     }
 
     /** What was fetched, and what was not because nobody would have seen it. */
-    counts({ made, merged, avoided }) {
+    counts({ made, merged, avoided }, refreshes) {
+        const sum = number => refreshes.reduce((all, count) => all + number(count), 0)
+        const events = sum(({ latency, ahead }) => latency.reduce((all, bin) => all + bin, ahead))
+        // The first three bins are those below 500 ms.
+        const quick = sum(({ latency }) => latency.slice(0, 3).reduce((all, bin) => all + bin, 0))
         say(at("counts"), `Fetched one by one: ${made}. Changes that shared a fetch: ${merged}. `
-            + `Changes that are not on the screen, and were not fetched: ${avoided}.`)
+            + `Changes that are not on the screen, and were not fetched: ${avoided}. `
+            + `Refreshed by events: ${sum(count => count.automatic)}, by hand: ${sum(count => count.manual)}. `
+            + `On the screen within half a second: ${quick} of ${events}.`)
     }
 
     row(incident, pending, shownID) {

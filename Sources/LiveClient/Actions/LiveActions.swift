@@ -7,31 +7,6 @@ import Reactor
 /// Deferrable actions are shown at once, kept in the store in the same transaction, sent in batches after a few seconds, and
 /// tried again for months. ``ActionQueue`` decides; this carries it out.
 public actor LiveActions {
-    /// What the app gives.
-    public struct Functions: Sendable {
-        /// Sends a batch in its order, each action with its key, and gives the result of each. It throws ``RequestError`` where
-        /// there is one answer to all, or none.
-        public var send: @Sendable ([DeferredAction]) async throws -> [ActionResult]
-        /// Gets a new token, after a 401. It throws ``LiveClientError/unauthorized`` where nobody is signed in; after any other
-        /// error it is called again, behind a wait.
-        public var renewToken: @Sendable () async throws -> Void
-        /// Is given what became of actions without the user having asked; in their order, and not to be blocked.
-        public var report: @Sendable (ActionNews) -> Void
-
-        /// What the app gives.
-        public init(
-            send: @escaping @Sendable ([DeferredAction]) async throws -> [ActionResult],
-            renewToken: @escaping @Sendable () async throws -> Void,
-            report: @escaping @Sendable (ActionNews) -> Void
-        ) {
-            self.send = send
-            self.renewToken = renewToken
-            self.report = report
-        }
-    }
-
-    /// A batch without an answer for so long is given up and sent again: the server has its keys.
-    static let sendDeadline: Milliseconds = 60_000
     /// What could not be written to the store is tried again so often.
     static let storeRetry: Milliseconds = 5_000
 
@@ -40,21 +15,34 @@ public actor LiveActions {
     private let clock: @Sendable () -> Milliseconds
     private var queue: ActionQueue
     private let maximumRows: Int
-    private var inbox: [(input: ActionQueue.Input, done: CheckedContinuation<Void, any Error>?)] = []
+    let requestDeadline: Milliseconds
+    private let storeDeadline: Milliseconds
+    private var inbox: [(input: ActionQueue.Input, call: Int?)] = []
+    /// Whoever waits for an input, by the number of the call.
+    private var calls: [Int: CheckedContinuation<Void, any Error>] = [:]
+    private var lastCall = 0
     /// What the store would not take; handed in again behind a wait.
     private var held: [ActionQueue.Input] = []
     private var heldUntil: Milliseconds = 0
     private var isWorking = false
     private var isClosed = false
-    private var sending: Task<Void, Never>?
+    var sending: Task<Void, Never>?
     private var timer: Task<Void, Never>?
+    private var followers: [Int: AsyncStream<[DeferredAction]>.Continuation] = [:]
+    private var lastFollower = 0
     private(set) var isReachable = true
 
     /// Reads the store. What is in it is sent at once, where there is a network.
     ///
-    /// - Parameter settings: their `keyPrefix` is replaced by a random one.
+    /// - Parameters:
+    ///   - settings: their `keyPrefix` is replaced by a random one.
+    ///   - requestDeadline: a batch without an answer for so long, in ms, is given up and sent again: the server has its keys. So
+    ///     long a new token may take, too.
+    ///   - storeDeadline: so long the store may take to be read, or to write what is waited for, in ms.
+    /// - Throws: ``StoreError/noAnswer`` where the store took longer, or what the store throws. Open it again behind a wait.
     public static func open(
-        store: any ActionStore, settings: ActionQueue.Settings = ActionQueue.Settings(), functions: Functions
+        store: any ActionStore, settings: ActionQueue.Settings = ActionQueue.Settings(),
+        requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000, functions: Functions
     ) async throws -> LiveActions {
         var settings = settings
         var random = SystemRandomNumberGenerator()
@@ -62,23 +50,36 @@ public actor LiveActions {
         settings.keyPrefix = (0..<2).map { _ in
             String(UInt64.random(in: 0 ... .max, using: &random), radix: 36)
         }.joined()
-        return try await open(store: store, settings: settings, functions: functions, clock: steadyWallClock())
+        return try await open(
+            store: store, settings: settings, requestDeadline: requestDeadline, storeDeadline: storeDeadline,
+            functions: functions, clock: steadyWallClock())
     }
 
     package static func open(
-        store: any ActionStore, settings: ActionQueue.Settings, functions: Functions,
-        clock: @escaping @Sendable () -> Milliseconds
+        store: any ActionStore, settings: ActionQueue.Settings, requestDeadline: Milliseconds = 60_000,
+        storeDeadline: Milliseconds = 10_000, functions: Functions, clock: @escaping @Sendable () -> Milliseconds
     ) async throws -> LiveActions {
-        let actions = LiveActions(store, settings, functions, clock)
-        try await actions.hand(.loaded(actions: store.loadActions()))
+        let actions = LiveActions(store, settings, requestDeadline, storeDeadline, functions, clock)
+        let kept = try await Deadline.run(milliseconds: storeDeadline, late: StoreError.noAnswer) {
+            try await store.loadActions()
+        }
+        do {
+            try await actions.hand(.loaded(actions: kept))
+        } catch {
+            // What is still being written changes nothing beyond the store.
+            await actions.close()
+            throw error
+        }
         return actions
     }
 
     private init(
-        _ store: any ActionStore, _ settings: ActionQueue.Settings, _ functions: Functions,
-        _ clock: @escaping @Sendable () -> Milliseconds
+        _ store: any ActionStore, _ settings: ActionQueue.Settings, _ requestDeadline: Milliseconds,
+        _ storeDeadline: Milliseconds, _ functions: Functions, _ clock: @escaping @Sendable () -> Milliseconds
     ) {
         self.store = store
+        self.requestDeadline = requestDeadline
+        self.storeDeadline = storeDeadline
         self.functions = functions
         self.clock = clock
         maximumRows = settings.maximumRows
@@ -91,8 +92,27 @@ public actor LiveActions {
         return { wall + Milliseconds((ContinuousClock.now - start) / .milliseconds(1)) }
     }
 
-    /// What the server is not known to have, the oldest first.
+    /// What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when. It
+    /// stays while the store takes or gives nothing.
     public var pending: [DeferredAction] { queue.view.pending }
+
+    /// ``pending``, and each that follows until ``close()``. A follower that does not read misses the older ones, never the last.
+    public var pendings: AsyncStream<[DeferredAction]> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: [DeferredAction].self, bufferingPolicy: .bufferingNewest(1))
+        continuation.yield(pending)
+        guard !isClosed else {
+            continuation.finish()
+            return stream
+        }
+        lastFollower += 1
+        let number = lastFollower
+        followers[number] = continuation
+        continuation.onTermination = { [weak self] _ in Task { await self?.leave(number) } }
+        return stream
+    }
+
+    private func leave(_ number: Int) { followers[number] = nil }
 
     /// The status that a pending action gives a thing; nil: none, so what the server says is shown.
     public func pending(_ kind: String, _ id: String) -> String? { queue.pending(kind: kind, id: id) }
@@ -100,7 +120,9 @@ public actor LiveActions {
     /// Gives a thing a status. When this returns it is shown and kept.
     ///
     /// - Parameter before: the status that is shown until now; nil: not known.
-    /// - Throws: ``DeferrableActionError``, or what the store throws: then nothing has changed.
+    /// - Throws: ``DeferrableActionError``, or what the store throws: then nothing has changed. ``StoreError/noAnswer`` where the
+    ///   store took longer than its deadline: then it is not known whether the status is kept, and ``pending`` has it once it is.
+    ///   The same one again is kept once.
     public func set(_ kind: String, _ id: String, to value: String, from before: String? = nil) async throws {
         try await hand(.set(kind: kind, id: id, value: value, before: before))
     }
@@ -132,19 +154,39 @@ public actor LiveActions {
         isClosed = true
         timer?.cancel()
         sending?.cancel()
-        for (_, done) in inbox { done?.resume(throwing: DeferrableActionError.closed) }
+        for (_, call) in inbox { end(call, .failure(DeferrableActionError.closed)) }
         inbox = []
         held = []
+        for follower in followers.values { follower.finish() }
+        followers = [:]
     }
 
     // MARK: - One input after another
 
     private func hand(_ input: ActionQueue.Input) async throws {
+        lastCall += 1
+        let (call, deadline) = (lastCall, storeDeadline)
+        let alarm = Task { [weak self] in
+            guard (try? await Task.sleep(for: .milliseconds(deadline.limited()))) != nil else { return }
+            await self?.giveUp(call)
+        }
+        defer { alarm.cancel() }
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             guard !isClosed else { return done.resume(throwing: DeferrableActionError.closed) }
-            inbox.append((input, done))
+            calls[call] = done
+            inbox.append((input, call))
             work()
         }
+    }
+
+    /// Waits no longer. What has not begun will not; what is being written may be written, so it is neither undone nor done again.
+    private func giveUp(_ call: Int) {
+        inbox.removeAll { $0.call == call }
+        end(call, .failure(StoreError.noAnswer))
+    }
+
+    private func end(_ call: Int?, _ result: Result<Void, any Error>) {
+        if let call { calls.removeValue(forKey: call)?.resume(with: result) }
     }
 
     func give(_ input: ActionQueue.Input) {
@@ -161,12 +203,12 @@ public actor LiveActions {
 
     private func drain() async {
         while !isClosed, !inbox.isEmpty {
-            let (input, done) = inbox.removeFirst()
+            let (input, call) = inbox.removeFirst()
             do {
                 try await step(input)
-                done?.resume()
+                end(call, .success(()))
             } catch {
-                if let done { done.resume(throwing: error) } else { hold(input) }
+                if call == nil { hold(input) } else { end(call, .failure(error)) }
             }
         }
         isWorking = false
@@ -180,8 +222,12 @@ public actor LiveActions {
         for case .refused in effects { throw DeferrableActionError.full(maximumRows: maximumRows) }
         let changes = effects.compactMap(ActionChange.init)
         if !changes.isEmpty { try await store.commit(changes) }
+        let before = followers.isEmpty ? [] : pending
         queue = next
         guard !isClosed else { return }
+        if !followers.isEmpty, case let pending = pending, pending != before {
+            for follower in followers.values { follower.yield(pending) }
+        }
         for effect in effects {
             switch effect {
             case .send(let batch, let actions): send(batch, actions)
@@ -222,71 +268,5 @@ public actor LiveActions {
         held = []
         for input in again { give(input) }
         give(.wake)
-    }
-
-    // MARK: - The world
-
-    private func send(_ batch: Int, _ actions: [DeferredAction]) {
-        let send = functions.send
-        sending = Task { [weak self] in
-            let input: ActionQueue.Input
-            do {
-                let results = try await Deadline.run(milliseconds: Self.sendDeadline) { try await send(actions) }
-                input = .answered(batch: batch, results: results)
-            } catch {
-                let error = RequestError(error)
-                input = .failed(batch: batch, status: error.status, retryAfter: error.retryAfter)
-            }
-            await self?.give(input)
-        }
-    }
-
-    private func renewToken() {
-        let renew = functions.renewToken
-        Task { [weak self] in
-            do {
-                try await renew()
-                await self?.give(.token)
-            } catch {
-                let isUnauthorized = RequestFailure(error) == .unauthorized
-                await self?.give(.tokenFailed(isUnauthorized: isUnauthorized ? true : nil))
-            }
-        }
-    }
-}
-
-extension LiveActions {
-    /// Runs an immediate action: now, once, or not at all. It is never kept.
-    ///
-    /// - Parameter operation: the request. It throws ``RequestError``; after a 401 a new token is fetched and it is run once
-    ///   more, for nothing was done.
-    public func perform<Value: Sendable>(
-        _ operation: @Sendable () async throws -> Value
-    ) async throws(ImmediateActionError) -> Value {
-        guard isReachable else { throw .notReachable }
-        do {
-            do {
-                return try await operation()
-            } catch {
-                guard RequestFailure(error) == .unauthorized else { throw error }
-                try await renewForImmediate()
-                give(.token)
-                return try await operation()
-            }
-        } catch {
-            throw ImmediateActionError(error)
-        }
-    }
-
-    /// The refused request has done nothing. Where no token comes for want of an answer, it can be offered again.
-    private func renewForImmediate() async throws {
-        do {
-            try await functions.renewToken()
-        } catch let error as CancellationError {
-            throw error
-        } catch {
-            let isUnauthorized = RequestFailure(error) == .unauthorized
-            throw isUnauthorized ? ImmediateActionError.unauthorized : .unavailable(status: 401, retryAfter: nil)
-        }
     }
 }

@@ -12,19 +12,23 @@ public final class SQLiteActionStore: ActionStore {
     private let show: Show
 
     /// Makes the table where it is missing.
-    public init(_ store: SQLiteStore, show: @escaping Show) async throws {
+    ///
+    /// - Parameter deadline: so long that may take, in ms. It throws ``StoreError/noAnswer`` then; making it again does no harm.
+    public init(_ store: SQLiteStore, deadline: Milliseconds = 10_000, show: @escaping Show) async throws {
         self.store = store
         self.show = show
         // The primary key is the rule itself: no two values of a kind for one thing. No two rows have the same key, so that a
         // fault here ends with an error instead of an action that the server takes for another one.
-        try await store.transaction { transaction in
-            try transaction.execute(
-                """
-                CREATE TABLE IF NOT EXISTS live_actions (
-                    kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, before TEXT, key TEXT NOT NULL UNIQUE,
-                    at INTEGER NOT NULL, PRIMARY KEY (kind, id)
-                ) STRICT, WITHOUT ROWID
-                """)
+        try await Deadline.run(milliseconds: deadline, late: StoreError.noAnswer) {
+            try await store.transaction { transaction in
+                try transaction.execute(
+                    """
+                    CREATE TABLE IF NOT EXISTS live_actions (
+                        kind TEXT NOT NULL, id TEXT NOT NULL, value TEXT NOT NULL, before TEXT,
+                        key TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, PRIMARY KEY (kind, id)
+                    ) STRICT, WITHOUT ROWID
+                    """)
+            }
         }
     }
 

@@ -1,12 +1,17 @@
-#if canImport(Darwin)
+#if canImport(Darwin) || LIVEGATE_URLSESSION
     import Foundation
+    #if canImport(FoundationNetworking)
+        import FoundationNetworking
+    #endif
     import HTTP
     import Reactor
     import Transport
     import WebSocket
 
     /// The place of Apple's network stack: it knows proxies, VPNs and the cellular radio's ways, and is what an app should use
-    /// there. Neither compiled nor tested so far: `EventLoop`, which this module runs on, is Linux's.
+    /// there. Untested: no program has used it so far. It compiles against the URLSession of Linux, as
+    /// `Tests/EndToEnd/test_urlsession_transport.py` sees with `LIVEGATE_URLSESSION`; programs on Linux leave it out, and with it
+    /// Foundation. On Apple's platforms `EventLoop`, which this module runs on, has to be replaced before.
     ///
     /// Only ``ConnectionWay/webSocket`` is written: ``LiveClientConfiguration/ways`` has to name it alone. An event stream and
     /// a poll would be a data task whose delegate reports bytes, with status and `Retry-After` from its `HTTPURLResponse`.
@@ -44,6 +49,8 @@
             task = session.webSocketTask(with: request)
             task.maximumMessageSize = settings.limits.maximumMessageBytes
             task.resume()
+            // A session keeps what it has until it is told that nothing follows.
+            session.finishTasksAndInvalidate()
             // A pong proves that the upgrade was accepted.
             ask(.opened)
             receive()

@@ -1,3 +1,5 @@
+import LiveState
+
 /// Something of the account has changed: which thing, and what happened to it.
 ///
 /// It is so thin that it can neither be stale nor arrive in a harmful order: fetch the thing from the ordinary API.
@@ -10,13 +12,16 @@ public struct LiveEvent: Sendable, Hashable {
     public let type: String
     /// Where to go on behind this event; nil where the server gives none.
     public let cursor: LiveCursor?
+    /// When it was written, in milliseconds of Unix time: for ``RefreshCounts``. Nil where the server does not say.
+    public let ts: Milliseconds?
 
     /// Makes an event; the client does, and tests of applications may.
-    public init(entity: String, id: String, type: String, cursor: LiveCursor? = nil) {
+    public init(entity: String, id: String, type: String, cursor: LiveCursor? = nil, ts: Milliseconds? = nil) {
         self.entity = entity
         self.id = id
         self.type = type
         self.cursor = cursor
+        self.ts = ts
     }
 
     /// Equal when entity, id and type are the same bytes: identifiers are no text to be normalised, and the same event

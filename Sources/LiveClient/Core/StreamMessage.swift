@@ -46,7 +46,8 @@ package enum StreamMessage: Equatable, Sendable {
         guard let entity = value.text("ent"), let id = value.text("id"), let type = value.text("type") else {
             return nil
         }
-        return LiveEvent(entity: entity, id: id, type: type, cursor: value.cursor)
+        return LiveEvent(
+            entity: entity, id: id, type: type, cursor: value.cursor, ts: value.number("ts").map(Int64.init))
     }
 
     private static func control(_ root: JSONValue) -> StreamMessage? {

@@ -10,15 +10,22 @@ extension LiveMachine {
     ///     stops: the machine would be live, and never see an event. Settings without entities stand for all that it delivers.
     ///   - settings: with the server's `retention`, and the area's entities; its seed is drawn here.
     ///   - maximumReloads: so many things are fetched at once.
+    ///   - requestDeadline: so long each request of the area may take, in ms, with what the area is told of the finger first
+    ///     (``LiveArea/fingerChanged(isHeld:)``). Then it is cancelled and counts as one without an answer; what it still brings is
+    ///     dropped.
+    ///   - storeDeadline: so long the store may take to be read or written, in ms. Then ``storeError`` says so. It is read again
+    ///     behind a wait; what is being written is waited for.
     public init(
         _ area: Area, store: Area.Store, client: LiveClient, settings: UpdateMachine.Settings = .init(),
-        maximumReloads: Int = 4
+        maximumReloads: Int = 4, requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000
     ) {
         let missing = client.entities.isEmpty ? [] : settings.entities.filter { !client.entities.contains($0) }
         precondition(missing.isEmpty, "the client's configuration does not deliver the machine's entities \(missing)")
         var settings = settings
         settings.seed = .random(in: 0 ... .max)
-        self.init(area, store: store, feed: ClientFeed(client), settings: settings, maximumReloads: maximumReloads)
+        self.init(
+            area, store: store, feed: ClientFeed(client), settings: settings, maximumReloads: maximumReloads,
+            requestDeadline: requestDeadline, storeDeadline: storeDeadline)
     }
 }
 
@@ -31,7 +38,12 @@ package protocol LiveFeed: Sendable {
     func read(from cursor: LiveCursor) -> LiveFeedReader
 
     /// One page of what came after a cursor; without one, a fresh cursor.
+    ///
+    /// - Throws: ``ConnectionEnd`` for what the server would refuse again.
     func sync(since cursor: LiveCursor?) async throws -> SyncAnswer
+
+    /// Where the connection stands, and each state that follows until its end.
+    var states: AsyncStream<ConnectionState> { get }
 }
 
 /// One reader of a feed, and where it stands.
@@ -47,6 +59,8 @@ struct ClientFeed: LiveFeed {
     private let client: LiveClient
 
     init(_ client: LiveClient) { self.client = client }
+
+    var states: AsyncStream<ConnectionState> { client.states }
 
     func read(from cursor: LiveCursor) -> LiveFeedReader {
         let reader = client.handle.join(from: cursor)

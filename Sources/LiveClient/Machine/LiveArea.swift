@@ -28,10 +28,18 @@ public enum LiveChange<Snapshot: Sendable, Value: Sendable>: Sendable {
     case things([(thing: Thing, reload: LiveReload<Value>)])
 }
 
+/// When it was said that a thing that is shown now had changed.
+public struct LiveTime: Equatable, Sendable {
+    /// Which thing.
+    public let thing: Thing
+    /// Of the oldest event that is shown now, in milliseconds of Unix time.
+    public let ts: Milliseconds
+}
+
 /// An area of an app's state, as a ``LiveMachine`` needs it: how it is fetched, stored and shown.
 ///
-/// Requests throw ``RequestError`` (<doc:Errors>); a request whose task is cancelled should
-/// end soon, and what it still brings is passed over.
+/// Requests throw ``RequestError`` (<doc:Errors>); a request whose task is cancelled, because its deadline is over or nobody waits
+/// for it any more, should end soon, and what it still brings is passed over.
 public protocol LiveArea: Sendable {
     associatedtype Store: LiveStore
     /// The whole area, as the app's API gives it.
@@ -42,12 +50,18 @@ public protocol LiveArea: Sendable {
     /// A name of its own in the store.
     var name: String { get }
 
-    /// Reads what was stored, and shows it. Called once, before anything else; what it throws is as if there were nothing.
+    /// Reads what was stored, and shows it. Called before anything else; what it throws is as if there were nothing, so that a
+    /// snapshot takes its place. Not so a ``StoreError`` that may pass (``StoreError/mayPass``): then it is called again behind a
+    /// wait. So it is where it took longer than the machine's `storeDeadline`: its task is cancelled, and it shows nothing.
     func restore(from store: Store) async throws
+
+    /// What keeps the lists of its screens over a restart, such as a ``ListKeeper``; nil: nothing does.
+    var lists: (any ListKeeping)? { get }
 
     /// The machine got a finger (what is fetched from now on stays as the server has it, by events), or lost the one it had (what
     /// is known may be old). In order, each awaited before the snapshot and the reloads that follow it; a finger that takes the
-    /// place of another is a loss and then a finger. At first there is none. Do not wait for the machine in it.
+    /// place of another is a loss and then a finger. At first there is none. Do not wait for the machine in it. While it does not
+    /// return, snapshot and reloads are not asked for, and fail at their deadline.
     ///
     /// With ``LiveScreens``: `await screens.setFinger(isHeld)`.
     func fingerChanged(isHeld: Bool) async
@@ -67,18 +81,45 @@ public protocol LiveArea: Sendable {
     /// Shows a change that was stored.
     func show(_ change: LiveChange<Snapshot, Value>) async
 
+    /// What these events brought is shown now, right behind ``show(_:)``: for `RefreshCounts` (<doc:Counting>).
+    func shown(_ times: [LiveTime]) async
+
     /// Gets another token: the API has refused the last one. It throws ``LiveClientError/unauthorized`` where nobody is signed in;
     /// after any other error it is called again behind a wait, in the foreground and with a network.
     func renewToken() async throws
 }
 
 extension LiveArea {
+    /// Nothing keeps lists.
+    public var lists: (any ListKeeping)? { nil }
     /// Nothing was stored that could be shown.
     public func restore(from store: Store) async throws {}
     /// Nothing in the area depends on the finger.
     public func fingerChanged(isHeld: Bool) async {}
     /// The area's values are not stored.
     public func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws {}
+    /// Nothing is counted.
+    public func shown(_ times: [LiveTime]) async {}
     /// The app's own client gets tokens by itself.
     public func renewToken() async throws {}
+}
+
+/// What keeps the lists of a machine's screens over a restart: ``ListKeeper`` does. The machine calls it, in this order.
+public protocol ListKeeping: Sendable {
+    /// Reads what was kept. Where that was with another finger than this, the stored state's, it is shown as old at once.
+    ///
+    /// - Throws: where it cannot be read now. Then all of the store is read again behind a wait, and nothing of it overwritten.
+    func load(finger: String?) async throws
+
+    /// Shows what was read: as good as the finger it was kept with, if that is held now; else as old.
+    func restore() async
+
+    /// The store has the state as of another finger, or (nil) of none.
+    func fingerMoved(to finger: String?)
+
+    /// Keeps now what would be kept soon: the process may end without another word.
+    func keep()
+
+    /// Keeps nothing any more.
+    func close()
 }

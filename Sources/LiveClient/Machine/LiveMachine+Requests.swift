@@ -12,9 +12,20 @@ struct AppClock: Sendable {
 /// What the machine asks of the store, of the server and of the app's API.
 extension LiveMachine {
     /// Begins a request; its answer comes back as an input, or as nothing after ``cancel(_:)``.
-    private func begin(_ number: Int, _ work: @escaping @Sendable () async -> UpdateMachine.Input) {
+    private func begin(
+        _ number: Int, _ work: @escaping @Sendable () async throws -> UpdateMachine.Input,
+        failed: @escaping @Sendable (RequestFailure) -> UpdateMachine.Input
+    ) {
+        let deadline = requestDeadline
         requests[number] = Task { [weak self] in
-            let input = await work()
+            let input: UpdateMachine.Input
+            do {
+                input = try await Deadline.run(milliseconds: deadline, work)
+            } catch let end as ConnectionEnd {
+                input = .ended(error: end)
+            } catch {
+                input = failed(RequestFailure(error))
+            }
             await self?.ended(number, input)
         }
     }
@@ -29,40 +40,70 @@ extension LiveMachine {
         snapshot = nil
     }
 
+    /// Reads the store, until it can be read: what cannot be read now is not overwritten as if it were not there. Nothing else is
+    /// asked meanwhile: no effect has this number.
     func load() {
-        let (area, store) = (area, store)
-        begin(0) {
+        let (area, store, deadline) = (area, store, storeDeadline)
+        requests[0] = Task { [weak self] in
             do {
-                let stored = try await store.load(area: area.name)
-                try await area.restore(from: store)
-                return .loaded(stored: stored)
+                let stored = try await Deadline.run(milliseconds: deadline, late: StoreError.noAnswer) {
+                    () async throws -> UpdateMetadata? in
+                    let stored: UpdateMetadata?
+                    do { stored = try await store.load(area: area.name) } catch { throw StoreError(reading: error) }
+                    do {
+                        try await area.restore(from: store)
+                    } catch let error as StoreError where error.mayPass {
+                        throw error
+                    } catch {
+                        // What the app cannot read of its own it cannot use.
+                        return nil
+                    }
+                    try await area.lists?.load(finger: stored?.finger)
+                    return stored
+                }
+                await self?.loaded(stored)
             } catch {
-                // What cannot be read is not used.
-                return .loaded(stored: nil)
+                await self?.loadLater(StoreError(reading: error))
             }
+        }
+    }
+
+    private func loaded(_ stored: UpdateMetadata?) {
+        guard requests.removeValue(forKey: 0) != nil else { return }
+        storeError = nil
+        handle(.loaded(stored: stored))
+        restoreLists()
+    }
+
+    private func loadLater(_ error: StoreError) {
+        guard requests.removeValue(forKey: 0) != nil else { return }
+        note(error)
+        let wait = loadRetry.wait()
+        requests[0] = Task { [weak self] in
+            guard (try? await Task.sleep(for: .milliseconds(wait))) != nil else { return }
+            await self?.load()
         }
     }
 
     func requestFinger(_ number: Int) {
         let feed = feed
         begin(number) {
-            do {
-                switch try await feed.sync(since: nil) {
-                case .page(_, let at, _), .resync(_, let at): return .finger(number: number, at: at.text)
-                }
-            } catch {
-                return .fingerFailed(number: number, failure: RequestFailure(error))
+            switch try await feed.sync(since: nil) {
+            case .page(_, let at, _), .resync(_, let at): .finger(number: number, at: at.text)
             }
+        } failed: {
+            .fingerFailed(number: number, failure: $0)
         }
     }
 
     func requestSnapshot(_ number: Int) {
-        let (area, announced) = (area, fingerTask)
+        let (area, telling, deadline) = (area, fingerTelling, requestDeadline)
         requests[number] = Task { [weak self] in
-            await announced?.value
-            guard !Task.isCancelled else { return }
             do {
-                let snapshot = try await area.snapshot()
+                let snapshot = try await Deadline.run(milliseconds: deadline) {
+                    try await telling?.wait()
+                    return try await area.snapshot()
+                }
                 await self?.ended(number, snapshot)
             } catch {
                 await self?.ended(number, .snapshotFailed(number: number, failure: RequestFailure(error)))
@@ -79,16 +120,14 @@ extension LiveMachine {
     func poll(_ number: Int, _ since: LiveCursor) {
         let feed = feed
         begin(number) {
-            do {
-                switch try await feed.sync(since: since) {
-                case .page(let lines, let at, let more):
-                    let events = lines.map { ThingEvent($0.event) }
-                    return .page(number: number, events: events, at: at.text, more: more)
-                case .resync(_, let at): return .pageResync(number: number, at: at.text)
-                }
-            } catch {
-                return .pageFailed(number: number, failure: RequestFailure(error))
+            switch try await feed.sync(since: since) {
+            case .page(let lines, let at, let more):
+                let events = lines.map { ThingEvent($0.event) }
+                return .page(number: number, events: events, at: at.text, more: more)
+            case .resync(_, let at): return .pageResync(number: number, at: at.text)
             }
+        } failed: {
+            .pageFailed(number: number, failure: $0)
         }
     }
 
@@ -96,12 +135,10 @@ extension LiveMachine {
         let area = area
         // A number that no effect has: there is one such request at a time.
         begin(-1) {
-            do {
-                try await area.renewToken()
-                return .token(isValid: true)
-            } catch {
-                return RequestFailure(error) == .unauthorized ? .token(isValid: false) : .tokenFailed
-            }
+            try await area.renewToken()
+            return .token(isValid: true)
+        } failed: {
+            $0 == .unauthorized ? .token(isValid: false) : .tokenFailed
         }
     }
 
@@ -111,12 +148,14 @@ extension LiveMachine {
     func beginReloads() {
         while runningReloads.count < maximumReloads, !waitingReloads.isEmpty {
             let (number, thing, types) = waitingReloads.removeFirst()
-            let (area, announced) = (area, fingerTask)
+            let (area, telling, deadline) = (area, fingerTelling, requestDeadline)
             runningReloads.insert(number)
             requests[number] = Task { [weak self] in
-                await announced?.value
                 do {
-                    let reload = try await area.reload(thing, types: types)
+                    let reload = try await Deadline.run(milliseconds: deadline) {
+                        try await telling?.wait()
+                        return try await area.reload(thing, types: types)
+                    }
                     await self?.ended(number, thing, reload)
                 } catch {
                     await self?.ended(number, thing, error)
@@ -168,20 +207,52 @@ extension LiveMachine {
             for thing in changes.map(\.thing) { taken[thing] = reloads.removeValue(forKey: thing) }
             change = .things(changes.compactMap { wanted in taken[wanted.thing].map { (wanted.thing, $0) } })
         }
+        // What no screen needed is not shown.
+        let times = changes.compactMap { change -> LiveTime? in
+            if case .unneeded? = taken[change.thing] { return nil }
+            return change.ts.map { LiveTime(thing: change.thing, ts: $0) }
+        }
         let (area, store, kept, values, generation) = (area, store, change, taken, reloadGeneration)
-        // It is not cancelled: what has begun is stored whole.
+        committing = number
+        let deadline = storeDeadline
+        let alarm = Task { [weak self] in
+            guard (try? await Task.sleep(for: .milliseconds(deadline.limited()))) != nil else { return }
+            await self?.commitIsLate(number)
+        }
+        // It is not cancelled, and not begun again when it is late: what has begun may be stored, and is stored whole.
         Task { [weak self] in
+            defer { alarm.cancel() }
             do {
                 try await store.commit(area: area.name, metadata: metadata) { transaction in
                     if let kept { try area.write(kept, in: transaction) }
                 }
             } catch {
+                await self?.storeHasAnswered(error)
                 await self?.notCommitted(number, values, generation)
                 return
             }
+            await self?.storeHasAnswered(nil)
             if let kept { await area.show(kept) }
+            if !times.isEmpty { await area.shown(times) }
             await self?.handle(.committed(number: number))
         }
+    }
+
+    private func commitIsLate(_ number: Int) {
+        guard committing == number else { return }
+        note(StoreError.noAnswer)
+    }
+
+    /// What an app's part of the commit has thrown is no error of the store.
+    private func storeHasAnswered(_ error: (any Error)?) {
+        committing = nil
+        note(error as? StoreError)
+    }
+
+    private func note(_ error: StoreError?) {
+        guard error != storeError else { return }
+        storeError = error
+        publish()
     }
 
     /// The values are needed for the next attempt, unless newer ones have come.
@@ -192,5 +263,7 @@ extension LiveMachine {
 }
 
 extension ThingEvent {
-    init(_ event: LiveEvent) { self.init(thing: Thing(entity: event.entity, id: event.id), type: event.type) }
+    init(_ event: LiveEvent) {
+        self.init(thing: Thing(entity: event.entity, id: event.id), type: event.type, ts: event.ts)
+    }
 }

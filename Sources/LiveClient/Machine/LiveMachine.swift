@@ -7,7 +7,7 @@ import LiveState
 ///     for await view in await machine.views { sign.show(view.sign) }
 ///
 /// Any number of machines share one ``LiveClient``; each has its own finger and its own area of the store. It ends with
-/// ``stop()``.
+/// ``stop()``. Where its client ends for good it asks for nothing more, and ``UpdateMachine/View/end`` says why.
 public actor LiveMachine<Area: LiveArea> {
     let area: Area
     let store: Area.Store
@@ -17,6 +17,8 @@ public actor LiveMachine<Area: LiveArea> {
     private var isStarted = false
     private var isStopped = false
     private var wakeTask: Task<Void, Never>?
+    /// Watches whether the connection has ended for good.
+    private var connectionTask: Task<Void, Never>?
 
     /// Requests under way, by their number.
     var requests: [Int: Task<Void, Never>] = [:]
@@ -24,16 +26,30 @@ public actor LiveMachine<Area: LiveArea> {
     var waitingReloads: [(number: Int, thing: Thing, types: [String])] = []
     var runningReloads: Set<Int> = []
     let maximumReloads: Int
+    /// How long the app's functions and the store may take.
+    let requestDeadline: Milliseconds
+    let storeDeadline: Milliseconds
+    var loadRetry = Retry(seed: .random(in: 0 ... .max))
+    /// What is wrong with the store; nil: nothing. ``views`` repeat the last view when it changes.
+    ///
+    /// Where it cannot be read, or not in time (``StoreError/noAnswer``), nothing is loaded yet, and it is read again behind a
+    /// wait. Where it does not write in time, what is known goes no further: the machine waits for what is being written, and
+    /// does not write it twice. Where it refused what was written, that is tried again behind a wait.
+    public internal(set) var storeError: StoreError?
+    /// The commit that the store has not answered.
+    var committing: Int?
     /// What came and is in no commit yet.
     var snapshot: Area.Snapshot?
     var reloads: [Thing: LiveReload<Area.Value>] = [:]
     /// Counts how often reloads were dropped: what a commit took before is not put back.
     var reloadGeneration = 0
 
+    /// The finger that the area's lists were told of last.
+    private var listFinger: String?
     /// Whether the area is told, or about to be told, that there is a finger; what it was not told yet, in order; and what tells.
     var isFingerHeld = false
-    var fingerNews: [Bool] = []
-    var fingerTask: Task<Void, Never>?
+    var fingerNews: [FingerNews] = []
+    var fingerTelling: Telling?
 
     var following: Following?
     /// Counts readers: what one still brings after another was begun is passed over.
@@ -45,13 +61,15 @@ public actor LiveMachine<Area: LiveArea> {
 
     package init(
         _ area: Area, store: Area.Store, feed: any LiveFeed, settings: UpdateMachine.Settings = .init(),
-        maximumReloads: Int = 4
+        maximumReloads: Int = 4, requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000
     ) {
         precondition(maximumReloads >= 1, "at least one reload at once, not \(maximumReloads)")
         self.area = area
         self.store = store
         self.feed = feed
         self.maximumReloads = maximumReloads
+        self.requestDeadline = requestDeadline
+        self.storeDeadline = storeDeadline
         machine = UpdateMachine(settings)
     }
 
@@ -75,15 +93,23 @@ public actor LiveMachine<Area: LiveArea> {
 
     private func leave(_ number: Int) { followers[number] = nil }
 
+    deinit { connectionTask?.cancel() }
+
     /// Reads the store, and goes on from there. Called once.
     public func start() {
         guard !isStarted, !isStopped else { return }
         isStarted = true
         handle(.start)
+        connectionTask = Task { [weak self, states = feed.states] in
+            for await case .ended(let error) in states { await self?.handle(.ended(error: error)) }
+        }
     }
 
     /// The app is out of sight.
-    public func enterBackground() { handle(.background) }
+    public func enterBackground() {
+        handle(.background)
+        area.lists?.keep()
+    }
 
     /// The app is in sight again.
     public func enterForeground() { handle(.foreground) }
@@ -101,10 +127,12 @@ public actor LiveMachine<Area: LiveArea> {
     public func stop() {
         isStopped = true
         wakeTask?.cancel()
+        connectionTask?.cancel()
         for request in requests.values { request.cancel() }
         requests = [:]
         waitingReloads = []
         fingerNews = []
+        area.lists?.close()
         unfollow()
         for follower in followers.values { follower.finish() }
         followers = [:]
@@ -118,13 +146,19 @@ public actor LiveMachine<Area: LiveArea> {
         let effects = machine.handle(input, at: clock.now)
         let view = machine.view
         noteFinger(effects, view.state)
+        if view.metadata.finger != listFinger {
+            listFinger = view.metadata.finger
+            area.lists?.fingerMoved(to: listFinger)
+        }
         for effect in effects { perform(effect) }
         if view != lastView {
             lastView = view
-            for follower in followers.values { follower.yield(view) }
+            publish()
         }
         schedule()
     }
+
+    func publish() { for follower in followers.values { follower.yield(machine.view) } }
 
     private func schedule() {
         wakeTask?.cancel()

@@ -37,7 +37,7 @@ extension LiveScreens {
         (list.takesNew, list.key, list.states, list.number, list.isRead) = (takesNew, key, continuation, number, true)
         lists[name] = list
         known?.states.finish()
-        if known != nil { publish(name) } else if isFingerHeld { give(name, .finger(isHeld: true)) }
+        if known != nil { publish(name) } else { recall(name) }
         return states
     }
 
@@ -53,6 +53,7 @@ extension LiveScreens {
     public func show(_ name: String, from: ListEnd, _ direction: ListDirection, count: Int) {
         guard lists[name]?.isRead == true else { return }
         lists[name]?.isShown = true
+        lists[name]?.isBackward = direction == .backward
         give(name, .show(from: from, direction: direction, count: count))
     }
 
@@ -61,6 +62,8 @@ extension LiveScreens {
         hide(name)
         waits.removeValue(forKey: name)?.cancel()
         lists.removeValue(forKey: name)?.states.finish()
+        stored[name] = nil
+        listChanged?()
     }
 
     func hideList(_ name: String) {
@@ -79,6 +82,7 @@ extension LiveScreens {
     /// An event that comes while a list is hidden is not fetched: the list knows less then, and says so. A list that is shown
     /// waits for what it should perhaps have.
     func noteEvent(_ name: String, _ thing: Thing, _ types: [String]) {
+        listChanged?()
         give(name, .changed(id: thing.id))
         guard let list = lists[name] else { return }
         let isThere = list.machine.has(thing.id)
@@ -105,8 +109,11 @@ extension LiveScreens {
             case .giveUpPage:
                 if let request = lists[name]?.request { requests.removeValue(forKey: request)?.cancel() }
             case .reload(let ids):
-                // Each as if its event came now, behind the page.
-                for id in ids { ask(.refresh(thing: Thing(entity: lists[name]?.entity ?? "", id: id))) }
+                // Each as if its event came now, behind the page. One that cannot be fetched stands in no page yet.
+                for id in ids {
+                    if lists[name]?.machine.has(id) == false { lists[name]?.awaited[id] = false }
+                    ask(.refresh(thing: Thing(entity: lists[name]?.entity ?? "", id: id)))
+                }
             }
         }
         wait(name, until: lists[name]?.machine.wakeAt)
@@ -119,9 +126,17 @@ extension LiveScreens {
         let page = lastPage
         lists[name]?.request = "page \(page)"
         ask(.asked(page: page))
+        let (deadline, sleep) = (settings.requestDeadline, sleep)
         requests["page \(page)"] = Task { [weak self, api] in
             let result: Result<ListPage<Value>, any Error>
-            do { result = .success(try await api.page(of: name, request)) } catch { result = .failure(error) }
+            do {
+                let found = try await Deadline.run(milliseconds: deadline, sleep: sleep) {
+                    try await api.page(of: name, request)
+                }
+                result = .success(found)
+            } catch {
+                result = .failure(error)
+            }
             await self?.finish(name, page, number, result)
         }
     }
@@ -135,11 +150,7 @@ extension LiveScreens {
             give(name, .pageFailed(number: number, retryAfter: after))
         case .success(let found):
             let things = found.items.map { Thing(entity: entity, id: $0.id) }
-            var accepted: Set<Thing> = []
-            for case .accept(_, let taken) in ask(.answered(page: page, things: things)) { accepted.formUnion(taken) }
-            for (thing, item) in zip(things, found.items) where accepted.contains(thing) {
-                keep(item.value, of: thing)
-            }
+            learn(page, things, found.items.map(\.value))
             let items = found.items.map { ListItem(id: $0.id, key: $0.key) }
             give(name, .pageLoaded(number: number, items: items, isLast: found.isLast))
             for thing in things { publishDetails(of: thing) }
@@ -148,6 +159,7 @@ extension LiveScreens {
 
     private func publish(_ name: String) {
         guard let list = lists[name] else { return }
+        listChanged?()
         let view = list.machine.view
         if list.isShown {
             let interest = list.interest(view.items.map(\.id))
@@ -162,6 +174,6 @@ extension LiveScreens {
         list.states.yield(
             ListState(
                 items: items, complete: view.complete, stale: view.stale, knowledge: view.knowledge,
-                isLoading: view.isLoading, failures: view.failures))
+                stretch: view.stretch, isLoading: view.isLoading, failures: view.failures))
     }
 }

@@ -64,10 +64,14 @@ extension LiveScreens {
     }
 
     private func begin(_ fetch: Int, _ thing: Thing) {
+        let (deadline, sleep) = (settings.requestDeadline, sleep)
         requests["fetch \(fetch)"] = Task { [weak self, api] in
             let result: Result<FoundThing<Value>, any Error>
             do {
-                result = .success(try await api.reload(thing))
+                let found = try await Deadline.run(milliseconds: deadline, sleep: sleep) {
+                    try await api.reload(thing)
+                }
+                result = .success(found)
             } catch {
                 switch Reloaded(error) {
                 case .gone?: result = .success(.gone)
@@ -95,6 +99,7 @@ extension LiveScreens {
 
     private func use(_ found: FoundThing<Value>, of thing: Thing) {
         if let value = found.value { keep(value, of: thing) } else { values[thing] = nil }
+        noteAnswer(found.absence, of: thing)
         for (name, list) in lists where list.entity == thing.entity {
             lists[name]?.awaited[thing.id] = nil
             let key = found.value.flatMap(list.key)
@@ -107,12 +112,19 @@ extension LiveScreens {
     /// Values are kept as long as their things are remembered.
     func keep(_ value: Value, of thing: Thing) {
         values[thing] = value
-        noteFailure(nil, of: thing)
+        noteAnswer(nil, of: thing)
         guard values.count > Self.maximumValues else { return }
         values = values.filter { queue.knowledge(of: $0.key) != .unknown }
     }
 
-    private func noteFailure(_ failure: RequestFailure?, of thing: Thing) {
+    private func noteAnswer(_ absence: ThingAbsence?, of thing: Thing) {
+        for (screen, shown) in details where shown.thing == thing {
+            details[screen]?.failure = nil
+            details[screen]?.absence = absence
+        }
+    }
+
+    private func noteFailure(_ failure: RequestFailure, of thing: Thing) {
         for (screen, shown) in details where shown.thing == thing { details[screen]?.failure = failure }
     }
 
@@ -120,7 +132,8 @@ extension LiveScreens {
         for shown in details.values where shown.thing == thing {
             shown.states.yield(
                 DetailsState(
-                    thing: thing, value: values[thing], knowledge: queue.knowledge(of: thing), failure: shown.failure))
+                    thing: thing, value: values[thing], knowledge: queue.knowledge(of: thing), failure: shown.failure,
+                    absence: shown.absence))
         }
     }
 

@@ -22,6 +22,9 @@ public actor LiveScreens<API: ScreensAPI> {
         public var fetches = FetchQueue.Settings()
         /// Rules, and what is remembered of screens.
         public var relevance = Relevance.Settings()
+        /// So long a request of the API may take, in ms. Then it is cancelled and counts as one without an answer; what it still
+        /// brings is dropped.
+        public var requestDeadline: Milliseconds = 60_000
 
         /// The defaults.
         public init() {}
@@ -35,6 +38,8 @@ public actor LiveScreens<API: ScreensAPI> {
         var states: AsyncStream<ListState<Value>>.Continuation
         var number: Int
         var isRead = true
+        /// How it was shown last.
+        var isBackward = false
         var machine: PartialList
         var isShown = false
         /// Things that should perhaps be in it and are fetched by themselves; true: that has failed, so a page was asked for.
@@ -51,6 +56,7 @@ public actor LiveScreens<API: ScreensAPI> {
         let number: Int
         let states: AsyncStream<DetailsState<Value>>.Continuation
         var failure: RequestFailure?
+        var absence: ThingAbsence?
     }
 
     let api: API
@@ -62,6 +68,9 @@ public actor LiveScreens<API: ScreensAPI> {
     var lists: [String: List] = [:]
     var details: [String: Details] = [:]
     var values: [Thing: Value] = [:]
+    /// What an earlier run has kept of lists that are not made yet, by name; `isOld`: nobody has noted for them what happened.
+    var stored: [String: (list: StoredList<Value>, isOld: Bool)] = [:]
+    var listChanged: (@Sendable () -> Void)?
     /// What is on its way, by name. A name that is no more here is of something that was given up.
     var requests: [String: Task<Void, Never>] = [:]
     /// What waits to try again, by the name of its list; that of the queue is empty.
@@ -138,6 +147,7 @@ public actor LiveScreens<API: ScreensAPI> {
 
     private func change(_ number: Int, _ thing: Thing, _ types: [String]) {
         for (name, list) in lists where list.entity == thing.entity { noteEvent(name, thing, types) }
+        forgetStored(of: thing.entity)
         for effect in relevance.handle(.changed(number: number, thing: thing, types: types), at: now()) {
             switch effect {
             case .remove(let thing, let screens):
@@ -165,6 +175,7 @@ public actor LiveScreens<API: ScreensAPI> {
         if isHeld && isFingerHeld { setFinger(false) }
         guard isHeld != isFingerHeld else { return }
         isFingerHeld = isHeld
+        if !isHeld { forgetStored(of: nil) }
         ask(.finger(isHeld: isHeld))
         for name in lists.keys.sorted() { give(name, .finger(isHeld: isHeld)) }
         for shown in details.values { publishDetails(of: shown.thing) }

@@ -35,6 +35,25 @@ public enum FoundThing<Value: Sendable>: Sendable {
     }
 }
 
+/// Why there is no value of a thing, though it was asked for.
+public enum ThingAbsence: String, Codable, Sendable {
+    /// 404 or 410: there is no such thing, or none any more.
+    case gone
+    /// 403: it is not this person's.
+    case notOurs
+}
+
+extension FoundThing {
+    /// Nil: it is there.
+    var absence: ThingAbsence? {
+        switch self {
+        case .value: nil
+        case .gone: .gone
+        case .notOurs: .notOurs
+        }
+    }
+}
+
 extension LiveReload {
     /// What ``LiveScreens/reload(_:types:)`` found, for the machine that asked: nil is that no screen needs it.
     public init(_ found: FoundThing<Value>?) {
@@ -100,6 +119,8 @@ public struct ListState<Value: Sendable>: Sendable {
     public let stale: [ListInterval]
     /// Of all that the screen has use for; nil while no screen shows the list.
     public let knowledge: Knowledge?
+    /// What can be drawn without a hole, from where the screen is; nil while no screen shows the list.
+    public let stretch: ListStretch?
     /// Whether a page is on its way.
     public let isLoading: Bool
     /// Failed pages in a row.
@@ -116,4 +137,6 @@ public struct DetailsState<Value: Sendable>: Sendable {
     public let knowledge: Knowledge
     /// Of the last fetch; nil when it was answered.
     public let failure: RequestFailure?
+    /// What the last fetch said of a thing that is not there; nil: it is there, or nobody knows.
+    public let absence: ThingAbsence?
 }

@@ -48,9 +48,11 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case otherServer(found: String, wanted: String)
     /// The file is no store of this SDK.
     case notAStore(path: String)
+    /// It did not answer in time: a disk that hangs, or another process that holds the file. Asking again may help.
+    case noAnswer
     /// ``SQLiteStore/close()`` was called.
     case closed
-    /// SQLite's extended result code (sqlite.org/rescode.html), and its message.
+    /// SQLite's extended result code (sqlite.org/rescode.html), and its message. 0: what another store than SQLite's has thrown.
     case failed(code: Int, message: String)
 
     /// What failed, for a log; no account stands in it.
@@ -60,8 +62,32 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .otherAccount: "the store is another account's; it is left as it is"
         case .otherServer(let found, let wanted): "the store is of \(found), not of \(wanted); it is left as it is"
         case .notAStore(let path): "\(path) is no store of this SDK; it is left as it is"
+        case .noAnswer: "the store does not answer"
         case .closed: "the store is closed"
+        case .failed(0, let message): "the store has failed: \(message)"
         case .failed(let code, let message): "SQLite error \(code): \(message)"
         }
+    }
+}
+
+extension StoreError {
+    /// Primary result codes that say nothing of what is stored: busy, locked, no memory, interrupted, an error of the disk, full,
+    /// the file cannot be opened, the locks of the log.
+    private static let passingCodes = [5, 6, 7, 9, 10, 13, 14, 15]
+
+    /// Whether asking again may help, as things stand in the file already: it is held by another process, the disk fails, or did
+    /// not answer in time.
+    public var mayPass: Bool {
+        switch self {
+        case .noAnswer: true
+        // The lowest byte of an extended code is the primary one.
+        case .failed(let code, _): Self.passingCodes.contains(code & 0xFF)
+        case .otherSchema, .otherAccount, .otherServer, .notAStore, .closed: false
+        }
+    }
+
+    /// What any store has thrown.
+    init(reading error: any Error) {
+        self = error as? StoreError ?? .failed(code: 0, message: "\(error)")
     }
 }

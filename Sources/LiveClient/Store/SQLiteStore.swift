@@ -38,15 +38,20 @@ public final class SQLiteStore: LiveStore {
 
     /// Opens the file of this identity, or makes one.
     ///
-    /// - Parameter prepare: makes the app's tables in the file's first transaction; called for a new file alone.
-    /// - Throws: ``StoreError``, or what `prepare` throws.
+    /// - Parameters:
+    ///   - deadline: so long it may take, in ms. What is opened later is closed again.
+    ///   - prepare: makes the app's tables in the file's first transaction; called for a new file alone.
+    /// - Throws: ``StoreError``, which is ``StoreError/noAnswer`` after the deadline, or what `prepare` throws.
     public static func open(
-        path: String, identity: Identity, prepare: @Sendable (StoreTransaction) throws -> Void
+        path: String, identity: Identity, deadline: Milliseconds = 10_000,
+        prepare: @escaping @Sendable (StoreTransaction) throws -> Void
     ) async throws -> SQLiteStore {
         do {
-            let store = try SQLiteStore()
-            try await store.database.open(path: path) { try begin($0, path, identity, prepare) }
-            return store
+            return try await Deadline.run(milliseconds: deadline, late: StoreError.noAnswer) {
+                let store = try SQLiteStore()
+                try await store.database.open(path: path) { try begin($0, path, identity, prepare) }
+                return store
+            }
         } catch let error as SQLiteError {
             throw error.code == 26 ? StoreError.notAStore(path: path) : StoreError(error)
         }

@@ -2,10 +2,7 @@
 
 import { ConnectionStream } from "./connection-stream.js"
 import { WayLadder, closeAdvice } from "./ways.js"
-import { Retry } from "./retry.js"
-
-/** Statuses that the same request gets again. */
-const finalStatuses = [400, 403, 404, 426]
+import { Retry, finalStatuses } from "./retry.js"
 
 /**
  * Decides about a connection. Its owner carries out the effects; each attempt has an `id` and each wish for a token a `request`;
@@ -177,11 +174,12 @@ export class ConnectionMachine extends ConnectionStream {
 
     #refuse({ id, status, code, retryAfter }) {
         if (!this.#leaveAny(id)) return
-        if (status === 401) return this.#refuseToken()
+        if (status === 401) return this.#refuseToken("refused")
         const isAsked = [429, 503].includes(status) && typeof retryAfter === "number"
         if (isAsked) return this.pause(this.retry.waitAfter(retryAfter), "asked")
         if (this.#isSwallowed(status, code) && this.ladder.stepDown(this.now)) return this.begin()
-        if (finalStatuses.includes(status)) return this.end({ refused: code === undefined ? { status } : { status, code } })
+        // Without a code it was a balancer, which has no route in the minute of a deploy and signs nobody off.
+        if (code !== undefined && finalStatuses.includes(status)) return this.end({ refused: { status, code } })
         // Somebody between who answers for a server that is away; or who does not know this way.
         if (code === undefined && this.ladder.failed(1, this.now)) return this.begin()
         this.backOff()
@@ -196,26 +194,20 @@ export class ConnectionMachine extends ConnectionStream {
         return this.ladder.way === "eventStream" && isForeign && status >= 200 && status < 400
     }
 
-    /** The first time another token is fetched at once; when that is refused too, nobody is let in. */
-    #refuseToken() {
-        if (this.refusal !== "none") {
-            this.isTokenRefused = true
-            this.phase = { name: "unauthorized" }
-            return
-        }
-        this.refuseToken("refused")
-        this.begin()
+    /** The first time another token is fetched at once; when that is refused too, before the calm, nobody is let in. */
+    #refuseToken(refusal) {
+        const isFirst = this.refusal === "none"
+        this.refuseToken(refusal)
+        if (isFirst) this.begin()
+        else this.phase = { name: "unauthorized" }
     }
 
     #close({ id, code, retry }) {
         if (!this.#leaveAny(id)) return
         const advice = closeAdvice(code)
         if (advice.end) return this.end({ [advice.end]: {} })
-        if (!advice.token) return this.#comeBack(retry, advice.comeBack)
-        const isFirst = this.refusal === "none"
-        this.refuseToken("expired")
-        if (isFirst) this.begin()
-        else this.#comeBack(retry, 0)
+        if (advice.token) this.#refuseToken("expired")
+        else this.#comeBack(retry, advice.comeBack)
     }
 
     #comeBack(asked, minimum) {

@@ -6,25 +6,37 @@ import { keyOf } from "./stored.js"
  * was not fetched; what was known of it is old then, and is let go of, because nothing here would say so.
  */
 export class FoundThings {
-    /** By the thing's key: `{value}`. */
+    /** By the thing's key: `{value, isUnneeded}`; without `value` where what was there before stays. */
     #found = new Map()
     /** Keys of reloads under way that are not made here, by their numbers. */
     #asked = new Map()
 
-    keep(thing, value) { this.#found.set(keyOf(thing), { value }) }
+    /** `isUnneeded`: no screen needs it, so it is not shown. */
+    keep(thing, value, isUnneeded = false) { this.#found.set(keyOf(thing), { value, isUnneeded }) }
 
     /** A reload with this number is under way elsewhere. */
     ask(number, thing) { this.#asked.set(number, thing) }
 
     /** It has ended; with a value if there is one. */
-    answered(number, value) {
-        const thing = this.#asked.get(number)
-        this.#asked.delete(number)
-        if (thing) this.keep(thing, value)
+    answered(number, value, isUnneeded) {
+        const thing = this.#end(number)
+        if (thing) this.keep(thing, value, isUnneeded)
+    }
+
+    /** No screen needs it, and what was there before is still right. */
+    stays(number) {
+        const thing = this.#end(number)
+        if (thing) this.#found.set(keyOf(thing), { ...this.#found.get(keyOf(thing)), isUnneeded: true })
     }
 
     /** It has brought nothing: what was there before stays. */
-    failed(number) { this.#asked.delete(number) }
+    failed(number) { this.#end(number) }
+
+    #end(number) {
+        const thing = this.#asked.get(number)
+        this.#asked.delete(number)
+        return thing
+    }
 
     clear() {
         this.#found.clear()
@@ -32,18 +44,22 @@ export class FoundThings {
     }
 
     /**
-     * What a commit of these changes does to entries: `{next, put, remove}`. `forget()` lets go of what it has used, if
-     * nothing newer has come meanwhile.
+     * What a commit of these changes does to entries: `{next, put, remove}`, and the `times` of what is shown then,
+     * `{thing, ts}`. `forget()` lets go of what it has used, if nothing newer has come meanwhile.
      */
     applied(changes, entries) {
-        const next = new Map(entries), put = [], remove = [], used = []
-        for (const { thing, outcome } of changes) {
+        const next = new Map(entries), put = [], remove = [], times = [], used = []
+        for (const { thing, outcome, ts } of changes) {
             const key = keyOf(thing)
             const found = this.#found.get(key)
             used.push([key, found])
-            // An earlier commit named it too, and has it already.
-            if (outcome === "value" && !found) continue
-            if (outcome === "value" && found.value !== undefined) {
+            const isValue = outcome === "value", hasValue = found?.value !== undefined
+            // What never belonged here is shown by nobody.
+            const isShown = !isValue || !found || (!found.isUnneeded && (hasValue || entries.has(key)))
+            if (ts !== undefined && isShown) times.push({ thing, ts })
+            // An earlier commit named it too, and has it already; or what was there before stays.
+            if (isValue && !(found && "value" in found)) continue
+            if (isValue && hasValue) {
                 put.push([key, found.value])
                 next.set(key, found.value)
             } else {
@@ -52,6 +68,6 @@ export class FoundThings {
             }
         }
         const isUsed = ([key, found]) => this.#found.get(key) === found
-        return { next, put, remove, forget: () => used.filter(isUsed).forEach(([key]) => this.#found.delete(key)) }
+        return { next, put, remove, times, forget: () => used.filter(isUsed).forEach(([key]) => this.#found.delete(key)) }
     }
 }

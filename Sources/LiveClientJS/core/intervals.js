@@ -116,6 +116,12 @@ export class CompleteIntervals {
         return all.some(known => intervalHas(known, interval)) ? "knownStale" : "unknown"
     }
 
+    /** How far something is known from here on, as it is or as it was; null where not even this end is known. */
+    knownEnd(from, direction) {
+        const found = this.complete.reduce(mergeInterval, this.stale).find(interval => intervalHasEnd(interval, from))
+        return found ? direction === "forward" ? found.upper : found.lower : null
+    }
+
     knowledgeOfKey(key) { return this.knowledge({ lower: keyEnd(key), upper: keyEnd(key) }) }
 
     /** The page to load so that more is complete from here on; null when all of it is. */

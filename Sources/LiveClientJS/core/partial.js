@@ -33,6 +33,23 @@ export class PartialList {
         }
     }
 
+    /**
+     * What can be drawn without a hole from where the screen is: `{ids, isComplete, isStale}`; undefined while no screen shows the
+     * list. Without anything known there it is empty, and says nothing of what is behind.
+     */
+    get stretch() {
+        if (!this.#place) return undefined
+        const { from, direction } = this.#place, isForward = direction === "forward"
+        const end = this.#intervals.knownEnd(from, direction)
+        if (!end) return { ids: [], isComplete: false, isStale: false }
+        const known = isForward ? { lower: from, upper: end } : { lower: end, upper: from }
+        const ids = this.#items.filter(({ key }) => intervalHasEnd(known, keyEnd(key))).map(({ id }) => id)
+        return {
+            ids: isForward ? ids : ids.reverse(), isComplete: Boolean(isForward ? end.end : end.beginning),
+            isStale: this.#intervals.knowledge(known) !== "known",
+        }
+    }
+
     handle(input, now) {
         this.#effects = []
         const [name] = Object.keys(input)

@@ -14,7 +14,7 @@ export function waitFor(failure, retry) {
  * for later ones there is another.
  */
 export class PendingEvents {
-    /** `{sequence, came, at, items: [{key, thing, types, isDone}]}`, in their order. */
+    /** `{sequence, came, at, items: [{key, thing, types, ts, isDone}]}`, in their order; `ts`: of the item's oldest event. */
     #batches = []
     #lastSequence = 0
     /** The items of the last batch, by the thing's key. */
@@ -55,17 +55,20 @@ export class PendingEvents {
         const last = this.#batches.at(-1)
         last.at = at
         if (last.items.length === 0) last.came = now
-        for (const { thing, type } of events) {
+        for (const { thing, type, ts } of events) {
             const key = keyOf(thing)
             if (!this.#lastItems.has(key)) {
                 const item = { key, thing, types: [], isDone: false }
                 this.#lastItems.set(key, item)
                 last.items.push(item)
             }
-            const types = this.#lastItems.get(key).types
-            if (types.includes(type)) continue
+            const item = this.#lastItems.get(key)
+            item.ts = earliestOf([item.ts, ts])
+            // The last of each counts: what was created, deleted and created again is there.
+            const { types } = item, known = types.indexOf(type)
+            if (known >= 0) types.splice(known, 1)
+            else this.count += 1
             types.push(type)
-            this.count += 1
         }
         this.#hasNews ||= events.length > 0
     }
@@ -78,8 +81,9 @@ export class PendingEvents {
         const open = new Map()
         for (const item of this.#batches.flatMap(batch => batch.items)) {
             if (item.isDone) continue
-            if (!open.has(item.key)) open.set(item.key, { thing: item.thing, types: new Set() })
-            for (const type of item.types) open.get(item.key).types.add(type)
+            const before = open.get(item.key)?.types ?? []
+            const types = [...before.filter(type => !item.types.includes(type)), ...item.types]
+            open.set(item.key, { thing: item.thing, types })
         }
         const effects = []
         for (const [key, { thing, types }] of open) {
@@ -92,7 +96,7 @@ export class PendingEvents {
             reload.retryAt = undefined
             this.#reloads.set(key, reload)
             this.#asked.set(reload.number, key)
-            effects.push({ reload: { number: reload.number, thing, types: [...types] } })
+            effects.push({ reload: { number: reload.number, thing, types } })
         }
         return effects
     }
@@ -145,16 +149,14 @@ export class PendingEvents {
     /** What a commit of the first batches changes, and the cursor behind them with the time at which it came. */
     changes(count) {
         if (count === 0 || count > this.#batches.length) return undefined
-        const seen = new Set()
-        const changes = []
-        for (const { key, thing } of this.#batches.slice(0, count).flatMap(batch => batch.items)) {
-            const outcome = this.#reloads.get(key)?.outcome
-            if (seen.has(key)) continue
-            seen.add(key)
-            if (outcome !== undefined) changes.push({ thing, outcome })
+        const changes = new Map()
+        for (const { key, thing, ts } of this.#batches.slice(0, count).flatMap(batch => batch.items)) {
+            const known = changes.get(key), outcome = this.#reloads.get(key)?.outcome
+            if (known) known.ts = earliestOf([known.ts, ts])
+            else if (outcome !== undefined) changes.set(key, { thing, outcome, ts })
         }
         const last = this.#batches[count - 1]
-        return { changes, at: last.at, came: last.came }
+        return { changes: [...changes.values()], at: last.at, came: last.came }
     }
 
     /** Lets go of the first batches: they are in the state. */

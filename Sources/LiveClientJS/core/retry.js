@@ -1,5 +1,8 @@
 // Random numbers and waits that are the same in each language (Retry.swift).
 
+/** Statuses with which a Livegate would refuse the same request again. */
+export const finalStatuses = [400, 403, 404, 426]
+
 /** mulberry32: for spreading clients in time, never for secrets. */
 export class Jitter {
     #state

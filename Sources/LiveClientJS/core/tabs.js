@@ -1,7 +1,8 @@
 // Which of a browser's tabs holds the connection that all of them share.
 //
 // Inputs: start {isVisible}, granted (the lock is ours), lost (somebody took it), visible {isVisible}, freeze, resume
-// {isVisible}, received {from, ask | answer | lead | leave}, stop, wake.
+// {isVisible}, received {from, ask | answer | lead | leave}, stop, wake, ceded (the leader, which
+// nobody lets in, gives its lead to us).
 // An answer says {isSlow: true} where its tab has been hidden for long.
 // Effects: requestLock, stealLock, releaseLock, post {ask | answer | lead | leave}, lead (open the connection), yield (drop it),
 // follow {leader}, audience {isVisible}: whether anybody looks at one of the tabs.
@@ -76,6 +77,7 @@ export class TabMachine {
         case "freeze": return this.#leave("frozen")
         case "granted": return this.#lead()
         case "lost": return this.#lose()
+        case "ceded": return this.#role === "follower" ? this.#replace() : undefined
         case "visible": return this.#see(values.isVisible)
         case "received": return this.#receive(values)
         case "wake": return this.#wake()

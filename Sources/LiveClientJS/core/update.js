@@ -33,6 +33,7 @@ export class UpdateMachine extends UpdateCore {
         case "network": this.network(input.isSatisfied); break
         case "token": this.token(input.isValid); break
         case "tokenFailed": this.tokenFailed(); break
+        case "ended": this.ended(input.error); break
         case "refresh": this.refresh(); break
         case "finger": this.finger(number, at); break
         case "fingerFailed": if (this.phase?.finger === number) this.registerFailed(failure); break
@@ -53,7 +54,6 @@ export class UpdateMachine extends UpdateCore {
         default: throw new Error(`no input of an update machine: ${name}`)
         }
     }
-
 
     loaded(stored) {
         if (!this.is("notLoaded")) return
@@ -168,8 +168,22 @@ export class UpdateMachine extends UpdateCore {
 
     /** No answer: nobody knows whether somebody is signed in. It is asked for again, in the foreground and with a network. */
     tokenFailed() {
-        if (this.hasToken || this.isUnauthorized) return
+        if (this.hasToken || this.isUnauthorized || this.end) return
         this.tokenRetryAt = this.now + this.tokenRetry.wait()
+    }
+
+    /** For good: what is known stays, and what was asked for the connection is given up. */
+    ended(error) {
+        if (this.end) return
+        this.end = error
+        this.tokenRetryAt = undefined
+        if (this.is("registering") && !this.phase?.storing) return this.becomeStale()
+        this.unfollow()
+        if (this.is("live")) this.open()
+        if (!this.is("idle")) return
+        if (this.pollNumber !== undefined) this.effects.push({ cancel: { number: this.pollNumber } })
+        this.pollNumber = undefined
+        this.rest()
     }
 
     refresh() {
@@ -206,7 +220,7 @@ export class UpdateMachine extends UpdateCore {
 
     rest() {
         const { pollInterval } = this.settings
-        this.state = { idle: { nextPoll: pollInterval === undefined ? undefined : this.now + pollInterval } }
+        this.state = { idle: { nextPoll: pollInterval === undefined || this.end ? undefined : this.now + pollInterval } }
     }
 
     collect(events, at) {

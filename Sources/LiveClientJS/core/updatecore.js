@@ -29,6 +29,8 @@ export class UpdateCore {
     /** Of attempts to get another token that got no answer. */
     tokenRetry
     tokenRetryAt
+    /** Why nothing is asked any more: the connection has ended for good. */
+    end
 
     /** What registering waits for: `{finger: number}`, `{snapshot: number}` or `{storing: true}`. */
     phase
@@ -78,7 +80,7 @@ export class UpdateCore {
         return {
             state: this.state, freshness: freshnessOf(facts, now), sign: signOf(facts, now),
             metadata: { ...this.metadata },
-            pending: this.pending.count, isUnauthorized: this.isUnauthorized,
+            pending: this.pending.count, isUnauthorized: this.isUnauthorized, end: this.end,
         }
     }
 
@@ -98,7 +100,7 @@ export class UpdateCore {
     number() { return this.lastNumber += 1 }
 
     /** Whether a request has a chance. */
-    get canAsk() { return this.hasNetwork && this.hasToken }
+    get canAsk() { return this.hasNetwork && this.hasToken && !this.end }
 
     /** Reloads begin when the snapshot that they follow is in the state. */
     get mayReload() { return this.metadata.finger !== undefined && this.canAsk }
@@ -113,7 +115,7 @@ export class UpdateCore {
 
     get facts() {
         return {
-            isCaughtUp: this.is("live") && this.caughtUpAt !== undefined, hasNetwork: this.hasNetwork,
+            isCaughtUp: this.is("live") && this.caughtUpAt !== undefined, hasNetwork: this.hasNetwork && !this.end,
             hasToken: this.hasToken, isForeground: this.isForeground, failures: this.failures,
             unappliedSince: this.pending.unappliedSince, patience: this.settings.patience,
             hasFailedToApply: this.pending.hasFailed || this.commitRetry.failures > 0,
@@ -168,7 +170,7 @@ export class UpdateCore {
 
     /** 401: one new token, and only one, until something has succeeded. */
     unauthorized() {
-        if (!this.hasToken) return
+        if (!this.hasToken || this.end) return
         this.hasToken = false
         if (this.hasAskedForToken) {
             this.isUnauthorized = true

@@ -1,5 +1,6 @@
 // What the action queue asks the server for: that a batch is done, and another token.
-import { isSignedOut } from "./failures.js"
+import { tokenLimit, within } from "./environment.js"
+import { RequestError, isSignedOut } from "./failures.js"
 import { PendingRequests } from "./pendingrequests.js"
 
 /** A batch without an answer for so long is given up and sent again, in ms: the server has its keys. */
@@ -8,12 +9,14 @@ const sendDeadline = 60_000
 /** The requests of one queue; `give` is handed their results as the queue's inputs. */
 export class ActionRequests {
     #options
+    #environment
     #give
     #requests
 
     /** @param options `{send(actions, signal), renewToken()}` */
     constructor(options, environment, give) {
         this.#options = options
+        this.#environment = environment
         this.#give = give
         this.#requests = new PendingRequests(environment, sendDeadline)
     }
@@ -21,7 +24,7 @@ export class ActionRequests {
     /** @param check gives whether the actions are to be sent still */
     send({ batch, actions }, check) {
         const work = async signal => {
-            if (!await check()) return null
+            if (!await check() || signal.aborted) return null
             return this.#options.send(structuredClone(actions), signal)
         }
         this.#requests.begin("send", work, results => {
@@ -31,7 +34,8 @@ export class ActionRequests {
     }
 
     renewToken() {
-        this.#requests.begin("token", () => this.#options.renewToken(),
+        const work = () => within(this.#environment, tokenLimit, () => this.#options.renewToken(), () => new RequestError())
+        this.#requests.begin("token", work,
             () => this.#give({ token: {} }),
             error => this.#give({ tokenFailed: isSignedOut(error) ? { isUnauthorized: true } : {} }))
     }

@@ -4,7 +4,7 @@ import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
 import { ActionError, immediateError } from "./actionerror.js"
 import { ActionRequests } from "./actionrequests.js"
 import { ActionTabs } from "./actiontabs.js"
-import { maximumTimer, systemEnvironment } from "./environment.js"
+import { maximumTimer, ofStore, systemEnvironment, tokenLimit, within } from "./environment.js"
 import { RequestError, callApp, isSignedOut } from "./failures.js"
 
 /** After a store that would not take something it is read again so much later. */
@@ -17,9 +17,16 @@ export class LiveActions {
     #options
     #environment
     #queue = null
+    /** What was pending when the store was last read or written, as the watchers know it. */
+    #pending = []
+    #pendingWatchers = new Set()
     /** Counts queues: what an earlier one has sent changes nothing in this one. */
     #generation = 0
     #last = Promise.resolve()
+    /** Counts inputs. */
+    #handed = 0
+    /** What has already waited for as long as a store may take: `{through, error}`, by the number of an input; null: nothing. */
+    #late = null
     #latest = 0
     #stored = new StoredKeys()
     /** The tabs that share the store; null: this one is alone. */
@@ -43,8 +50,26 @@ export class LiveActions {
         this.#requests = new ActionRequests(options, this.#environment, input => this.#give(input, this.#generation))
     }
 
-    /** What the server is not known to have, the oldest first. */
-    get pending() { return structuredClone(this.#queue?.view.pending ?? []) }
+    /** What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when (`at`). */
+    get pending() {
+        // While the store takes or gives nothing there is no queue.
+        return structuredClone(this.#queue?.view.pending ?? this.#pending)
+    }
+
+    /** Calls `listener(pending)` now and after each change that is kept, whichever tab made it; returns what ends that. */
+    watchPending(listener) {
+        if (this.#isClosed) return () => {}
+        this.#pendingWatchers.add(listener)
+        callApp(listener, structuredClone(this.#pending))
+        return () => { this.#pendingWatchers.delete(listener) }
+    }
+
+    #tellPending() {
+        const { pending } = this.#queue.view
+        if (JSON.stringify(pending) === JSON.stringify(this.#pending)) return
+        this.#pending = structuredClone(pending)
+        for (const listener of [...this.#pendingWatchers]) if (!this.#isClosed) callApp(listener, structuredClone(pending))
+    }
 
     /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */
     pendingValue(kind, id) { return this.#queue?.pending(kind, id) }
@@ -111,25 +136,33 @@ export class LiveActions {
      * for nothing was done.
      */
     async perform(operation) {
+        this.#refuseClosed()
         if (!this.#isReachable) throw new ActionError("notReachable", "there is no network")
         try {
             return await operation()
         } catch (error) {
             if (error?.status !== 401) throw immediateError(error)
         }
+        this.#refuseClosed()
         try {
-            await this.#options.renewToken()
+            await within(this.#environment, tokenLimit, () => this.#options.renewToken(), () => new RequestError())
         } catch (error) {
             if (isSignedOut(error)) throw immediateError(new RequestError(401))
             throw new ActionError("unavailable", "it needs another token, and none could be got", { cause: error })
         }
+        this.#refuseClosed()
         this.tokenChanged()
         return Promise.resolve(operation()).catch(error => { throw immediateError(error) })
     }
 
+    #refuseClosed() {
+        if (this.#isClosed) throw new ActionError("closed", "the actions are closed")
+    }
+
     /** Handles inputs one after another: what one changes is written before the next is looked at. */
     #hand(input, generation) {
-        const step = this.#last.then(() => this.#step(input, generation))
+        const number = this.#handed += 1
+        const step = this.#last.then(() => this.#step(input, generation, number))
         this.#last = step.catch(() => {})
         return step
     }
@@ -144,6 +177,7 @@ export class LiveActions {
 
     /** Another tab has changed the store, has something for who sends, or tells what became of an action. */
     #receive({ changed, news, ...input }) {
+        if (this.#isClosed) return
         if (news) callApp(this.#options.report, news)
         else if (!changed) { if (this.#tabs?.isLeader) this.#give(input) }
         else if (!this.#isOutdated) {
@@ -153,12 +187,12 @@ export class LiveActions {
     }
 
     /** @param generation of the queue that the input answers; undefined: it is of any. */
-    async #step(input, generation) {
+    async #step(input, generation, number) {
         for (let conflicts = 0; ; conflicts += 1) {
-            if (this.#isClosed) throw new ActionError("closed", "the actions are closed")
+            this.#refuseClosed()
             if (generation !== undefined && generation !== this.#generation) return
             try {
-                await this.#take(input)
+                await this.#take(input, number)
                 return this.#wait()
             } catch (error) {
                 if (error?.name !== "ActionConflict" || conflicts === maximumConflicts) throw error
@@ -166,12 +200,16 @@ export class LiveActions {
         }
     }
 
-    async #take(input) {
+    async #take(input, number) {
         // What it has sent, another tab sends now, with the same keys; or this one again.
         if (input.yield || input.lost) this.#drop(null)
         if (input.yield) this.#isSending = false
         if (input.lead) this.#isSending = true
-        if (!this.#queue) await this.#load()
+        if (!this.#queue) {
+            // Otherwise many would wait for a store that hangs, one behind the other.
+            if (number <= this.#late?.through) throw this.#late.error
+            await this.#load()
+        }
         // Others write too: who does not send knows only what is stored. Whatever is there may be sent already.
         else if (this.#isOutdated || input.lead || !(this.#isSending || input.read)) {
             await this.#read(input.lead !== undefined || !this.#isSending)
@@ -181,10 +219,22 @@ export class LiveActions {
             this.#flushAt = null
             return this.#carryOut(this.#queue.handle({ network: { isReachable: this.#isReachable } }, this.now()))
         }
-        if (input.read) callApp(this.#options.changed)
+        if (input.read && !this.#isClosed) callApp(this.#options.changed)
         if (input.yield || input.lost || input.read) return
         const isNetwork = input.network && !this.#isSending
         if (!isNetwork) await this.#carryOut(this.#queue.handle(input, this.now()))
+    }
+
+    /** What the store gives. What was handed in before it was asked has waited with it where it does not answer. */
+    async #ask(work) {
+        const through = this.#handed
+        this.#late = null
+        try {
+            return await ofStore(this.#environment, work)
+        } catch (error) {
+            if (error?.kind === "late") this.#late = { through, error }
+            throw error
+        }
     }
 
     /** Reads the store, at the start and after it would not take something: as if the page had been loaded again. */
@@ -193,7 +243,8 @@ export class LiveActions {
         this.#waitFor(actionStoreRetryMilliseconds)
         const { store, settings } = this.#options
         this.#isOutdated = false
-        const actions = await store.load()
+        const actions = await this.#ask(() => store.load())
+        this.#refuseClosed()
         const { random } = this.#environment
         const queue = new SharedActionQueue({
             keyPrefix: [random(), random(), random(), random()].map(word => word.toString(36)).join(""),
@@ -208,10 +259,11 @@ export class LiveActions {
     /** Reads what other tabs have stored, and goes on. */
     async #read(mayBeSent) {
         this.#isOutdated = false
-        const actions = await this.#options.store.load().catch(error => {
+        const actions = await this.#ask(() => this.#options.store.load()).catch(error => {
             this.#drop(actionStoreRetryMilliseconds)
             throw error
         })
+        this.#refuseClosed()
         this.#stored = new StoredKeys(actions)
         await this.#carryOut(this.#queue.handle({ taken: { actions, mayBeSent } }, this.now()))
     }
@@ -227,12 +279,14 @@ export class LiveActions {
     async #carryOut(effects) {
         const { changes, next } = this.#stored.after(effects)
         try {
-            if (changes.length > 0) await this.#options.store.commit(changes)
+            if (changes.length > 0) await this.#ask(() => this.#options.store.commit(changes))
         } catch (error) {
             this.#drop(error?.name === "ActionConflict" ? 0 : actionStoreRetryMilliseconds)
             throw error
         }
         this.#stored = next
+        if (this.#isClosed) return
+        this.#tellPending()
         if (this.#isClosed) return
         if (changes.length > 0) this.#tabs?.post({ changed: {} })
         if (changes.length > 0 && !this.#isSending) this.#flushAt ??= this.now() + this.#queue.settings.coalescing
@@ -243,6 +297,7 @@ export class LiveActions {
                 this.#tabs?.post({ news: effect })
                 callApp(this.#options.report, effect)
             }
+            if (this.#isClosed) return
         }
         if (effects.some(effect => effect.refused)) {
             throw new ActionError("full", "as many actions as are kept wait for the server: no more are taken")

@@ -15,6 +15,7 @@ export class ActionTabs {
     #lock = null
     #unwatch
     #isLeader = false
+    #isClosed = false
 
     /**
      * @param name of the store, for the lock and the channel
@@ -40,12 +41,13 @@ export class ActionTabs {
     /** Whether this one sends, as far as it knows: one that was frozen learns late that it does not any more. */
     get isLeader() { return this.#isLeader }
 
-    /** Tells the other tabs. */
-    post(message) { this.#channel.postMessage({ from: this.#id, message }) }
+    /** Tells the other tabs; none, once it is closed: a channel throws then. */
+    post(message) { if (!this.#isClosed) this.#channel.postMessage({ from: this.#id, message }) }
 
     close() {
         this.#unwatch()
         this.#step({ stop: {} })
+        this.#isClosed = true
         if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
         this.#channel.close()
     }

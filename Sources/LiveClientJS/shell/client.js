@@ -1,7 +1,7 @@
 // The face of the module: one client for any number of readers.
 
 import { Addresses, askSync } from "./requests.js"
-import { systemEnvironment, watchPage } from "./environment.js"
+import { systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
 import { Link } from "./link.js"
 import { SharedLink } from "./tabs.js"
 import { UpdateQueue } from "./updates.js"
@@ -19,9 +19,15 @@ export class LivegateError extends Error {
 /** How long a page may be hidden before its connection is closed, in ms: who changes tabs for a moment misses nothing. */
 const hiddenGrace = 30_000
 
-function tokenSource({ token, cookie }) {
+function tokenSource({ token, cookie }, environment, refuseClosed) {
     if (cookie) return null
-    if (typeof token === "function") return async ({ fresh }) => token({ fresh })
+    const late = () => new LivegateError("unreachable", "token: no answer within 30 s")
+    if (typeof token === "function") {
+        return async ({ fresh }) => {
+            refuseClosed()
+            return within(environment, tokenLimit, () => token({ fresh }), late)
+        }
+    }
     if (typeof token === "string" && token !== "") return async () => token
     throw new TypeError("token: neither a text nor a function that gives one, and no cookie: true")
 }
@@ -40,6 +46,10 @@ class Client {
     #page = { isVisible: true, isForeground: true }
     #unwatch
     #hiding = null
+    /** Requests of `sync` that are under way. */
+    #asked = new Set()
+    #isClosing = false
+    /** The app has been told of the end, and is called no more. */
     #isClosed = false
 
     constructor(options) {
@@ -47,14 +57,19 @@ class Client {
         if (entities.length > 16 || entities.some(name => !/^[^,]+$/.test(name))) {
             throw new TypeError("entities: at most 16 names without commas")
         }
-        this.environment = { ...systemEnvironment(), ...options.environment }
+        const environment = { ...systemEnvironment(), ...options.environment }
+        const fetch = async (url, settings) => {
+            this.#refuseClosed()
+            return environment.fetch(url, settings)
+        }
+        this.environment = { ...environment, fetch }
         this.addresses = new Addresses(url)
         this.account = account ?? null
-        this.#token = tokenSource(options)
+        this.#token = tokenSource(options, this.environment, () => this.#refuseClosed())
         this.#options = { ...options, entities, token: this.#token, usesTicket: options.ticket === true }
         const canShare = this.environment.locks && this.environment.BroadcastChannel
         if (share && account === undefined) throw new TypeError("share: needs account, so that two people never share")
-        const owner = { deliver: update => this.#deliver(update), changed: view => this.#changed(view) }
+        const owner = { deliver: update => this.#deliver(update), changed: view => this.#changed(view), closed: () => this.#unwatch?.() }
         const Kind = share && canShare ? SharedLink : Link
         this.#link = new Kind(this.environment, this.addresses, this.#options, owner)
         this.#unwatch = watchPage(this.environment.page, this.#reactions(), options.network)
@@ -88,6 +103,10 @@ class Client {
         }
     }
 
+    #refuseClosed() {
+        if (this.#isClosed) throw new LivegateError("closed", "the client is closed")
+    }
+
     #show() {
         if (this.#hiding !== null) this.environment.clearTimer(this.#hiding)
         this.#hiding = null
@@ -105,7 +124,8 @@ class Client {
     #changed(view) {
         for (const listener of [...this.#watchers]) this.#call(listener, view.state)
         if (!view.state.ended) return
-        this.#unwatch?.()
+        // A tab that leads the others has its lock for a moment yet.
+        if (!this.#link.isLeader) this.#unwatch?.()
         for (const queue of this.#queues) this.#end(queue)
     }
 
@@ -117,6 +137,7 @@ class Client {
 
     /** A listener that throws does not keep the others from their update. */
     #call(listener, value) {
+        if (this.#isClosed) return
         try {
             listener(value)
         } catch (error) {
@@ -160,16 +181,33 @@ class Client {
         return queue
     }
 
-    async token({ fresh = false } = {}) { return this.#token === null ? null : this.#token({ fresh }) }
+    async token({ fresh = false } = {}) {
+        this.#refuseClosed()
+        return this.#token === null ? null : this.#token({ fresh })
+    }
 
-    async sync({ since, limit, wait, signal } = {}) {
+    async sync({ signal, ...question } = {}) {
+        const abort = new AbortController(), give = () => abort.abort(signal.reason)
+        if (signal?.aborted) give()
+        signal?.addEventListener("abort", give)
+        this.#asked.add(abort)
+        try {
+            return await this.#sync({ ...question, signal: abort.signal })
+        } finally {
+            signal?.removeEventListener("abort", give)
+            this.#asked.delete(abort)
+        }
+    }
+
+    async #sync({ since, limit, wait, signal }) {
         for (let isAgain = false; ; isAgain = true) {
             const token = await this.token({ fresh: isAgain })
+            if (signal.aborted) throw signal.reason
             if (token !== null && !token) throw new LivegateError("unauthorized", "there is no token: nobody is signed in")
             const { entities } = this.#options
             const answer = await askSync(this.environment, this.addresses, { token, since, limit, wait, entities, signal })
             if (answer.page || answer.resync) return answer
-            if (signal?.aborted) throw signal.reason
+            if (signal.aborted) throw signal.reason
             if (answer.lost) throw new LivegateError("unreachable", "the server was not reached")
             if (answer.refused.status !== 401) throw refusalError(answer.refused)
             if (isAgain) throw new LivegateError("unauthorized", "the server refused two tokens: status 401", answer.refused)
@@ -181,6 +219,7 @@ class Client {
      * `except`, which asks for this because it has fetched already.
      */
     restart({ since = null, except } = {}) {
+        if (this.#isClosed) return
         const before = this.cursor
         this.#link.restart(since)
         // Without a cursor the stream itself says where it begins.
@@ -205,11 +244,13 @@ class Client {
     pathChanged({ isSatisfied, network = "" }) { this.#link.handle({ path: { isSatisfied, network } }) }
 
     close() {
-        if (this.#isClosed) return
-        this.#isClosed = true
+        if (this.#isClosing) return
+        this.#isClosing = true
         this.#show()
-        this.#unwatch()
+        this.#unwatch?.()
         this.#link.handle({ stop: {} })
+        this.#isClosed = true
+        for (const abort of [...this.#asked]) abort.abort(new LivegateError("closed", "the client is closed"))
         for (const queue of this.#queues) queue.end(null)
     }
 }

@@ -1,5 +1,7 @@
 // What the module uses of the browser, or of Node: in one object, so that a test or another platform brings its own.
 
+import { StoreError } from "../core/stored.js"
+
 /** The local storage; null where there is none, or the page may not use it. */
 function pageStorage() {
     try {
@@ -55,6 +57,29 @@ export function systemEnvironment() {
 
 /** The longest time that a timer can be set to, in ms: over it browsers fire at once. */
 export const maximumTimer = 2_000_000_000
+
+/** An app's token that takes longer than this is none, in ms, as in Swift's TokenFetch: it is asked for again. */
+export const tokenLimit = 30_000
+
+/** What `work()` gives; where it takes longer than so many ms, the error of `late()`, and what comes after that is dropped. */
+export function within({ setTimer, clearTimer }, milliseconds, work, late) {
+    return new Promise((resolve, reject) => {
+        const timer = setTimer(() => reject(late()), milliseconds)
+        const end = finish => value => {
+            clearTimer(timer)
+            finish(value)
+        }
+        try { Promise.resolve(work()).then(end(resolve), end(reject)) } catch (error) { end(reject)(error) }
+    })
+}
+
+/** A store that takes longer than this, in ms, is given up and asked again later: browsers have left IndexedDB hanging. */
+const storeLimit = 10_000
+
+/** What a store gives; throws a `StoreError` "late" where it does not answer. */
+export function ofStore(environment, work) {
+    return within(environment, storeLimit, work, () => new StoreError("late", "the store did not answer within 10 s"))
+}
 
 /** Sets a timer anew, for this time; null: for none. Returns the timer, or null. */
 export function setDue({ now, setTimer, clearTimer }, timer, due, work) {

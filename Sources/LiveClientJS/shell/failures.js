@@ -1,4 +1,6 @@
-// Why requests of an app's API fail, and what that means to a machine.
+// Why requests fail, of an app's API and of the gateway, and what that means to a machine.
+
+import { finalStatuses } from "../core/retry.js"
 
 /** What an app's request to its API came to, where it is not what was asked for. Thrown by the app's functions. */
 export class RequestError extends Error {
@@ -25,6 +27,11 @@ export function failureOf(error) {
     const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429 && retryAfter === undefined
     if (kind === undefined ? isRefused : kind === "rejected") return { rejected: { status: status ?? 400 } }
     return { retry: retryAfter === undefined ? {} : { after: retryAfter } }
+}
+
+/** The end of the connection that a gateway's refusal is, as of a stream that it refuses for good; undefined: it is none. */
+export function endOf({ status, code }) {
+    return finalStatuses.includes(status) && code !== undefined ? { refused: { status, code } } : undefined
 }
 
 /** What an error says of the thing that was asked for: "gone", "notOurs"; undefined: the request has failed. */

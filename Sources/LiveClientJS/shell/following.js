@@ -1,7 +1,7 @@
 // One stream for many machines: each follows from its own finger, and no two nodes' cursors are ever compared.
 
 import { nodeLag } from "../core/recent.js"
-import { callApp } from "./failures.js"
+import { callApp, endOf } from "./failures.js"
 
 /** The newest messages of the stream that are kept for those who join it. */
 const recentLimit = 1_000
@@ -65,8 +65,8 @@ export class Following {
     }
 
     /**
-     * Begins to follow. `sink` is called with `{events, at}`, `{live}`, `{resync}`, `{source}` and at last `{lost}`,
-     * maybe before this returns.
+     * Begins to follow. `sink` is called with `{events, at}`, `{live}`, `{resync}`, `{source}` and at last `{lost}` or
+     * `{ended}`, maybe before this returns.
      */
     follow(key, since, sink) {
         this.unfollow(key)
@@ -134,7 +134,11 @@ export class Following {
                 if (signal.aborted || !await pages()) return
             }
         } catch (error) {
-            if (!signal.aborted) this.#lose(key, follower, error.retryAfter)
+            if (signal.aborted) return
+            const ended = endOf(error)
+            if (!ended) return this.#lose(key, follower, error.retryAfter)
+            this.unfollow(key)
+            follower.sink({ ended })
             return
         }
         if (signal.aborted) return
@@ -220,8 +224,8 @@ export class Following {
 }
 
 /** An update's or a page's event as machines take it. */
-export function eventOf({ entity, id, type }) {
-    return { thing: { entity, id }, type }
+export function eventOf({ entity, id, type, ts }) {
+    return { thing: { entity, id }, type, ts }
 }
 
 /** How long until the client tries again, where that is known. */

@@ -1,5 +1,6 @@
 // The store on IndexedDB: metadata, entries and the app's own object stores in one transaction.
 import { StoreError, differences, otherStore, placeOfCommit, storeFormat } from "../core/stored.js"
+import { ofStore, systemEnvironment } from "./environment.js"
 
 const identityName = "livegate.identity"
 const areasName = "livegate.areas"
@@ -23,16 +24,19 @@ function transactionEnd(transaction) {
     })
 }
 
-/** What `work` gave, when the transaction is complete. Where it fails, nothing of the transaction is written. */
+/**
+ * What `work` gave, when the transaction is complete. Where it fails, nothing of the transaction is written; nor where it takes
+ * too long.
+ */
 async function completed(transaction, end, work) {
     try {
-        const result = await work
-        await end
-        return result
+        const result = await ofStore(systemEnvironment(), () => Promise.all([work, end]))
+        return result[0]
     } catch (error) {
         // It may have ended by itself: then there is nothing to end.
         try { transaction.abort() } catch { }
-        await end.catch(() => {})
+        // The end of one that hangs may not come either.
+        if (error.kind !== "late") await end.catch(() => {})
         throw error
     }
 }
@@ -67,12 +71,14 @@ function upgradeStore(request, event, wanted, tables, refuse) {
     read.onsuccess = () => step(read.result)
 }
 
-/** Opens a database, or says why not; it is closed by itself when another tab brings a later schema. */
-function openDatabase(name, wanted, tables, onClosed) {
+/**
+ * Opens a database, or says why not; it is closed by itself when another tab brings a later schema. One that comes when
+ * `attempt.isOver` is closed.
+ */
+function openDatabase(name, wanted, tables, attempt, onClosed) {
     return new Promise((resolve, reject) => {
         let refused = null
-        let isLate = false
-        const fail = error => { isLate = true; reject(error) }
+        const fail = error => { attempt.isOver = true; reject(error) }
         const request = indexedDB.open(name, wanted.schema)
         request.onupgradeneeded = event => upgradeStore(request, event, wanted, tables, error => { refused = error })
         const quoted = JSON.stringify(name)
@@ -87,12 +93,30 @@ function openDatabase(name, wanted, tables, onClosed) {
         }
         request.onsuccess = () => {
             const database = request.result
-            if (isLate) return database.close()
+            if (attempt.isOver) return database.close()
             database.onversionchange = () => { database.close(); onClosed() }
             database.onclose = onClosed
             resolve(database)
         }
     })
+}
+
+/** The same, where the database is the wanted one's. */
+async function openOurs(name, wanted, tables, onClosed) {
+    const attempt = { isOver: false }
+    let database
+    try {
+        return await ofStore(systemEnvironment(), async () => {
+            database = await openDatabase(name, wanted, tables, attempt, onClosed)
+            const identity = await identityOfDatabase(database)
+            if (differences(identity, wanted).length > 0) throw otherStore(name, identity, wanted)
+            return database
+        })
+    } catch (error) {
+        attempt.isOver = true
+        database?.close()
+        throw error
+    }
 }
 
 /** The identity of a database that this module did not necessarily make. */
@@ -144,8 +168,13 @@ export class IndexedDBStore {
     async #current() {
         if (this.#isClosed) throw new StoreError("unavailable", "the store is closed")
         this.#opening ??= this.#database ? null : this.#reopen().finally(() => { this.#opening = null })
-        if (this.#opening) this.#database = await this.#opening
-        return this.#database
+        if (!this.#opening) return this.#database
+        const database = await this.#opening
+        if (this.#isClosed) {
+            database.close()
+            throw new StoreError("unavailable", "the store is closed")
+        }
+        return this.#database = database
     }
 
     /** The browser closed it. */
@@ -154,10 +183,10 @@ export class IndexedDBStore {
     /** What was committed of an area last, `{metadata, entries}`, a Map; null: nothing ever was. */
     async load(area) {
         const transaction = (await this.#current()).transaction([areasName, entriesName])
-        const [row, keys, values] = await Promise.all([
+        const [row, keys, values] = await ofStore(systemEnvironment(), () => Promise.all([
             requestResult(transaction.objectStore(areasName).get(area)),
             requestResult(transaction.objectStore(entriesName).getAllKeys(rangeOfArea(area))),
-            requestResult(transaction.objectStore(entriesName).getAll(rangeOfArea(area)))])
+            requestResult(transaction.objectStore(entriesName).getAll(rangeOfArea(area)))]))
         if (!row) return null
         return { metadata: row.metadata, entries: new Map(keys.map((key, index) => [key[1], values[index]])) }
     }
@@ -214,7 +243,7 @@ export class IndexedDBStore {
  * @param options `{name, schema, account, server, tables}`: `schema` is the app's own number from 1, to be raised with
  *     each change of what it keeps; `tables(database, transaction, oldVersion)` creates the app's object stores and
  *     brings older ones up to date; without it a store of an older schema is another one's
- * @throws StoreError "other", with what was found: it is neither used nor deleted; "blocked"; "unavailable"
+ * @throws StoreError "other", with what was found: it is neither used nor deleted; "blocked"; "unavailable"; "late"
  */
 export async function openStore({ name = "livegate", schema = 1, account, server, tables }) {
     if (typeof indexedDB === "undefined") throw new StoreError("unavailable", "there is no IndexedDB here")
@@ -222,12 +251,7 @@ export async function openStore({ name = "livegate", schema = 1, account, server
     const held = { current: null }
     const open = async () => {
         let isOpen = true
-        const database = await openDatabase(name, wanted, tables, () => { isOpen = false; held.current?.lost() })
-        const identity = await identityOfDatabase(database)
-        if (differences(identity, wanted).length > 0) {
-            database.close()
-            throw otherStore(name, identity, wanted)
-        }
+        const database = await openOurs(name, wanted, tables, () => { isOpen = false; held.current?.lost() })
         if (!isOpen) throw new StoreError("unavailable", `store ${JSON.stringify(name)} was closed while it was opened`)
         return database
     }

@@ -1,8 +1,9 @@
 // Runs an update machine: an area of state that is kept as the server has it, in memory and in a store.
+import { Retry } from "../core/retry.js"
 import { keyOf } from "../core/stored.js"
 import { UpdateMachine } from "../core/update.js"
 import { caseOf } from "../core/updatecore.js"
-import { maximumTimer } from "./environment.js"
+import { maximumTimer, ofStore } from "./environment.js"
 import { callApp } from "./failures.js"
 import { followingOf } from "./following.js"
 import { MachineRequests } from "./machinerequests.js"
@@ -28,6 +29,7 @@ export class LiveMachine {
     #page = { isVisible: true, isForeground: true }
     #isFingerHeld = false
     #timer = null
+    #loading = null
     #watchers = new Set()
     #shown = ""
     #unwatch
@@ -35,8 +37,9 @@ export class LiveMachine {
     #screens
     /** What its lists know, in the store; null: there are none. */
     #lists = null
-    /** Why the store is not used any more; null while it is. */
+    /** Why the store is not used any more, or, before it was read, why it was not yet; null while it is used. */
     storeError = null
+    #storeRetry
 
     constructor(client, options) {
         const { environment } = client
@@ -47,10 +50,12 @@ export class LiveMachine {
         const given = { entities, retention, pollInterval, maximumPending, patience, seed }
         this.#machine = new UpdateMachine(
             Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
+        this.#storeRetry = new Retry(seed)
         this.#following = followingOf(client)
         this.#requests = new MachineRequests(client, options, this.#following, input => this.#send(input))
         this.#screens = options.screens?.(input => this.#reloadedByScreens(input)) ?? null
-        if (this.#screens?.toStore) {
+        if (this.#screens?.toStore && this.#store) {
+            this.#screens.awaitStored?.()
             this.#lists = new StoredLists({
                 environment, store: () => this.#store, area: options.area, screens: this.#screens,
                 finger: () => this.#isFingerHeld ? this.#machine.view.metadata.finger : undefined,
@@ -67,6 +72,8 @@ export class LiveMachine {
             }),
         ]
         this.#unwatch = () => { for (const end of ends) end?.() }
+        // A client that was closed tells nobody.
+        if (client.state.ended) this.#surroundings(client.state)
     }
 
     /** What is known, by key (`keyOf`); not before `isLoaded`. */
@@ -80,6 +87,7 @@ export class LiveMachine {
     get sign() { return this.#machine.view.sign }
     get lastSuccess() { return this.#machine.view.metadata.lastSuccess }
     get isUnauthorized() { return this.#machine.view.isUnauthorized }
+    get end() { return this.#machine.view.end }
 
     /** Calls `listener()` after each change of what can be seen here; returns what ends that. */
     watch(listener) {
@@ -106,7 +114,8 @@ export class LiveMachine {
         this.#following.unfollow(this)
         this.#requests.close()
         this.#watchers.clear()
-        if (this.#timer !== null) this.#client.environment.clearTimer(this.#timer)
+        const { clearTimer } = this.#client.environment
+        for (const timer of [this.#timer, this.#loading]) if (timer !== null) clearTimer(timer)
     }
 
     // MARK: The machine
@@ -133,6 +142,8 @@ export class LiveMachine {
     #tellScreens() {
         if (this.#isClosed || !this.#screens) return
         if ("stale" in this.state || "registerFailed" in this.state) this.#holdFinger(false)
+        // One that was stored is believed good before there is a stream, too.
+        else if (["live", "pollFailed", "idle"].includes(caseOf(this.state))) this.#holdFinger(true)
         this.#screens.setLive("connected" in this.freshness)
     }
 
@@ -160,17 +171,18 @@ export class LiveMachine {
         const shown = JSON.stringify(this.#machine.view)
         if (this.#isClosed || (shown === this.#shown && !hasChanged)) return
         this.#shown = shown
-        for (const listener of [...this.#watchers]) callApp(listener)
+        for (const listener of [...this.#watchers]) if (!this.#isClosed) callApp(listener)
     }
 
     /** What becomes of the connection says whether there is a network, a token and somebody who looks. */
     #surroundings(state) {
         if (this.#following.isRestarting) return
         const isIdle = "idle" in state || !this.#page.isForeground
-        const hasNetwork = !isIdle && !state.ended && state.waiting?.why !== "offline"
+        const hasNetwork = state.waiting?.why !== "offline"
         this.#screens?.setVisible(!isIdle && this.#page.isVisible)
+        if (state.ended) this.#send({ ended: state.ended })
         this.#send(isIdle ? { background: {} } : { foreground: {} })
-        if (isIdle) return
+        if (isIdle || state.ended) return
         if (hasNetwork && !this.#hasNetwork) {
             this.#requests.networkIsBack()
             this.#screens?.networkIsBack?.()
@@ -210,19 +222,27 @@ export class LiveMachine {
 
     // MARK: What it asks for
 
+    /** Until the store has answered nothing is known: one that is late is asked again. */
     async #load() {
+        const { environment } = this.#client
         let stored
         try {
-            stored = await this.#store?.load(this.#options.area)
+            stored = await ofStore(environment, () => this.#store?.load(this.#options.area))
+            this.storeError = null
         } catch (error) {
-            this.#loseStore(error)
+            if (error?.kind !== "late") this.#loseStore(error)
+            else if (!this.#isClosed) {
+                this.storeError = error
+                this.#loading = environment.setTimer(() => this.#load(), this.#storeRetry.wait())
+                return this.#show(true)
+            }
         }
-        await this.#lists?.load(stored?.metadata.finger)
+        if (!this.#isClosed) await this.#lists?.load(stored?.metadata.finger)
         if (this.#isClosed) return
         this.#entries = stored?.entries ?? new Map()
         this.#send({ loaded: stored ? { stored: stored.metadata } : {} })
-        // Nothing follows from the finger yet: so far they are old.
         this.#lists?.restore()
+        this.#screens?.storedIsRead?.()
     }
 
     #loseStore(error) {
@@ -244,8 +264,8 @@ export class LiveMachine {
             return this.#send({ reloadFailed })
         }
         const { number, outcome, value, isAsBefore } = reloaded
-        if (isAsBefore) found.failed(number)
-        else found.answered(number, value)
+        if (isAsBefore) found.stays(number)
+        else found.answered(number, value, outcome === "value" && value === undefined)
         this.#send({ reloaded: { number, outcome } })
     }
 
@@ -254,6 +274,7 @@ export class LiveMachine {
         else if ("live" in message) this.#send({ live: { number, at: message.live } })
         else if ("resync" in message) this.#send({ resync: { number, at: message.resync } })
         else if ("source" in message) this.#send({ source: { number, stalledSince: message.source } })
+        else if ("ended" in message) this.#send({ ended: { error: message.ended } })
         else this.#send({ lost: { number, after: message.lost } })
     }
 
@@ -261,18 +282,19 @@ export class LiveMachine {
 
     async #commit({ number, metadata, isSnapshot, changes }) {
         const snapshot = isSnapshot ? this.#requests.snapshot : null
-        const { next, put, remove, forget } = this.#requests.found.applied(changes, snapshot?.entries ?? this.#entries)
+        const { next, put, remove, times, forget } = this.#requests.found.applied(changes, snapshot?.entries ?? this.#entries)
         try {
             const { area, tables, also } = this.#options
-            await this.#store?.commit(area, {
+            const written = {
                 metadata, put, remove, isWhole: isSnapshot, whole: () => [...next], tables,
                 also: also && ((transaction, isWhole) => also(transaction, {
                     isWhole, put: isWhole ? [...next] : put, remove: isWhole ? [] : remove,
                 })),
-            })
+            }
+            await ofStore(this.#client.environment, () => this.#store?.commit(area, written))
         } catch (error) {
             // A store of another account or schema does not come back: better none than nothing new.
-            if (error?.name !== "StoreError") return this.#send({ commitFailed: { number } })
+            if (error?.name !== "StoreError" || error.kind === "late") return this.#send({ commitFailed: { number } })
             this.#loseStore(error)
         }
         if (this.#isClosed) return
@@ -282,5 +304,6 @@ export class LiveMachine {
         this.#send({ committed: { number } })
         this.#lists?.keepLater()
         this.#show(true)
+        if (times.length > 0 && !this.#isClosed) callApp(() => this.#options.shown?.(times))
     }
 }

@@ -1,6 +1,6 @@
 // What a machine asks the server and the app's API for, and what came of it that no commit has taken yet.
 import { FoundThings } from "../core/found.js"
-import { failureOf, isSignedOut, outcomeOf } from "./failures.js"
+import { endOf, failureOf, isSignedOut, outcomeOf } from "./failures.js"
 import { eventOf } from "./following.js"
 import { PendingRequests } from "./pendingrequests.js"
 
@@ -32,18 +32,18 @@ export class MachineRequests {
     }
 
     requestFinger(number) {
-        this.#begin(number, () => this.#following.finger(), at => ({ finger: { number, at } }), "fingerFailed")
+        this.#ask(number, () => this.#following.finger(), at => ({ finger: { number, at } }), "fingerFailed")
     }
 
     requestSnapshot(number) {
-        this.#begin(number, async signal => new Map(await this.#options.snapshot({ signal })), entries => {
+        this.#pending.begin(number, async signal => new Map(await this.#options.snapshot({ signal })), entries => {
             this.snapshot = { number, entries }
-            return { snapshot: { number } }
-        }, "snapshotFailed")
+            this.#send({ snapshot: { number } })
+        }, error => this.#send({ snapshotFailed: { number, failure: failureOf(error) } }))
     }
 
     poll({ number, since }) {
-        this.#begin(number, signal => this.#client.sync({ since, signal }), ({ page, resync }) => (
+        this.#ask(number, signal => this.#client.sync({ since, signal }), ({ page, resync }) => (
             resync ? { pageResync: { number, at: resync.at } }
                 : { page: { number, events: page.events.map(eventOf), at: page.at, more: page.more } }), "pageFailed")
     }
@@ -86,9 +86,12 @@ export class MachineRequests {
         this.#pending.close()
     }
 
-    #begin(number, work, inputOf, failed) {
-        this.#pending.begin(number, work, found => this.#send(inputOf(found)),
-            error => this.#send({ [failed]: { number, failure: failureOf(error) } }))
+    /** Asks the gateway. What it would refuse again is an end. */
+    #ask(number, work, inputOf, failed) {
+        this.#pending.begin(number, work, found => this.#send(inputOf(found)), error => {
+            const end = endOf(error)
+            this.#send(end ? { ended: { error: end } } : { [failed]: { number, failure: failureOf(error) } })
+        })
     }
 
     #beginReloads() {

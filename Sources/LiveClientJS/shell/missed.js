@@ -1,6 +1,6 @@
 // What a tab missed while another one led: by `/sync/v1`.
 
-import { Retry } from "../core/retry.js"
+import { Retry, finalStatuses } from "../core/retry.js"
 import { isSignedOut } from "./failures.js"
 import { askSync } from "./requests.js"
 
@@ -8,8 +8,6 @@ import { askSync } from "./requests.js"
 export const maximumMissed = 1024
 /** Failures after which it is given up until the leader's next word. */
 const maximumTries = 8
-/** Refusals that the same request gets again. */
-const finalStatuses = [400, 403, 404, 426]
 
 export class MissedUpdates {
     #environment
@@ -51,7 +49,7 @@ export class MissedUpdates {
                 // One other token, and no more: whoever is refused twice has to sign in.
                 if (isRenewed || token === "") return { refused: { unauthorized: {} } }
                 isRenewed = true
-            } else if (finalStatuses.includes(status)) {
+            } else if (code !== undefined && finalStatuses.includes(status)) {
                 return { refused: { ended: { error: { refused: { status, code } } } } }
             } else if (answer.resync) {
                 return { page: [...page, answer] }

@@ -36,7 +36,8 @@ export class PendingRequests {
         this.#requests.set(name, request)
         request.timer = setTimer(request.lose, this.#deadline)
         // In two steps, so that an error in `receive` is not taken for one of the API.
-        Promise.resolve().then(() => work(abort.signal)).then(found => end(receive, found), error => end(fail, error))
+        // One that is given up before its turn is not begun.
+        Promise.resolve().then(() => abort.signal.aborted ? undefined : work(abort.signal)).then(found => end(receive, found), error => end(fail, error))
     }
 
     /** Gives a request up: neither of its functions is called. */

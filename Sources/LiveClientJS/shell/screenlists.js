@@ -18,12 +18,15 @@ export class ScreenLists {
     #stored = new Map()
     #lastPage = 0
     #isFingerHeld = false
+    /** What an earlier visit has kept is being read: until then no page is asked for. */
+    #awaitsStored = false
     #isClosed = false
 
     /**
      * @param things what is known of things, and the queue that fetches them: `ask(input)` returns the queue's effects,
      *     `keep(thing, value)`, `of(thing)` gives `{value, knowledge}`, `follow()` says what is shown, `tell(thing)`,
-     *     `makeOld(thing)`: it has changed, and was not fetched; `changed()`: a list is another one
+     *     `makeOld(thing)`: it has changed, and was not fetched; `shown()`: the things on screens; `changed()`: a list is
+     *     another one
      */
     constructor({ api, environment, requests, relevance, things, settings }) {
         this.#api = api
@@ -32,6 +35,13 @@ export class ScreenLists {
         this.#relevance = relevance
         this.#things = things
         this.#settings = settings
+    }
+
+    awaitStored() { this.#awaitsStored = true }
+
+    storedIsRead() {
+        this.#awaitsStored = false
+        for (const list of this.#lists.values()) if (list.isShown) this.#give(list, { show: list.place })
     }
 
     has(name) { return this.#lists.has(name) }
@@ -52,12 +62,14 @@ export class ScreenLists {
                 if (!isThere()) throw new TypeError(`the list ${JSON.stringify(name)} is closed`)
                 list.isShown = true
                 list.place = place
-                this.#give(list, { show: place })
+                if (this.#awaitsStored) this.#tell(list)
+                else this.#give(list, { show: place })
             },
             isThere,
             close: () => {
                 this.#environment.clearTimer(list.timer)
                 this.#lists.delete(name)
+                this.#things.changed()
             },
         }
     }
@@ -97,9 +109,22 @@ export class ScreenLists {
         const stored = this.#stored.get(list.name)
         this.#stored.delete(list.name)
         if (stored?.entity !== list.entity) return null
-        this.#learn(list, stored.page, stored.items)
-        for (const { id, isOld } of stored.items) if (isOld) this.#things.makeOld({ entity: list.entity, id })
+        const taken = this.#withoutWorse(list, stored.items)
+        this.#learn(list, stored.page, taken)
+        for (const { id, isOld } of taken) if (isOld) this.#things.makeOld({ entity: list.entity, id })
         return { intervals: stored.intervals, items: stored.items.map(({ id, key }) => ({ id, key })) }
+    }
+
+    /** What was old when it was kept is none for a thing that is known; where a screen shows its thing, that is fetched. */
+    #withoutWorse(list, items) {
+        if (!this.#isFingerHeld || !items.some(({ isOld }) => isOld)) return items
+        const shown = new Set(this.#things.shown().map(thingKey))
+        return items.filter(({ id, isOld }) => {
+            const thing = { entity: list.entity, id }
+            const isKnown = this.#things.of(thing).knowledge === "known", isShown = shown.has(thingKey(thing))
+            if (isOld && isShown && !isKnown) this.#things.ask({ refresh: { thing } })
+            return !isOld || !(isShown || isKnown)
+        })
     }
 
     setFinger(isHeld) {
@@ -161,8 +186,12 @@ export class ScreenLists {
         for (const effect of list.machine.handle(input, now)) {
             if (effect.loadPage) this.#loadPage(list, effect.loadPage)
             else if (effect.giveUpPage) this.#requests.abort(`page ${list.page}`)
-            // Each as if the event came now, behind the page.
-            else for (const id of effect.reload.ids) this.#things.ask({ refresh: { thing: { entity: list.entity, id } } })
+            // Each as if the event came now, behind the page. One that cannot be fetched stands in no page yet.
+            else for (const id of effect.reload.ids) {
+                list.forget(id)
+                list.await(id)
+                this.#things.ask({ refresh: { thing: { entity: list.entity, id } } })
+            }
         }
         list.timer = setDue(this.#environment, list.timer, list.machine.wakeAt, () => this.#give(list, { wake: {} }))
         if (!input.changed) this.#tell(list)
@@ -210,7 +239,7 @@ export class ScreenLists {
         }
         this.#things.changed()
         list.tell({
-            ...rest, items: items.map(({ id, key }) => ({ id, key, ...this.#things.of({ entity: list.entity, id }) })),
+            ...rest, stretch: list.machine.stretch, items: items.map(({ id, key }) => ({ id, key, ...this.#things.of({ entity: list.entity, id }) })),
         })
     }
 }

@@ -48,7 +48,7 @@ export class Screens {
             ask: input => this.#ask(input), keep: (thing, value) => this.#keep(thing, value), of: thing => this.#of(thing),
             follow: () => this.#follow(), changed: () => this.onChange(),
             makeOld: thing => this.#ask({ pass: { number: 0, thing } }, { isSilent: true }),
-            tell: thing => this.#tellDetails(thing),
+            shown: () => this.#queue.view.shown.map(({ thing }) => thing), tell: thing => this.#tellDetails(thing),
         }
         this.#lists = new ScreenLists({
             api, environment, requests: this.#requests, relevance: this.#relevance, things, settings: settings.lists,
@@ -127,6 +127,10 @@ export class Screens {
 
     /** What an earlier visit has kept. While a finger is held it is as that says, otherwise old. */
     restore(lists) { this.#lists.restore(lists) }
+
+    /** Called before the store is read that may have lists for `restore`, and when it was: until then no page is asked for. */
+    awaitStored() { this.#lists.awaitStored() }
+    storedIsRead() { if (!this.#isClosed) this.#lists.storedIsRead() }
 
     setLive(isLive) { this.#relevance.handle({ live: { isLive } }, this.#environment.now()) }
 
@@ -219,5 +223,5 @@ export class Screens {
         }
     }
 
-    #tellDetails(thing) { this.#details.tell(thing, this.#of(thing)) }
+    #tellDetails(thing) { if (!this.#isClosed) this.#details.tell(thing, this.#of(thing)) }
 }

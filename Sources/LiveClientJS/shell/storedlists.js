@@ -1,5 +1,7 @@
 // What lists know, kept beside the state of their machine, so that the next visit shows them at once.
 
+import { ofStore } from "./environment.js"
+
 /** Lists that have changed are written so much later, in ms: pages and events come in groups. */
 const keepPause = 1_000
 
@@ -15,8 +17,9 @@ export class StoredLists {
     #finger
     #found = null
     #isLoaded = false
-    /** The lists have changed since they were written, and not only the finger. */
-    #isDirty = false
+    #isClosed = false
+    /** The lists are others than those that are written, and not only the finger: what was kept is not this visit's. */
+    #isDirty = true
     #timer = null
     /** The writing before: one at a time, so that no finger stands beside lists whose writing has failed. */
     #writing = Promise.resolve()
@@ -38,9 +41,9 @@ export class StoredLists {
     async load(finger) {
         let stored
         // What cannot be read is not shown.
-        try { stored = await this.#store()?.load(this.#name) } catch { }
+        try { stored = await ofStore(this.#environment, () => this.#store()?.load(this.#name)) } catch { }
         this.#isLoaded = true
-        if (!stored) return
+        if (!stored || this.#isClosed) return
         this.#found = [...stored.entries].map(([name, list]) => ({ ...list, name }))
         if (stored.metadata.finger === undefined || stored.metadata.finger !== finger) this.restore()
     }
@@ -54,7 +57,7 @@ export class StoredLists {
 
     /** The finger has moved, or lists have changed. */
     keepLater() {
-        if (!this.#isLoaded || this.#timer !== null) return
+        if (!this.#isLoaded || this.#isClosed || this.#timer !== null) return
         this.#timer = this.#environment.setTimer(() => {
             this.#timer = null
             this.keep()
@@ -65,7 +68,7 @@ export class StoredLists {
     keep() { this.#writing = this.#writing.then(() => this.#write()) }
 
     async #write() {
-        if (!this.#isLoaded || !this.#store()) return
+        if (!this.#isLoaded || this.#isClosed || !this.#store()) return
         const finger = this.#finger(), lists = () => this.#screens.toStore().map(({ name, ...list }) => [name, list])
         const isWhole = this.#isDirty
         this.#isDirty = false
@@ -73,12 +76,17 @@ export class StoredLists {
             const metadata = finger === undefined ? {} : { finger }
             const put = isWhole ? lists() : []
             const whole = isWhole ? () => put : lists
-            const place = await this.#store().commit(this.#name, { metadata, put, isWhole, whole })
+            const written = { metadata, put, isWhole, whole }
+            const place = await ofStore(this.#environment, () => this.#store().commit(this.#name, written))
             if (place === "leave") this.#isDirty = true
         } catch {
             this.#isDirty = true
         }
     }
 
-    close() { if (this.#timer !== null) this.#environment.clearTimer(this.#timer) }
+    /** Nothing is written any more. */
+    close() {
+        this.#isClosed = true
+        if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
+    }
 }

@@ -8,6 +8,9 @@ import { Link } from "./link.js"
 /** A leader whose stream has ended for good keeps the lock so long, in ms, that the others have heard of it. */
 const endingPause = 1_000
 
+/** A leader that nobody lets in gives its lead to one tab, and to another no sooner than so much later, in ms. */
+const cedingPause = 5_000
+
 /** In the place of a Link: leads, with a Link of its own, or follows what the leader broadcasts. */
 export class SharedLink {
     #environment
@@ -26,16 +29,23 @@ export class SharedLink {
     #path = { isSatisfied: true, network: "" }
     #view
     #isConnected = false
-    /** Of a leader: what tabs have to know that join. */
+    /** Of a leader: what tabs have to know that join, and how many updates it has told. */
     #recent = new RecentUpdates()
-    /** Of a follower: whether it has all that its leader has, and what came since it began to catch up. */
+    #told = 0
+    /** Of a follower: the view that its leader told last; null: none yet. */
+    #said = null
+    /** Of a follower: whether it has all that its leader has told, and what came since it began to catch up. */
     #hasJoined = false
+    /** Of a follower that joins or has joined: how many updates its leader has told it. */
+    #heard = 0
     #held = null
     #joining = null
     /** Takes what the leader tells a tab that joins. */
     #recalled = null
     /** Nobody lets this tab in with its token, whatever its leader's does. */
     #isRefused = false
+    /** Of a leader that nobody lets in: when it gave its lead away. */
+    #cededAt = -Infinity
     #missed
 
     constructor(environment, addresses, options, owner) {
@@ -56,23 +66,32 @@ export class SharedLink {
 
     /** The inputs of a connection: those of the page go to the tabs' machine, the others to whoever leads. */
     handle(input) {
+        if (input.stop) return this.#stop()
         if (this.#view.state.ended) return
         if (input.start && !this.#channel) return this.#begin()
-        if (input.stop) return this.#stop()
         if (input.background || input.foreground) {
             this.#isVisible = input.foreground !== undefined
+            // Somebody is there again, who may have signed in.
+            if (this.#isVisible && this.#isRefused) this.#forgive()
             return this.#step({ visible: { isVisible: this.#isVisible } })
         }
         if (input.path) this.#path = input.path
         if (this.#link) this.#link.handle(input)
-        else if (input.start) {
-            this.#isRefused = false
-            this.#post({ start: {} })
-            this.#ask()
-        }
+        else if (input.start) this.#forgive()
     }
 
-    freeze() { this.#step({ freeze: {} }) }
+    /** This tab tries again: with its leader, or in its place where nobody lets that in. */
+    #forgive() {
+        this.#isRefused = false
+        this.#ask()
+    }
+
+    /** A tab that is frozen holds no lock, nor keeps one until the others have heard of the end: its timers stand still. */
+    freeze() {
+        if (this.#view.state.ended) this.#close()
+        else this.#step({ freeze: {} })
+    }
+
     resume(isVisible = true) { this.#step({ resume: { isVisible } }) }
 
     restart(cursor) {
@@ -84,7 +103,7 @@ export class SharedLink {
         this.#recent.begin(cursor, this.#environment.now())
         this.#link.restart(cursor)
         // What is between the two cursors has not been said: the others catch up, each from its own.
-        this.#post({ lead: {}, ...this.#told() })
+        this.#post({ lead: {}, ...this.#news() })
     }
 
     #ask() { this.#post({ ask: { isVisible: this.#isVisible } }) }
@@ -96,21 +115,29 @@ export class SharedLink {
     }
 
     #stop() {
+        const { ended } = this.#view.state
         this.#close()
-        this.#show({ ...this.#view, state: { ended: { error: { stopped: {} } } } })
+        if (!ended) this.#show({ ...this.#view, state: { ended: { error: { stopped: {} } } } })
     }
 
     #close() {
+        this.#said = null
         this.#step({ stop: {} })
         this.#leave()
         this.#channel?.close()
         this.#channel = null
+        this.#owner.closed()
     }
 
     #post(message) { this.#channel?.postMessage({ from: this.#id, ...message }) }
 
     #step(input) {
         for (const effect of this.#machine.handle(input, this.#environment.now())) this.#carryOut(effect)
+        // Nobody leads: what the last one said counts no more.
+        if (this.#said && this.#machine.view.leader === undefined) {
+            this.#leave()
+            this.#said = null
+        }
         const { clearTimer, setTimer, now } = this.#environment
         if (this.#timer !== null) clearTimer(this.#timer)
         const at = this.#machine.wakeAt
@@ -123,10 +150,12 @@ export class SharedLink {
         case "requestLock": return this.#request({})
         case "stealLock": return this.#request({ steal: true })
         case "releaseLock": return this.#release()
-        case "post": return this.#post(values.answer || values.lead ? { ...values, ...this.#told() } : values)
+        case "post": return this.#post(values.answer || values.lead ? { ...values, ...this.#news() } : values)
         case "lead": return this.#lead()
         case "yield": return this.#yield()
-        case "follow": return this.#leave()
+        case "follow":
+            this.#said = null
+            return this.#leave()
         case "audience": return this.#link?.handle(values.isVisible ? { foreground: {} } : { background: {} })
         }
     }
@@ -156,7 +185,7 @@ export class SharedLink {
 
     // The leader
 
-    #told() { return { view: this.#view, at: this.#link?.cursor ?? null, isLive: this.#recent.isLive } }
+    #news() { return { view: this.#view, isLive: this.#recent.isLive, count: this.#told } }
 
     #lead() {
         this.#leave()
@@ -164,13 +193,14 @@ export class SharedLink {
             deliver: update => {
                 if (this.#link !== link) return
                 this.#recent.keep(update, this.#environment.now())
-                this.#post({ update })
+                this.#told += 1
+                this.#post({ update, count: this.#told })
                 this.#deliver(update)
             },
             changed: view => {
                 if (this.#link !== link) return
                 this.#show(view)
-                this.#post({ view })
+                this.#post({ view, count: this.#told })
                 if (view.state.ended) this.#environment.setTimer(() => this.#close(), endingPause)
             },
         }
@@ -184,7 +214,7 @@ export class SharedLink {
 
     #recall(to) {
         const recent = this.#recent.told(this.#environment.now())
-        this.#post({ recalled: { to, at: this.#link.cursor, recent } })
+        this.#post({ recalled: { to, at: this.#link.cursor, recent, count: this.#told } })
     }
 
     #yield() {
@@ -193,7 +223,14 @@ export class SharedLink {
         link?.handle({ stop: {} })
         this.#leave()
         if (this.#view.state.ended) return
-        this.#show({ ...this.#view, state: { connecting: { since: this.#environment.now(), attempt: 1 } } })
+        // Another tab leads, with a token of its own; nobody has let this one in.
+        this.#isRefused = this.#view.state.unauthorized !== undefined
+        if (!this.#isRefused) this.#show({ ...this.#view, state: this.#connecting() })
+    }
+
+    #connecting() {
+        const { state } = this.#view
+        return state.connecting ? state : { connecting: { since: this.#environment.now(), attempt: 1 } }
     }
 
     #deliver(update) {
@@ -212,23 +249,47 @@ export class SharedLink {
 
     // The follower
 
-    #receive({ from, view, at, isLive, update, start, recall, recalled, ...message }) {
+    #receive({ from, view, isLive, update, count, recall, recalled, claim, ceded, ...message }) {
         // However slow its leader is, this tab could do no better.
         if (this.#isRefused && message.answer) message.answer = {}
         if (Object.keys(message).length > 0) this.#step({ received: { from, ...message } })
         if (this.#link) {
-            if (start) this.#link.handle({ start: {} })
             if (recall) this.#recall(from)
+            if (claim) this.#cede(from)
             return
         }
         if (this.#machine.view.leader !== from) return
         // Its stream begins anew, maybe behind what this tab has.
         if (message.lead) this.#leave()
-        if (view && !this.#isRefused) this.#show(view)
+        // Words are lost where a browser has let a page sleep without saying so.
+        if (view && this.#isJoining && count !== this.#heard) this.#leave()
+        // It ended with its own token, before this tab came: the lock is free in a moment.
+        if (view?.state.ended && !this.#said) return
+        if (view) this.#said = view
+        this.#showSaid()
+        if (view?.state.unauthorized && !this.#isRefused) this.#post({ claim: {} })
+        if (ceded?.to === this.#id && !this.#isRefused) return this.#step({ ceded: {} })
         if (view?.state.ended) return this.#close()
         if (recalled?.to === this.#id) this.#recalled?.(recalled)
-        if (update) this.#follow(update)
-        if (isLive && !this.#hasJoined) this.#join()
+        if (update) this.#follow(update, count)
+        // Its answer may have been lost as well.
+        if (isLive && this.#recalled) this.#post({ recall: {} })
+        else if (isLive && !this.#hasJoined) this.#join()
+    }
+
+    /** Gives the lead to a tab that may be let in, where this one is not. */
+    #cede(to) {
+        const now = this.#environment.now()
+        if (!this.#view.state.unauthorized || now - this.#cededAt < cedingPause) return
+        this.#cededAt = now
+        this.#post({ ceded: { to } })
+    }
+
+    /** What the leader shows too, but `connected` only with all that it has told. */
+    #showSaid() {
+        if (this.#link || this.#isRefused || !this.#said) return
+        const isAsGood = this.#hasJoined || !this.#said.state.connected
+        this.#show(isAsGood ? this.#said : { ...this.#said, state: this.#connecting() })
     }
 
     /** No more of what the last leader said. */
@@ -238,11 +299,21 @@ export class SharedLink {
         this.#joining?.abort()
         this.#joining = null
         if (this.#isConnected) this.#deliver({ disconnected: {} })
+        this.#showSaid()
     }
 
-    #follow(update) {
-        if (this.#hasJoined) return this.#deliver(update)
+    /** Whether no word of the leader may be missing. */
+    get #isJoining() { return this.#hasJoined || this.#held !== null }
+
+    #follow(update, count) {
+        const isNext = count === this.#heard + 1
+        this.#heard = count
+        if (this.#hasJoined && isNext) return this.#deliver(update)
         if (update.disconnected) return this.#leave()
+        if (this.#isJoining && !isNext) {
+            this.#leave()
+            return this.#join()
+        }
         if (this.#held) {
             this.#held.push(update)
             if (this.#held.length > maximumMissed) this.#leave()
@@ -255,12 +326,16 @@ export class SharedLink {
         if (this.#joining || this.#isRefused) return
         const joining = this.#joining = new AbortController()
         const recalled = await new Promise(resolve => {
-            this.#recalled = resolve
+            this.#recalled = recalled => {
+                // All that was said before is in it; of a second one too.
+                this.#recalled = null
+                this.#held = []
+                this.#heard = recalled.count
+                resolve(recalled)
+            }
             this.#post({ recall: {} })
         })
         if (joining.signal.aborted) return
-        // All that was said before is in it.
-        this.#held = []
         if (!recalled.recent.isLive) return this.#leave()
         const first = await this.#missing(recalled, joining.signal)
         if (joining.signal.aborted) return
@@ -269,10 +344,13 @@ export class SharedLink {
         this.#held = this.#joining = null
         this.#hasJoined = true
         const { stalled } = recalled.recent
-        this.#deliver({ connected: { way: this.#view.way } })
-        for (const update of first) this.#deliver(update)
-        this.#deliver({ live: { at: this.cursor } })
-        for (const update of [...stalled ? [stalled] : [], ...held]) this.#deliver(update)
+        const all = [{ connected: { way: this.#view.way } }, ...first, { live: {} }, ...stalled ? [stalled] : [], ...held]
+        for (const update of all) {
+            this.#deliver(update.live && !update.live.at ? { live: { at: this.cursor } } : update)
+            // A listener went on from another cursor, or closed the client.
+            if (!this.#hasJoined) return
+        }
+        this.#showSaid()
     }
 
     /** What this tab is to be given before its leader's next word; null: it cannot be had now. */

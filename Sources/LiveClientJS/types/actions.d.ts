@@ -29,6 +29,7 @@ export interface ActionResult {
 
 /** What a status of HTTP means for an action. */
 export type ActionOutcome = "done" | "unauthorized" | "rejected" | "again"
+/** Which of them a status is. */
 export function actionOutcome(status: number): ActionOutcome
 
 /** What became of an action without the user having asked. */
@@ -139,8 +140,10 @@ export interface ActionOptions {
  * Lock sends them. When that is closed or frozen, another goes on.
  */
 export class LiveActions {
-    /** What the server is not known to have, the oldest first. */
+    /** What the server is not known to have, the oldest first. It stays while the store takes or gives nothing. */
     readonly pending: DeferredAction[]
+    /** Calls the listener with `pending`, now and after each change, whichever tab made it; returns what ends that. */
+    watchPending(listener: (pending: DeferredAction[]) => void): () => void
     /** The status that a pending action gives a thing; undefined: none, so what the server says is shown. */
     pendingValue(kind: string, id: string): string | undefined
     /** The time by which actions are kept, in ms. */

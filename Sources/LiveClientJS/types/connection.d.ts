@@ -154,7 +154,7 @@ export interface Client {
     enterForeground(): void
     /** The device has another network, or none; pages report it by themselves. */
     pathChanged(path: { isSatisfied: boolean, network?: string }): void
-    /** Ends the client, its updates and its machines' news. */
+    /** Ends the client, its updates and its machines' news. Of the app's nothing is called any more. */
     close(): void
 }
 
@@ -162,9 +162,9 @@ export interface Client {
 export class LivegateError extends Error {
     /**
      * `unauthorized`: somebody has to sign in. `revoked`: stop. `rejected`: the same request would be refused again.
-     * `retry`: try later, after `retryAfter` where it is there. `unreachable`: no answer.
+     * `retry`: try later, after `retryAfter` where it is there. `unreachable`: no answer. `closed`: the app has closed it.
      */
-    readonly kind: "unauthorized" | "revoked" | "rejected" | "retry" | "unreachable"
+    readonly kind: "unauthorized" | "revoked" | "rejected" | "retry" | "unreachable" | "closed"
     readonly status?: number
     /** Of the problem document. */
     readonly code?: string
@@ -207,5 +207,7 @@ export interface Machine {
     readonly wakeAt: number | null
 }
 
+/** What decides about a connection. */
 export const ConnectionMachine: new (settings: Record<string, unknown>) => Machine
+/** What decides which tab of several has the connection. */
 export const TabMachine: new (settings: Record<string, unknown>) => Machine

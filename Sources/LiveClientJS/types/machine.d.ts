@@ -1,6 +1,6 @@
 // Areas of state that are kept as the server has them, and the stores that they live in.
 
-import { Client, Machine } from "./connection.js"
+import { Client, ConnectionEnd, Machine } from "./connection.js"
 import { ReloadResult, StoredList } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
@@ -11,7 +11,15 @@ export interface Thing {
 
 /** The text by which entries are kept: entity and id as one. */
 export function keyOf(thing: Thing): string
+/** The thing of such a text. */
 export function thingOf(key: string): Thing
+
+/** When it was said that a thing that is shown now had changed. */
+export interface LiveTime {
+    thing: Thing
+    /** Of the oldest event that is shown now, in ms since 1970. */
+    ts: number
+}
 
 /** How far what is shown can be trusted. Times in ms of the client's clock: when it left `connected`. */
 export type Freshness =
@@ -75,6 +83,11 @@ export interface MachineOptions<Value = unknown> {
     tables?: string[]
     /** Called in each commit, with all entries (`isWhole`) or those that change. It must not await anything. */
     also?(transaction: IDBTransaction, changes: { isWhole: boolean, put: [string, Value][], remove: string[] }): void
+    /**
+     * What these events brought is shown now: called behind the watchers, for `RefreshCounts`. A thing that no screen needed is
+     * not among them.
+     */
+    shown?(times: LiveTime[]): void
     /** How long the server keeps events, in ms: 24 hours. What is older is replaced by a snapshot without asking. */
     retention?: number
     /** How often to ask in the background, in ms; left out: not at all. */
@@ -99,6 +112,9 @@ export interface MachineScreens {
     toStore?(): StoredList[]
     restore?(lists: StoredList[]): void
     onChange?: () => void
+    /** What an earlier visit has kept is being read, and was: between the two no page is asked for. */
+    awaitStored?(): void
+    storedIsRead?(): void
     close(): void
 }
 
@@ -121,7 +137,12 @@ export class LiveMachine<Value = unknown> {
     readonly lastSuccess: number | undefined
     /** Two tokens were refused: somebody has to sign in. */
     readonly isUnauthorized: boolean
-    /** Why the store is not used any more; null while it is, and where there is none. */
+    /** Why nothing is asked any more: the connection has ended for good. What is known stays, and is old. Undefined: it has not. */
+    readonly end: ConnectionEnd | undefined
+    /**
+     * Why the store is not used any more, or, of kind "late", that it has not been read yet and is asked again; null while it is
+     * used, and where there is none.
+     */
     readonly storeError: Error | null
     /** Calls the listener after each change of what can be seen here; returns what ends that. */
     watch(listener: () => void): () => void
@@ -190,7 +211,7 @@ export class IndexedDBStore implements LiveStore {
  * Opens the store of an account at a server, or creates it where there is none.
  *
  * Throws a `StoreError`: "other" for a database of another schema, account or server, which is neither used nor deleted;
- * "blocked" while another tab holds an older schema; "unavailable" where the browser gives none.
+ * "blocked" while another tab holds an older schema; "unavailable" where the browser gives none; "late" after 10 s.
  */
 export function openStore(options: {
     /** Of the database: `livegate`. */
@@ -209,7 +230,7 @@ export function discardStore(name: string): Promise<void>
 
 /** A database cannot be used. It was neither changed nor deleted. */
 export class StoreError extends Error {
-    readonly kind: "other" | "blocked" | "unavailable"
+    readonly kind: "other" | "blocked" | "unavailable" | "late"
     /** Of "other": which of `format`, `schema`, `account` and `server` differ. */
     readonly differs?: string[]
     /** Of "other": what was found, where it can be read. */

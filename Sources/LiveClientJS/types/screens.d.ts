@@ -79,6 +79,16 @@ export interface DetailsState<Value = unknown> {
     absence: "gone" | "notOurs" | null
 }
 
+/** What of a list can be drawn without a hole: from the end that a screen looks at, up to where nothing is known. */
+export interface ListStretch {
+    /** Its things, beginning at that end; backward against the list's order. */
+    ids: string[]
+    /** It goes on to the other end of the list: nothing is behind it. */
+    isComplete: boolean
+    /** A part of it is as the server had it: something may be missing, or too much. */
+    isStale: boolean
+}
+
 /** What a list shows. */
 export interface ListState<Value = unknown> {
     /** All that is known, in its order; between two items something may be missing, see `complete`. */
@@ -89,6 +99,8 @@ export interface ListState<Value = unknown> {
     stale: ListInterval[]
     /** Of all that the screen has use for; undefined while no screen shows the list. */
     knowledge: Knowledge | undefined
+    /** What can be drawn without a hole, from where the screen is; undefined while no screen shows the list. */
+    stretch: ListStretch | undefined
     isLoading: boolean
     /** Failed pages in a row. */
     failures: number
@@ -182,6 +194,9 @@ export class Screens<Value = unknown> {
     toStore(): StoredList<Value>[]
     /** What an earlier visit has kept. While a finger is held it is as that says, otherwise old. */
     restore(lists: StoredList<Value>[]): void
+    /** What an earlier visit has kept is being read, and was: between the two no page is asked for. The machine calls them. */
+    awaitStored(): void
+    storedIsRead(): void
     /** Whether the machine is live: at first it is not. */
     setLive(isLive: boolean): void
     /** There is a network again: what the one before has not answered, and what waits, is asked for now. */

@@ -22,8 +22,9 @@ enum CloseAdvice: Equatable, Sendable {
 
 /// What an ending means.
 extension ConnectionMachine {
-    /// Statuses that the same request gets again.
-    private static let finalStatuses = [400, 403, 404, 426]
+    /// Statuses that the same request gets again, where a Livegate says so by its `code`. Without one it was somebody between: a
+    /// balancer without a route, in the minute of a deploy, signs nobody off.
+    package static let finalStatuses = [400, 403, 404, 426]
 
     /// The stream is over: what it teaches about ways and failures.
     ///
@@ -51,10 +52,12 @@ extension ConnectionMachine {
 
     mutating func refuse(_ id: Int, _ status: Int, _ code: String?, _ retryAfter: Milliseconds?) {
         guard leaveAny(id) else { return }
-        if status == 401 { return refuseToken() }
+        if status == 401 { return refuseToken(.refused) }
         if [429, 503].contains(status), let retryAfter { return pause(retry.wait(retryAfter: retryAfter), .asked) }
         if isSwallowed(status, code), ladder.stepDown(now: now) { return begin() }
-        if Self.finalStatuses.contains(status) { return become(.ended(.refused(status: status, code: code))) }
+        if code != nil, Self.finalStatuses.contains(status) {
+            return become(.ended(.refused(status: status, code: code)))
+        }
         // Somebody between who answers for a server that is away; or who does not know this way.
         if code == nil, ladder.failed(weight: 1, now: now) { return begin() }
         backOff()
@@ -71,12 +74,11 @@ extension ConnectionMachine {
         }
     }
 
-    /// The first time another token is fetched at once; when that is refused too, nobody is let in.
-    private mutating func refuseToken() {
-        isTokenRefused = true
-        guard refusal == .none else { return become(.unauthorized) }
-        refusal = .refused
-        begin()
+    /// The first time another token is fetched at once; when that is refused too, before the calm, nobody is let in.
+    private mutating func refuseToken(_ refusal: Refusal) {
+        let isFirst = self.refusal == .none
+        (self.refusal, isTokenRefused) = (refusal, true)
+        if isFirst { begin() } else { become(.unauthorized) }
     }
 
     mutating func close(_ id: Int, _ code: Int, _ asked: Milliseconds?) {
@@ -84,11 +86,7 @@ extension ConnectionMachine {
         switch CloseAdvice(code: code) {
         case .finish: become(.ended(.done))
         case .stop: become(.ended(.revoked))
-        case .refreshToken:
-            let isFirst = refusal == .none
-            refusal = .expired
-            isTokenRefused = true
-            if isFirst { begin() } else { comeBack(asked, minimum: 0) }
+        case .refreshToken: refuseToken(.expired)
         case .comeBack(let minimum): comeBack(asked, minimum: minimum)
         }
     }

@@ -6,7 +6,13 @@ struct PendingEvents: Sendable {
     private struct Item: Sendable {
         let thing: Thing
         var types: [String]
+        /// Of the oldest event.
+        var ts: Milliseconds?
         var isDone = false
+
+        mutating func note(_ event: ThingEvent) {
+            ts = [ts, event.ts].compactMap { $0 }.min()
+        }
     }
 
     private struct Batch: Sendable {
@@ -65,11 +71,15 @@ struct PendingEvents: Sendable {
         if batches[last].items.isEmpty { batches[last].came = now }
         for event in events {
             if let known = lastItems[event.thing] {
-                guard !batches[last].items[known].types.contains(event.type) else { continue }
+                batches[last].items[known].note(event)
+                // The last of each counts: what was created, deleted and created again is there.
+                let isKnown = batches[last].items[known].types.contains(event.type)
+                batches[last].items[known].types.removeAll { $0 == event.type }
                 batches[last].items[known].types.append(event.type)
+                if isKnown { continue }
             } else {
                 lastItems[event.thing] = batches[last].items.count
-                batches[last].items.append(Item(thing: event.thing, types: [event.type]))
+                batches[last].items.append(Item(thing: event.thing, types: [event.type], ts: event.ts))
             }
             count += 1
         }
@@ -86,7 +96,7 @@ struct PendingEvents: Sendable {
             for item in batch.items where !item.isDone {
                 if types[item.thing] == nil { order.append(item.thing) }
                 let known = types[item.thing] ?? []
-                types[item.thing] = known + item.types.filter { !known.contains($0) }
+                types[item.thing] = known.filter { !item.types.contains($0) } + item.types
             }
         }
         return order.compactMap { thing in
@@ -145,10 +155,15 @@ struct PendingEvents: Sendable {
     /// What a commit of the first batches changes, and the cursor behind them with the time at which it came.
     func changes(of count: Int) -> (changes: [ThingChange], at: String, came: Milliseconds)? {
         guard count > 0, count <= batches.count else { return nil }
-        var seen: Set<Thing> = []
-        let changes = batches.prefix(count).flatMap(\.items).compactMap { item -> ThingChange? in
-            guard seen.insert(item.thing).inserted, let outcome = reloads[item.thing]?.outcome else { return nil }
-            return ThingChange(thing: item.thing, outcome: outcome)
+        var changes: [ThingChange] = []
+        var seen: [Thing: Int] = [:]
+        for item in batches.prefix(count).flatMap(\.items) {
+            if let known = seen[item.thing] {
+                changes[known].ts = [changes[known].ts, item.ts].compactMap { $0 }.min()
+            } else if let outcome = reloads[item.thing]?.outcome {
+                seen[item.thing] = changes.count
+                changes.append(ThingChange(thing: item.thing, outcome: outcome, ts: item.ts))
+            }
         }
         return (changes, batches[count - 1].at, batches[count - 1].came)
     }

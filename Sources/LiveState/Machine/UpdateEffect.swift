@@ -4,11 +4,14 @@ public struct ThingChange: Codable, Equatable, Sendable {
     public var thing: Thing
     /// What its reload has found.
     public var outcome: Reloaded
+    /// That of the oldest of the events that it answers (``ThingEvent/ts``); nil: none has one.
+    public var ts: Milliseconds?
 
     /// What a reload of a thing has found.
-    public init(thing: Thing, outcome: Reloaded) {
+    public init(thing: Thing, outcome: Reloaded, ts: Milliseconds? = nil) {
         self.thing = thing
         self.outcome = outcome
+        self.ts = ts
     }
 }
 
@@ -70,5 +73,7 @@ extension UpdateMachine {
         public var pending: Int
         /// Neither the token nor the one after it was taken: whoever uses the app has to sign in.
         public var isUnauthorized: Bool
+        /// Why nothing is asked any more: the connection has ended for good. What is known stays, and is old. Nil: it has not.
+        public var end: ConnectionEnd?
     }
 }

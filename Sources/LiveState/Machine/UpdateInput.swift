@@ -4,11 +4,14 @@ public struct ThingEvent: Codable, Hashable, Sendable {
     public var thing: Thing
     /// What happened: `created`, `updated`, `deleted` or another word that the company's services use.
     public var type: String
+    /// When it was written, in milliseconds of Unix time, where the server says so.
+    public var ts: Milliseconds?
 
     /// What happened to a thing.
-    public init(thing: Thing, type: String) {
+    public init(thing: Thing, type: String, ts: Milliseconds? = nil) {
         self.thing = thing
         self.type = type
+        self.ts = ts
     }
 }
 
@@ -106,6 +109,8 @@ extension UpdateMachine {
         /// There was no answer to ``UpdateMachine/Effect/requestToken``: nobody knows whether somebody is signed in. It is asked for
         /// again behind a wait, in the foreground and with a network.
         case tokenFailed
+        /// The connection has ended for good: nothing is asked any more.
+        case ended(error: ConnectionEnd)
         /// Somebody pulled the screen: at once whatever would be tried later, and a new snapshot where nothing is awaited.
         case refresh
         /// `/sync/v1` without `since` gave a fresh finger.

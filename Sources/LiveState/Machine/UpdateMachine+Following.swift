@@ -46,8 +46,26 @@ extension UpdateMachine {
     }
 
     mutating func tokenFailed() {
-        guard !hasToken, !isUnauthorized else { return }
+        guard !hasToken, !isUnauthorized, end == nil else { return }
         tokenRetryAt = now + tokenRetry.wait()
+    }
+
+    /// For good: what is known stays, and what was asked for the connection is given up.
+    mutating func ended(_ error: ConnectionEnd) {
+        guard end == nil else { return }
+        end = error
+        tokenRetryAt = nil
+        switch state {
+        case .registering where phase != .storing: becomeStale()
+        case .live:
+            unfollow()
+            open()
+        case .idle:
+            if let number = pollNumber { effects.append(.cancel(number: number)) }
+            pollNumber = nil
+            rest()
+        case .notLoaded, .stale, .registering, .registerFailed, .pollFailed: unfollow()
+        }
     }
 
     mutating func refresh() {
@@ -79,7 +97,7 @@ extension UpdateMachine {
         effects.append(.follow(number: number, since: since))
     }
 
-    private mutating func rest() { state = .idle(nextPoll: settings.pollInterval.map { now + $0 }) }
+    private mutating func rest() { state = .idle(nextPoll: end == nil ? settings.pollInterval.map { now + $0 } : nil) }
 
     mutating func unfollow() {
         guard followNumber != nil else { return }

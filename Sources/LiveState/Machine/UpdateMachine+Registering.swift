@@ -112,7 +112,7 @@ extension UpdateMachine {
 
     /// 401: one new token, and only one, until something has succeeded.
     mutating func unauthorized() {
-        guard hasToken else { return }
+        guard hasToken, end == nil else { return }
         hasToken = false
         if hasAskedForToken {
             isUnauthorized = true

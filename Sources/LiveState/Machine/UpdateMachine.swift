@@ -18,6 +18,8 @@ public struct UpdateMachine: StateMachine {
     /// Of attempts to get another token that got no answer.
     var tokenRetry: Retry
     var tokenRetryAt: Milliseconds?
+    /// Why nothing is asked any more.
+    var end: ConnectionEnd?
 
     // Registering.
     /// What registering waits for.
@@ -93,6 +95,7 @@ public struct UpdateMachine: StateMachine {
         case .network(let isSatisfied): network(isSatisfied)
         case .token(let isValid): token(isValid)
         case .tokenFailed: tokenFailed()
+        case .ended(let error): ended(error)
         case .refresh: refresh()
         case .finger(let number, let at): finger(number, at)
         case .fingerFailed(let number, let failure): registerFailed(.finger(number: number), failure)
@@ -125,12 +128,12 @@ public struct UpdateMachine: StateMachine {
     }
 
     /// Whether a request has a chance.
-    var canAsk: Bool { hasNetwork && hasToken }
+    var canAsk: Bool { hasNetwork && hasToken && end == nil }
 
     var facts: Freshness.Facts {
         var facts = Freshness.Facts()
         facts.isCaughtUp = state == .live && caughtUpAt != nil
-        facts.hasNetwork = hasNetwork
+        facts.hasNetwork = hasNetwork && end == nil
         facts.hasToken = hasToken
         facts.isForeground = isForeground
         facts.failures = failures
@@ -147,7 +150,7 @@ public struct UpdateMachine: StateMachine {
         View(
             state: state, freshness: Freshness(facts, at: now), sign: Freshness.sign(facts, at: now),
             metadata: metadata,
-            pending: pending.count, isUnauthorized: isUnauthorized)
+            pending: pending.count, isUnauthorized: isUnauthorized, end: end)
     }
 
     /// When the next attempt, poll or change of the sign is due; nil: only something that happens changes anything.

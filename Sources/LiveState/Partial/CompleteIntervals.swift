@@ -81,6 +81,13 @@ public struct CompleteIntervals: Codable, Equatable, Sendable {
         return direction == .forward ? interval.upper : interval.lower
     }
 
+    /// How far something is known from here on, as it is or as it was; nil where not even this end is known.
+    public func knownEnd(from start: ListEnd, _ direction: ListDirection) -> ListEnd? {
+        var all = CompleteIntervals(maximum: .max)
+        for interval in stale + complete { all.insert(interval) }
+        return all.completeEnd(from: start, direction)
+    }
+
     /// The page to load so that more is complete from here on; nil when all of it is.
     public func nextPage(from start: ListEnd, _ direction: ListDirection, limit: Int) -> PageRequest? {
         let last: ListEnd = direction == .forward ? .end : .beginning

@@ -84,6 +84,23 @@ public struct ListInterval: Codable, Hashable, Sendable {
     }
 }
 
+/// What of a list can be drawn without a hole: from the end that a screen looks at, up to where nothing is known.
+public struct ListStretch: Codable, Equatable, Sendable {
+    /// Its things, beginning at that end; backward against the list's order.
+    public var ids: [String]
+    /// It goes on to the other end of the list: nothing is behind it.
+    public var isComplete: Bool
+    /// A part of it is as the server had it: something may be missing, or too much.
+    public var isStale: Bool
+
+    /// A stretch.
+    public init(ids: [String], isComplete: Bool, isStale: Bool) {
+        self.ids = ids
+        self.isComplete = isComplete
+        self.isStale = isStale
+    }
+}
+
 /// An item of a list: the id of the thing and where it stands.
 public struct ListItem: Codable, Hashable, Sendable {
     /// The thing's id.

@@ -23,6 +23,21 @@ extension PartialList {
 
     var knowledge: Knowledge? { place.map { intervals.knowledge(of: shown($0)) } }
 
+    /// Without anything known there it is empty, and says nothing of what is behind.
+    var stretch: ListStretch? {
+        guard let place else { return nil }
+        guard let end = intervals.knownEnd(from: place.from, place.direction) else {
+            return ListStretch(ids: [], isComplete: false, isStale: false)
+        }
+        let isForward = place.direction == .forward
+        let known =
+            isForward ? ListInterval(lower: place.from, upper: end) : ListInterval(lower: end, upper: place.from)
+        let ids = items.filter { known.contains(.at(key: $0.key)) }.map(\.id)
+        return ListStretch(
+            ids: isForward ? ids : ids.reversed(), isComplete: end == (isForward ? .end : .beginning),
+            isStale: intervals.knowledge(of: known) != .known)
+    }
+
     /// Asks for the next page that the screen has use for, and gives up one that fits no more.
     mutating func askNext(_ effects: inout [Effect]) {
         let next = place.flatMap(nextPage)

@@ -79,6 +79,8 @@ public struct PartialList: StateMachine {
         public let stale: [ListInterval]
         /// Of all from where the screen is up to the item that fills it, or to the end; nil while no screen shows the list.
         public let knowledge: Knowledge?
+        /// What can be drawn from where the screen is; nil while no screen shows the list.
+        public let stretch: ListStretch?
         /// Whether a page is on its way.
         public let isLoading: Bool
         /// Failed pages in a row.
@@ -128,7 +130,7 @@ public struct PartialList: StateMachine {
     public var view: View {
         View(
             items: items, complete: intervals.complete, stale: intervals.stale, knowledge: knowledge,
-            isLoading: page != nil, failures: retry.failures)
+            stretch: stretch, isLoading: page != nil, failures: retry.failures)
     }
 
     /// When a page that failed is due again; nil: none waits.

@@ -39,6 +39,7 @@ public struct KnownThings: Codable, Equatable, Sendable {
         return number
     }
 
+    /// How far the thing can be trusted.
     public func knowledge(of thing: Thing) -> Knowledge {
         guard let entry = entries[thing], entry.isHeld else { return .unknown }
         return isWatched && entry.asked > max(entry.changed, staleBefore) ? .known : .knownStale

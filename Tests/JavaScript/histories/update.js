@@ -20,7 +20,10 @@ const failure = draw => draw.weighted([
 const thing = draw => ({ entity: draw.one(["incident", "incident", "note"]), id: draw.one(["A", "B", "C", "D"]) })
 
 const events = draw => Array.from({ length: draw.int(0, 3) },
-    () => ({ thing: thing(draw), type: draw.one(["created", "updated", "deleted"]) }))
+    () => ({
+        thing: thing(draw), type: draw.one(["created", "updated", "deleted"]),
+        ...(draw.once(4) ? {} : { ts: draw.int(0, 9_000) }),
+    }))
 
 /** Answers to an effect, by its name; each with a weight. */
 const answers = {
@@ -47,6 +50,7 @@ const answers = {
 
 export function input(draw, { machine, effects, step }) {
     if (effects.length === 0) return { start: {} }
+    if (draw.once(150)) return { ended: { error: draw.one([{ stopped: {} }, { revoked: {} }, { refused: { status: 404 } }]) } }
     if (draw.once(6)) {
         return draw.weighted([
             [3, { foreground: {} }], [3, { background: {} }], [2, { network: { isSatisfied: true } }],

@@ -1,8 +1,11 @@
 // A small app, as an app's developer writes it: it is only compiled (types.test.js).
 import {
-    IndexedDBActionStore, LivegateError, MemoryStore, RequestError, Screens, connect, createMachine, keyOf, openActions, openStore,
+    IndexedDBActionStore, LivegateError, MemoryStore, RefreshCounts, RequestError, Screens, connect, createMachine, keyOf,
+    openActions, openStore,
 } from "../../../Sources/LiveClientJS/livegate.js"
-import type { ConnectionState, Freshness, ListKey, LiveUpdate, Thing } from "../../../Sources/LiveClientJS/livegate.js"
+import type { ConnectionState, Freshness, ListKey, LiveTime, LiveUpdate, Thing } from "../../../Sources/LiveClientJS/livegate.js"
+
+const counts = new RefreshCounts()
 
 interface Incident { id: string, title: string }
 
@@ -26,9 +29,13 @@ const machine = createMachine<Incident>(client, {
     async reload(thing: Thing, { signal }) {
         return RequestError.check(await fetch(`/api/incidents/${thing.id}`, { signal })).json()
     },
+    shown(times: LiveTime[]) {
+        for (const { thing, ts } of times) counts.handle({ shown: { screen: thing.entity, ts } }, client.environment.now())
+    },
 })
 machine.watch(() => {
     const freshness: Freshness | undefined = machine.sign
+    if (machine.end && "refused" in machine.end) console.log(machine.end.refused.status)
     for (const incident of machine.entries.values()) console.log(incident.title, freshness)
 })
 

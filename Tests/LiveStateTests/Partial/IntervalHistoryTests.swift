@@ -82,6 +82,11 @@ struct IntervalHistoryTests {
                     Issue.record("\(place): \(intervals), from \(start) \(direction): \(String(describing: page))")
                     return
                 }
+                let known = intervals.knownEnd(from: Self.end(start), direction)
+                guard known == Self.knownEnd(marks, start, direction) else {
+                    Issue.record("\(place): \(intervals), from \(start) \(direction): \(String(describing: known))")
+                    return
+                }
                 guard intervals.knowledge(of: Self.interval(low, high)) == Self.knowledge(marks[low...high]) else {
                     Issue.record("\(place): \(intervals) between \(low) and \(high)")
                     return
@@ -93,6 +98,17 @@ struct IntervalHistoryTests {
     static func knowledge(_ marks: ArraySlice<Knowledge>) -> Knowledge {
         if marks.allSatisfy({ $0 == .known }) { return .known }
         return marks.contains(.unknown) ? .unknown : .knownStale
+    }
+
+    /// Slot by slot, until nothing is known of one.
+    static func knownEnd(_ marks: [Knowledge], _ start: Int, _ direction: ListDirection) -> ListEnd? {
+        let step = direction == .forward ? 1 : -1
+        var slot = start
+        // An open end alone is no stretch.
+        let isOpen = { [marks] (slot: Int) in marks[slot] != .unknown }
+        guard isOpen(start) else { return nil }
+        while marks.indices.contains(slot + step), isOpen(slot + step) { slot += step }
+        return end(slot)
     }
 
     /// Slot by slot, until one is not known.

@@ -25,6 +25,53 @@ struct PartialListTests {
             }
         }
     }
+
+    /// Two stretches of a list, 1 to 3 and 7 to the end, with a hole between them.
+    private func holed() -> PartialList {
+        var list = PartialList(PartialList.Settings())
+        let end = { (rank: Int64) in ListEnd.at(key: ListKey(rank: rank, text: "")) }
+        let intervals = [
+            ListInterval(lower: .beginning, upper: end(3)), ListInterval(lower: end(7), upper: .end),
+        ]
+        let items = [1, 2, 3, 7, 8].map { ListItem(id: "\($0)", key: ListKey(rank: $0, text: "")) }
+        _ = list.handle(.finger(isHeld: true), at: 0)
+        _ = list.handle(.stored(intervals: intervals, items: items), at: 0)
+        return list
+    }
+
+    @Test func `what can be drawn ends where something may be missing`() {
+        let at = { (rank: Int64) in ListEnd.at(key: ListKey(rank: rank, text: "")) }
+        let rows: [(from: ListEnd, direction: ListDirection, ids: [String], isComplete: Bool)] = [
+            (.beginning, .forward, ["1", "2", "3"], false), (.end, .backward, ["8", "7"], false),
+            (at(2), .forward, ["2", "3"], false), (at(2), .backward, ["2", "1"], true),
+            (at(8), .forward, ["8"], true), (at(5), .forward, [], false), (at(5), .backward, [], false),
+        ]
+        for row in rows {
+            var list = holed()
+            #expect(list.view.stretch == nil)
+            _ = list.handle(.show(from: row.from, direction: row.direction, count: 9), at: 0)
+            let expected = ListStretch(ids: row.ids, isComplete: row.isComplete, isStale: false)
+            #expect(list.view.stretch == expected, "from \(row.from) \(row.direction)")
+            _ = list.handle(.finger(isHeld: false), at: 0)
+            #expect(list.view.stretch?.ids == row.ids && list.view.stretch?.isStale == !row.ids.isEmpty)
+            _ = list.handle(.hide, at: 0)
+            #expect(list.view.stretch == nil)
+        }
+    }
+
+    @Test func `what can be drawn goes on from what is known to what is old`() throws {
+        var list = holed()
+        _ = list.handle(.finger(isHeld: false), at: 0)
+        _ = list.handle(.finger(isHeld: true), at: 0)
+        let effects = list.handle(.show(from: .beginning, direction: .forward, count: 1), at: 0)
+        guard case .loadPage(let number, _)? = effects.last else {
+            Issue.record("\(effects)")
+            return
+        }
+        let first = ListItem(id: "1", key: ListKey(rank: 1, text: ""))
+        _ = list.handle(.pageLoaded(number: number, items: [first], isLast: false), at: 0)
+        #expect(list.view.stretch == ListStretch(ids: ["1", "2", "3"], isComplete: false, isStale: true))
+    }
 }
 
 /// A server with a list, events about it that are late, pages and fetches that are late, and the list that an app has of it.

@@ -1,0 +1,40 @@
+import LiveState
+
+// What changes structure, or what others must not do twice, needs the server now: it is done while somebody looks, or not at all.
+// Nothing of it goes through the queue, so nothing is written to the store either, and no attempt is made again by itself: whether
+// a request without an answer was done, only the app can find out.
+extension LiveActions {
+    /// Runs an immediate action: now, once, or not at all. It is never kept.
+    ///
+    /// - Parameter operation: the request. It throws ``RequestError``; after a 401 a new token is fetched and it is run once
+    ///   more, for nothing was done.
+    public func perform<Value: Sendable>(
+        _ operation: @Sendable () async throws -> Value
+    ) async throws(ImmediateActionError) -> Value {
+        guard isReachable else { throw .notReachable }
+        do {
+            do {
+                return try await operation()
+            } catch {
+                guard RequestFailure(error) == .unauthorized else { throw error }
+                try await renewForImmediate()
+                give(.token)
+                return try await operation()
+            }
+        } catch {
+            throw ImmediateActionError(error)
+        }
+    }
+
+    /// The refused request has done nothing. Where no token comes for want of an answer, it can be offered again.
+    private func renewForImmediate() async throws {
+        do {
+            try await functions.renewToken()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            let isUnauthorized = RequestFailure(error) == .unauthorized
+            throw isUnauthorized ? ImmediateActionError.unauthorized : .unavailable(status: 401, retryAfter: nil)
+        }
+    }
+}
