@@ -1,157 +1,243 @@
-import LiveState
+import LiveClient
 import Terminal
 
-/// An incident as the API of the demo gives it; a list leaves out what only details have.
-struct Incident: Codable, Equatable, Sendable {
-    struct Note: Codable, Equatable, Sendable {
-        let content: String
-        let author: String
-    }
-
-    let id: String
-    /// The order of the list: newest is highest.
-    let number: Int
-    let title: String
-    var status: String
-    var urgency: String
-    var priority: String?
-    var assignee: String?
-    /// Milliseconds since 1970; what is older than what is shown changes nothing.
-    var updatedAt: Int64
-    var notes: [Note]?
-
-    enum CodingKeys: String, CodingKey {
-        case id, number, title, status, urgency, priority, assignee, notes
-        case updatedAt = "updated_at"
-    }
-}
-
-/// What the terminal shows, and what keys and news do to it. A value without I/O and clock.
+/// What the terminal shows, and what keys do to it: what the client library knows, and where people are in it. A value without
+/// I/O and clock.
 struct Board: Sendable {
     /// What a key asks for beyond the board itself.
     enum Command: Equatable, Sendable {
         case quit
-        /// Fetch this incident: its details are shown.
+        /// The details of this incident are shown.
         case open(String)
-        case act(String, verb: String)
+        /// The list is shown again.
+        case close
+        /// Give it this status. `before` is what people see until now.
+        case set(String, to: String, before: String)
+        case addNote(String, String)
+        /// Ask again for everything, with another token where the last one was refused.
+        case refresh
     }
 
-    /// As many as the API gives in a page: what is older is left out, resolved ones and open ones.
-    static let maximumIncidents = 100
+    /// An incident of the list, as people see it.
+    struct Row: Equatable, Sendable {
+        var incident: Incident
+        /// It may be old.
+        var isOld: Bool
+        /// What people see: what they did counts before the server has it.
+        var status: String
+        var isPending: Bool
+    }
+
+    /// A note of more characters is not taken: the API has room for 1,000 bytes.
+    static let maximumNoteCharacters = 240
+    /// Answers to what people did that are kept until something as new was fetched.
+    static let maximumAnswers = 100
 
     let account: String
-    /// In the order of the list.
-    private(set) var incidents: [Incident] = []
-    /// False: nothing is known yet.
-    private(set) var isKnown = false
-    /// The list may be old: it is being fetched again.
-    var isOld = false
-    /// Why no more news will come; nil: it may.
-    private(set) var ending: String?
+    var list: ListState<Incident>? { didSet { forgetAnswers() } }
+    var details: DetailsState<Incident>? { didSet { forgetAnswers() } }
+    /// What the last run knew: shown until the list has anything.
+    private(set) var stored: [Incident] = []
+    /// By id: the status that somebody gave and the server does not have yet.
+    private(set) var pending: [String: String] = [:]
+    /// By id, as the API answered to what people did.
+    private(set) var answers: [String: Incident] = [:]
     private(set) var selected: String?
     /// The incident whose details are shown.
     private(set) var opened: String?
     /// The first line of the details that is shown.
     var scroll = 0
+    /// The note that is being written; nil: none is.
+    private(set) var note: String?
     /// The last thing that people should know.
     var message = ""
-    /// What the sign is made of.
-    var facts = Freshness.Facts()
+    /// What people can do about an end; nil: nothing.
+    var advice: String?
+    /// What is wrong with the file; nil: nothing.
+    var storeError: StoreError?
+    var sign = BoardSign()
 
     init(account: String) { self.account = account }
 
-    subscript(id: String) -> Incident? { incidents.first { $0.id == id } }
+    // MARK: - What is known
 
-    // MARK: - News
-
-    /// The list was fetched: this is all of it.
-    mutating func replace(_ fetched: [Incident]) {
-        let known = Dictionary(incidents.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        incidents = []
-        for var incident in fetched.prefix(Self.maximumIncidents) {
-            incident.notes = incident.notes ?? known[incident.id]?.notes
-            incidents.append(incident)
+    /// How far the list is known from its beginning on; nil: not at all.
+    private var reach: ListEnd? {
+        guard let list else { return nil }
+        var end = ListEnd.beginning
+        var isKnown = false
+        for interval in (list.complete + list.stale).sorted(by: { $0.lower < $1.lower }) where interval.lower <= end {
+            (end, isKnown) = (max(end, interval.upper), true)
         }
-        incidents.sort { $0.number > $1.number }
-        isKnown = true
+        return isKnown ? end : nil
+    }
+
+    /// Something is known, if only that there is nothing.
+    var isKnown: Bool { reach != nil || !stored.isEmpty }
+
+    /// Whether there is nothing, as far as is known: now, or at some time. Nil: something may be there.
+    var emptiness: Knowledge? {
+        guard let list, list.items.isEmpty, reach == .end else { return nil }
+        return list.complete.contains { $0.lower == .beginning && $0.upper == .end } ? .known : .knownStale
+    }
+
+    /// Whether there is more behind the rows.
+    var hasMore: Bool { reach.map { $0 != .end } ?? false }
+
+    /// The newest first, up to where something may be missing.
+    var rows: [Row] {
+        guard let list, let reach else { return stored.map { row($0, isOld: true) } }
+        let complete = list.complete.first { $0.lower == .beginning }?.upper ?? .beginning
+        return list.items.compactMap { item in
+            guard let incident = item.value, .at(key: item.key) <= reach else { return nil }
+            return row(incident, isOld: item.knowledge != .known || .at(key: item.key) > complete)
+        }
+    }
+
+    private func row(_ incident: Incident, isOld: Bool) -> Row {
+        let newest = newest(incident)
+        return Row(
+            incident: newest, isOld: isOld, status: pending[incident.id] ?? newest.status,
+            isPending: pending[incident.id] != nil)
+    }
+
+    private func newest(_ incident: Incident) -> Incident {
+        guard let answer = answers[incident.id], answer.updatedAt > incident.updatedAt else { return incident }
+        return answer
+    }
+
+    private func known(_ id: String) -> Row? { rows.first { $0.incident.id == id } }
+
+    /// The incident whose details are shown, as far as it is known.
+    var openedRow: Row? {
+        guard let opened else { return nil }
+        guard let details, details.thing.id == opened else { return known(opened).map { old($0) } }
+        guard details.absence == nil else { return nil }
+        if let value = details.value { return row(value, isOld: details.knowledge != .known) }
+        return known(opened).map { old($0) }
+    }
+
+    private func old(_ row: Row) -> Row {
+        var row = row
+        row.isOld = true
+        return row
+    }
+
+    /// Whether what is on the screen may be old though the machine is connected: it has to be fetched first.
+    var isFetching: Bool {
+        if opened != nil { return details?.absence == nil && openedRow?.isOld ?? true }
+        return list?.knowledge != .known || rows.contains { $0.isOld }
+    }
+
+    mutating func restore(_ incidents: [Incident]) {
+        stored = incidents
         keepSelection()
     }
 
-    /// One was fetched, because something happened to it.
-    mutating func put(_ incident: Incident) {
-        if let index = incidents.firstIndex(where: { $0.id == incident.id }) {
-            guard incidents[index].updatedAt <= incident.updatedAt else { return }
-            let notes = incidents[index].notes
-            incidents[index] = incident
-            incidents[index].notes = incident.notes ?? notes
-        } else {
-            incidents.append(incident)
-            incidents.sort { $0.number > $1.number }
-            if incidents.count > Self.maximumIncidents { incidents.removeLast() }
+    mutating func answered(_ incident: Incident) {
+        if answers.count >= Self.maximumAnswers { answers = [:] }
+        answers[incident.id] = incident
+        forgetAnswers()
+    }
+
+    /// Those that are as new in what was fetched.
+    private mutating func forgetAnswers() {
+        if reach != nil { stored = [] }
+        guard !answers.isEmpty else { return keepSelection() }
+        let fetched = (list?.items.compactMap(\.value) ?? []) + (details?.value.map { [$0] } ?? [])
+        for incident in fetched where incident.updatedAt >= answers[incident.id]?.updatedAt ?? .max {
+            // A row of the list may be older than the details of the same.
+            if opened == nil || incident.id != opened || incident == details?.value { answers[incident.id] = nil }
         }
         keepSelection()
     }
 
-    /// It is not there, or not for this account.
-    mutating func remove(_ id: String, because why: String = "is gone") {
-        incidents.removeAll { $0.id == id }
-        if opened == id {
-            opened = nil
-            message = "\(id) \(why)."
+    mutating func keep(_ changes: [ActionChange]) {
+        for change in changes {
+            switch change {
+            case .persist(let action): pending[action.id] = action.value
+            case .delete(_, let id): pending[id] = nil
+            case .show: break
+            }
         }
-        keepSelection()
-    }
-
-    /// The client has given up: what is shown stays, and says that it is old.
-    mutating func end(why: String) { ending = why }
-
-    /// Whether what happened to an incident is fetched: what is new, and what is on the screen.
-    func wants(_ id: String, isCreated: Bool, isChanged: Bool) -> Bool {
-        let isThere = self[id] != nil
-        return isCreated && !isThere || isChanged && (isThere || opened == id)
     }
 
     private mutating func keepSelection() {
-        if selected.map({ self[$0] == nil }) ?? true { selected = incidents.first?.id }
+        if selected.map({ known($0) == nil }) ?? true { selected = rows.first?.incident.id }
     }
+}
 
-    // MARK: - Keys
+// MARK: - Keys
 
+extension Board {
     mutating func press(_ key: Key) -> Command? {
+        if note != nil { return write(key) }
+        message = ""
         switch key {
         case .text("q"), .interrupt, .endOfInput: return .quit
         case .previous, .text("k"): move(-1)
         case .next, .text("j"): move(1)
-        case .home, .text("g"): if opened == nil { selected = incidents.first?.id } else { scroll = 0 }
-        case .end, .text("G"): if opened == nil { selected = incidents.last?.id }
+        case .home, .text("g"): if opened == nil { selected = rows.first?.incident.id } else { scroll = 0 }
+        case .end, .text("G"): if opened == nil { selected = rows.last?.incident.id }
         case .enter, .right:
             guard opened == nil, let selected else { return nil }
-            (opened, scroll, message) = (selected, 0, "")
+            (opened, scroll, details) = (selected, 0, nil)
             return .open(selected)
-        case .left, .backspace, .text("b"): (opened, scroll) = (nil, 0)
-        case .text("a"): return act("acknowledge", from: ["triggered"])
-        case .text("r"): return act("resolve", from: ["triggered", "acknowledged"])
+        case .left, .backspace, .text("b"):
+            guard opened != nil else { return nil }
+            (opened, scroll, details) = (nil, 0, nil)
+            return .close
+        case .text("a"): return give("acknowledged", from: ["triggered"])
+        case .text("r"): return give("resolved", from: ["triggered", "acknowledged"])
+        case .text("n"): if openedRow != nil { note = "" }
+        case .text("u"):
+            message = "Everything is asked for again."
+            return .refresh
         default: break
         }
         return nil
     }
+
+    private mutating func write(_ key: Key) -> Command? {
+        guard var text = note else { return nil }
+        switch key {
+        case .text(let scalar): text.unicodeScalars.append(scalar)
+        case .backspace: text = String(text.dropLast())
+        case .killToStart, .killWordBack: text = ""
+        case .interrupt, .endOfInput:
+            note = nil
+            return nil
+        case .enter:
+            note = nil
+            guard let opened, !text.isEmpty else { return nil }
+            message = "The note is being added."
+            return .addNote(opened, text)
+        default: return nil
+        }
+        if text.count <= Self.maximumNoteCharacters { note = text }
+        return nil
+    }
+
+    /// The note was not added: people need not write it again.
+    mutating func giveBack(_ text: String, of id: String) { if opened == id, note == nil { note = text } }
 
     private mutating func move(_ step: Int) {
         guard opened == nil else {
             scroll = max(0, scroll + step)
             return
         }
-        guard let index = incidents.firstIndex(where: { $0.id == selected }) else { return }
-        selected = incidents[min(max(index + step, 0), incidents.count - 1)].id
+        let rows = rows
+        guard let index = rows.firstIndex(where: { $0.incident.id == selected }) else { return }
+        selected = rows[min(max(index + step, 0), rows.count - 1)].incident.id
     }
 
-    private mutating func act(_ verb: String, from statuses: Set<String>) -> Command? {
-        guard let id = opened ?? selected, let incident = self[id] else { return nil }
-        guard statuses.contains(incident.status) else {
-            message = "\(id) is \(incident.status)."
+    private mutating func give(_ status: String, from statuses: Set<String>) -> Command? {
+        let row = opened == nil ? selected.flatMap(known) : openedRow
+        guard let row else { return nil }
+        guard statuses.contains(row.status) else {
+            message = "\(row.incident.id) is \(row.status) already."
             return nil
         }
-        message = "\(id): asked to \(verb)…"
-        return .act(id, verb: verb)
+        return .set(row.incident.id, to: status, before: row.status)
     }
 }

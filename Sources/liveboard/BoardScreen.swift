@@ -1,152 +1,171 @@
-import LiveState
-import Options
+import LiveClient
 import Terminal
 
-/// Draws a board: exactly so many lines, none wider than the terminal, without colours.
+/// Draws a board: exactly so many lines, none wider than the terminal.
 enum BoardScreen {
     /// What frames the list: the head, two rules, a message, the keys.
     private static let frameLines = 5
+    /// Below it a status is a letter.
+    private static let narrowColumns = 60
 
-    static func lines(_ board: Board, columns: Int, rows: Int, now: Milliseconds) -> [String] {
+    /// - Parameter clock: the time of day, as people have it.
+    static func lines(_ board: Board, columns: Int, rows: Int, clock: (Milliseconds) -> String) -> [BoardLine] {
         let (columns, rows) = (max(columns, 1), max(rows, 1))
-        let rule = String(repeating: "-", count: columns)
         let room = room(rows)
-        let body = board.opened.map { details(board, $0, columns) } ?? list(board, columns, room)
+        let rule = BoardLine(String(repeating: "-", count: columns), .faint)
+        let listed = board.rows
+        let body = board.opened.map { details(board, $0, columns) } ?? list(board, listed, columns, room)
         let first = board.opened == nil ? 0 : min(board.scroll, max(0, body.count - room))
         var shown = Array(body.dropFirst(first).prefix(room))
-        shown += Array(repeating: "", count: room - shown.count)
-        let keys =
-            board.opened == nil
-            ? "up/down choose  enter details  a acknowledge  r resolve  q quit"
-            : "left back  up/down scroll  a acknowledge  r resolve  q quit"
-        let lines = room == rows ? shown : [head(board, columns, now), rule] + shown + [rule, board.message, keys]
-        return lines.map { fit($0, columns) }
+        shown += Array(repeating: BoardLine(), count: room - shown.count)
+        if room != rows {
+            let lower = board.opened == nil ? place(board, listed, columns, room) : rule
+            shown = [head(board, columns, clock), rule] + shown + [lower, message(board, columns), keys(board)]
+        }
+        return shown.map { $0.fitted(columns) }
     }
 
     /// The lines between the frame; where they are too few for both there is no frame.
-    private static func room(_ rows: Int) -> Int { rows > frameLines ? rows - frameLines : rows }
+    static func room(_ rows: Int) -> Int { rows > frameLines ? rows - frameLines : max(rows, 1) }
 
     /// The first line that details can begin with, so that the last one is shown.
     static func maximumScroll(_ board: Board, columns: Int, rows: Int) -> Int {
         guard let opened = board.opened else { return 0 }
-        return max(0, details(board, opened, max(columns, 1)).count - room(max(rows, 1)))
+        return max(0, details(board, opened, max(columns, 1)).count - room(rows))
     }
 
-    // MARK: - Parts
-
-    private static func head(_ board: Board, _ columns: Int, _ now: Milliseconds) -> String {
-        let sign = sign(board, now)
-        let title = "Incidents of \(board.account)\(board.isOld || board.ending != nil ? " (may be old)" : "")"
-        let gap = columns - TextWidth.of(title.printable) - TextWidth.of(sign)
-        return gap > 0 ? title + String(repeating: " ", count: gap) + sign : sign
+    /// So many incidents from the list's beginning on are of use: those down to the last line, and one more to move to.
+    static func wantedIncidents(_ board: Board, rows: Int) -> Int {
+        let index = board.rows.firstIndex { $0.incident.id == board.selected } ?? 0
+        return max(index + 1, room(rows)) + 1
     }
 
-    static func sign(_ board: Board, _ now: Milliseconds) -> String {
-        if let ending = board.ending { return "no more news: \(ending)" }
-        return switch Freshness.sign(board.facts, at: now) {
-        case nil, .connected: "connected"
-        case .connecting(let since): "connecting for \(seconds(since, now))"
-        case .cannotConnect(let since): "cannot connect for \(seconds(since, now))"
-        case .sourceStalled: "connected, no news"
+    // MARK: - The frame
+
+    private static func head(_ board: Board, _ columns: Int, _ clock: (Milliseconds) -> String) -> BoardLine {
+        let sign = board.sign
+        let asOf = sign.isOld && board.isKnown ? sign.asOf : nil
+        let title = "Incidents of \(board.account)" + (asOf.map { " (old state of \(clock($0)))" } ?? "")
+        let style: BoardStyle = sign.isOld ? .bad : .good
+        let gap = columns - TextWidth.of(title.printable) - TextWidth.of(sign.words.printable)
+        guard gap > 0 else { return BoardLine(sign.words, style) }
+        return BoardLine([(title, .strong), (String(repeating: " ", count: gap), nil), (sign.words, style)])
+    }
+
+    /// The lower rule, with what part of the list stands above it.
+    private static func place(_ board: Board, _ rows: [Board.Row], _ columns: Int, _ room: Int) -> BoardLine {
+        guard !rows.isEmpty else { return BoardLine(String(repeating: "-", count: columns), .faint) }
+        let first = firstShown(board, rows, room)
+        let text = "-- \(first + 1) to \(min(first + room, rows.count)) of \(rows.count)\(board.hasMore ? "+" : "") "
+        return BoardLine(text + String(repeating: "-", count: max(0, columns - text.count)), .faint)
+    }
+
+    private static func message(_ board: Board, _ columns: Int) -> BoardLine {
+        if let note = board.note {
+            let prompt = "Note: "
+            return BoardLine(prompt + BoardText.suffix(note, columns - prompt.count - 1) + "_")
         }
+        if !board.message.isEmpty { return BoardLine(board.message, .strong) }
+        var parts: [String] = []
+        if let advice = board.advice { parts.append(advice) }
+        if let error = board.storeError { parts.append("The file cannot be used now: \(error).") }
+        if !board.pending.isEmpty {
+            parts.append("\(board.pending.count) of your changes not sent yet (*).")
+        }
+        if board.opened == nil, board.list?.failures ?? 0 > 0 {
+            parts.append("The list cannot be loaded now; it is tried again.")
+        }
+        return BoardLine(parts.joined(separator: " "))
     }
 
-    private static func seconds(_ since: Milliseconds, _ now: Milliseconds) -> String {
-        "\(max(0, now - since) / 1000) s"
+    private static func keys(_ board: Board) -> BoardLine {
+        if board.note != nil { return BoardLine("enter add  ctrl-c leave it", .faint) }
+        let keys =
+            board.opened == nil
+            ? "up/down choose  enter details  a acknowledge  r resolve  u update  q quit"
+            : "left back  up/down scroll  a acknowledge  r resolve  n note  u update  q quit"
+        return BoardLine(keys, .faint)
+    }
+
+    // MARK: - The list
+
+    private static func firstShown(_ board: Board, _ rows: [Board.Row], _ room: Int) -> Int {
+        let index = rows.firstIndex { $0.incident.id == board.selected } ?? 0
+        return max(0, index - room + 1)
     }
 
     /// So much of the list that the chosen one is in it.
-    private static func list(_ board: Board, _ columns: Int, _ room: Int) -> [String] {
-        guard board.isKnown else { return ["Nothing is known yet."] }
-        guard !board.incidents.isEmpty else { return ["There are no incidents."] }
-        let index = board.incidents.firstIndex { $0.id == board.selected } ?? 0
-        let first = max(0, index - room + 1)
-        return board.incidents.dropFirst(first).prefix(room).map { row($0, isChosen: $0.id == board.selected, columns) }
+    private static func list(_ board: Board, _ rows: [Board.Row], _ columns: Int, _ room: Int) -> [BoardLine] {
+        guard !rows.isEmpty else {
+            switch board.emptiness {
+            case .known?: return [BoardLine("There are no incidents.")]
+            case .knownStale?: return [BoardLine("There were no incidents; it may be old.", .faint)]
+            case .unknown?, nil: return [BoardLine("Nothing is known yet.")]
+            }
+        }
+        return rows.dropFirst(firstShown(board, rows, room)).prefix(room).map { row in
+            line(row, isChosen: row.incident.id == board.selected, columns)
+        }
     }
 
-    private static func row(_ incident: Incident, isChosen: Bool, _ columns: Int) -> String {
-        let mark = isChosen ? "> " : "  "
-        let isNarrow = columns < 60
-        let status = isNarrow ? String(incident.status.prefix(1)) : padded(incident.status, 12)
-        let urgency = isNarrow ? "" : padded(incident.urgency, 4) + " "
-        return "\(mark)\(padded(incident.id, 8)) \(status) \(urgency)\(incident.title)"
+    private static func line(_ row: Board.Row, isChosen: Bool, _ columns: Int) -> BoardLine {
+        let incident = row.incident
+        let isNarrow = columns < narrowColumns
+        let mark = row.isPending ? "*" : row.isOld ? "~" : ""
+        let status = isNarrow ? row.status.prefix(1) + mark : row.status + mark
+        let urgency = isNarrow ? "" : BoardText.padded(incident.urgency, 4) + " "
+        let plain: BoardStyle? = row.isOld ? .faint : isChosen ? .strong : nil
+        return BoardLine([
+            ((isChosen ? "> " : "  ") + BoardText.padded(incident.id, 8) + " ", plain),
+            (BoardText.padded(String(status), isNarrow ? 2 : 13) + " ", row.isOld ? .faint : style(of: row.status)),
+            (urgency + incident.title, plain),
+        ])
     }
 
-    private static func details(_ board: Board, _ id: String, _ columns: Int) -> [String] {
-        guard let incident = board[id] else { return ["\(id) is not known yet."] }
+    private static func style(of status: String) -> BoardStyle? {
+        switch status {
+        case "triggered": .bad
+        case "acknowledged": .middling
+        case "resolved": .good
+        default: nil
+        }
+    }
+
+    // MARK: - Details
+
+    private static func details(_ board: Board, _ id: String, _ columns: Int) -> [BoardLine] {
+        let details = board.details
+        switch details?.absence {
+        case .gone?: return [BoardLine("\(id) is gone.", .bad)]
+        case .notOurs?: return [BoardLine("\(id) may not be seen by you any more.", .bad)]
+        case nil: break
+        }
+        let failed = details?.failure.map { "It cannot be loaded now: \(explanation($0))." }
+        guard let row = board.openedRow else { return [BoardLine(failed ?? "\(id) is not known yet.")] }
+        let incident = row.incident
         let facts = [
-            incident.id, incident.status, "urgency \(incident.urgency)", incident.priority,
+            incident.id, row.status + (row.isPending ? "*" : ""), "urgency \(incident.urgency)", incident.priority,
             incident.assignee.map { "assigned to \($0)" },
         ].compactMap { $0 }.joined(separator: ", ")
-        var lines = wrapped(incident.title, columns) + wrapped(facts, columns) + [""]
-        guard let notes = incident.notes else { return lines + ["Notes are being fetched."] }
-        if notes.isEmpty { lines.append("No notes.") }
-        for note in notes { lines += wrapped("\(note.author): \(note.content)", columns) }
-        return lines
-    }
-
-    // MARK: - Text
-
-    private static func padded(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - TextWidth.of(text.printable)))
-    }
-
-    /// As much as fits; where something is left out, a full stop of three says so.
-    static func fit(_ text: String, _ columns: Int) -> String {
-        let text = text.printable
-        guard TextWidth.of(text) > columns else { return text }
-        var (kept, width) = ("", 0)
-        for character in text {
-            let next = TextWidth.of(character)
-            guard width + next <= columns - 1 else { break }
-            kept.append(character)
-            width += next
+        func lines(_ text: String, _ style: BoardStyle? = nil) -> [BoardLine] {
+            BoardText.wrapped(text, columns).map { BoardLine($0, style) }
         }
-        return kept + "…"
+        var body = lines(incident.title, .strong) + lines(facts, style(of: row.status))
+        if let failed { body += lines(failed, .bad) }
+        if row.isOld { body += lines("This may be old.", .faint) }
+        if row.isPending { body += lines("Your change is not sent yet (*).") }
+        body.append(BoardLine())
+        guard let notes = incident.notes else { return body + lines("Notes are being fetched.", .faint) }
+        if notes.isEmpty { body += lines("No notes.", .faint) }
+        for note in notes { body += lines("\(note.author): \(note.content)") }
+        return body
     }
 
-    /// A text in lines, cut at blanks where there are any; line ends of its own count.
-    static func wrapped(_ text: String, _ columns: Int) -> [String] {
-        var lines: [String] = []
-        for paragraph in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            var line = ""
-            for word in paragraph.split(separator: " ") {
-                var word = String(word).printable
-                while TextWidth.of(word) > columns, !word.isEmpty {
-                    // A word that is wider than the screen is cut.
-                    let room = columns - (line.isEmpty ? 0 : TextWidth.of(line) + 1)
-                    let head = prefix(word, room)
-                    if head.isEmpty {
-                        lines.append(line)
-                        line = ""
-                        if columns < 2 { break }
-                        continue
-                    }
-                    lines.append(line.isEmpty ? head : "\(line) \(head)")
-                    line = ""
-                    word = String(word.dropFirst(head.count))
-                }
-                if line.isEmpty {
-                    line = word
-                } else if TextWidth.of(line) + 1 + TextWidth.of(word) <= columns {
-                    line += " \(word)"
-                } else {
-                    lines.append(line)
-                    line = word
-                }
-            }
-            lines.append(line)
+    private static func explanation(_ failure: RequestFailure) -> String {
+        switch failure {
+        case .retry: "it is tried again"
+        case .unauthorized: "the token is refused"
+        case .rejected(let status): "status \(status)"
         }
-        return lines
-    }
-
-    private static func prefix(_ word: String, _ columns: Int) -> String {
-        var (kept, width) = ("", 0)
-        for character in word {
-            width += TextWidth.of(character)
-            guard width <= columns else { break }
-            kept.append(character)
-        }
-        return kept
     }
 }

@@ -1,106 +1,98 @@
 import Fetching
 import Foundation
-
-/// Why the API gave nothing.
-enum ServiceFault: Error, Equatable {
-    case status(Int)
-    /// No answer, or none that can be read.
-    case unreachable(String)
-
-    var explanation: String {
-        switch self {
-        case .status(404), .status(410): "it is gone"
-        case .status(409): "it is resolved"
-        case .status(let status): "status \(status)"
-        case .unreachable(let why): why
-        }
-    }
-
-    /// Why an incident is not there for this account, where that is the answer; nil: it may be asked for again.
-    var absence: String? {
-        switch self {
-        case .status(404), .status(410): "is gone"
-        case .status(403): "may not be seen any more"
-        case .status, .unreachable: nil
-        }
-    }
-}
-
-/// Where incidents come from.
-protocol IncidentSource: Sendable {
-    func list() async throws(ServiceFault) -> [Incident]
-    func details(_ id: String) async throws(ServiceFault) -> Incident
-    /// Done once however often it is asked for with this key.
-    func act(_ id: String, verb: String, key: String) async throws(ServiceFault) -> Incident
-}
+import LiveClient
 
 /// The demo's API, and who we are there: the address that `livegate demo` prints tells the token and the gateway.
-actor IncidentService: IncidentSource {
-    struct Session: Codable, Sendable {
+///
+/// What fails throws a `RequestError`.
+actor IncidentService {
+    struct Session: Codable, Equatable, Sendable {
         let account: String
         let token: String
-        let gateway: String
+        var gateway: String
     }
 
-    private struct Page: Codable {
-        let incidents: [Incident]
+    /// A stretch of the list, and whether there is more behind it.
+    struct Page: Codable, Sendable {
+        var incidents: [Incident]
+        var more: Bool
     }
 
     private static let maximumBytes = 1 << 20
     private static let timeoutMilliseconds = 15_000
 
-    private let base: String
+    /// `http://127.0.0.1:8081`, without a slash at its end.
+    nonisolated let base: String
+    /// To be asked instead of the one that the session names.
+    private let gateway: String?
     private let fetcher: Fetcher
     private var session: Session?
+    /// The only account that is ours: what is known belongs to it.
+    private var account: String?
 
-    /// - Parameter base: `http://127.0.0.1:8081`, without a slash at its end.
-    init(base: String) throws {
+    init(base: String, gateway: String? = nil) throws {
         self.base = base
+        self.gateway = gateway
         fetcher = try Fetcher()
     }
 
+    /// Lets nobody in but this account; before it is called, the first one that comes.
+    func expect(_ account: String) { self.account = account }
+
     /// A token for the next connection: a demo that was started again has another one.
-    func renewedSession() async throws(ServiceFault) -> Session {
-        let session: Session = try await ask("/session")
+    ///
+    /// - Throws: also a 401 where it is that of another account.
+    @discardableResult func enter() async throws -> Session {
+        var session: Session = try await ask("/session")
+        session.gateway = gateway ?? session.gateway
+        account = account ?? session.account
+        guard session.account == account else { throw RequestError(status: 401) }
         self.session = session
         return session
     }
 
-    func list() async throws(ServiceFault) -> [Incident] {
-        let page: Page = try await askAs("/api/incidents?limit=\(Board.maximumIncidents)")
-        return page.incidents
+    /// The newest, or those behind the one with this id.
+    func list(from: String? = nil, limit: Int) async throws -> Page {
+        try await askAs("/api/incidents?limit=\(limit)" + (from.map { "&from=\($0)" } ?? ""))
     }
 
-    func details(_ id: String) async throws(ServiceFault) -> Incident { try await askAs("/api/incidents/\(id)") }
+    func details(_ id: String) async throws -> Incident { try await askAs("/api/incidents/\(id)") }
 
-    func act(_ id: String, verb: String, key: String) async throws(ServiceFault) -> Incident {
-        try await askAs("/api/incidents/\(id)/\(verb)", key: key)
+    /// The incident as it is then. The same key again does nothing again.
+    func act(_ id: String, verb: String, key: String, content: String? = nil) async throws -> Incident {
+        let body = try content.map { Array(try JSONEncoder().encode(["content": $0])) } ?? []
+        return try await askAs("/api/incidents/\(id)/\(verb)", key: key, body: body)
     }
 
-    /// With the token; with a new one, once, where it is refused.
-    private func askAs<Answer: Decodable>(_ path: String, key: String? = nil) async throws(ServiceFault) -> Answer {
-        var current: Session
-        if let session { current = session } else { current = try await renewedSession() }
-        do throws(ServiceFault) {
-            return try await ask(path, token: current.token, key: key)
-        } catch {
-            guard error == .status(401) else { throw error }
-            current = try await renewedSession()
-            return try await ask(path, token: current.token, key: key)
+    /// With the token; with a new one, once, where that is refused and there is another.
+    private func askAs<Answer: Decodable>(
+        _ path: String, key: String? = nil, body: [UInt8]? = nil
+    ) async throws -> Answer {
+        let token = try await known().token
+        do {
+            return try await ask(path, token: token, key: key, body: body)
+        } catch let error as RequestError where error.status == 401 {
+            if session?.token == token { try await enter() }
+            let renewed = try await known().token
+            guard renewed != token else { throw error }
+            return try await ask(path, token: renewed, key: key, body: body)
         }
     }
 
-    /// With a key it is a POST.
+    private func known() async throws -> Session {
+        if let session { return session }
+        return try await enter()
+    }
+
+    /// With a body it is a POST.
     private func ask<Answer: Decodable>(
-        _ path: String, token: String? = nil, key: String? = nil
-    ) async throws(ServiceFault) -> Answer {
+        _ path: String, token: String? = nil, key: String? = nil, body: [UInt8]? = nil
+    ) async throws -> Answer {
         var request = FetchRequest(
             url: base + path, maximumBytes: Self.maximumBytes, timeoutMilliseconds: Self.timeoutMilliseconds)
         if let token { request.headers.append("Authorization: Bearer \(token)") }
-        if let key {
-            request.headers.append("Idempotency-Key: \(key)")
-            request.body = []
-        }
+        if let key { request.headers.append("Idempotency-Key: \(key)") }
+        request.body = body
         let sent = request
         let result = await withCheckedContinuation { continuation in
             fetcher.fetch(sent) { continuation.resume(returning: $0) }
@@ -108,11 +100,48 @@ actor IncidentService: IncidentSource {
         switch result {
         case .success(let bytes):
             guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(bytes)) else {
-                throw .unreachable("an answer that cannot be read")
+                throw RequestError(status: nil)
             }
             return answer
-        case .failure(.status(let status)): throw .status(status)
-        case .failure(let error): throw .unreachable("\(error)")
+        case .failure(.status(let status)): throw RequestError(status: status)
+        case .failure: throw RequestError(status: nil)
+        }
+    }
+}
+
+/// The list and the details, as the screens ask for them.
+extension IncidentService: ScreensAPI {
+    func reload(_ thing: Thing) async throws -> FoundThing<Incident> { .value(try await details(thing.id)) }
+
+    func page(of list: String, _ request: PageRequest) async throws -> ListPage<Incident> {
+        let found = try await behind(request)
+        let items = found.incidents.prefix(request.limit).map { incident in
+            ListPage<Incident>.Item(id: incident.id, key: incident.key, value: incident)
+        }
+        return ListPage(items: items, isLast: !found.more && items.count == found.incidents.count)
+    }
+
+    private func behind(_ request: PageRequest) async throws -> Page {
+        guard case .at(let key) = request.from else { return try await list(limit: request.limit) }
+        do {
+            if !request.isInclusive { return try await list(from: key.text, limit: request.limit) }
+        } catch let error as RequestError where error.status == 404 {}
+        // The API pages from an incident only while that is there.
+        var all = try await list(limit: IncidentArea.maximumIncidents)
+        all.incidents.removeAll { $0.key < key || !request.isInclusive && $0.key == key }
+        return all
+    }
+}
+
+extension RequestError {
+    /// For people: why something was not done.
+    var explanation: String {
+        switch status {
+        case nil: "the server cannot be reached"
+        case 401?: "the token is refused"
+        case 404?, 410?: "it is gone"
+        case 409?: "somebody has resolved it"
+        case let status?: "status \(status)"
         }
     }
 }

@@ -1,195 +1,293 @@
 import LiveClient
-import LiveState
-import Reactor
 import Terminal
 
 /// Where a board is shown.
 protocol BoardDisplay: Sendable {
-    func show(_ lines: (_ columns: Int, _ rows: Int) -> [String])
+    var size: (columns: Int, rows: Int) { get }
+    func show(_ lines: (_ columns: Int, _ rows: Int) -> [BoardLine])
     /// What it shows is not known any more.
     func forget()
 }
 
-/// Keeps a board as the server has it, and shows it: updates of the client, answers, keys and time.
+/// Keeps a board as the client library has things, and shows it: states of screens and machine, keys and time.
 ///
-/// News is read at once, whatever is being fetched: what it asks for waits in ``PendingFetches``.
+/// What is known stands in the library alone: its machine moves state and finger together into the file, its screens decide
+/// what is fetched, its actions keep what people did.
 actor LiveBoard {
+    static let list = "list"
+    static let detailsScreen = "details"
+    /// Incidents of a page of the list.
+    static let pageLimit = 25
+    /// At the end, so long what was done last may take to be sent where no file keeps it.
+    private static let lastSends = 40
+    private static let lastSendPause = Duration.milliseconds(50)
+
     private(set) var board: Board
-    private let source: any IncidentSource
+    private let service: IncidentService
     private let display: any BoardDisplay
-    private var pending = PendingFetches()
-    /// The stream is open, and what was missed was delivered.
-    private var isLive = false
-    private var retry = Retry(seed: UInt32(truncatingIfNeeded: WallClock.milliseconds))
-    private var isRetrying = false
-    /// What the message said of the last failed fetch.
-    private var fault = ""
+    private let store: SQLiteStore
+    private let clock: @Sendable (Milliseconds) -> String
+    private let now: @Sendable () -> Milliseconds
+    private let storeDeadline: Milliseconds
+    private let screens: LiveScreens<IncidentService>
+    private var machine: LiveMachine<IncidentArea>?
+    private var outbox: Outbox?
     private var keys = KeyDecoder()
-    /// Random enough to be told from those of another run.
-    private let run = WallClock.milliseconds
-    private var actions = 0
+    private var wanted = 0
+    private var detailsTask: Task<Void, Never>?
+    private var wakeTask: Task<Void, Never>?
+    /// The last note that is not known to have been added: the same one again has the same key.
+    private var lastNote: (id: String, content: String, key: String)?
+    private let run = UInt64.random(in: 0 ... .max)
+    private var notes = 0
 
-    init(of account: String, from source: any IncidentSource, on display: any BoardDisplay) {
+    init(
+        of account: String, from service: IncidentService, in store: SQLiteStore, on display: any BoardDisplay,
+        now: @escaping @Sendable () -> Milliseconds, clock: @escaping @Sendable (Milliseconds) -> String,
+        storeDeadline: Milliseconds = 10_000
+    ) {
+        self.storeDeadline = storeDeadline
         board = Board(account: account)
-        self.source = source
+        self.service = service
+        self.store = store
         self.display = display
-        board.facts.leftConnected = Self.now
+        self.now = now
+        self.clock = clock
+        var settings = LiveScreens<IncidentService>.Settings()
+        settings.lists.pageLimit = Self.pageLimit
+        screens = LiveScreens(service, settings: settings)
     }
 
-    private static var now: Milliseconds { Milliseconds(WallClock.milliseconds) }
+    // MARK: - The beginning
 
-    // MARK: - News
+    /// Shows what the last run knew, and sends what it could not send. It needs no network.
+    func begin() async throws {
+        board.sign.freshness = .connecting(since: now())
+        let area = area()
+        try? await area.restore(from: store)
+        let (news, newsSource) = AsyncStream.makeStream(of: ActionNews.self)
+        outbox = try await Outbox.open(
+            store, service,
+            Outbox.Reports(
+                changed: { [weak self] changes in await self?.keep(changes) },
+                done: { [weak self] incident in await self?.answered(incident) },
+                news: { newsSource.yield($0) }))
+        Task { [weak self] in for await piece in news { await self?.report(piece) } }
+        let states = await screens.makeList(Self.list, of: Incident.entity) { $0.key }
+        Task { [weak self] in for await state in states { await self?.take(state) } }
+        await wantList()
+        draw()
+    }
 
-    /// Follows until the client gives up.
+    private func area() -> IncidentArea {
+        IncidentArea(service: service, screens: screens) { [weak self] incidents, asOf in
+            await self?.restore(incidents, asOf)
+        }
+    }
+
+    /// There was no answer yet, so there is no address of a gateway.
+    func wait(failures: Int) {
+        guard machine == nil, case .connecting(let since)? = board.sign.freshness else { return draw() }
+        if failures >= Freshness.failuresUntilCannotConnect { board.sign.freshness = .cannotConnect(since: since) }
+        draw()
+    }
+
+    /// Follows for ever, from what is stored.
     func follow(_ client: LiveClient) async {
-        var why = "the client was closed"
-        do {
-            for try await update in client.updates { take(update) }
-        } catch {
-            why = "\(error)"
+        var settings = UpdateMachine.Settings()
+        settings.entities = [Incident.entity]
+        let machine = LiveMachine(
+            area(), store: store, client: client, settings: settings, storeDeadline: storeDeadline)
+        self.machine = machine
+        Task { [weak self] in
+            for await case .ended(let error) in client.states { await self?.end(why: "\(error)") }
         }
-        isLive = false
-        board.end(why: why)
+        await machine.start()
+        for await view in await machine.views { await take(view) }
+    }
+
+    /// No more will come; what is shown stays, and says that it is old.
+    ///
+    /// - Parameter advice: what people can do about it.
+    func end(why: String, advice: String? = nil) {
+        board.sign.ending = board.sign.ending ?? why
+        board.advice = advice ?? board.advice
         draw()
     }
 
-    /// Waits for nothing: a loss behind news is shown while that is still being fetched.
-    func take(_ update: LiveUpdate) {
-        switch update {
-        case .connected, .beat: break
-        case .live:
-            isLive = true
-            board.facts.failures = 0
-        case .source(.stalled(let since)): board.facts.stalledSince = since ?? Self.now
-        case .source(.live): board.facts.stalledSince = nil
-        case .disconnected:
-            isLive = false
-            board.facts.failures += 1
-        case .resync: pending.addList(at: Self.now)
-        case .event(let event):
-            guard event.entity == "incident" else { break }
-            pending.add(event.id, isCreated: event.type == "created", at: Self.now)
-        }
-        goOn()
-    }
+    // MARK: - What is known
 
-    /// Begins the next fetch, if none runs.
-    private func goOn() {
-        let board = board
-        let next = pending.begin { entry in
-            guard case .incident(let id) = entry.fetch else { return true }
-            return board.wants(id, isCreated: entry.isCreated, isChanged: entry.isChanged)
-        }
-        if let next { Task { await self.perform(next) } }
+    private func restore(_ incidents: [Incident], _ asOf: Milliseconds?) {
+        board.restore(incidents)
+        board.sign.asOf = board.sign.asOf ?? asOf
         draw()
     }
 
-    private func perform(_ next: PendingFetches.Fetch) async {
-        do throws(ServiceFault) {
-            switch next {
-            case .list: board.replace(try await source.list())
-            case .incident(let id): try await fetch(id)
+    private func take(_ view: UpdateMachine.View) async {
+        board.storeError = await machine?.storeError
+        guard view.state != .notLoaded else {
+            // There was an answer: what was said of attempts before counts no more.
+            if case .cannotConnect(let since)? = board.sign.freshness {
+                board.sign.freshness = .connecting(since: since)
             }
-            pending.succeed()
-            // A list leaves out what only details have.
-            if next == .list, let opened = board.opened { pending.add(opened, isCreated: false, at: Self.now) }
-            if !pending.hasFailed {
-                retry.reset()
-                if board.message == fault { board.message = "" }
-            }
-        } catch {
-            pending.fail()
-            fault = "It cannot be fetched: \(error.explanation)."
-            board.message = fault
-            tryAgainLater()
+            return draw()
         }
-        goOn()
+        let wasConnected = board.sign.freshness == .connected
+        board.sign.freshness = view.freshness
+        board.sign.shown = view.sign
+        board.sign.asOf = view.metadata.lastSuccess ?? board.sign.asOf
+        board.sign.refusedSince = view.isUnauthorized ? board.sign.refusedSince ?? now() : nil
+        // Also where a question was refused for good while the client goes on.
+        if let error = view.end { end(why: "\(error)") }
+        draw()
+        if view.freshness == .connected, !wasConnected { await outbox?.networkIsBack() }
     }
 
-    private func tryAgainLater() {
-        guard !isRetrying else { return }
-        isRetrying = true
-        let wait = retry.wait()
-        Task {
-            try? await Task.sleep(for: .milliseconds(wait))
-            isRetrying = false
-            pending.retry()
-            goOn()
-        }
+    private func take(_ state: ListState<Incident>) async {
+        board.list = state
+        await wantList()
+        draw()
     }
 
-    private func fetch(_ id: String) async throws(ServiceFault) {
-        do throws(ServiceFault) {
-            board.put(try await source.details(id))
-        } catch {
-            guard let why = error.absence else { throw error }
-            board.remove(id, because: why)
-        }
+    private func take(_ state: DetailsState<Incident>) {
+        guard state.thing.id == board.opened else { return }
+        board.details = state
+        draw()
     }
 
-    /// What the sign is made of, and since when it is not connected.
-    private func settle() {
-        let now = Self.now
-        board.isOld = board.isKnown && pending.needsList
-        board.facts.isCaughtUp = isLive && !pending.needsList
-        board.facts.unappliedSince = pending.since
-        board.facts.hasFailedToApply = pending.hasFailed
-        if Freshness(board.facts, at: now) == .connected {
-            board.facts.leftConnected = nil
-        } else if board.facts.leftConnected == nil {
-            board.facts.leftConnected = now
-        }
+    /// The list is asked for as far down as it is seen.
+    private func wantList() async {
+        guard board.opened == nil else { return }
+        let count = BoardScreen.wantedIncidents(board, rows: display.size.rows)
+        guard count != wanted else { return }
+        wanted = count
+        await screens.show(Self.list, from: .beginning, .forward, count: count)
     }
 
-    // MARK: - Keys
+    private func open(_ id: String) async {
+        await screens.hide(Self.list)
+        wanted = 0
+        let thing = Incident.thing(id)
+        let states = await screens.showDetails(Self.detailsScreen, of: thing)
+        detailsTask = Task { [weak self] in for await state in states { await self?.take(state) } }
+        // A page of the list has no notes.
+        await screens.refresh(thing)
+    }
+
+    private func close() async {
+        detailsTask?.cancel()
+        await screens.hide(Self.detailsScreen)
+        await wantList()
+    }
+
+    // MARK: - What people do
+
+    private func keep(_ changes: [ActionChange]) {
+        board.keep(changes)
+        draw()
+    }
+
+    private func answered(_ incident: Incident) {
+        board.answered(incident)
+        draw()
+    }
+
+    private func report(_ news: ActionNews) {
+        switch news {
+        case .rejected(let action, let status, false):
+            board.message = "Your change of \(action.id) is undone: \(RequestError(status: status).explanation)."
+        case .expired(let action): board.message = "Your change of \(action.id) is undone: it was kept too long."
+        case .unauthorized: board.message = "Your changes wait: the server does not let you in. u asks again."
+        // Who has chosen another status since has nothing undone.
+        case .rejected: break
+        }
+        draw()
+    }
 
     /// - Returns: false when it is to end.
-    func type(_ bytes: [UInt8]) -> Bool {
+    func type(_ bytes: [UInt8]) async -> Bool {
         for key in keys.decode(bytes) {
             switch board.press(key) {
             case .quit: return false
-            case .open(let id): Task { await self.open(id) }
-            case .act(let id, let verb): Task { await self.act(id, verb) }
+            case .open(let id): await open(id)
+            case .close: await close()
+            case .set(let id, let status, let before): await set(id, status, before)
+            case .addNote(let id, let content): Task { await self.addNote(id, content) }
+            case .refresh: Task { await self.refresh() }
             case nil: break
             }
         }
-        let limit = BoardScreen.maximumScroll(board, columns: TerminalMode.columns, rows: TerminalMode.rows)
-        board.scroll = min(board.scroll, limit)
+        let size = display.size
+        board.scroll = min(
+            board.scroll, BoardScreen.maximumScroll(board, columns: size.columns, rows: size.rows))
+        await wantList()
         draw()
         return true
     }
 
-    private func open(_ id: String) async {
-        do throws(ServiceFault) {
-            try await fetch(id)
+    private func set(_ id: String, _ status: String, _ before: String) async {
+        do {
+            try await outbox?.set(id, to: status, from: before)
+        } catch StoreError.noAnswer {
+            board.message = "The store does not answer. Your change of \(id) is kept once it shows with *."
         } catch {
-            board.message = "The details cannot be fetched: \(error.explanation)."
+            board.message = "Your change of \(id) was not taken: \(error)."
+        }
+    }
+
+    private func addNote(_ id: String, _ content: String) async {
+        guard let outbox else { return }
+        if lastNote.map({ $0.id != id || $0.content != content }) ?? true {
+            notes += 1
+            lastNote = (id, content, "liveboard-\(String(run, radix: 36))-\(notes)")
+        }
+        guard let key = lastNote?.key else { return }
+        do throws(ImmediateActionError) {
+            try await outbox.addNote(id, content, key: key)
+            lastNote = nil
+            board.message = "The note was added."
+        } catch {
+            board.message = "The note was not added: \(error.explanation)."
+            board.giveBack(content, of: id)
         }
         draw()
     }
 
-    /// Runs now, and fails with a reason: it is not kept.
-    private func act(_ id: String, _ verb: String) async {
-        actions += 1
-        do throws(ServiceFault) {
-            board.put(try await source.act(id, verb: verb, key: "liveboard-\(run)-\(actions)"))
-            board.message = "\(id): \(verb)d."
-        } catch {
-            board.message = "\(id): could not \(verb): \(error.explanation)."
+    private func refresh() async {
+        if (try? await service.enter()) != nil, machine != nil, board.advice != nil {
+            // The page lets in as this account again.
+            (board.sign.ending, board.advice) = (nil, nil)
         }
-        draw()
+        await outbox?.tokenChanged()
+        if board.sign.refusedSince != nil { await machine?.tokenChanged(isValid: true) }
+        await machine?.refresh()
+        if let opened = board.opened { await screens.refresh(Incident.thing(opened)) }
+    }
+
+    /// Sends what was done last, where nothing keeps it.
+    func sendLast() async {
+        await outbox?.flush()
+        for _ in 0..<Self.lastSends where !board.pending.isEmpty { try? await Task.sleep(for: Self.lastSendPause) }
     }
 
     // MARK: - Drawing
 
-    /// Also when only time has passed, or the terminal has another size.
     func draw() {
-        settle()
-        display.show { BoardScreen.lines(board, columns: $0, rows: $1, now: Self.now) }
+        board.sign.settle(isFetching: board.isFetching, at: now(), clock: clock)
+        display.show { BoardScreen.lines(board, columns: $0, rows: $1, clock: clock) }
+        wakeTask?.cancel()
+        guard let wakeAt = board.sign.wakeAt else { return }
+        let wait = max(0, wakeAt - now())
+        wakeTask = Task { [weak self] in
+            guard (try? await Task.sleep(for: .milliseconds(wait))) != nil else { return }
+            await self?.draw()
+        }
     }
 
-    func drawAll() {
+    /// The terminal has another size, or another program has drawn on it.
+    func drawAll() async {
         display.forget()
         draw()
+        await wantList()
     }
 }

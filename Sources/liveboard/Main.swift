@@ -2,90 +2,126 @@ import Glibc
 import LiveClient
 import Options
 import Reactor
-import Synchronization
 import Terminal
-
-/// The terminal's screen while the program runs: its own, which goes with it.
-final class Display: BoardDisplay {
-    private let mode: TerminalMode
-    /// What it shows.
-    private let shown = Mutex<[String]?>(nil)
-
-    /// Nil where there is no terminal.
-    init?() {
-        guard TerminalMode.isTerminal(STDOUT_FILENO), let mode = TerminalMode() else { return nil }
-        self.mode = mode
-    }
-
-    func begin() {
-        mode.enterRaw()
-        // The other screen, without a cursor (xterm's private modes 1049 and 25).
-        StandardOutput.write("\u{1B}[?1049h\u{1B}[?25l")
-        forget()
-    }
-
-    /// What it shows is not known any more.
-    func forget() { shown.withLock { $0 = nil } }
-
-    /// Writes the lines where they are others. Each draw asks for the size, so the terminal may have another at any time.
-    func show(_ lines: (_ columns: Int, _ rows: Int) -> [String]) {
-        let lines = lines(TerminalMode.columns, TerminalMode.rows)
-        shown.withLock { shown in
-            guard shown != lines else { return }
-            shown = lines
-            StandardOutput.write("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\n") + "\u{1B}[J")
-        }
-    }
-
-    func end() {
-        StandardOutput.write("\u{1B}[?25h\u{1B}[?1049l")
-        mode.restore()
-    }
-}
 
 /// liveboard: the demo's incidents in a terminal, as they change.
 @main struct Main {
-    /// How often the sign is asked whether time has changed it, and the terminal whether it has another size.
-    private static let tick = Duration.milliseconds(250)
     /// One read of the keyboard.
     private static let maximumKeyBytes = 1024
+
+    static let store = SingleOption(
+        "store", .file(),
+        help:
+            "keep in this file what is known and what was done: the next start shows it at once, and sends what could "
+            + "not be sent. For one board at a time (default: nothing is kept)")
+    static let gateway = SingleOption(
+        "gateway", .text("URL"), help: "connect to this gateway instead of the one that the page names")
+    static let noColor = Flag("no-color", help: "no colours")
 
     static let table = Command(
         "liveboard", summary: "show the incidents of a livegate demo in a terminal, as they change",
         details: [
-            "A list and details that change by themselves, on the client library. Keys: up and down or j and k choose, "
-                + "enter shows details, left goes back, a acknowledges, r resolves, q quits."
+            "A list and details that change by themselves, on the client library: only what is shown is fetched. In any size "
+                + "of the terminal, which may change at any time.",
+            "Above on the right it says whether what is shown can be trusted: connected, connecting since, cannot connect "
+                + "since, and on the left of when an old state is. Behind a status * is a change that was not sent yet, and ~ "
+                + "what may be old.",
+            "Acknowledging and resolving work without a network too: they are kept, sent when the server is reachable, and "
+                + "undone where it refuses them. A note needs the server now.",
+            "Keys: up and down or j and k choose, enter shows details, left goes back, a acknowledges, r resolves, n in the "
+                + "details writes a note, u asks for everything again, q quits.",
         ],
+        options: [store, gateway, noColor],
         operands: [
             Operand("URL", isRequired: false, help: "the page that the demo prints (default http://127.0.0.1:8081/)")
         ],
         statuses: [
             (.success, "it was ended"), (.unavailable, "there is no demo at this address"),
-            (.wrongUse, "wrong use, or no terminal"),
-        ])
+            (.badInput, "the file of --store is another's"), (.wrongUse, "wrong use, or no terminal"),
+        ],
+        sections: [
+            ManualSection(
+                "Environment",
+                [.entry("NO_COLOR", "not empty: no colours"), .entry("TERM", "dumb: no colours")])
+        ],
+        documentsItself: true)
 
     static func main() async {
         let arguments = table.parseOrExit()
-        guard let display = Display() else { table.exitWrongUse("standard input and output are no terminal") }
+        guard let display = Display(isColored: allowsColor(arguments)) else {
+            table.exitWrongUse("standard input and output are no terminal")
+        }
         var base = arguments.operands.first ?? "http://127.0.0.1:8081/"
         while base.hasSuffix("/") { base.removeLast() }
         do {
-            let service = try IncidentService(base: base)
-            let session = try await service.renewedSession()
-            var configuration = LiveClientConfiguration(url: "\(session.gateway)/live/v1")
-            configuration.entities = ["incident"]
-            let client = try LiveClient(configuration) { try await service.renewedSession().token }
-            try await run(LiveBoard(of: session.account, from: service, on: display), client, display)
+            let service = try IncidentService(base: base, gateway: arguments[gateway])
+            let path = arguments[store] ?? BoardFile.inMemory
+            let known = path == BoardFile.inMemory ? nil : try await BoardFile.account(in: path, of: base)
+            let account: String
+            if let known { account = known } else { account = try await service.enter().account }
+            await service.expect(account)
+            let file = try await BoardFile.open(path, account: account, server: base)
+            let (start, epoch) = (ContinuousClock.now, Milliseconds(WallClock.milliseconds))
+            let now = { @Sendable in epoch + Milliseconds((ContinuousClock.now - start) / .milliseconds(1)) }
+            let board = LiveBoard(
+                of: account, from: service, in: file, on: display, now: now,
+                clock: { LocalTime.text($0, now: now()) })
+            try await run(board, service, display, isKept: path != BoardFile.inMemory)
+        } catch let error as RequestError {
+            end("no demo at \(base): \(error.explanation)", .unavailable)
+        } catch let error as StoreError {
+            end("\(arguments[store] ?? "memory"): \(error)", .badInput)
         } catch {
-            let why = (error as? ServiceFault)?.explanation ?? "\(error)"
-            StandardError.line("liveboard: no demo at \(base): \(why)")
-            exit(ExitStatus.unavailable.code)
+            end("\(error)", .unavailable)
         }
     }
 
-    private static func run(_ board: LiveBoard, _ client: LiveClient, _ display: Display) async throws {
+    private static func end(_ why: String, _ status: ExitStatus) -> Never {
+        StandardError.line("liveboard: \(why)")
+        exit(status.code)
+    }
+
+    private static func allowsColor(_ arguments: Arguments) -> Bool {
+        let variables = ProcessEnvironment.variables
+        return !arguments[noColor] && !variables.contains { $0.name == "NO_COLOR" && !$0.value.isEmpty }
+            && !variables.contains { $0.name == "TERM" && $0.value == "dumb" }
+    }
+
+    /// Asks who we are until there is an answer, and follows then.
+    private static func follow(_ board: LiveBoard, _ service: IncidentService) async {
+        var retry = Retry(seed: .random(in: 0 ... .max))
+        while true {
+            do {
+                let session = try await service.enter()
+                var configuration = LiveClientConfiguration(url: "\(session.gateway)/live/v1")
+                configuration.entities = [Incident.entity]
+                let client = try LiveClient(configuration) {
+                    try await board.token(for: session.gateway) { try await service.enter() }
+                }
+                return await board.follow(client)
+            } catch let error as LiveClientError {
+                return await board.end(why: "\(error)")
+            } catch let error as RequestError where error.status == 401 {
+                return await board.endAccount()
+            } catch {
+                let wait = retry.wait()
+                await board.wait(failures: retry.failures)
+                try? await Task.sleep(for: .milliseconds(wait))
+            }
+        }
+    }
+
+    private static func run(
+        _ board: LiveBoard, _ service: IncidentService, _ display: Display, isKept: Bool
+    ) async throws {
         let loop = try EventLoop(label: "signals")
         display.begin()
+        do {
+            try await board.begin()
+        } catch {
+            await display.end()
+            throw error
+        }
         let ended = AsyncStream.makeStream(of: Void.self)
         let signals = [SIGINT, SIGTERM, SIGHUP].map { number in
             SignalWatch(number, loop: loop) { ended.continuation.finish() }
@@ -97,13 +133,7 @@ final class Display: BoardDisplay {
                 Task { await board.drawAll() }
             }
         }
-        Task { await board.follow(client) }
-        Task {
-            while true {
-                await board.draw()
-                try await Task.sleep(for: tick)
-            }
-        }
+        Task { await follow(board, service) }
         let keyboard = try EventLoop(label: "keyboard")
         let typed = AsyncStream.makeStream(of: [UInt8].self)
         keyboard.execute {
@@ -116,7 +146,36 @@ final class Display: BoardDisplay {
         }
         for await _ in ended.stream {}
         for signal in signals + changes { signal.cancel() }
-        display.end()
+        if !isKept { await board.sendLast() }
+        await display.end()
         exit(ExitStatus.success.code)
+    }
+}
+
+// Who is let in, which may change while the board runs.
+extension LiveBoard {
+    /// A token for the connection to this gateway.
+    ///
+    /// - Throws: `LiveClientError.unauthorized` where the page lets in as another account, or nobody: what does not come is not
+    ///   waited for.
+    func token(
+        for gateway: String, _ enter: @Sendable () async throws -> IncidentService.Session
+    ) async throws -> String {
+        do {
+            let renewed = try await enter()
+            if renewed.gateway != gateway { end(why: "the gateway is \(renewed.gateway) now, start again") }
+            return renewed.token
+        } catch let error as RequestError where error.status == 401 {
+            endAccount()
+            throw LiveClientError.unauthorized
+        }
+    }
+
+    /// What is shown is not that of who is let in now.
+    func endAccount() {
+        let account = board.account
+        end(
+            why: "the page lets in as another account",
+            advice: "Quit and start again; a file of --store is \(account)'s: name another.")
     }
 }

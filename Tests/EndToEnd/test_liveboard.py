@@ -1,52 +1,20 @@
 # Tests: IncidentService.swift, liveboard/Main.swift
-"""liveboard on a terminal: a list and details that change by themselves, keys, every size, restarts, and what it leaves."""
+"""liveboard on a terminal: what changes by itself, keys, every size; through restarts, lost networks, a failing API, kill -9 and
+refused tokens. Each ends in a screen that equals the API."""
 
+import random
 import re
+import signal
 
 import pytest
 
+from board import Board, Networks
+from clients import LiveClient
 from demo import Demo
 from livecat import Terminal
 from programs import eventually, run
 
-
-class Board:
-    def __init__(self, demo):
-        self.demo = demo
-        self.terminal = Terminal(demo.page, program="liveboard")
-
-    def lines(self):
-        """The last whole screen that was drawn."""
-        self.terminal._read(0.05)
-        frames = re.findall(r"\x1b\[H((?:(?!\x1b\[H).)*?)\x1b\[J", self.terminal.shown, re.DOTALL)
-        return frames[-1].replace("\x1b[K", "").split("\r\n") if frames else []
-
-    def until(self, condition, what, within=60):
-        return eventually(lambda: condition(self.lines()), within, lambda: f"{what}; {self.lines()}")
-
-    def resolve(self):
-        """Chooses an incident and resolves it by keys; the next one where the story was faster with the first."""
-        tried = []
-        while len(tried) < 20:
-            incident = self.demo.open_incident(besides=tried)
-            self.until(lambda lines: row(lines, incident), "its row")
-
-            # Down to it: others may come meanwhile, and what is chosen stays chosen.
-            def chosen(lines):
-                if (row(lines, incident) or "").startswith("> "):
-                    return True
-                self.terminal.type("j")
-                return False
-            self.until(chosen, "that it is chosen")
-            self.terminal.type("r")
-            self.until(lambda lines: any(line.startswith(f"{incident}: ") for line in lines), "an answer")
-            if f"{incident}: resolved." in self.lines():
-                return incident
-            tried.append(incident)
-        raise AssertionError("somebody else was always faster")
-
-    def end(self):
-        self.terminal.end()
+BACK, ENTER = "b", "\r"
 
 
 @pytest.fixture
@@ -55,47 +23,219 @@ def demo(start):
 
 
 @pytest.fixture
-def board(demo, ends_with_test):
-    return ends_with_test(Board(demo))
+def networks(demo, ends_with_test):
+    return ends_with_test(Networks(demo))
 
 
-def row(lines, incident):
-    return next((line for line in lines if line[2:].startswith(incident)), None)
+@pytest.fixture
+def open_board(demo, ends_with_test):
+    """Starts boards: `open_board(networks, …)` with words for their command line."""
+    return lambda *words, **options: ends_with_test(Board(demo, *words, **options))
 
 
-def test_it_shows_what_changes_and_acts_by_key_in_every_size(demo, board):
-    board.until(lambda lines: lines and lines[0].endswith(" connected"), "the connection")
-    incident = board.resolve()
-    assert demo.ask("GET", f"/api/incidents/{incident}")[2]["assignee"] == "PUSR0YOU"
-    board.terminal.type("\r")
-    board.until(lambda lines: any(line.startswith(f"{incident}, resolved") for line in lines), "the details")
+def offline(board, networks):
+    """Loses the network while a triggered incident is shown, and gives that."""
+    for _ in range(20):
+        board.connected()
+        networks.lose()
+        board.until(lambda lines: "connect" in lines[0] and not lines[0].endswith(" connected"), "the sign")
+        found = next((name for name, words in board.rows().items() if words[0] in ("triggered", "triggered~")), None)
+        if found:
+            return found
+        networks.restore()
+    raise AssertionError("no incident was triggered")
+
+
+def act_offline(board, networks, key, wanted):
+    """Does this to an incident without a network; to another one where an answer was faster."""
+    for _ in range(20):
+        incident = offline(board, networks)
+        board.choose(incident)
+        board.terminal.type(key)
+        board.until(lambda lines: board.status(incident) == wanted + "*" or "already" in lines[-2], f"{wanted}*")
+        if board.status(incident) == wanted + "*":
+            board.shows("1 of your changes not sent yet (*).")
+            return incident
+        networks.restore()
+    raise AssertionError("something else was always faster")
+
+
+def fits(rows, columns):
+    return lambda lines: len(lines) == rows and all(len(line) <= columns for line in lines)
+
+
+def test_it_shows_what_changes_and_acts_by_key_in_every_size(demo, open_board):
+    board = open_board(None, "--no-color", rows=24)
+    board.connected()
+    incident = demo.open_incident()
+    board.until(lambda lines: incident in board.rows(lines), "its row")
+    board.choose(incident)
+    board.terminal.type("r")
+    board.until(lambda lines: board.status(incident) == "resolved", "that it is resolved")
+    assert demo.ask("GET", f"/api/incidents/{incident}")[2]["status"] == "resolved"
+    board.terminal.type(ENTER)
+    board.shows(f"{incident}, resolved")
     demo.ask("POST", f"/api/incidents/{incident}/notes", {"content": "Das war's."})
-    board.until(lambda lines: "PUSR0YOU: Das war's." in lines, "the note that comes by itself")
-    board.terminal.type("b")
-    for rows, columns in ((10, 40), (3, 20), (50, 132), (24, 80)):
+    board.shows("PUSR0YOU: Das war's.", "the note that comes by itself")
+    board.terminal.type("nVon hier.\r")
+    board.shows("The note was added.")
+    board.shows("PUSR0YOU: Von hier.")
+    assert [note["content"] for note in demo.ask("GET", f"/api/incidents/{incident}")[2]["notes"]].count("Von hier.") == 1
+    board.terminal.type(BACK)
+    board.until(lambda lines: incident in board.rows(lines), "the list")
+    for rows, columns in ((10, 40), (3, 20), (1, 1), (2, 7), (6, 3), (50, 132), (5, 80), (24, 80)):
         board.terminal.resize(rows, columns)
-        board.until(lambda lines: len(lines) == rows and all(len(line) <= columns for line in lines), f"{rows} by {columns}")
-    assert not re.search(r"\x1b\[[0-9;]*m", board.terminal.shown), "no colours"
-    board.terminal.type("q")
-    assert board.terminal.finish() == 0
-    assert board.terminal.shown.endswith("\x1b[?25h\x1b[?1049l") and board.terminal.is_restored()
+        board.until(fits(rows, columns), f"{rows} by {columns}")
+    board.equals_api()
+    assert not re.search(r"\x1b\[[0-9;]+m", board.shown), "no colours"
+    assert board.quit() == 0
+    assert board.shown.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l") and board.terminal.is_restored()
 
 
-def test_it_goes_on_after_a_restart_and_ends_at_a_signal(demo, board):
-    board.until(lambda lines: lines and lines[0].endswith(" connected"), "the connection")
-    before = board.lines()[2:]
-    demo.stop()
-    board.until(lambda lines: "connect for" in lines[0] or "connecting" in lines[0], "the sign")
-    assert before[0][2:10] in "".join(board.lines())
+def test_a_list_of_more_than_a_page_is_whole_and_takes_each_size_while_it_changes(demo, open_board):
+    board = open_board(None)
+    sizes = random.Random(1)
+
+    def is_long():
+        rows, columns = sizes.randint(1, 60), sizes.randint(1, 140)
+        board.terminal.resize(rows, columns)
+        board.until(fits(rows, columns), f"{rows} by {columns}")
+        return len(demo.ask("GET", "/api/incidents?limit=100")[2]["incidents"]) > 26
+    eventually(is_long, 240, "more than a page")
+    board.terminal.resize(120, 80)
+    board.equals_api()
+    # The oldest one, beyond the end of a screen.
+    board.terminal.resize(10, 80)
+    oldest = demo.ask("GET", "/api/incidents?order=oldest&limit=1")[2]["incidents"][0]["id"]
+    board.choose(oldest)
+    board.equals_api()
+
+
+def test_it_goes_on_after_the_gateway_was_killed_and_begun_again(demo, networks, open_board):
+    board = open_board(networks)
+    board.equals_api()
+    before = board.rows()
+    demo.program.signal(signal.SIGKILL)
+    demo.program.wait(30)
+    board.until(lambda lines: "connect since" in lines[0] and "(old state of " in lines[0], "the sign")
+    assert set(board.rows()) >= set(before)
     demo.run()
-    board.until(lambda lines: lines[0].endswith(" connected"), "the connection")
-
-    def same(lines):
-        listed = demo.ask("GET", "/api/incidents?limit=15")[2]["incidents"]
-        return all(row(lines, incident["id"]) and incident["status"] in row(lines, incident["id"]) for incident in listed)
-    board.until(same, "the same as the API has")
+    networks.restore()
+    # Another token, another book and another log: what the machine had is old.
+    board.equals_api()
     board.terminal.type("\x03")
-    assert board.terminal.finish() == 0
+    assert board.finish() == 0
+
+
+def test_what_is_done_without_a_network_outlives_kills_and_is_done_once(demo, networks, open_board, ends_with_test, tmp_path):
+    live = ends_with_test(LiveClient(demo, demo.token, with_="at"))
+    store = ["--store", tmp_path / "board"]
+    board = open_board(networks, *store)
+    incident = act_offline(board, networks, "r", "resolved")
+    before = set(board.rows())
+    board.kill()
+    # Nobody answers: the last state is there, as old, and what was done.
+    board = open_board(networks, *store)
+    board.until(lambda lines: "(old state of " in lines[0] and board.status(incident) == "resolved*", "the last state")
+    assert set(board.rows()) == before
+    # It is done, and each answer is lost.
+    demo.ask("PUT", "/demo/trouble?fail_after=503")
+    path = f"/api/incidents/{incident}/resolve"
+    networks.restore()
+    eventually(lambda: networks.api.keys(path), 60, "that it was sent")
+    board.kill()
+    board = open_board(networks, *store)
+    eventually(lambda: len(networks.api.keys(path)) > 2, 120, "that it was sent again")
+    demo.ask("DELETE", "/demo/trouble")
+    board.until(lambda lines: board.status(incident) == "resolved" and "not sent yet" not in lines[-2], "that the board knows")
+    board.equals_api()
+    assert len(set(networks.api.keys(path))) == 1
+    assert [event["type"] for event in live.events if event["id"] == incident].count("resolved") == 1
+    assert board.quit() == 0
+
+
+def test_what_the_server_refuses_is_undone_and_told(demo, networks, open_board):
+    board = open_board(networks)
+    incident = act_offline(board, networks, "a", "acknowledged")
+    demo.ask("POST", f"/api/incidents/{incident}/resolve")
+    networks.restore()
+    board.shows(f"Your change of {incident} is undone: somebody has resolved it.")
+    board.until(lambda lines: board.status(incident) == "resolved", "what is true")
+    board.equals_api()
+
+
+def test_it_says_what_cannot_be_fetched_and_goes_on_when_it_can(demo, open_board):
+    board = open_board(None)
+    board.equals_api()
+    demo.ask("PUT", "/demo/trouble?fail=503")
+    board.until(lambda lines: "connecting since" in lines[0] and "(old state of " in lines[0], "that news cannot be fetched")
+    demo.ask("DELETE", "/demo/trouble")
+    board.equals_api()
+    demo.ask("PUT", "/demo/trouble?slow=10000")
+    board.terminal.type("u")
+    board.until(lambda lines: "connecting since" in lines[0], "that it takes long")
+    demo.ask("DELETE", "/demo/trouble")
+    board.equals_api()
+
+
+def test_it_says_that_the_source_is_silent_and_shows_what_happened_meanwhile(demo, open_board):
+    board = open_board(None)
+    board.equals_api()
+    incident = demo.open_incident()
+    demo.ask("PUT", "/demo/trouble?broker=down")
+    board.until(lambda lines: "no news since" in lines[0], "the sign")
+    demo.ask("POST", f"/api/incidents/{incident}/resolve")
+    demo.ask("DELETE", "/demo/trouble")
+    board.until(lambda lines: board.status(incident) == "resolved", "what happened meanwhile")
+    board.equals_api()
+
+
+def test_a_token_that_is_refused_is_told_and_asked_for_again_by_key(demo, open_board):
+    board = open_board(None)
+    board.equals_api()
+    demo.ask("PUT", "/demo/trouble?fail=401")
+    board.until(lambda lines: "token refused since" in lines[0], "the sign")
+    demo.ask("DELETE", "/demo/trouble")
+    board.terminal.type("u")
+    board.equals_api()
+
+
+@pytest.mark.parametrize("answer, told", [(404, "is gone."), (403, "may not be seen by you any more.")])
+def test_details_say_that_there_is_nothing_any_more(demo, open_board, answer, told):
+    board = open_board(None)
+    incident = demo.open_incident()
+    board.until(lambda lines: incident in board.rows(lines), "its row")
+    board.choose(incident)
+    board.terminal.type(ENTER)
+    board.until(lambda lines: lines[3].startswith(f"{incident}, ") and "Notes are being fetched." not in lines, "the details")
+    demo.ask("PUT", f"/demo/trouble?fail={answer}")
+    board.terminal.type("u")
+    board.shows(f"{incident} {told}")
+    demo.ask("DELETE", "/demo/trouble")
+    board.terminal.type(BACK)
+    board.equals_api()
+
+
+def test_a_store_of_before_a_restart_is_shown_as_old_and_then_replaced(demo, networks, open_board, tmp_path):
+    store = ["--store", tmp_path / "board"]
+    board = open_board(networks, *store)
+    board.equals_api()
+    shown = set(board.rows())
+    assert board.quit() == 0
+    networks.lose()
+    # Other incidents, and a log in which the finger of the store has no place.
+    demo.stop()
+    demo.run()
+    board = open_board(networks, *store)
+    board.until(lambda lines: "(old state of " in lines[0] and set(board.rows(lines)) & shown, "the last state")
+    networks.restore()
+    board.equals_api()
+    # It belongs to this address alone.
+    other = Terminal("http://127.0.0.1:1/", *store, program="liveboard")
+    try:
+        assert other.finish() == 65 and "it is left as it is" in other.shown
+    finally:
+        other.end()
 
 
 def test_without_a_terminal_or_a_demo_it_says_so(ends_with_test):

@@ -1,197 +1,162 @@
-// Tests: LiveBoard.swift, PendingFetches.swift, IncidentService.swift
+// Tests: LiveBoard.swift, IncidentArea.swift, Incident.swift, Outbox.swift
 
-import LiveClient
+import Foundation
 import LiveState
+import Synchronization
 import Testing
 
+@testable import LiveClient
 @testable import liveboard
 
-struct PendingFetchesTests {
-    typealias Fetch = PendingFetches.Fetch
+private final class Shown: BoardDisplay {
+    private let lines = Mutex<[String]>([])
 
-    /// All that is fetched, each answered.
-    static func drain(_ pending: inout PendingFetches) -> [Fetch] {
-        var fetches: [Fetch] = []
-        while let next = pending.begin({ _ in true }) {
-            fetches.append(next)
-            pending.succeed()
-        }
-        return fetches
+    var size: (columns: Int, rows: Int) { (80, 24) }
+    func show(_ drawn: (_ columns: Int, _ rows: Int) -> [BoardLine]) {
+        let text = drawn(80, 24).map(\.text)
+        lines.withLock { $0 = text }
     }
-
-    @Test func `what is named often is fetched once, and once more where it was named meanwhile`() {
-        var pending = PendingFetches()
-        for time in 1...3 { pending.add("A", isCreated: false, at: Milliseconds(time)) }
-        pending.add("B", isCreated: true, at: 4)
-        #expect(pending.since == 1 && pending.begin { _ in true } == .incident("A"))
-        #expect(pending.begin { _ in true } == nil)
-        for time in 5...7 { pending.add("A", isCreated: false, at: Milliseconds(time)) }
-        pending.succeed()
-        #expect(pending.since == 4)
-        #expect(Self.drain(&pending) == [.incident("B"), .incident("A")] && pending.since == nil)
-    }
-
-    @Test func `what nobody wants is passed over`() {
-        var pending = PendingFetches()
-        pending.add("A", isCreated: false, at: 1)
-        pending.add("B", isCreated: true, at: 2)
-        #expect(pending.begin(\.isCreated) == .incident("B"))
-        pending.succeed()
-        #expect(pending.begin { _ in true } == nil && pending.since == nil)
-    }
-
-    @Test func `a list covers what was named before it begins, and nothing behind that`() {
-        var pending = PendingFetches()
-        pending.add("A", isCreated: false, at: 1)
-        pending.addList(at: 2)
-        pending.add("B", isCreated: false, at: 3)
-        #expect(pending.needsList && pending.since == 1 && pending.begin { _ in true } == .list)
-        pending.add("C", isCreated: false, at: 4)
-        #expect(pending.needsList)
-        pending.succeed()
-        #expect(!pending.needsList && Self.drain(&pending) == [.incident("C")])
-        pending.addList(at: 5)
-        #expect(pending.begin { _ in true } == .list)
-        pending.addList(at: 6)
-        pending.succeed()
-        #expect(pending.needsList && Self.drain(&pending) == [.list])
-    }
-
-    @Test func `more than the list shows is fetched as a list`() {
-        var pending = PendingFetches()
-        for number in 1...PendingFetches.maximumIncidents { pending.add("I\(number)", isCreated: true, at: 1) }
-        #expect(pending.waiting.count == PendingFetches.maximumIncidents && !pending.needsList)
-        pending.add("NEW", isCreated: true, at: 2)
-        #expect(Self.drain(&pending) == [.list])
-    }
-
-    @Test func `what fails waits while the rest goes on`() {
-        var pending = PendingFetches()
-        for id in ["A", "B"] { pending.add(id, isCreated: false, at: 1) }
-        #expect(pending.begin { _ in true } == .incident("A"))
-        pending.add("A", isCreated: false, at: 2)
-        pending.fail()
-        pending.add("A", isCreated: true, at: 3)
-        #expect(pending.hasFailed && Self.drain(&pending) == [.incident("B")] && pending.since == 1)
-        pending.retry()
-        #expect(!pending.hasFailed && Self.drain(&pending) == [.incident("A")] && pending.since == nil)
-    }
-
-    @Test func `a list that fails covers what was named meanwhile`() {
-        var pending = PendingFetches()
-        pending.addList(at: 1)
-        #expect(pending.begin { _ in true } == .list)
-        pending.add("A", isCreated: false, at: 2)
-        pending.fail()
-        pending.add("B", isCreated: false, at: 3)
-        #expect(pending.hasFailed && pending.needsList && pending.begin { _ in true } == nil)
-        pending.retry()
-        #expect(Self.drain(&pending) == [.list] && pending.since == nil)
-    }
-}
-
-/// An API that answers when the test says so.
-private actor ScriptedSource: IncidentSource {
-    private var asked: [(id: String, answer: CheckedContinuation<Result<Incident, ServiceFault>, Never>)] = []
-
-    func list() async throws(ServiceFault) -> [Incident] { [BoardTests.incident("A", 1), BoardTests.incident("B", 2)] }
-
-    func details(_ id: String) async throws(ServiceFault) -> Incident {
-        let result: Result<Incident, ServiceFault> = await withCheckedContinuation { asked.append((id, $0)) }
-        return try result.get()
-    }
-
-    func act(_ id: String, verb: String, key: String) async throws(ServiceFault) -> Incident { throw .status(409) }
-
-    /// Waits until it is asked for this incident.
-    func answer(_ id: String, _ result: Result<Incident, ServiceFault>) async throws {
-        while asked.first?.id != id { try await Task.sleep(for: .milliseconds(2)) }
-        asked.removeFirst().answer.resume(returning: result)
-    }
-}
-
-private struct NoDisplay: BoardDisplay {
-    func show(_ lines: (_ columns: Int, _ rows: Int) -> [String]) { _ = lines(80, 24) }
     func forget() {}
+    subscript(index: Int) -> String { lines.withLock { index < $0.count ? $0[index] : "" } }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct LiveBoardTests {
-    private let source = ScriptedSource()
-    private let cursor = LiveCursor("C")
+/// Boards over one file, of a demo that cannot be reached.
+@Suite(.timeLimit(.minutes(5))) struct LiveBoardTests {
+    /// Nobody listens there, and nobody may: it is below the ports that need no rights.
+    private static let base = "http://127.0.0.1:1"
 
-    private static func updated(_ id: String) -> LiveUpdate {
-        .event(LiveEvent(entity: "incident", id: id, type: "updated"))
-    }
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "liveboard-\(UUID())")
+    private var path: String { folder.appending(path: "store").path }
 
-    /// Within the time limit of the suite.
-    private func until(_ board: LiveBoard, _ condition: (Board) -> Bool) async throws {
-        while !condition(await board.board) { try await Task.sleep(for: .milliseconds(2)) }
-    }
+    init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
 
-    /// With a list of A and B, caught up.
-    private func begun() async throws -> LiveBoard {
-        let board = LiveBoard(of: "ONE", from: source, on: NoDisplay())
-        await board.take(.resync(.start, cursor))
-        #expect(await !board.board.facts.isCaughtUp)
-        await board.take(.live(cursor))
-        try await until(board) { $0.isKnown && $0.facts.isCaughtUp && !$0.isOld }
+    private func board(_ store: SQLiteStore, on shown: Shown) async throws -> LiveBoard {
+        let board = LiveBoard(
+            of: "ONE", from: try IncidentService(base: Self.base), in: store, on: shown, now: { 9_000 },
+            clock: { "at \($0)" }, storeDeadline: 50)
+        try await board.begin()
         return board
     }
 
-    @Test func `what is fetched slowly is told as old, and hides no loss behind it`() async throws {
-        let board = try await begun()
-        await board.take(Self.updated("A"))
-        #expect(await board.board.facts.unappliedSince != nil)
-        await board.take(.disconnected(reason: "gone", retry: .zero))
-        #expect(await !board.board.facts.isCaughtUp)
-        #expect(await board.board.facts.failures == 1)
-        await board.take(.live(cursor))
-        #expect(await board.board.facts.isCaughtUp)
-        #expect(await board.board["A"]?.updatedAt == 1)
-        try await source.answer("A", .success(BoardTests.incident("A", 1, updatedAt: 2)))
-        try await until(board) { $0["A"]?.updatedAt == 2 && $0.facts.unappliedSince == nil }
+    private func until(_ condition: () async -> Bool) async throws {
+        while await !condition() { try await Task.sleep(for: .milliseconds(2)) }
     }
 
-    @Test(arguments: [403, 404, 410])
-    func `an incident that is gone or not ours holds up nothing`(_ status: Int) async throws {
-        let board = try await begun()
-        await board.take(Self.updated("A"))
-        await board.take(Self.updated("B"))
-        try await source.answer("A", .failure(.status(status)))
-        try await source.answer("B", .success(BoardTests.incident("B", 2, updatedAt: 2)))
-        try await until(board) { $0["A"] == nil && $0["B"]?.updatedAt == 2 && $0.facts.unappliedSince == nil }
-        #expect(await !board.board.facts.hasFailedToApply)
-    }
-
-    @Test func `one that fails holds back no other, and is asked for again`() async throws {
-        let board = try await begun()
-        await board.take(Self.updated("A"))
-        await board.take(Self.updated("B"))
-        try await source.answer("A", .failure(.status(400)))
-        try await until(board) { $0.facts.hasFailedToApply && $0.message == "It cannot be fetched: status 400." }
-        try await source.answer("B", .success(BoardTests.incident("B", 2, updatedAt: 2)))
-        try await until(board) { $0["B"]?.updatedAt == 2 }
-        try await source.answer("A", .success(BoardTests.incident("A", 1, updatedAt: 3)))
-        try await until(board) { $0["A"]?.updatedAt == 3 && !$0.facts.hasFailedToApply && $0.message.isEmpty }
-    }
-
-    @Test func `a client that gives up leaves no connected board`() async throws {
-        let board = try await begun()
-        let client = try LiveClient(LiveClientConfiguration(url: "ws://127.0.0.1:1/live/v1")) {
-            throw LiveClientError.unauthorized
+    /// As a machine writes it.
+    private func commit(_ change: LiveChange<[Incident], Incident>, to store: SQLiteStore) async throws {
+        let area = IncidentArea(
+            service: try IncidentService(base: Self.base), screens: LiveScreens(try IncidentService(base: Self.base)),
+            showStored: { _, _ in })
+        try await store.commit(area: area.name, metadata: UpdateMetadata(finger: "C", lastSuccess: 5_000)) {
+            try area.write(change, in: $0)
         }
-        await board.follow(client)
-        #expect(await board.board.ending == LiveClientError.unauthorized.description)
-        #expect(await !board.board.facts.isCaughtUp)
-        let other = try LiveClient(LiveClientConfiguration(url: "ws://127.0.0.1:1/live/v1")) { "token" }
-        await other.close()
-        let closed = try await begun()
-        await closed.follow(other)
-        #expect(await closed.board.ending == "the client was closed")
     }
 
-    @Test(arguments: [(403, true), (404, true), (410, true), (400, false), (401, false), (409, false), (503, false)])
-    func `some statuses are answers`(_ status: Int, _ isAbsent: Bool) {
-        #expect((ServiceFault.status(status).absence != nil) == isAbsent)
+    @Test func `the last state is shown at once as old, with what was done and is not sent`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try await BoardFile.open(path, account: "ONE", server: Self.base)
+        try await commit(.snapshot([BoardTests.incident("A", 1), BoardTests.incident("B", 2)]), to: store)
+        try await commit(
+            .things([
+                (Incident.thing("A"), .gone), (Incident.thing("B"), .unneeded),
+                (Incident.thing("C"), .value(BoardTests.incident("C", 3))),
+            ]), to: store)
+        let first = Shown()
+        let board = try await board(store, on: first)
+        #expect(first[0].hasPrefix("Incidents of ONE (old state of at 5000)"))
+        #expect(first[0].hasSuffix("connecting since at 9000"))
+        #expect(first[2] == "> C        triggered~    high Disk of C")
+        #expect(first[3] == "  B        triggered~    high Disk of B" && first[4] == "")
+        #expect(await board.type(Array("ja".utf8)))
+        #expect(first[3] == "> B        acknowledged* high Disk of B")
+        await board.wait(failures: 2)
+        #expect(first[0].hasSuffix("cannot connect since at 9000"))
+        #expect(await !board.type(Array("q".utf8)))
+        // As if it was killed: another one opens the file.
+        let second = Shown()
+        let again = try await self.board(store, on: second)
+        #expect(second[3] == "  B        acknowledged* high Disk of B")
+        await again.end(why: "nobody is signed in")
+        #expect(second[0].hasSuffix(" no more news: nobody is signed in"))
+    }
+
+    @Test func `a note that cannot be sent is given back, and details that cannot be fetched say so`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try await BoardFile.open(path, account: "ONE", server: Self.base)
+        try await commit(.snapshot([BoardTests.incident("A", 1)]), to: store)
+        let shown = Shown()
+        let board = try await board(store, on: shown)
+        #expect(await board.type(Array("\r".utf8)))
+        try await until { await board.board.details?.failure != nil }
+        #expect(shown[2] == "Disk of A" && shown[4] == "It cannot be loaded now: it is tried again.")
+        #expect(await board.type(Array("nhello\r".utf8)))
+        try await until { await board.board.note == "hello" }
+        #expect(await board.type([3]))
+        #expect(await board.type(Array("b".utf8)))
+        try await until { shown[2] == "> A        triggered~    high Disk of A" }
+    }
+
+    @Test func `once there is an answer it connects, also while its file does not, and says so`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try await BoardFile.open(path, account: "ONE", server: Self.base)
+        let shown = Shown()
+        let board = try await board(store, on: shown)
+        await board.wait(failures: 2)
+        #expect(shown[0].hasSuffix("cannot connect since at 9000"))
+        let disk = DispatchSemaphore(value: 0)
+        let hanging = Task { try await store.transaction { _ in disk.wait() } }
+        let client = try LiveClient(LiveClientConfiguration(url: "ws://127.0.0.1:1/live/v1")) { "token" }
+        let following = Task { await board.follow(client) }
+        try await until { shown[0].hasSuffix(" connecting since at 9000") }
+        try await until { shown[22].hasPrefix("The file cannot be used now: the store does not answer.") }
+        disk.signal()
+        try await hanging.value
+        following.cancel()
+        await following.value
+        await client.close()
+    }
+
+    @Test func `a page that lets in as another account ends the board, which says what to do`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let store = try await BoardFile.open(path, account: "ONE", server: Self.base)
+        let shown = Shown()
+        let board = try await board(store, on: shown)
+        let session = IncidentService.Session(account: "ONE", token: "t", gateway: "g")
+        #expect(try await board.token(for: "g") { session } == "t")
+        #expect(shown[0].hasSuffix(" connecting since at 9000"))
+        // Without an answer nothing has ended.
+        await #expect(throws: RequestError(status: nil)) {
+            try await board.token(for: "g") { throw RequestError(status: nil) }
+        }
+        #expect(shown[0].hasSuffix(" connecting since at 9000") && !shown[22].contains("Quit"))
+        await #expect(throws: LiveClientError.unauthorized) {
+            try await board.token(for: "g") { throw RequestError(status: 401) }
+        }
+        #expect(shown[0].hasSuffix(" no more news: the page lets in as another account"))
+        #expect(shown[22].hasPrefix("Quit and start again; a file of --store is ONE's: name another."))
+    }
+
+    @Test func `a file is used by its own account and server alone`() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(try await BoardFile.account(in: path, of: Self.base) == nil)
+        await (try BoardFile.open(path, account: "ONE", server: Self.base)).close()
+        #expect(try await BoardFile.account(in: path, of: Self.base) == "ONE")
+        await #expect(throws: StoreError.otherServer(found: Self.base, wanted: "http://elsewhere")) {
+            try await BoardFile.account(in: path, of: "http://elsewhere")
+        }
+        await #expect(throws: StoreError.otherAccount(found: "ONE", wanted: "TWO")) {
+            try await BoardFile.open(path, account: "TWO", server: Self.base)
+        }
+        await (try BoardFile.open(BoardFile.inMemory, account: "TWO", server: Self.base)).close()
+    }
+
+    @Test(
+        arguments: [
+            (nil, "the server cannot be reached"), (401, "the token is refused"), (404, "it is gone"),
+            (409, "somebody has resolved it"), (418, "status 418"),
+        ] as [(Int?, String)]) func `a failure has words`(_ status: Int?, _ words: String)
+    {
+        #expect(RequestError(status: status).explanation == words)
+        if let status { #expect(ImmediateActionError.rejected(status: status).explanation == words) }
     }
 }
