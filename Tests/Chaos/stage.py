@@ -96,7 +96,7 @@ class Stage:
     def start(self):
         if not (PROGRAMS / "livegate").exists():
             unavailable(f"no programs in {PROGRAMS}: run Tests/run build, or set LIVEGATE_BIN")
-        self.kafka = ApacheKafka(self.folder, "--nodes", "3", "--heap", "256m", "--wait", "120",
+        self.kafka = ApacheKafka(self.folder, "--nodes", "3", "--heap", "256m",
                                  "--property", "min.insync.replicas=2", "--property", "default.replication.factor=3")
         create_topic(self.plaintext.split(",")[0], TOPIC, partitions=PARTITIONS, replication=3)
         # A topic without any record could be recreated without a trace, so cursors of that time do not outlive its first.
@@ -109,10 +109,11 @@ class Stage:
     def plaintext(self):
         return self.kafka.bootstrap["plaintext"]
 
-    def start_nodes(self, accounts):
+    def start_nodes(self, accounts, origin):
+        """`origin` is that of the pages that may connect."""
         tokens = static_tokens(self.folder, accounts)
         settings = {
-            "auth": {"tokens": str(tokens)},
+            "auth": {"tokens": str(tokens), "origins": [origin]},
             # The way that `kafka fault` cuts and slows.
             "kafka": {"brokers": self.kafka.bootstrap["faults"], "topics": [TOPIC]},
             "events": {"preset": "rails"},
@@ -149,7 +150,7 @@ class Stage:
     def brokers(self, *words):
         """An order to the cluster; one that it cannot follow, such as pausing a broker that was killed, is none."""
         done = subprocess.run([self.kafka.path, *words], env={"PATH": "/usr/bin:/bin:/usr/local/bin", **self.kafka.env},
-                              capture_output=True, text=True, timeout=180)
+                              capture_output=True, text=True, timeout=900)
         return done.returncode == 0
 
     def heal(self):

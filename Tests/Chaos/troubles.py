@@ -1,4 +1,4 @@
-"""What happens while the clients listen: three tracks at once, each at random, all from one seed."""
+"""What happens while the clients listen: four tracks at once, each at random, all from one seed."""
 
 import collections
 import random
@@ -9,14 +9,14 @@ import time
 from stage import BROKERS, NODES
 
 # How much longer than asked for there is trouble, until every kind has happened.
-LONGEST_DELAY = 120
+LONGEST_DELAY = 300
 
 
 class Troubles:
     """Each track shuffles its troubles and takes them in turn, so that a minute has seen every kind."""
 
-    def __init__(self, stage, crowd, seed, say):
-        self.stage, self.crowd, self.seed, self.say = stage, crowd, seed, say
+    def __init__(self, stage, crowd, service, seed, say):
+        self.stage, self.crowd, self.service, self.seed, self.say = stage, crowd, service, seed, say
         self.happened = collections.Counter()
         self.failures = []
         self.stopping = threading.Event()
@@ -25,9 +25,10 @@ class Troubles:
             "ways": [self.ways_stalled, self.ways_refused, self.ways_cut, self.ways_delayed, self.ways_slowed,
                      self.clients_cut, self.clients_cut],
             "nodes": [self.node_killed, self.both_nodes_killed, self.node_paused, self.balancer_reloaded],
+            "api": [self.api_killed, self.api_paused, self.api_failing],
         }
         # Between two troubles of a track: the brokers need a while to find each other.
-        self.pauses = {"brokers": (2, 6), "ways": (0.5, 3), "nodes": (1, 5)}
+        self.pauses = {"brokers": (2, 6), "ways": (0.5, 3), "nodes": (1, 5), "api": (2, 6)}
 
     @property
     def kinds(self):
@@ -45,7 +46,8 @@ class Troubles:
                 break
         self.stopping.set()
         for thread in threads:
-            thread.join(120)
+            # Its brokers may take minutes to start, each.
+            thread.join(900)
             assert not thread.is_alive(), "a trouble does not end"
         if self.failures:
             raise AssertionError(self.failures[0])
@@ -140,3 +142,20 @@ class Troubles:
 
     def balancer_reloaded(self, _):
         self.stage.reload_balancer()
+
+    # The API of the apps
+
+    def api_killed(self, chance):
+        self.service.kill()
+        time.sleep(chance.uniform(0.1, 3))
+        self.service.start()
+
+    def api_paused(self, chance):
+        self.service.process.send_signal(signal.SIGSTOP)
+        time.sleep(chance.uniform(1, 5))
+        self.service.process.send_signal(signal.SIGCONT)
+
+    def api_failing(self, chance):
+        self.service.order(failing=True)
+        time.sleep(chance.uniform(1, 5))
+        self.service.order(failing=False)

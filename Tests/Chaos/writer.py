@@ -7,11 +7,19 @@ import threading
 import time
 
 from kafka_writer import log_of
+from programs import KCAT
 from stage import PARTITIONS, TOPIC
 
 # Long enough that no message is given up while there is trouble; the producer keeps them and their order.
 PRODUCER = {"acks": "all", "enable.idempotence": "true", "message.timeout.ms": 0, "socket.timeout.ms": 8000,
             "request.timeout.ms": 6000, "queue.buffering.max.ms": 5, "reconnect.backoff.max.ms": 1000}
+
+
+def produce_to(bootstrap, partition):
+    """A kcat that writes each line of its input."""
+    options = [word for name, value in PRODUCER.items() for word in ("-X", f"{name}={value}")]
+    return subprocess.Popen([*KCAT, "-P", "-b", bootstrap, "-t", TOPIC, "-p", str(partition), *options],
+                            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0)
 
 
 class Writer:
@@ -21,20 +29,15 @@ class Writer:
     def __init__(self, stage, accounts, rate, seed):
         self.bootstrap, self.accounts, self.rate = stage.plaintext, accounts, rate
         self.random = random.Random(f"writer {seed}")
-        self.options = [word for name, value in PRODUCER.items() for word in ("-X", f"{name}={value}")]
         self.numbers = {}
         # By partition: what was given to the running kcat; what was given to those that ended too early.
         self.given = [[] for _ in range(PARTITIONS)]
         self.lost_producers = []
-        self.producers = [self._produce(partition) for partition in range(PARTITIONS)]
+        self.producers = [produce_to(self.bootstrap, partition) for partition in range(PARTITIONS)]
         self.acknowledged = set()
         self.stopping = threading.Event()
         self.thread = threading.Thread(target=self._write, daemon=True)
         self.thread.start()
-
-    def _produce(self, partition):
-        return subprocess.Popen(["kcat", "-P", "-b", self.bootstrap, "-t", TOPIC, "-p", str(partition), *self.options],
-                                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, bufsize=0)
 
     def _write(self):
         begin, written = time.monotonic(), 0
@@ -59,7 +62,7 @@ class Writer:
             # What it had not written is not in the log, which alone is what clients are measured by.
             self.lost_producers.append(partition)
             self.given[partition] = []
-            self.producers[partition] = self._produce(partition)
+            self.producers[partition] = produce_to(self.bootstrap, partition)
 
     def finish(self):
         """Waits until everything is acknowledged; by account and partition, what stands in the log."""
