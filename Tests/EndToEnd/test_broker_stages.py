@@ -11,7 +11,7 @@ QUICK = {"socket.timeout.ms": 3000, "reconnect.backoff.max.ms": 500, "fetch.wait
 
 
 def post(door, path):
-    with urllib.request.urlopen(urllib.request.Request(f"http://{door.admin}{path}", method="POST"), timeout=30) as answer:
+    with urllib.request.urlopen(urllib.request.Request(f"http://{door.admin}{path}", method="POST"), timeout=120) as answer:
         return answer.status
 
 

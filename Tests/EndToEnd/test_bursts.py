@@ -6,6 +6,7 @@ import json
 import pytest
 import websockets
 
+from foreign import UNHURRIED
 from programs import PATIENCE, event, produce
 from rawclient import play
 
@@ -22,7 +23,7 @@ def test_a_client_that_keeps_up_is_never_told_to_resync(gateway, mock_broker, to
     headers = {"Authorization": f"Bearer {tokens.token('PACC1')}"}
 
     async def scenario():
-        async with websockets.connect(door.url + query, additional_headers=headers, max_queue=None) as client:
+        async with websockets.connect(door.url + query, additional_headers=headers, max_queue=None, **UNHURRIED) as client:
             if query:
                 assert "live" in json.loads(await client.recv())
             records = [event("PACC1", str(number)) for number in range(COUNT)]

@@ -53,7 +53,7 @@ def test_sync_says_what_it_was(door, watcher, sync, tell):
         tell([f"{number}a", f"{number}b"])
         wait_for_changes(watcher, number + 1)
         while len(got) < 2 * number + 2:
-            page = peer.page(since=at, wait=10)
+            page = peer.page(since=at, wait=50)
             got += [event["id"] for event in page["events"]]
             at = page["at"]
     assert got == ["0a", "0b", "1a", "1b", "2a", "2b"]
@@ -123,5 +123,5 @@ def test_a_beat_claims_nothing_that_a_signal_is_still_owed_for(gateway, mock_bro
     wait_for_changes(client, 2)
     before = client.texts.index(next(text for text in reversed(client.texts) if "changed" in text))
     for cursor in client.cursors[:before]:
-        ids = [event["id"] for event in sync(door).page(since=cursor, wait=10)["events"]]
+        ids = [event["id"] for event in sync(door).page(since=cursor, wait=50)["events"]]
         assert "owed" in ids, (cursor, client.texts)

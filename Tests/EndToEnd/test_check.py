@@ -130,6 +130,6 @@ def test_settings_come_through_a_pipe_as_well(tmp_path):
     os.write(writing, ANYBODY.encode())
     os.close(writing)
     done = subprocess.run([PROGRAMS / "livegate", "check", "--config", f"/dev/fd/{reading}"], pass_fds=[reading],
-                          capture_output=True, timeout=30, env=environment())
+                          capture_output=True, timeout=300, env=environment())
     os.close(reading)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -8,15 +8,15 @@ import time
 from websockets.sync.client import connect
 
 from clients import LiveClient
-from programs import eventually
+from programs import KCAT, eventually
 from wire import CURSOR
 
 PLAIN = r'\{"ent":"incident","id":"%s","type":"updated"'
 
 
 def timestamps(bootstrap):
-    done = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", "incidents", "-p", "0", "-o", "beginning", "-e", "-q",
-                           "-f", "%T\n"], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", "incidents", "-p", "0", "-o", "beginning", "-e", "-q",
+                           "-f", "%T\n"], capture_output=True, text=True, timeout=300, check=True)
     return [int(line) for line in done.stdout.split()]
 
 

@@ -10,15 +10,15 @@ import pytest
 from clients import resumed
 from kafka_admin import create_topic, delete_records
 from kafka_wire import produce_exactly
-from programs import event, eventually, produce
+from programs import KCAT, event, eventually, produce
 
 HOUR_MS = 3_600_000
 
 
 def offsets(bootstrap, topic, partition=0):
     """The offsets at which records stand."""
-    done = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", topic, "-p", str(partition), "-e", "-q", "-f", "%o\n"],
-                          capture_output=True, timeout=60, check=True)
+    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic, "-p", str(partition), "-e", "-q", "-f", "%o\n"],
+                          capture_output=True, timeout=300, check=True)
     return [int(line) for line in done.stdout.split()]
 
 

@@ -37,7 +37,7 @@ def received(peer):
 def test_frames_in_the_same_packet_as_the_request_are_answered_after_the_101(gateway, mock_broker, tokens):
     door = gateway(mock_broker.bootstrap)
     host, _, port = door.host.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as peer:
+    with socket.create_connection((host, int(port)), timeout=120) as peer:
         peer.sendall(upgrade(tokens.token("PACC1")) + frame(0x8, b"\x03\xe8"))
         assert close_code(received(peer)) == 1000
 
@@ -50,7 +50,7 @@ def test_frames_in_records_of_their_own_behind_the_request_are_answered_after_th
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     session = context.wrap_bio(incoming, outgoing)
     host, _, port = door.host.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=60) as peer:
+    with socket.create_connection((host, int(port)), timeout=120) as peer:
         def step(action, *arguments):
             while True:
                 try:

@@ -60,7 +60,7 @@ def test_the_cursor_of_a_page_passes_over_what_the_filter_left_out(door, sync, t
     tell(range(5), entity="incident")
     tell(["note"], entity="note")
     # The wait is for a note; the incidents before it do not answer it.
-    page = peer.page(since=begin, ent="note", wait=10)
+    page = peer.page(since=begin, ent="note", wait=50)
     assert [event["id"] for event in page["events"]] == ["note"] and page["more"] is False
     assert peer.page(since=page["at"])["events"] == []
     tell(["later"], entity="incident")

@@ -11,7 +11,7 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
     site, context = site(FILE), certificates.client()
     streams = [live(site, context=context), event_stream(site, context=context), live(site, context=context)]
     poll = sync(site, context=context)
-    poll.send(since=poll.page()["at"], wait=30)
+    poll.send(since=poll.page()["at"], wait=50)
     streams.append(event_stream(site, context=context))
     tell(["a"])
     eventually(lambda: all(stream.ids == ["a"] for stream in streams), 20, "the event at each stream")

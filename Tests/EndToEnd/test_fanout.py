@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from gateway import static_tokens
-from programs import event, produce
+from programs import KCAT, event, produce
 from rawclient import RawClient, play, until
 from processes import raise_descriptor_limit
 
@@ -77,7 +77,7 @@ def test_who_joins_in_the_middle_of_a_burst_gets_a_suffix_without_gap_or_double(
     async def scenario():
         steady = await RawClient.open(door.host, token)
         kcat = await asyncio.create_subprocess_exec(
-            "kcat", "-P", "-b", mock_broker.bootstrap, "-t", "incidents", "-p", "2", "-X", "linger.ms=1",
+            *KCAT, "-P", "-b", mock_broker.bootstrap, "-t", "incidents", "-p", "2", "-X", "linger.ms=1",
             stdin=subprocess.PIPE)
         written = 0
         joined = []

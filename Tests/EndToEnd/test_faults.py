@@ -18,7 +18,7 @@ import pytest
 
 from faults import ALWAYS
 from processes import descriptor_of, descriptors
-from programs import PATIENCE, event, eventually
+from programs import KCAT, PATIENCE, event, eventually
 from test_introspection import token_server  # noqa: F401, a fixture
 from wire import CLOSE, PING, PONG, TEXT, connect, event_stream_request, frame, get, split_frame, upgrade
 
@@ -108,7 +108,7 @@ class Scene:
         self.steady.head(101)
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
-        self.kcat = subprocess.Popen(["kcat", "-P", "-b", broker.bootstrap, "-t", "incidents", "-p", "0", "-X", "linger.ms=0"],
+        self.kcat = subprocess.Popen([*KCAT, "-P", "-b", broker.bootstrap, "-t", "incidents", "-p", "0", "-X", "linger.ms=0"],
                                      stdin=subprocess.PIPE, text=True)
         self.writer = threading.Thread(target=self._write, daemon=True)
         self.writer.start()

@@ -7,7 +7,7 @@ import aiohttp
 import pytest
 import websockets
 
-from foreign import IDS, WITHIN, expected, produce_events
+from foreign import IDS, UNHURRIED, WITHIN, expected, produce_events
 from programs import event, produce
 from rawclient import until
 
@@ -19,7 +19,7 @@ def test_websockets_gets_messages_and_compression_where_the_settings_allow_it(fo
     async def scenario():
         for offered in (None, "deflate"):
             async with websockets.connect(door.url, ssl=door.ssl, additional_headers=door.headers, compression=offered,
-                                          subprotocols=["livegate.v1"], open_timeout=WITHIN) as client:
+                                          subprotocols=["livegate.v1"], **UNHURRIED) as client:
                 agreed = client.response.headers.get("Sec-WebSocket-Extensions", "")
                 assert agreed.startswith("permessage-deflate") == (deflate and offered is not None)
                 assert client.subprotocol == "livegate.v1"
@@ -57,7 +57,7 @@ def test_with_compression_a_message_over_the_limit_after_inflation_is_1009(forei
     door = foreign_door(True)
 
     async def scenario():
-        async with websockets.connect(door.url, ssl=door.ssl, additional_headers=door.headers) as client:
+        async with websockets.connect(door.url, ssl=door.ssl, additional_headers=door.headers, **UNHURRIED) as client:
             await client.send("x" * 1_000_000)
             with pytest.raises(websockets.ConnectionClosed):
                 await asyncio.wait_for(client.recv(), WITHIN)
@@ -74,7 +74,8 @@ def test_compressed_and_plain_clients_of_an_account_get_the_same(foreign_door, m
             got.append(message)
 
     async def scenario():
-        clients = [await websockets.connect(door.url, ssl=door.ssl, additional_headers=door.headers, compression=offered)
+        clients = [await websockets.connect(door.url, ssl=door.ssl, additional_headers=door.headers, compression=offered,
+                                            **UNHURRIED)
                    for offered in (None, "deflate", None, "deflate")]
         got = [[] for _ in clients]
         tasks = [asyncio.ensure_future(listen(*pair)) for pair in zip(clients, got)]

@@ -27,7 +27,7 @@ def fuzz(tmp_path):
         script(tmp_path / "bin/swift", 'echo "$@" >>swift.log')
         for name, lines in targets.items():
             script(tmp_path / f".build-fuzz/release/fuzz-{name}", f'echo "$@" >>fuzz-{name}.log\n' + lines)
-        done = subprocess.run([tmp_path / "Tests/Fuzz/run", *arguments], capture_output=True, text=True, timeout=60,
+        done = subprocess.run([tmp_path / "Tests/Fuzz/run", *arguments], capture_output=True, text=True, timeout=300,
                               env={"PATH": f"{tmp_path}/bin:/usr/bin:/bin"})
         return done.returncode, done.stdout.splitlines()
     return begin

@@ -2,12 +2,13 @@
 
 import subprocess
 
-from programs import ROOT, eventually, produce
+from asker import Asker
+from programs import KCAT, ROOT, eventually, produce
 
 
 def consumed(bootstrap, topic):
-    done = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", topic, "-e", "-q", "-f", "%k %s\n"],
-                          capture_output=True, timeout=60, check=True)
+    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic, "-e", "-q", "-f", "%k %s\n"],
+                          capture_output=True, timeout=300, check=True)
     return sorted(done.stdout.decode().splitlines())
 
 
@@ -21,10 +22,17 @@ def test_what_kcat_produces_to_the_embedded_broker_comes_back(mock_broker):
 def test_the_embedded_broker_goes_down_and_comes_up(mock_broker):
     produce(mock_broker.bootstrap, "incidents", ["one"])
     mock_broker.down()
-    refused = subprocess.run(["kcat", "-L", "-b", mock_broker.bootstrap, "-m", "1"], capture_output=True, timeout=60)
+    refused = subprocess.run(["kcat", "-L", "-b", mock_broker.bootstrap, "-m", "1"], capture_output=True, timeout=300)
     assert refused.returncode != 0
     mock_broker.up()
     eventually(lambda: consumed(mock_broker.bootstrap, "incidents") == [" one"])
+
+
+def test_who_asks_the_administration_asks_again_where_its_connection_was_closed(gateway, mock_broker):
+    asker = Asker(gateway(mock_broker.bootstrap, limits__handshake_timeout="100ms").admin)
+    # It has said nothing for too long.
+    assert asker.ended()
+    assert asker.ask("GET", "/livez")[0] == 200
 
 
 def test_apache_kafka_takes_what_kcat_produces(kafka):

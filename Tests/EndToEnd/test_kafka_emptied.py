@@ -7,13 +7,13 @@ import pytest
 
 from clients import resumed
 from kafka_admin import create_topic, delete_records, set_config
-from programs import event, eventually, produce
+from programs import KCAT, event, eventually, produce
 
 
 def is_empty(bootstrap, topic, partition):
     """Asked at its beginning: kcat reads to the end."""
-    done = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", topic, "-p", str(partition), "-o", "beginning", "-e", "-q"],
-                          capture_output=True, timeout=60, check=True)
+    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic, "-p", str(partition), "-o", "beginning", "-e", "-q"],
+                          capture_output=True, timeout=300, check=True)
     return not done.stdout
 
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from programs import event, eventually, produce
+from programs import KCAT, event, eventually, produce
 from kafka_admin import create_topic
 from kafka_wire import produce_exactly
 from test_records import skip_counts
@@ -107,13 +107,13 @@ def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, sta
     produce(bootstrap, "transactions", committed, transactional_id="tests")
     client.wait_for(50)
     # kcat sends what it has read once its buffer is full, and then waits for more within its transaction.
-    torn = start("kcat", "-P", "-b", bootstrap, "-t", "transactions", "-p", "0", "-X", "transactional.id=tests")
+    torn = start(*KCAT, "-P", "-b", bootstrap, "-t", "transactions", "-p", "0", "-X", "transactional.id=tests")
     for at in range(400):
         torn.send(json.dumps(event("PACC1", f"aborted-{at}", more="x" * 500)))
 
     def in_the_log():
-        read = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", "transactions", "-e", "-q", "-X",
-                               "isolation.level=read_uncommitted"], capture_output=True, timeout=60)
+        read = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", "transactions", "-e", "-q", "-X",
+                               "isolation.level=read_uncommitted"], capture_output=True, timeout=300)
         return b"aborted-0" in read.stdout
     eventually(in_the_log, 30, "a record of the open transaction in the log")
     # What stands behind an open transaction waits for its end.
@@ -126,8 +126,8 @@ def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, sta
 
 def consumed(bootstrap, topic):
     """How many records kcat finds in the topic."""
-    done = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", topic, "-e", "-q", "-f", "%o\n"], capture_output=True,
-                          timeout=60, check=True)
+    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic, "-e", "-q", "-f", "%o\n"], capture_output=True,
+                          timeout=300, check=True)
     return len(done.stdout.splitlines())
 
 

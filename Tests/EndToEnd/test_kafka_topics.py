@@ -5,13 +5,13 @@ import subprocess
 
 import pytest
 
-from programs import event, eventually, produce
+from programs import KCAT, event, eventually, produce
 from kafka_admin import create_topic, delete_records, delete_topic, grow_topic
 from test_auth import answer, bearer
 
 
 def topics_of(bootstrap):
-    listed = subprocess.run(["kcat", "-L", "-J", "-b", bootstrap], capture_output=True, timeout=60, check=True)
+    listed = subprocess.run([*KCAT, "-L", "-J", "-b", bootstrap], capture_output=True, timeout=300, check=True)
     return {topic["topic"]: len(topic["partitions"]) for topic in json.loads(listed.stdout)["topics"]}
 
 

@@ -67,7 +67,7 @@ def test_the_sums_hold_for_clients_of_all_kinds(door, asker, tell, live, event_s
     assert total(metrics, "livegate_handshakes_total", outcome="bad_cursor") == sum(a.status == 400 for a in answers)
     assert metrics["livegate_accounts"] == 1 and metrics['livegate_connections{kind="event_stream"}'] == 1
     waiting = sync(door)
-    waiting.send(since=poller.page(since=begin)["at"], wait=30)
+    waiting.send(since=poller.page(since=begin)["at"], wait=50)
     eventually(lambda: scrape(asker)['livegate_connections{kind="sync"}'] == 1, what="a request that waits")
     waiting.end()
     plain.end()

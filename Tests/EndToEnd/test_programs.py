@@ -72,6 +72,7 @@ def test_the_settings_that_are_printed_are_accepted(tmp_path):
     (["livegate", "man"], COMMANDS + ["--config", "--kafka-brokers", "limits.max_message_bytes",
                                       "LIVEGATE_LIMITS_MAX_MESSAGE_BYTES", "auth.jwt[].account_claim"]),
     (["livecat", "--man"], ["--connect", "--show-ping-pong", "--token-file"]),
+    (["liveboard", "--man"], ["--store", "--gateway", "--no-color"]),
 ])
 def test_the_manual_page_is_clean_and_tells_every_option_and_setting(words, told):
     status, page, err = run(*words)
@@ -115,7 +116,7 @@ def test_a_closed_pipe_ends_a_program_quietly(command, ignored, tmp_path):
     reading, writing = os.pipe()
     os.close(reading)
     done = subprocess.run(
-        words, input=b"{}\n", stdout=writing, stderr=subprocess.PIPE, timeout=30, env=environment(), restore_signals=not ignored,
+        words, input=b"{}\n", stdout=writing, stderr=subprocess.PIPE, timeout=300, env=environment(), restore_signals=not ignored,
         preexec_fn=(lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) if ignored else None)
     os.close(writing)
     assert done.returncode in (0, -signal.SIGPIPE) and done.stderr == b""
@@ -167,7 +168,7 @@ def test_map_answers_a_last_line_without_an_end(tmp_path):
 
 def test_output_goes_through_a_terminal_as_well():
     primary, secondary = pty.openpty()
-    done = subprocess.run([PROGRAMS / "livegate", "--version"], stdout=secondary, timeout=30)
+    done = subprocess.run([PROGRAMS / "livegate", "--version"], stdout=secondary, timeout=300)
     os.close(secondary)
     assert done.returncode == 0 and os.read(primary, 100).startswith(b"livegate ")
     os.close(primary)

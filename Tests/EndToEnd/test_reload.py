@@ -1,4 +1,4 @@
-# Tests: Reloader.swift, Service.swift
+# Tests: Reloader.swift, Service.swift, Administration.swift
 """Files that change under a gateway that runs: what is renewed is used, what is broken is not, and nobody is dropped."""
 
 import json
@@ -16,6 +16,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from asker import Asker
 from clients import plain_connection
 from gateway import static_tokens
 from processes import descriptors
@@ -150,7 +151,7 @@ def test_renewed_files_are_used_without_a_signal_and_broken_ones_are_not(
         # A token that is gone closes its connections, whatever else is broken, and is refused from then on.
         static_tokens(tmp_path, ["PACC1"])
         with pytest.raises(ConnectionClosed) as closed:
-            second.recv(timeout=60)
+            second.recv(timeout=180)
         assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4403, "revoked")
 
         def is_refused():
@@ -168,7 +169,7 @@ def test_renewed_files_are_used_without_a_signal_and_broken_ones_are_not(
 
         # Whoever was connected from the beginning still is, and gets what comes.
         produce(mock_broker.bootstrap, "incidents", [event("PACC1", "a"), event("PACC2", "b")])
-        assert json.loads(first.recv(timeout=60))["id"] == "a" and json.loads(third.recv(timeout=60))["id"] == "b"
+        assert json.loads(first.recv(timeout=180))["id"] == "a" and json.loads(third.recv(timeout=180))["id"] == "b"
         # Nothing was written of looks that found nothing.
         assert problems <= len(door.log("settings not reloaded")) <= problems + 3
 
@@ -215,7 +216,7 @@ def test_signals_under_load_lose_nobody_and_leak_no_descriptor(gateway, mock_bro
         thread.join()
     assert failures == []
     for client in clients:
-        assert [json.loads(client.recv(timeout=60))["id"] for _ in range(20)] == [str(number) for number in range(20)]
+        assert [json.loads(client.recv(timeout=180))["id"] for _ in range(20)] == [str(number) for number in range(20)]
     # With all of them gone it has what it had before they came: each reload has given back what it took.
     for client in clients:
         client.close()
@@ -224,11 +225,27 @@ def test_signals_under_load_lose_nobody_and_leak_no_descriptor(gateway, mock_bro
         f"{descriptors(door.program.pid)} descriptors, one that was never asked has {descriptors(idle.program.pid)}"))
 
 
+def test_the_administration_is_held_to_the_new_time_of_a_request_too(gateway, mock_broker):
+    door = gateway(mock_broker.bootstrap, limits={"handshake_timeout": "10m"}, reload_interval="0s")
+    patient = Asker(door.admin)
+    # Half a request, which keeps the time that it began with.
+    patient.socket.sendall(b"GET /livez HTTP/1.1\r\n")
+    rewrite(door, limits={**door.settings["limits"], "handshake_timeout": "100ms"})
+    hang_up(door)
+    wait_for_reload(door, 0)
+    assert door.log("settings reloaded")[0]["changed"] == "limits.handshake_timeout"
+    hurried = Asker(door.admin, timeout=60 * PATIENCE)
+    hurried.socket.sendall(b"GET /livez HTTP/1.1\r\n")
+    assert hurried.answer()[0] == 408 and hurried.ended()
+    patient.socket.sendall(b"Host: localhost\r\n\r\n")
+    assert patient.answer()[0] == 200
+
+
 def s_client(door, certificates, *words):
     """What `openssl s_client` prints of one connection."""
     return subprocess.run(
         ["openssl", "s_client", "-connect", door.host, "-servername", "localhost", "-CAfile", certificates.authority,
-         *words], input=b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", capture_output=True, timeout=60).stdout.decode()
+         *words], input=b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n", capture_output=True, timeout=300).stdout.decode()
 
 
 @pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])

@@ -30,7 +30,7 @@ def killer(tmp_path_factory):
 def run(store, **env):
     """Moves the store on. Returns how the process ended, and the last commit that it said was done."""
     done = subprocess.run([PROGRAMS / "storekill", store, str(COMMITS)], env={**os.environ, **env}, capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=300)
     said = done.stdout.split()
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     assert (done.returncode == 0) == (said[-1:] == ["closed"])

@@ -35,13 +35,13 @@ def ids(page):
 
 def test_without_since_there_is_a_fresh_cursor_and_nothing_else_at_once(peer, begin, tell):
     tell(["before"])
-    assert ids(peer.page(since=begin, wait=10)) == ["before"]
+    assert ids(peer.page(since=begin, wait=50)) == ["before"]
     answer = peer.ask(wait=30)
     assert answer.status == 200 and re.fullmatch(PAGE, answer.text)
     assert (answer.body["events"], answer.body["more"]) == ([], False)
     assert answer.fields["cache-control"] == "no-store" and answer.fields["content-type"] == "application/json"
     tell(["after"])
-    assert ids(peer.page(since=answer.body["at"], wait=10)) == ["after"]
+    assert ids(peer.page(since=answer.body["at"], wait=50)) == ["after"]
 
 
 def test_a_page_has_the_form_of_the_protocol(peer, begin, tell):
@@ -97,7 +97,7 @@ def test_wait_ends_without_an_event_and_gives_a_cursor_to_go_on_with(peer, begin
         page = peer.page(since=begin, wait=wait)
         assert ids(page) == [] and page["more"] is False and time.monotonic() - started >= wait - 0.05
     tell(["a"])
-    assert ids(peer.page(since=page["at"], wait=10)) == ["a"]
+    assert ids(peer.page(since=page["at"], wait=50)) == ["a"]
 
 
 def test_a_wait_over_the_nodes_is_the_nodes(gateway, mock_broker, sync):
@@ -137,7 +137,7 @@ def test_what_is_no_longer_kept_is_410_with_a_cursor_to_go_on_with(gateway, mock
     assert answer.fields["content-type"] == "application/problem+json"
     assert answer.fields["cache-control"] == "no-store" and "connection" not in answer.fields
     tell(["7"])
-    assert ids(peer.page(since=answer.body["at"], wait=10)) == ["7"]
+    assert ids(peer.page(since=answer.body["at"], wait=50)) == ["7"]
 
 
 def test_another_epoch_is_410(gateway, mock_broker, sync, begin):

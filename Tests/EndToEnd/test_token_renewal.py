@@ -22,6 +22,12 @@ def ids(client):
     return [message["id"] for message in client.messages if "ent" in message]
 
 
+def controls(client):
+    """The names of its control messages, without what is said of the broker where this machine stood still."""
+    names = [next(iter(message)) for message in client.messages if "ent" not in message]
+    return [name for name in names if name != "source"]
+
+
 def pieces(payload, count):
     """One message in so many fragments."""
     size = -(-len(payload) // count)
@@ -49,10 +55,10 @@ def test_a_stream_goes_on_with_the_next_token_and_ends_with_that(door, tokens, t
         left.writer.write(frame(TEXT, message(ending)))
         for client in (kept, plain):
             client.writer.write(frame(TEXT, message(next_one)))
-        await until(lambda: kept.messages[-1] == {"token": {"exp": expiry(next_one)}})
+        await until(lambda: {"token": {"exp": expiry(next_one)}} in kept.messages)
         await until(lambda: left.close is not None, within=40)
         assert left.close == (4401, "token expired")
-        assert [next(iter(message)) for message in left.messages] == ["live", "expiring", "token", "bye"]
+        assert controls(left) == ["live", "expiring", "token", "bye"] and not ids(left)
         tell(["after"])
         await until(lambda: ids(kept) == ids(plain) == ["after"])
         assert kept.close is None and all("ent" in message for message in plain.messages)
@@ -60,8 +66,7 @@ def test_a_stream_goes_on_with_the_next_token_and_ends_with_that(door, tokens, t
         last = tokens.token("PACC1", "--expires", "15s")
         kept.writer.write(frame(TEXT, message(last)))
         await until(lambda: kept.close is not None, within=40)
-        names = [next(iter(message)) for message in kept.messages if "ent" not in message]
-        assert names == ["live", "expiring", "token", "token", "expiring", "bye"] and kept.close[0] == 4401
+        assert controls(kept) == ["live", "expiring", "token", "token", "expiring", "bye"] and kept.close[0] == 4401
     play(scenario())
 
 
@@ -85,8 +90,9 @@ def test_what_is_no_token_is_ignored_within_the_limit_and_a_bad_token_closes(sma
             client.writer.write(sent)
             if code is None:
                 # Whatever it was, what follows is taken.
+                count = len(client.messages)
                 client.writer.write(frame(TEXT, message(good)))
-                await until(lambda: client.messages[-1] == {"token": {"exp": expiry(good)}} or client.close)
+                await until(lambda: {"token": {"exp": expiry(good)}} in client.messages[count:] or client.close)
                 assert client.close is None, sent[:60]
             else:
                 await until(lambda: client.close is not None)
@@ -103,7 +109,7 @@ def test_who_sends_tokens_without_end_is_asked_to_wait(door, tokens):
         client.writer.write(60 * frame(TEXT, message(token)))
         await until(lambda: client.close is not None)
         assert client.close[0] == 4429 and "retry_ms=" in client.close[1]
-        first, *taken, last = [next(iter(message)) for message in client.messages]
+        first, *taken, last = controls(client)
         assert (first, set(taken), last) == ("live", {"token"}, "bye") and len(taken) >= 10
     play(scenario())
 

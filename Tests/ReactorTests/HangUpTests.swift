@@ -21,15 +21,15 @@ import Testing
         let peer = try #require(PlainPeer(address))
         #expect(accepted.wait() == true)
         #expect(peer.receiveEnd() == 0)
-        let (held, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (held, release) = (Promise<Bool>(), Promise<Bool>())
         loop.execute {
-            held.signal()
-            release.wait()
+            held.fulfil(true)
+            _ = release.wait()
         }
-        held.wait()
+        #expect(held.wait() == true)
         peer.send(Array("last words".utf8))
         peer.close()
-        release.signal()
+        release.fulfil(true)
         #expect(ended.wait() == .closed)
         loop.stop()
     }

@@ -10,13 +10,13 @@ if built 'for the address sanitizer' --build-tests "${asan[@]}"; then
     # What needs Apache Kafka goes through the same code as what needs the embedded broker, and waits for minutes.
     # So many simulated histories go through all of the code; all of them, and mutants of the rules, are judged by the unit
     # tests.
-    export LIVEGATE_SIMULATION_HISTORIES=5000 LIVEGATE_SIMULATION_DEPTH=4
+    export LIVEGATE_SIMULATION_HISTORIES=5000 LIVEGATE_SIMULATION_DEPTH=4 LIVEGATE_ARCHIVE_HISTORIES=200
     # The sanitizer brings an allocator of its own, in which allocations are not counted.
     swift_tests asan-unit "${asan[@]}" \
-        --skip '^TidyTests\.|AgainstApacheKafka|^SimulationTests\..*Mutants|^LiveUpdatesTests\.RecordCostTests|'"$sdk"
+        --skip '^TidyTests\.|AgainstApacheKafka|^SimulationTests\..*Mutants|^LiveUpdatesTests\.RecordCostTests|^ArchiveTests\.ArchiveCostTests|'"$sdk"
     # shellcheck disable=SC2154
     swift_tests asan-unit-sdk "${asan[@]}" --filter "$sdk"
-    unset LIVEGATE_SIMULATION_HISTORIES LIVEGATE_SIMULATION_DEPTH
+    unset LIVEGATE_SIMULATION_HISTORIES LIVEGATE_SIMULATION_DEPTH LIVEGATE_ARCHIVE_HISTORIES
     export ASAN_OPTIONS="$asan_options log_path=$results/asan-report"
     sanitized_tests address asan "$sanitized"
     unset ASAN_OPTIONS

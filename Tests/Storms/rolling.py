@@ -67,7 +67,7 @@ def lifecycle(stage, window):
 
 
 def build(stage, times):
-    kafka = stage.keep(ApacheKafka(stage.folder, "--heap", "256m", "--wait", "120"))
+    kafka = stage.keep(ApacheKafka(stage.folder, "--heap", "256m"))
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, TOPIC, partitions=PARTITIONS)
     first_record(bootstrap)

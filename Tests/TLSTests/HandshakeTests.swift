@@ -104,14 +104,14 @@ import Testing
             servers.append(rig.start(sockets.transport, security))
             clients.append(try WireClient(sockets.peer))
         }
-        let (held, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (held, release) = (Promise<Bool>(), Promise<Bool>())
         rig.loop.execute {
-            held.signal()
-            release.wait()
+            held.fulfil(true)
+            _ = release.wait()
         }
-        held.wait()
+        #expect(held.wait() == true)
         for client in clients { client.sendHello() }
-        release.signal()
+        release.fulfil(true)
         return (servers, clients)
     }
 

@@ -1,29 +1,45 @@
 import Glibc
 import TLS
 
-/// Sockets on 127.0.0.1, blocking unless said otherwise, for the side of a test that is no transport.
+/// Sockets on 127.0.0.1, blocking unless said otherwise, for the side of a test that is no transport. None of their calls
+/// waits for more than a minute, and no program that a test runs beside gets them.
 enum Loopback {
+    private static let streamKind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+
+    /// Long enough for a loaded machine, reached only on failure.
+    private static func limitWaits(of descriptor: Int32) {
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            let length = socklen_t(MemoryLayout<timeval>.size)
+            precondition(unsafe setsockopt(descriptor, SOL_SOCKET, option, &limit, length) == 0, "setsockopt: \(errno)")
+        }
+    }
+
     /// Both ends of one connection; the first does not block.
     static func pair() -> (transport: Int32, peer: Int32) {
         let (listener, port) = listen()
         defer { close(listener) }
         let peer = connect(port)
         let accepted = accept(listener, nil, nil)
-        _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
         precondition(accepted >= 0, "accept: \(errno)")
+        _ = fcntl(accepted, F_SETFL, O_NONBLOCK)
+        _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
         return (accepted, peer)
     }
 
     /// The same without a network between: what is on its way is little, and a full buffer is known at once.
     static func unixPair() -> (transport: Int32, peer: Int32) {
         var pair: [Int32] = [-1, -1]
-        precondition(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0, "socketpair: \(errno)")
+        precondition(unsafe socketpair(AF_UNIX, streamKind, 0, &pair) == 0, "socketpair: \(errno)")
         _ = fcntl(pair[0], F_SETFL, O_NONBLOCK)
+        limitWaits(of: pair[1])
         return (pair[0], pair[1])
     }
 
     static func listen() -> (descriptor: Int32, port: UInt16) {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, streamKind, 0)
+        // Of accept, too.
+        limitWaits(of: descriptor)
         var address = loopback(0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let result = unsafe withUnsafeMutableBytes(of: &address) { bytes in
@@ -36,7 +52,8 @@ enum Loopback {
     }
 
     static func connect(_ port: UInt16) -> Int32 {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        let descriptor = socket(AF_INET, streamKind, 0)
+        limitWaits(of: descriptor)
         var address = loopback(port)
         let result = unsafe withUnsafeBytes(of: &address) { bytes in
             unsafe Glibc.connect(
@@ -86,7 +103,7 @@ enum Loopback {
 
 /// A client that is nothing but a blocking socket and a session, so that a test sees the records on the wire.
 final class WireClient {
-    let descriptor: Int32
+    private(set) var descriptor: Int32
     private(set) var received: [UInt8] = []
     /// Ciphertext since the handshake was done.
     private(set) var wire: [UInt8] = []
@@ -99,7 +116,13 @@ final class WireClient {
         session = try TLSSession(client: TLSContext.client(settings), exchange: exchange, name: "localhost")
     }
 
-    deinit { close(descriptor) }
+    deinit { leave() }
+
+    /// Closes the connection without a word. Whose number the descriptor is afterwards, nobody knows.
+    func leave() {
+        if descriptor >= 0 { close(descriptor) }
+        descriptor = -1
+    }
 
     var state: TLSState { session.state }
 

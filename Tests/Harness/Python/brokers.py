@@ -1,5 +1,6 @@
 """Brokers in processes of their own: librdkafka's embedded one, and Apache Kafka."""
 
+import itertools
 import json
 import os
 import shutil
@@ -7,7 +8,7 @@ import subprocess
 
 import pytest
 
-from programs import SHARED, Program, eventually
+from programs import PATIENCE, SHARED, Program, eventually, is_free, lane
 
 
 class MockBroker:
@@ -38,8 +39,22 @@ def unavailable(reason):
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
+# Each node has its ports in a block of its own. Clusters listen on them up to minutes after they are begun: other processes
+# have other blocks, up to 30,200, from where on the tests in Swift have theirs.
+NODE_PORTS, LANE_PORTS = 10, 690
+FIRST_PORTS = itertools.cycle(range(19_000 + LANE_PORTS * lane(), 19_000 + LANE_PORTS * (lane() + 1), 3 * NODE_PORTS))
+
+
+def free_block():
+    """The first port of three nodes, which nobody listens on and which this process has not given to a cluster of late."""
+    for first in itertools.islice(FIRST_PORTS, LANE_PORTS // NODE_PORTS):
+        if all(map(is_free, range(first, first + 3 * NODE_PORTS))):
+            return first
+    raise AssertionError("no block of ports is free")
+
+
 class ApacheKafka:
-    """A cluster of its own on free ports. `arguments` are those of `kafka run`: `--version 3.9`, `--acl`, `--nodes 3`."""
+    """A cluster of its own on free ports. `arguments` are those of `kafka run`: `--version 3.9`, `--acl`, `--nodes 3` at most."""
 
     def __init__(self, folder, *arguments):
         self.path = SHARED / "kafka/kafka"
@@ -51,15 +66,16 @@ class ApacheKafka:
         self.folder = folder / "cluster"
         self.env = {"KAFKA_TEST_DIR": str(self.folder)}
         # Beside other tests on two cores a node has its port open after a minute and more.
-        self.program = Program(self.path, "run", "--until-eof", "--port", "0", "--wait", "120", *arguments, env=self.env)
-        self.facts = json.loads(self.program.line('"bootstrap"', within=150))
+        self.program = Program(
+            self.path, "run", "--until-eof", "--port", free_block(), "--wait", "300", *arguments, env=self.env)
+        self.facts = json.loads(self.program.line('"bootstrap"', within=120))
         # By kind of address: plaintext, tls, sasl, sasl_tls, faults.
         self.bootstrap = self.facts["bootstrap"]
 
     def tool(self, *arguments):
         """Runs the tool on this cluster: `tool("kill", "all")`, `tool("topic", "create", "t")`. Returns its output."""
         done = subprocess.run([self.path, *arguments], env={**os.environ, **self.env}, capture_output=True, text=True,
-                              timeout=180)
+                              timeout=180 * PATIENCE)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 

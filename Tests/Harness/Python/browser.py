@@ -29,7 +29,7 @@ class Browser:
         # Its sandbox wants rights that root has not got in a container.
         arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
         options = {"goog:chromeOptions": {"args": arguments, "binary": program},
-                   "timeouts": {"script": int(30_000 * PATIENCE), "pageLoad": int(30_000 * PATIENCE)}}
+                   "timeouts": {"script": int(100_000 * PATIENCE), "pageLoad": int(100_000 * PATIENCE)}}
         session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": options}})
         self.session = f"/session/{session['sessionId']}"
 
@@ -52,6 +52,9 @@ class Browser:
     def go(self, url):
         """Opens a page, whose scripts are gone with the next one."""
         self._ask("POST", self.session + "/url", {"url": url})
+
+    def back(self):
+        self._ask("POST", self.session + "/back", {})
 
     def run(self, script, *arguments):
         """What a script returns, run in the page as the body of a function."""
@@ -85,11 +88,24 @@ class Browser:
         """What the pages have written to their console, since it was asked for."""
         return [entry["message"] for entry in self._ask("POST", self.session + "/se/log", {"type": "browser"})]
 
-    def new_tab(self):
-        """Opens a tab and goes there; the one before, for ``switch``."""
-        before = self._ask("GET", self.session + "/window")
-        self.switch(self._ask("POST", self.session + "/window/new", {"type": "tab"})["handle"])
+    @property
+    def tab(self):
+        """The tab that commands go to, for ``switch``."""
+        return self._ask("GET", self.session + "/window")
+
+    def new_tab(self, kind="tab"):
+        """Opens a tab and goes there; the one before, for ``switch``. With `window` both are looked at."""
+        before = self.tab
+        self.switch(self._ask("POST", self.session + "/window/new", {"type": kind})["handle"])
         return before
+
+    def close_tab(self):
+        """Commands go to none before ``switch``."""
+        self._ask("DELETE", self.session + "/window")
+
+    def freeze(self, frozen):
+        """As a browser does with a tab that was hidden for long, which hides it; its scripts run no more until it is thawed."""
+        self._command("Page.setWebLifecycleState", state="frozen" if frozen else "active")
 
     def switch(self, handle):
         self._ask("POST", self.session + "/window", {"handle": handle})

@@ -3,6 +3,8 @@
 from programs import PATIENCE, event, produce
 
 WITHIN = 10 * PATIENCE
+# What `websockets` is told where it shall not leave a server that stands still with its machine.
+UNHURRIED = {"ping_interval": None, "open_timeout": WITHIN}
 IDS = ["PAM4FGS", "PQ\"\\\n\0\u2028é", "last"]
 
 

@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 
 import jose
-from programs import PROGRAMS, eventually, free_port, run
+from programs import PATIENCE, PROGRAMS, eventually, free_port, run
 
 
 # An `auth` for settings that are only checked.
@@ -23,7 +23,7 @@ class Gateway:
     def asked(self, path):
         """Status and body of an administration address, 0 when nobody answers."""
         try:
-            with urllib.request.urlopen(f"http://{self.admin}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://{self.admin}{path}", timeout=20 * PATIENCE) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -85,8 +85,9 @@ def launch(start, folder, tokens, bootstrap, ready=True, env=None, around=(), **
         "listen": [host], "admin": admin, "auth": {"jwt": tokens.settings},
         "kafka": {"brokers": bootstrap, "topics": ["incidents"], "settings": {"fetch.wait.max.ms": 10}},
         "events": {"preset": "rails"},
-        # Tests that look at every frame do not expect one at a time of its own choosing.
-        "limits": {"ping_interval": "1h"},
+        # Tests that look at every frame do not expect one at a time of its own choosing. Whoever has come stays, though the
+        # machine stands still before it has said all.
+        "limits": {"ping_interval": "1h", "handshake_timeout": "60s"},
         # A stop waits for nobody, unless a test says so.
         "lifecycle": {"drain_delay": "0s", "drain_window": "0s"},
         # Tests look for the lines of single connections, which are not written by default.

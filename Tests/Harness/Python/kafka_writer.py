@@ -6,7 +6,7 @@ import subprocess
 import threading
 
 from kafka_admin import create_topic, delete_topic
-from programs import PATIENCE, event, eventually, produce
+from programs import KCAT, PATIENCE, event, eventually, produce
 from rawclient import until
 
 ACCOUNTS = ["PACC1", "PACC2", "PACC3"]
@@ -51,8 +51,8 @@ class Writer:
 
 def log_of(bootstrap, topic, partition):
     """Account and id of each record of the partition, in its order."""
-    done = subprocess.run(["kcat", "-C", "-b", bootstrap, "-t", topic, "-p", str(partition), "-o", "beginning", "-e", "-q"],
-                          capture_output=True, timeout=120, check=True)
+    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic, "-p", str(partition), "-o", "beginning", "-e", "-q"],
+                          capture_output=True, timeout=600, check=True)
     records = map(json.loads, done.stdout.splitlines())
     return [(record["account_id"], record["id"]) for record in records]
 
@@ -82,7 +82,7 @@ class Producer:
 
     async def run(self):
         kcat = await asyncio.create_subprocess_exec(
-            "kcat", "-P", "-b", self.bootstrap, "-t", "incidents", "-p", "0", "-X", "linger.ms=1", stdin=subprocess.PIPE)
+            *KCAT, "-P", "-b", self.bootstrap, "-t", "incidents", "-p", "0", "-X", "linger.ms=1", stdin=subprocess.PIPE)
         while not self.stops:
             for _ in range(50):
                 kcat.stdin.write(json.dumps(event("PACC1", f"{self.count:0200}", "x" * 60)).encode() + b"\n")

@@ -10,8 +10,7 @@ def scrape(asker):
         try:
             return scrape(with_address)
         finally:
-            with_address.file.close()
-            with_address.socket.close()
+            with_address.close()
     status, fields, body = asker.ask("GET", "/metrics")
     assert status == 200 and fields["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
     lines = [line for line in body.decode().splitlines() if not line.startswith("#")]

@@ -5,13 +5,15 @@ import threading
 
 
 class Middleman:
-    """`manner`: `strips` takes upgrades off requests, `gathers` does so too and keeps event streams' bodies to itself,
-    `cuts` ends each connection after `seconds`, and `passes` does nothing of it. It may be changed at any time."""
+    """`manner`: `strips` takes upgrades off requests, `holds` leaves them without an answer, `gathers` strips them and keeps
+    event streams' bodies to itself, `cuts` ends each connection after `seconds`, and `passes` does nothing of it. It may be
+    changed at any time. A browser asks several things on one connection: with `one_request` it makes one for each, so that
+    none passes unseen."""
 
-    def __init__(self, host, manner, seconds=None):
+    def __init__(self, host, manner, seconds=None, one_request=False):
         name, port = host.rsplit(":", 1)
         self.server = (name, int(port))
-        self.manner, self.seconds = manner, seconds
+        self.manner, self.seconds, self.one_request = manner, seconds, one_request
         self.requests = []
         self.sockets = []
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -19,7 +21,7 @@ class Middleman:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def count(self, kind):
-        """How many requests of a kind came: `upgrade`, `stream` or `poll`."""
+        """How many requests of a kind came: `upgrade`, `stream`, `poll`, or `other`, which is what browsers ask beforehand."""
         return self.requests.count(kind)
 
     def _accept(self):
@@ -38,11 +40,16 @@ class Middleman:
             return client.close()
         self.sockets += [client, server]
         lines = head.split(b"\r\n")
-        is_upgrade = any(line.lower().startswith(b"upgrade:") for line in lines)
-        self.requests.append("upgrade" if is_upgrade else "poll" if b"/sync/" in lines[0] else "stream")
-        if self.manner in ("strips", "gathers"):
-            names = (b"upgrade:", b"connection:", b"sec-websocket-")
-            lines = [line for line in lines if not line.lower().startswith(names)]
+        kind = self._kind(lines)
+        self.requests.append(kind)
+        if kind == "upgrade" and self.manner == "holds":
+            server.close()
+            return self._swallow(client)
+        is_stripped = self.manner in ("strips", "gathers")
+        if is_stripped:
+            lines = self._without(lines, b"upgrade:", b"connection:", b"sec-websocket-")
+        if self.one_request and (is_stripped or kind != "upgrade"):
+            lines = [lines[0], b"Connection: close", *self._without(lines[1:], b"connection:")]
         if self.manner == "cuts":
             timer = threading.Timer(self.seconds, self._cut, (client, server))
             timer.daemon = True
@@ -53,6 +60,26 @@ class Middleman:
             self._gather(server, client)
         else:
             self._pump(server, client)
+
+    @staticmethod
+    def _kind(lines):
+        if any(line.lower().startswith(b"upgrade:") for line in lines):
+            return "upgrade"
+        if not lines[0].startswith(b"GET ") or not b"/live/" in lines[0] and not b"/sync/" in lines[0]:
+            return "other"
+        return "poll" if b"/sync/" in lines[0] else "stream"
+
+    @staticmethod
+    def _without(lines, *names):
+        return [line for line in lines if not line.lower().startswith(names)]
+
+    def _swallow(self, client):
+        try:
+            while client.recv(65536):
+                pass
+        except OSError:
+            pass
+        self._cut(client)
 
     @staticmethod
     def _head(side):
@@ -97,5 +124,11 @@ class Middleman:
                 pass
             side.close()
 
+    def drop(self):
+        """Cuts what is open, as a path does that is gone; others may come."""
+        sockets, self.sockets = self.sockets, []
+        self._cut(*sockets)
+
     def end(self):
-        self._cut(self.listener, *self.sockets)
+        self._cut(self.listener)
+        self.drop()

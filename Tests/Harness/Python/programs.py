@@ -13,9 +13,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAMS = Path(os.environ.get("LIVEGATE_BIN", ROOT / ".build-release/release"))
 SHARED = Path(os.environ.get("LIVEGATE_SHARED", ROOT.parent / "shared"))
-# Deadlines only end what has failed: on a machine with ten times more to do than it can, everything takes that much longer,
-# and a sanitizer makes programs slower still.
-PATIENCE = 15 if os.environ.get("LIVEGATE_SANITIZER") else 3
+# Deadlines only end what has failed: on a machine with ten times more to do than it can, everything takes that much longer, it
+# may stand still for some seconds, and a sanitizer makes programs slower still.
+PATIENCE = 15 if os.environ.get("LIVEGATE_SANITIZER") else 6
+# By itself it gives a broker, or what coordinates transactions, 5 s to answer.
+KCAT = ["kcat", "-m", str(50 * PATIENCE)]
 
 
 def eventually(condition, within=10.0, what="the condition"):
@@ -23,36 +25,49 @@ def eventually(condition, within=10.0, what="the condition"):
     text, or what gives it when it is needed."""
     end = time.monotonic() + within * PATIENCE
     while True:
+        # Asked once more after the end: until then the machine may have stood still.
+        is_last = time.monotonic() >= end
         result = condition()
         if result:
             return result
-        assert time.monotonic() < end, f"{what() if callable(what) else what} did not come true within {within * PATIENCE:g} s"
+        assert not is_last, f"{what() if callable(what) else what} did not come true within {within * PATIENCE:g} s"
         time.sleep(0.02)
 
 
-def own_ports():
-    """Ports below those that the kernel hands out by itself, each once, apart from those of test processes beside this one."""
-    # Up to eight workers each of two runs, of which one goes beside the other (see Tests/run). From 19,000 on Apache Kafka looks
-    # for ports, and listens on them seconds after it has found them free.
+def lane():
+    """The number of this test process among those beside it, below 16."""
+    # Up to eight workers each of two runs, of which one goes beside the other (see Tests/run).
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
-    first = 10_000 + 560 * (worker + (8 if "LIVEGATE_BESIDE" in os.environ else 0))
+    return worker + (8 if "LIVEGATE_BESIDE" in os.environ else 0)
+
+
+def own_ports():
+    """Ports below those that the kernel hands out by itself, each once, apart from those of test processes beside this one
+    and from those of Apache Kafka, which begin at 19,000."""
+    first = 10_000 + 560 * lane()
     yield from itertools.cycle(range(first, first + 560))
 
 
 PORTS = own_ports()
 
 
+def is_free(port):
+    """Whether nobody listens on this port of 127.0.0.1."""
+    with socket.socket() as probe:
+        # As a server would: connections of before that linger do not count.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+            return True
+        except OSError:
+            return False
+
+
 def free_port():
     """A port of 127.0.0.1 that nobody listens on, and that nobody is given who only asks for any."""
-    for port in PORTS:
-        with socket.socket() as probe:
-            # As a server would: connections of before that linger do not count.
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                continue
+    for port in itertools.islice(PORTS, 560):
+        if is_free(port):
+            return port
     raise AssertionError("no port is free")
 
 
@@ -159,7 +174,7 @@ def produce(bootstrap, topic, records, partition=0, **properties):
     keyed = ["-K", "\x1f"] if any(isinstance(record, tuple) for record in records) else []
     options = [word for name, value in properties.items() for word in ("-X", f"{name.replace('_', '.')}={value}")]
     done = subprocess.run(
-        ["kcat", "-P", "-b", bootstrap, "-t", topic, "-p", str(partition), *keyed, *options],
+        [*KCAT, "-P", "-b", bootstrap, "-t", topic, "-p", str(partition), *keyed, *options],
         input=b"\n".join(lines) + b"\n", capture_output=True, timeout=60 * PATIENCE)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
 

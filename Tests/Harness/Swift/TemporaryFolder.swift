@@ -5,9 +5,13 @@ import Foundation
 package final class TemporaryFolder: Sendable {
     package let path: String
 
-    package init() {
+    /// - Parameter inMemory: where the machine has a file system in memory, there: for tests that wait for the disk thousands
+    ///   of times.
+    package init(inMemory: Bool = false) {
         let name = String(UInt64.random(in: 0...UInt64.max), radix: 36)
-        path = FileManager.default.temporaryDirectory.appending(path: "livegate-\(name)").path
+        let memory = "/dev/shm"
+        let place = inMemory && FileManager.default.isWritableFile(atPath: memory) ? URL(fileURLWithPath: memory) : nil
+        path = (place ?? FileManager.default.temporaryDirectory).appending(path: "livegate-\(name)").path
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])

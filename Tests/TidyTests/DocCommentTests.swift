@@ -1,0 +1,58 @@
+import Testing
+
+/// What an app developer sees of the SDK says what it is.
+struct DocCommentTests {
+    /// The declarations of a Swift source that are public and have no doc comment, by their lines.
+    static func undocumented(swift lines: [String]) -> [String] {
+        lines.indices.filter { index in
+            let words = lines[index].split(separator: " ").drop { $0.hasPrefix("@") }
+            guard words.first == "public" || words.first?.hasPrefix("public(") == true else { return false }
+            return words.dropFirst().first != "import" && !isDocumented(lines, index)
+        }.map { lines[$0] }
+    }
+
+    private static func isDocumented(_ lines: [String], _ index: Int) -> Bool {
+        let above = lines[..<index].reversed().map { $0.drop { $0 == " " } }
+        return above.first { !$0.hasPrefix("@") }?.hasPrefix("///") == true
+    }
+
+    /// The exports of a file of types that have no comment. What is only passed on has it elsewhere.
+    static func undocumented(types lines: [String]) -> [String] {
+        lines.indices.filter { index in
+            let line = lines[index]
+            guard line.hasPrefix("export "), !line.hasPrefix("export *"), !line.hasPrefix("export {") else {
+                return false
+            }
+            return index == 0 || !lines[index - 1].hasSuffix("*/")
+        }.map { lines[$0] }
+    }
+
+    @Test func `each public declaration of the client library has a doc comment`() {
+        let files = SourceTree.swiftFiles.filter { ["LiveClient", "LiveState"].contains($0.target) && $0.isSource }
+        #expect(files.count > 50)
+        for file in files { #expect(Self.undocumented(swift: file.lines) == [], "\(file)") }
+    }
+
+    @Test func `each export of the module's types has a comment`() {
+        let files = SourceTree.files.filter { $0.path.hasPrefix("Sources/LiveClientJS/types/") }
+        #expect(files.count > 5)
+        for file in files { #expect(Self.undocumented(types: file.lines) == [], "\(file)") }
+    }
+
+    @Test(arguments: [
+        ("/// A.\npublic struct A {}", 0), ("public struct A {}", 1), ("/// A.\n@frozen\n  public enum A {}", 0),
+        ("@frozen public enum A {}", 1), ("// A.\npublic let a = 1", 1), ("public import A", 0),
+        ("    public private(set) var a = 1", 1), ("struct A {}", 0), ("/// A.\n\npublic func a() {}", 1),
+    ]) func `a declaration without one is found`(_ text: String, _ count: Int) {
+        #expect(
+            Self.undocumented(swift: text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init))
+                .count == count)
+    }
+
+    @Test(arguments: [
+        ("/** A. */\nexport type A = 1", 0), ("export class A {", 1), ("export * from './a.js'", 0),
+        ("export { a } from './a.js'", 0), ("/** A. */\nexport function a(): void\nexport function b(): void", 1),
+    ]) func `an export without one is found`(_ text: String, _ count: Int) {
+        #expect(Self.undocumented(types: text.split(separator: "\n").map(String.init)).count == count)
+    }
+}
