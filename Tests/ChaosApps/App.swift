@@ -115,7 +115,10 @@ actor App {
     }
 
     private func details() async -> Report.Details? {
-        guard let session, let details = session.now.details, details.thing.id == opened else { return nil }
+        guard let session, let opened else { return nil }
+        guard let details = session.now.details, details.thing.id == opened else {
+            return Report.Details(id: opened, row: nil, isKnown: false)
+        }
         var row: Row?
         if let incident = details.value { row = await session.row(incident) }
         // A thing that is gone has no knowledge, as one that was never asked for: which of them it is, its row tells.

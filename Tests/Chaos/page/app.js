@@ -21,10 +21,20 @@ class API {
     constructor({ base, account }) { Object.assign(this, { base, account }) }
 
     async ask(path, { signal, ...options } = {}) {
-        const late = AbortSignal.timeout(deadline)
         const headers = { Authorization: `Bearer token-${this.account}`, "Content-Type": "application/json" }
-        const request = { ...options, headers, cache: "no-store", signal: signal ? AbortSignal.any([signal, late]) : late }
-        return RequestError.check(await fetch(this.base + path, request)).json()
+        // Node 20 forgets the deadline of an `AbortSignal.any` that holds a timeout (nodejs/node#57736).
+        const asking = new AbortController()
+        const stop = () => asking.abort(signal.reason)
+        const late = setTimeout(() => asking.abort(new DOMException("no answer", "TimeoutError")), deadline)
+        if (signal?.aborted) stop()
+        signal?.addEventListener("abort", stop)
+        try {
+            const answer = await fetch(this.base + path, { ...options, headers, cache: "no-store", signal: asking.signal })
+            return await RequestError.check(answer).json()
+        } finally {
+            clearTimeout(late)
+            signal?.removeEventListener("abort", stop)
+        }
     }
 
     incident(id, signal) { return this.ask(`/incidents/${id}`, { signal }) }
@@ -237,6 +247,7 @@ export class App {
             const isKnown = top !== undefined && list.knowledge === "known" && !list.isLoading
             report.list = { rows: shown.map(({ value }) => this.#row(value)), isKnown }
         }
+        if (!details && this.#log.opened) report.details = { id: this.#log.opened, row: null, isKnown: false }
         if (details) {
             const isGone = details.absence !== null
             const row = details.value && !isGone ? this.#row(details.value) : null
