@@ -1,3 +1,5 @@
+import LiveUpdates
+
 /// An event's place among all others, as bytes that a database compares: the order of its ``ArchiveID``, without its check,
 /// which every reader can make again.
 ///

@@ -26,11 +26,7 @@ final class ConsumerHandle: @unchecked Sendable {
             throw .client(reason: "the consumer has no queue")
         }
         var topics: [Topic] = []
-        // A topic named twice is read once. Names are compared bytewise, and every node has the same order.
-        var last: [UInt8]?
-        for name in settings.topics.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
-        where last != Array(name.utf8) {
-            last = Array(name.utf8)
+        for name in settings.orderedTopics {
             guard let topic = unsafe rd_kafka_topic_new(client.pointer, name, nil) else {
                 for topic in topics { unsafe rd_kafka_topic_destroy(topic.pointer) }
                 unsafe rd_kafka_queue_destroy(queue)

@@ -19,6 +19,16 @@ package struct ConsumerSettings: Sendable {
         self.properties = properties
     }
 
+    /// Each topic once, as ``PartitionName`` numbers them: in the order of their bytes, which is the same on every node.
+    package var orderedTopics: [String] {
+        var ordered: [String] = []
+        for name in topics.sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) })
+        where ordered.last?.utf8.elementsEqual(name.utf8) != true {
+            ordered.append(name)
+        }
+        return ordered
+    }
+
     /// Defaults that the operator may change, where librdkafka's own do not suit a gateway.
     ///
     /// The limits of the local queue stay as they are: 64 MiB (`queued.max.messages.kbytes`) and one fetch beyond it, for all

@@ -51,7 +51,7 @@ enum LivecatCommand {
     static let since = SingleOption(
         "since", .text("CURSOR"), help: "first show what came after this cursor of a Livegate")
     static let with = SingleOption(
-        "with", .text("WORDS"), help: "ask for more in each message: at (cursors), ts, or at,ts")
+        "with", .text("WORDS"), help: "ask for more in each message: at (cursors), ts, aid, or several: at,ts")
     static let entities = SingleOption("ent", .text("NAMES"), help: "ask for these entities alone, by comma")
     static let mode = SingleOption(
         "mode", .choice("MODE", of: ["changed"]), help: "changed: receive only that something has changed")

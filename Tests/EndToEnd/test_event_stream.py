@@ -25,7 +25,7 @@ def test_the_head_is_that_of_an_event_stream_and_the_first_line_says_when_to_com
 
 def test_a_message_is_its_cursor_and_what_with_asked_for(door, event_stream, tell):
     keys = {"": ["ent", "id", "type"], "at": ["ent", "id", "type", "at"], "ts": ["ent", "id", "type", "ts"],
-            "at,ts": ["ent", "id", "type", "at", "ts"]}
+            "at,ts": ["ent", "id", "type", "at", "ts"], "aid": ["ent", "id", "type", "aid"]}
     streams = [(event_stream(door, **({"with_": words} if words else {})), expected) for words, expected in keys.items()]
     # Of these, neither adds a key.
     streams += [(event_stream(door, beat=5), keys[""]), (event_stream(door, since="x"), keys[""])]

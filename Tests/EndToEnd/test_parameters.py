@@ -12,7 +12,7 @@ LONG = "n" * 65
 
 BOTH = [
     ("since=a&since=b", "since"), ("since=a&since=%", "since"), ("with=", "with"), ("with", "with"),
-    ("with=x", "with"), ("with=at,", "with"), ("with=,at", "with"), ("with=AT", "with"), ("with=at,%20ts", "with"),
+    ("with=x", "with"), ("with=id", "with"), ("with=at,", "with"), ("with=,at", "with"), ("with=AT", "with"), ("with=at,%20ts", "with"),
     ("with=%", "with"), ("with=at&with=ts", "with"), ("ent=", "ent"), ("ent", "ent"), ("ent=a,", "ent"),
     ("ent=a,,b", "ent"), ("ent=%ff", "ent"), ("ent=%4", "ent"), ("ent=a&ent=b", "ent"), (f"ent={NAMES}", "ent"),
     (f"ent={LONG}", "ent"),
@@ -65,7 +65,7 @@ def test_sync_refuses_each_value_outside_its_range(door, tokens):
 
 
 @pytest.mark.parametrize("query", [
-    "", "x=1&x=2", "since=", "since=%", "with=at,at", "with=ts,at", "with=at%2Cts", f"ent={NAMES[:-4]}",
+    "", "x=1&x=2", "since=", "since=%", "with=at,at", "with=ts,at", "with=at%2Cts", "with=aid", f"ent={NAMES[:-4]}",
     f"ent={LONG[1:]}", "ent=a%2Cb", "ent=a,a", "mode=changed", "beat=5", "beat=300", "beat=005",
     "limit=0&limit=x&wait=&wait=-1", "Beat=1", "%ff=1", "&&",
 ])
@@ -77,7 +77,7 @@ def test_a_stream_takes_what_lies_within_and_ignores_what_is_not_its_own(door, t
 
 def test_sync_takes_what_lies_within_and_ignores_what_is_not_its_own(door, sync):
     peer = sync(door)
-    for query in ("", "x=1&x=2", "with=at,ts", "with=ts", f"ent={NAMES[:-4]}", f"ent={LONG[1:]}", "mode=&mode=x",
+    for query in ("", "x=1&x=2", "with=at,ts", "with=ts", "with=aid", f"ent={NAMES[:-4]}", f"ent={LONG[1:]}", "mode=&mode=x",
                   "beat=1&beat=1", "limit=1", "limit=99999999999999999999", "wait=0", "wait=99999999999999999999",
                   "limit=007&wait=00"):
         assert peer.page(raw=query)["events"] == []

@@ -14,6 +14,14 @@ import Testing
         }
     }
 
+    @Test func `each topic stands once, in an order that is the same on every node`() {
+        func ordered(_ topics: [String]) -> [String] {
+            ConsumerSettings(brokers: "127.0.0.1:1", topics: topics).orderedTopics
+        }
+        #expect(ordered(["b", "a", "b", "B", "a.b", "a", "a-b"]) == ["B", "a", "a-b", "a.b", "b"])
+        #expect(ordered([]) == [])
+    }
+
     @Test func `what is ours cannot be set by the operator`() {
         for (name, _) in ConsumerSettings.promises {
             #expect(ReservedProperties.reason(against: name) != nil, "\(name) is ours")

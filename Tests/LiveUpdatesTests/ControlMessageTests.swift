@@ -44,10 +44,12 @@ struct ControlMessageTests {
         #expect(ResyncReason.allCases.map(\.rawValue) == ["invalid", "epoch", "expired", "ahead"])
     }
 
-    @Test func `cursor and time stamp stand behind the three keys, each where it is given`() {
-        func text(at: [UInt8]?, ts: Int64?) -> String {
+    static let aid = ArchiveID(stamp: 1_795_240_000_000, topic: 1, partition: 2, offset: 3, check: 4)
+
+    @Test func `cursor, time stamp and id in the archive stand behind the three keys, each where it is given`() {
+        func text(at: [UInt8]?, ts: Int64?, aid: ArchiveID? = nil) -> String {
             var bytes: [UInt8] = []
-            WireMessage.append(ThinEvent(entity: "e", id: "i", type: "t"), at: at, ts: ts, to: &bytes)
+            WireMessage.append(ThinEvent(entity: "e", id: "i", type: "t"), at: at, ts: ts, aid: aid, to: &bytes)
             return String(decoding: bytes, as: UTF8.self)
         }
         let plain = #"{"ent":"e","id":"i","type":"t""#
@@ -55,17 +57,20 @@ struct ControlMessageTests {
         #expect(text(at: Self.at, ts: nil) == plain + #","at":"AZaz09-_"}"#)
         #expect(text(at: nil, ts: 1_795_240_000_000) == plain + #","ts":1795240000000}"#)
         #expect(text(at: Self.at, ts: -1) == plain + #","at":"AZaz09-_","ts":-1}"#)
+        let aid = #","aid":"-P6wd6c0-----F----7----------k---------3"}"#
+        #expect(text(at: nil, ts: nil, aid: Self.aid) == plain + aid)
+        #expect(text(at: Self.at, ts: 5, aid: Self.aid) == plain + #","at":"AZaz09-_","ts":5"# + aid)
     }
 
     @Test func `a page has its events, the next cursor and whether there is more`() {
         let empty = SyncPage().finished(at: Self.at, more: false)
         #expect(String(decoding: empty, as: UTF8.self) == #"{"events":[],"at":"AZaz09-_","more":false}"#)
         var page = SyncPage()
-        page.append(ThinEvent(entity: "e", id: "1", type: "t"), at: Array("a".utf8), ts: 5)
-        page.append(ThinEvent(entity: "e", id: "\n", type: "t"), at: Array("b".utf8), ts: 6)
+        page.append(ThinEvent(entity: "e", id: "1", type: "t"), at: Array("a".utf8), ts: 5, aid: nil)
+        page.append(ThinEvent(entity: "e", id: "\n", type: "t"), at: Array("b".utf8), ts: 6, aid: Self.aid)
         let text = String(decoding: page.finished(at: Self.at, more: true), as: UTF8.self)
         let first = #"{"ent":"e","id":"1","type":"t","at":"a","ts":5}"#
-        let second = #"{"ent":"e","id":"\n","type":"t","at":"b","ts":6}"#
+        let second = #"{"ent":"e","id":"\n","type":"t","at":"b","ts":6,"aid":""# + Self.aid.text + #""}"#
         #expect(text == #"{"events":["# + first + "," + second + #"],"at":"AZaz09-_","more":true}"#)
     }
 }

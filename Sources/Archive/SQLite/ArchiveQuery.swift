@@ -1,3 +1,5 @@
+import LiveUpdates
+
 /// The statements that read: each is a search in an index, whose rows come in the order that is wanted.
 enum ArchiveQuery {
     static let horizon = "SELECT horizon FROM archive"

@@ -1,3 +1,4 @@
+import LiveUpdates
 import SQLite
 
 /// The tables of an archive in SQLite, and whose a file is.

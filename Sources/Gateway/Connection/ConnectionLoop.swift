@@ -76,7 +76,8 @@ final class ConnectionLoop {
 
     init(
         eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, log: ConnectionLog,
-        ingest: Mailbox<IngestMessage>, judging: Mailbox<JudgingRequest>, places: Places, backlog: LoopBacklog
+        ingest: Mailbox<IngestMessage>, judging: Mailbox<JudgingRequest>, places: Places, backlog: LoopBacklog,
+        topics: [String]
     ) {
         self.eventLoop = eventLoop
         self.index = index
@@ -88,7 +89,7 @@ final class ConnectionLoop {
         self.places = places
         self.judging = judging
         self.backlog = backlog
-        fanOut = LoopFanOut(policy: policy.streams)
+        fanOut = LoopFanOut(policy: policy.streams, topics: topics)
         var limits = TransportLimits()
         limits.handshakeMilliseconds = policy.handshakeTimeoutMilliseconds
         transports = TransportLoop(loop: eventLoop, limits: limits)

@@ -144,7 +144,7 @@ package actor GatewayServer {
         let admission = Admission(
             parts, readiness: readiness, usedTickets: usedTickets, revocations: revocations)
         let log = ConnectionLog(logger: logger.named("connection"))
-        let places = places
+        let (places, topics) = (places, ConsumerSettings(parts.settings.kafka).orderedTopics)
         var outlets: [Ingest.Outlet] = []
         var judgingOutlets: [Mailbox<JudgingAnswer>] = []
         for (index, loop) in workers.enumerated() {
@@ -154,7 +154,8 @@ package actor GatewayServer {
                 let connections = LoopBound(
                     ConnectionLoop(
                         eventLoop: loop, index: index, policy: policy, admission: admission, log: log,
-                        ingest: ingest, judging: judgingBox, places: places, backlog: backlog), loop: loop)
+                        ingest: ingest, judging: judgingBox, places: places, backlog: backlog, topics: topics),
+                    loop: loop)
                 return (
                     connections, Mailbox(inTurnsOn: loop) { connections.value.receive($0) },
                     Mailbox(inTurnsOn: loop) { connections.value.receive($0) }

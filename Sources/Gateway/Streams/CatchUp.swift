@@ -114,7 +114,7 @@ extension LiveStream {
         }
         if let last = events.last { catchUp.given = last.sequence }
         let fresh = aboveFloors(events)
-        let messages = fanOut.encoder.page(fresh, form)
+        let messages = fanOut.encoder.page(fresh, of: account, form)
         if !messages.isEmpty { write(messages, DeliveryFacts(replayed: fresh.count, at: fanOut.moment), now) }
         if isComplete { caughtUp(page.fresh, catchUp, now) } else if messages.isEmpty { proceed(catchUp, now) }
     }

@@ -16,15 +16,21 @@ struct StreamForm: Hashable, Sendable {
     var withAt = false
     /// Each message carries the record's time stamp as `ts`.
     var withTs = false
+    /// Each message carries its id in the archive as `aid`.
+    var withAid = false
     /// False: those who make their own of events, whatever form that has.
     private(set) var isShared = true
     /// Only these; nil is all.
     var entities: EntityFilter?
 
-    init(carrier: Carrier = .webSocket, withAt: Bool = false, withTs: Bool = false, entities: EntityFilter? = nil) {
+    init(
+        carrier: Carrier = .webSocket, withAt: Bool = false, withTs: Bool = false, withAid: Bool = false,
+        entities: EntityFilter? = nil
+    ) {
         self.carrier = carrier
         self.withAt = withAt
         self.withTs = withTs
+        self.withAid = withAid
         self.entities = entities
     }
 
@@ -33,7 +39,7 @@ struct StreamForm: Hashable, Sendable {
         let asksForCursors = parameters.since != nil || parameters.beatSeconds != nil
         self.init(
             carrier: carrier, withAt: parameters.withAt || asksForCursors && carrier != .eventStream,
-            withTs: parameters.withTs, entities: parameters.entities)
+            withTs: parameters.withTs, withAid: parameters.withAid, entities: parameters.entities)
     }
 
     init(individual entities: EntityFilter?) {
@@ -45,39 +51,44 @@ struct StreamForm: Hashable, Sendable {
     var needsCursors: Bool { withAt || carrier == .eventStream }
 
     /// Numbers the forms; the filter is no part of it.
-    var messageForm: Int { Int(carrier.rawValue) << 2 | (withAt ? 2 : 0) | (withTs ? 1 : 0) }
-    static let messageForms = 12
+    var messageForm: Int { Int(carrier.rawValue) << 3 | (withAid ? 4 : 0) | (withAt ? 2 : 0) | (withTs ? 1 : 0) }
+    static let messageForms = 24
 }
 
 /// Makes the bytes of a form, on one loop. What it keeps between calls is memory alone.
 final class FormEncoder {
+    private let ids: ArchiveIDs
     private var payload: [UInt8] = []
     /// Made with the first connection that takes deflated messages; one for all of them.
     private var deflater: Deflater?
 
     /// The events of one account and wake, and what was made of them, by the form of the messages.
     private var batch: [LoggedEvent] = []
+    private var account = Account("")
     private var wholes = [[UInt8]](repeating: [], count: StreamForm.messageForms)
     private var singles = [[[UInt8]]](repeating: [], count: StreamForm.messageForms)
     private var lastSome: (form: Int, indices: [Int], slice: [UInt8])?
     private var lastControl: (message: ControlMessage, carrier: StreamForm.Carrier, bytes: [UInt8])?
 
+    init(ids: ArchiveIDs) { self.ids = ids }
+
     // MARK: - Events that are shared
 
     /// Begins a batch; what was made of the one before is let go.
-    func begin(_ events: [LoggedEvent]) {
+    func begin(_ events: [LoggedEvent], of account: Account) {
         for form in 0..<StreamForm.messageForms {
             if !wholes[form].isEmpty { wholes[form] = [] }
             if !singles[form].isEmpty { singles[form] = [] }
         }
         lastSome = nil
         batch = events
+        self.account = account
     }
 
     /// All events of the batch, one message each, in their order.
     func all(_ form: StreamForm) -> [UInt8] {
         let number = form.messageForm
-        if wholes[number].isEmpty { wholes[number] = messages(batch, form) }
+        if wholes[number].isEmpty { wholes[number] = messages(batch, of: account, form) }
         return wholes[number]
     }
 
@@ -88,7 +99,7 @@ final class FormEncoder {
         if let lastSome, lastSome.form == number, lastSome.indices == indices { return lastSome.slice }
         if singles[number].isEmpty { singles[number] = [[UInt8]](repeating: [], count: batch.count) }
         for index in indices where singles[number][index].isEmpty {
-            append(batch[index], form, to: &singles[number][index])
+            append(batch[index], of: account, form, to: &singles[number][index])
         }
         // A single message is shared by all that get it and no other.
         let slice =
@@ -100,29 +111,45 @@ final class FormEncoder {
     // MARK: - Messages
 
     /// The events, one message each, in their order.
-    func messages(_ events: [LoggedEvent], _ form: StreamForm) -> [UInt8] {
+    func messages(_ events: [LoggedEvent], of account: Account, _ form: StreamForm) -> [UInt8] {
         var bytes: [UInt8] = []
-        for event in events { append(event, form, to: &bytes) }
+        for event in events { append(event, of: account, form, to: &bytes) }
         return bytes
     }
 
     /// The events of a page, which one client alone is given: they are not deflated, which takes 9.5 µs of each (RFC 7692
     /// §6: either may be). Hundreds of clients come back at once, each with pages of hundreds of events.
-    func page(_ events: [LoggedEvent], _ form: StreamForm) -> [UInt8] {
+    func page(_ events: [LoggedEvent], of account: Account, _ form: StreamForm) -> [UInt8] {
         var form = form
         if form.carrier == .deflated { form.carrier = .webSocket }
-        return messages(events, form)
+        return messages(events, of: account, form)
     }
 
-    private func append(_ event: LoggedEvent, _ form: StreamForm, to bytes: inout [UInt8]) {
+    private func append(_ event: LoggedEvent, of account: Account, _ form: StreamForm, to bytes: inout [UInt8]) {
         let ts = form.withTs ? event.timestamp : nil
+        let aid = form.withAid ? ids.id(of: event, account: account) : nil
         if form.carrier == .eventStream {
-            EventStreamEncoder.append(event.event, id: event.at, withAt: form.withAt, ts: ts, to: &bytes)
+            EventStreamEncoder.append(event.event, id: event.at, withAt: form.withAt, ts: ts, aid: aid, to: &bytes)
             return
         }
         payload.removeAll(keepingCapacity: true)
-        WireMessage.append(event.event, at: form.withAt ? event.at : nil, ts: ts, to: &payload)
+        WireMessage.append(event.event, at: form.withAt ? event.at : nil, ts: ts, aid: aid, to: &payload)
         Self.appendFrame(payload, form.carrier == .deflated ? compress(payload) : nil, to: &bytes)
+    }
+
+    /// The answer to a poll that waited: events as they came, each with its cursor, at most `limit` of them.
+    func body(_ events: [LoggedEvent], of account: Account, limit: Int, withAid: Bool) -> [UInt8] {
+        var page = SyncPage()
+        append(events.prefix(limit), of: account, withAid: withAid, to: &page)
+        let last = events.prefix(limit).last?.at ?? []
+        return (consume page).finished(at: last, more: events.count > limit)
+    }
+
+    func append(_ events: some Sequence<LoggedEvent>, of account: Account, withAid: Bool, to page: inout SyncPage) {
+        for event in events {
+            let aid = withAid ? ids.id(of: event, account: account) : nil
+            page.append(event.event, at: event.at, ts: event.timestamp, aid: aid)
+        }
     }
 
     /// A control message in the same carrier. The last one is kept: what concerns all is the same for most.
@@ -168,9 +195,11 @@ enum EventStreamEncoder {
     static func retry(milliseconds: Int) -> [UInt8] { Array("retry: \(milliseconds)\n\n".utf8) }
 
     /// Appends an event. Its cursor is the `id` in any case, and stands in the data only where `with` asked for it.
-    static func append(_ event: ThinEvent, id: [UInt8], withAt: Bool, ts: Int64?, to bytes: inout [UInt8]) {
+    static func append(
+        _ event: ThinEvent, id: [UInt8], withAt: Bool, ts: Int64?, aid: ArchiveID?, to bytes: inout [UInt8]
+    ) {
         EventStream.begin(event: nil, id: id, to: &bytes)
-        WireMessage.append(event, at: withAt ? id : nil, ts: ts, to: &bytes)
+        WireMessage.append(event, at: withAt ? id : nil, ts: ts, aid: aid, to: &bytes)
         EventStream.end(to: &bytes)
     }
 

@@ -144,7 +144,7 @@ final class LiveStream<Port: SubscriberPort> {
             if let last = fresh.last { signal(at: last.at, facts.asOne, now) }
             return
         }
-        let messages = fanOut.encoder.messages(fresh, form)
+        let messages = fanOut.encoder.messages(fresh, of: account, form)
         if !messages.isEmpty { deliver(messages, fanOut.ledger.add(facts), now: now) }
         guard floors.isEmpty, case .live(let group) = state else { return }
         fanOut.leave(self, group)

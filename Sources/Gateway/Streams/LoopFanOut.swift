@@ -14,7 +14,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     var policy: StreamPolicy
     /// All events up to here that concern this loop have been handed out, or will be read from the log by those who are behind.
     private(set) var sequence: UInt64 = 0
-    let encoder = FormEncoder()
+    let encoder: FormEncoder
     /// Nil until ingest reported one.
     var sourceState: SourceState? {
         didSet { isStalled = sourceState?.isStalled ?? false }
@@ -41,8 +41,10 @@ final class LoopFanOut<Port: SubscriberPort> {
     var catchUps: [CatchUpOutcome: UInt64] = [:]
     private var closedLines = ClosedLines<Port>()
 
-    init(policy: StreamPolicy) {
+    /// `topics` as partitions number them.
+    init(policy: StreamPolicy, topics: [String]) {
         self.policy = policy
+        encoder = FormEncoder(ids: ArchiveIDs(topics: topics))
     }
 
     /// A message of ingest says that this loop has been sent everything up to `sequence`.
@@ -137,7 +139,7 @@ final class LoopFanOut<Port: SubscriberPort> {
             let events = part.events
             let matches = audience.match(events)
             let unfiltered = audience.unfiltered
-            encoder.begin(events)
+            encoder.begin(events, of: part.account)
             // Whoever stands alone may join a group that shares meanwhile; that one must have had its turn.
             for group in unfiltered where group.form.isShared {
                 group.lastSequence = last.sequence

@@ -18,14 +18,15 @@ struct ParameterReading {
         }
     }
 
-    /// `at` and `ts` of `with`. A word that is said again changes nothing.
-    func fields(_ name: String) throws(Refusal) -> (at: Bool, ts: Bool) {
-        let refusal = Refusal(.badParameter, "\(name) is not a list of at and ts.")
-        var fields = (at: false, ts: false)
+    /// What `with` names. A word that is said again changes nothing.
+    func fields(_ name: String) throws(Refusal) -> (at: Bool, ts: Bool, aid: Bool) {
+        let refusal = Refusal(.badParameter, "\(name) is not a list of at, ts and aid.")
+        var fields = (at: false, ts: false, aid: false)
         for word in try words(name, refusal) ?? [] {
             switch word {
             case "at": fields.at = true
             case "ts": fields.ts = true
+            case "aid": fields.aid = true
             default: throw refusal
             }
         }

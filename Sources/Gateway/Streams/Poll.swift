@@ -98,7 +98,7 @@ final class Poll<Port: SubscriberPort> {
         guard case .page(let found, let position, let isComplete) = page.answer else {
             return refuse(.expired, page.fresh)
         }
-        for event in found { answer.append(event.event, at: event.at, ts: event.timestamp) }
+        fanOut.encoder.append(found, of: account, withAid: parameters.withAid, to: &answer)
         if isComplete {
             if answer.count == 0, waits { return wait(now) }
             return reply(at: page.fresh.bytes, more: false)
@@ -153,7 +153,7 @@ final class Poll<Port: SubscriberPort> {
         while case .waiting(let group, let line) = state, let owed = line.owed, owed.resets < reset?.first ?? .max {
             let limit = parameters.limit
             if floors.isEmpty {
-                let body = line.body(owed, limit: limit)
+                let body = line.body(owed, of: account, limit, withAid: parameters.withAid, fanOut.encoder)
                 end()
                 return port.pollEnds(answer: body, DeliveryFacts(owed.events.prefix(limit), owed.consumption))
             }
@@ -161,7 +161,7 @@ final class Poll<Port: SubscriberPort> {
             guard fresh.isEmpty else {
                 end()
                 return port.pollEnds(
-                    answer: SyncPage.body(fresh, limit: limit),
+                    answer: fanOut.encoder.body(fresh, of: account, limit: limit, withAid: parameters.withAid),
                     DeliveryFacts(fresh.prefix(limit), owed.consumption))
             }
             state = .waiting(group, fanOut.moveOn(self, group, line))
@@ -186,16 +186,3 @@ final class Poll<Port: SubscriberPort> {
 
 @available(*, unavailable)
 extension Poll: Sendable {}
-
-extension SyncPage {
-    /// The answer to a poll that waited: events as they came, each with its cursor, at most `limit` of them.
-    static func body(_ events: [LoggedEvent], limit: Int) -> [UInt8] {
-        var page = SyncPage()
-        var last: [UInt8] = []
-        for event in events.prefix(limit) {
-            page.append(event.event, at: event.at, ts: event.timestamp)
-            last = event.at
-        }
-        return (consume page).finished(at: last, more: events.count > limit)
-    }
-}

@@ -19,7 +19,7 @@ final class PollLine<Port: SubscriberPort> {
     /// The line that was opened when this one was closed: whatever came later is owed to it, or to one behind it.
     private(set) var next: PollLine?
     /// The last answer that was made of the owed events.
-    private var body: (limit: Int, bytes: [UInt8])?
+    private var body: (limit: Int, withAid: Bool, bytes: [UInt8])?
     /// It stands among the lines that have turns.
     fileprivate var hasTurns = false
 
@@ -61,11 +61,11 @@ final class PollLine<Port: SubscriberPort> {
         return next
     }
 
-    /// The answer of its polls, encoded once for all with the same limit.
-    func body(_ owed: Owed, limit: Int) -> [UInt8] {
-        if let body, body.limit == limit { return body.bytes }
-        let bytes = SyncPage.body(owed.events, limit: limit)
-        body = (limit, bytes)
+    /// The answer of its polls, encoded once for all that ask for the same.
+    func body(_ owed: Owed, of account: Account, _ limit: Int, withAid: Bool, _ encoder: FormEncoder) -> [UInt8] {
+        if let body, body.limit == limit, body.withAid == withAid { return body.bytes }
+        let bytes = encoder.body(owed.events, of: account, limit: limit, withAid: withAid)
+        body = (limit, withAid, bytes)
         return bytes
     }
 }

@@ -11,6 +11,8 @@ struct LiveParameters: Sendable, Equatable {
     var withAt = false
     /// Whether `with` asked for the record's time stamp.
     var withTs = false
+    /// Whether `with` asked for the event's id in the archive.
+    var withAid = false
     /// Whether the client knows cursors: it gets control messages, and a resync where others are closed.
     var wantsCursors = false
     /// Nil: all entities.
@@ -26,7 +28,7 @@ struct LiveParameters: Sendable, Equatable {
         var parameters = LiveParameters()
         parameters.since = try reading.cursor("since")
         if isEventStream, let last = lastEventID(head) { parameters.since = last }
-        (parameters.withAt, parameters.withTs) = try reading.fields("with")
+        (parameters.withAt, parameters.withTs, parameters.withAid) = try reading.fields("with")
         parameters.entities = try reading.entities("ent")
         parameters.isChangedMode = try reading.isPresent("mode", as: "changed")
         let range = Self.beatSeconds
@@ -51,8 +53,7 @@ struct SyncLimits: Sendable {
     let maximumWaitMilliseconds: UInt64
 }
 
-/// What a request to `/sync/v1` asks for. Its events carry cursor and time stamp whatever `with` says, so of that
-/// parameter only its faults matter.
+/// What a request to `/sync/v1` asks for. Its events carry cursor and time stamp whatever `with` says.
 struct SyncParameters: Sendable, Equatable {
     /// The cursor after which to begin, as it was sent; nil: the client wants a fresh one.
     var since: [UInt8]?
@@ -62,6 +63,8 @@ struct SyncParameters: Sendable, Equatable {
     var limit: Int
     /// How long to wait for the first event; 0: not at all.
     var waitMilliseconds: UInt64 = 0
+    /// Whether `with` asked for the events' ids in the archive.
+    var withAid = false
 
     /// Whether the answer may have to wait for an event; without a cursor there is nothing to wait for.
     var mayWait: Bool { waitMilliseconds > 0 && since != nil }
@@ -71,7 +74,7 @@ struct SyncParameters: Sendable, Equatable {
         let reading = ParameterReading(head)
         var parameters = SyncParameters(limit: limits.maximumEvents)
         parameters.since = try reading.cursor("since")
-        _ = try reading.fields("with")
+        parameters.withAid = try reading.fields("with").aid
         parameters.entities = try reading.entities("ent")
         if let limit = try reading.number("limit", in: 1..., "a whole number of 1 or more") {
             parameters.limit = min(limit, limits.maximumEvents)

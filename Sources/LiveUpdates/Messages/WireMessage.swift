@@ -2,12 +2,14 @@
 package enum WireMessage {
     /// Appends `{"ent":…,"id":…,"type":…}`: exactly these keys, in this order.
     package static func appendPlain(_ event: ThinEvent, to bytes: inout [UInt8]) {
-        append(event, at: nil, ts: nil, to: &bytes)
+        append(event, at: nil, ts: nil, aid: nil, to: &bytes)
     }
 
-    /// Appends the three keys, and behind them `at`, the text of a cursor, and `ts`, the record's time stamp in
-    /// milliseconds, where they are given.
-    package static func append(_ event: ThinEvent, at: [UInt8]?, ts: Int64?, to bytes: inout [UInt8]) {
+    /// Appends the three keys, and behind them `at`, the text of a cursor, `ts`, the record's time stamp in milliseconds, and
+    /// `aid`, where they are given.
+    package static func append(
+        _ event: ThinEvent, at: [UInt8]?, ts: Int64?, aid: ArchiveID?, to bytes: inout [UInt8]
+    ) {
         append("{\"ent\":", to: &bytes)
         appendString(event.entity, to: &bytes)
         append(",\"id\":", to: &bytes)
@@ -16,6 +18,11 @@ package enum WireMessage {
         appendString(event.type, to: &bytes)
         if let at { appendCursor(at, to: &bytes) }
         if let ts { append(",\"ts\":\(ts)", to: &bytes) }
+        if let aid {
+            append(",\"aid\":\"", to: &bytes)
+            aid.append(to: &bytes)
+            bytes.append(UInt8(ascii: "\""))
+        }
         bytes.append(UInt8(ascii: "}"))
     }
 
@@ -68,11 +75,11 @@ package struct SyncPage: Sendable {
 
     package init() {}
 
-    /// Every event of a page carries its cursor and its time stamp, whatever was asked for.
-    package mutating func append(_ event: ThinEvent, at: [UInt8], ts: Int64) {
+    /// Every event of a page carries its cursor and its time stamp, whatever was asked for, and `aid` where it was.
+    package mutating func append(_ event: ThinEvent, at: [UInt8], ts: Int64, aid: ArchiveID?) {
         if count > 0 { bytes.append(UInt8(ascii: ",")) }
         count += 1
-        WireMessage.append(event, at: at, ts: ts, to: &bytes)
+        WireMessage.append(event, at: at, ts: ts, aid: aid, to: &bytes)
     }
 
     /// - Parameters:

@@ -25,7 +25,8 @@ struct ConnectionLoopTests {
                 eventLoop: loop, index: 0, policy: ConnectionPolicy(old),
                 admission: Admission(old, readiness: readiness, usedTickets: tickets, revocations: revocations),
                 log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: Mailbox(loop: loop) { _ in },
-                judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog())
+                judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog(),
+                topics: ["t"])
             #expect(connections.admission.verifier.letsNobodyIn)
             connections.adopt(
                 ConnectionPolicy(new),

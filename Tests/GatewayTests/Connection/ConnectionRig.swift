@@ -53,7 +53,7 @@ final class ConnectionRig {
             admission: Admission(
                 parts, readiness: readiness, usedTickets: NodeTickets(), revocations: NodeRevocations()),
             log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: ingest,
-            judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog())
+            judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog(), topics: ["t"])
         self.node = node
         listener = try node.listen(try ListeningSocket.open(.loopback(port: 0))[0])
         for _ in 0..<clients {

@@ -43,7 +43,7 @@ struct AudienceTests {
         throws
     {
         var random = SeededGenerator(seed: seed)
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         var members: [Member] = []
         var sequence: UInt64 = 0
         for _ in 0..<400 {
@@ -82,7 +82,7 @@ struct AudienceTests {
     }
 
     @Test func `messages are counted that pass, and those alone`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let rigs = try ["/live/v1", "/live/v1?ent=e1", "/live/v1?ent=e1,e2", "/live/v1?ent=e3"].map {
             try MemberRig($0, fanOut)
         }
@@ -92,19 +92,22 @@ struct AudienceTests {
     }
 
     @Test func `an event is encoded once for all filters that it passes`() {
-        let encoder = FormEncoder()
-        encoder.begin((1...3).map { Self.event($0, "e\($0)") })
+        let encoder = FormEncoder(ids: ArchiveIDs(topics: ["t"]))
+        encoder.begin((1...3).map { Self.event($0, "e\($0)") }, of: StreamRig.account)
         let form = StreamForm()
         let alone = encoder.some([1], form)
-        #expect(alone == encoder.messages([Self.event(2, "e2")], form))
-        #expect(encoder.some([0, 2], form) == encoder.messages([Self.event(1, "e1"), Self.event(3, "e3")], form))
+        #expect(alone == encoder.messages([Self.event(2, "e2")], of: StreamRig.account, form))
+        let events = [Self.event(1, "e1"), Self.event(3, "e3")]
+        #expect(encoder.some([0, 2], form) == encoder.messages(events, of: StreamRig.account, form))
         #expect(encoder.some([0, 1, 2], form) == encoder.all(form))
     }
+
     @Test func `what one client alone is given is not deflated`() {
-        let encoder = FormEncoder()
+        let encoder = FormEncoder(ids: ArchiveIDs(topics: ["t"]))
         let events = [Self.event(1, "e1"), Self.event(2, "e2")]
-        let page = encoder.page(events, StreamForm(carrier: .deflated, withAt: true))
-        #expect(page == encoder.page(events, StreamForm(withAt: true)))
-        #expect(page != encoder.messages(events, StreamForm(carrier: .deflated, withAt: true)))
+        let deflated = StreamForm(carrier: .deflated, withAt: true)
+        let page = encoder.page(events, of: StreamRig.account, deflated)
+        #expect(page == encoder.page(events, of: StreamRig.account, StreamForm(withAt: true)))
+        #expect(page != encoder.messages(events, of: StreamRig.account, deflated))
     }
 }

@@ -6,9 +6,9 @@ import Testing
 struct FormEncoderTests {
     static let at = Array("AZaz09-_".utf8)
 
-    private func text(_ event: ThinEvent, withAt: Bool = false, ts: Int64? = nil) -> String {
+    private func text(_ event: ThinEvent, withAt: Bool = false, ts: Int64? = nil, aid: ArchiveID? = nil) -> String {
         var bytes: [UInt8] = []
-        EventStreamEncoder.append(event, id: Self.at, withAt: withAt, ts: ts, to: &bytes)
+        EventStreamEncoder.append(event, id: Self.at, withAt: withAt, ts: ts, aid: aid, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -18,6 +18,37 @@ struct FormEncoderTests {
         #expect(
             text(event, withAt: true, ts: 5)
                 == "id: AZaz09-_\ndata: {\"ent\":\"e\",\"id\":\"i\",\"type\":\"t\",\"at\":\"AZaz09-_\",\"ts\":5}\n\n")
+        let aid = ArchiveID(stamp: 5, topic: 1, partition: 2, offset: 3, check: 4)
+        #expect(
+            text(event, aid: aid)
+                == "id: AZaz09-_\ndata: {\"ent\":\"e\",\"id\":\"i\",\"type\":\"t\",\"aid\":\"\(aid.text)\"}\n\n")
+    }
+
+    /// Whoever asks for the id and whoever does not are told of the same events, each form in its own bytes.
+    @Test func `each form of a batch has what it asks for, and the id is that of the account's record`() {
+        let encoder = FormEncoder(ids: ArchiveIDs(topics: ["s", "t"]))
+        let event = LoggedEvent(
+            event: ThinEvent(entity: "e", id: "i", type: "t"), partition: PartitionName(topic: 1, number: 2), offset: 3,
+            timestamp: 4, sequence: 5, at: Self.at)
+        for account in [Account("A"), Account("B")] {
+            encoder.begin([event], of: account)
+            let aid = ArchiveID(
+                stamp: 4, topic: ArchiveID.hash(ofTopic: "t"), partition: 2, offset: 3,
+                check: ArchiveID.hash(of: event.event, account: account))
+            for withAt in [false, true] {
+                for withTs in [false, true] {
+                    for withAid in [false, true] {
+                        let form = StreamForm(withAt: withAt, withTs: withTs, withAid: withAid)
+                        let text =
+                            #"{"ent":"e","id":"i","type":"t""# + (withAt ? #","at":"AZaz09-_""# : "")
+                            + (withTs ? #","ts":4"# : "") + (withAid ? ",\"aid\":\"\(aid.text)\"" : "") + "}"
+                        #expect(String(decoding: encoder.all(form).dropFirst(2), as: UTF8.self).hasSuffix(text))
+                        #expect(encoder.some([0], form) == encoder.all(form))
+                        #expect(encoder.page([event], of: account, form) == encoder.all(form))
+                    }
+                }
+            }
+        }
     }
 
     static let controls: [(message: ControlMessage, text: String)] = [

@@ -44,11 +44,17 @@ struct LiveParametersTests {
     }
 
     @Test func `with says what each message carries`() throws {
-        for (query, at, ts) in [
-            ("with=at", true, false), ("with=ts", false, true), ("with=at,ts", true, true), ("with=ts,at", true, true),
-            ("with=at%2cts", true, true), ("with=at,at", true, false), ("w%69th=at", true, false),
+        for (query, expected) in [
+            ("with=at", LiveParameters(withAt: true, wantsCursors: true)), ("with=ts", LiveParameters(withTs: true)),
+            ("with=at,ts", LiveParameters(withAt: true, withTs: true, wantsCursors: true)),
+            ("with=ts,at", LiveParameters(withAt: true, withTs: true, wantsCursors: true)),
+            ("with=at%2cts", LiveParameters(withAt: true, withTs: true, wantsCursors: true)),
+            ("with=at,at", LiveParameters(withAt: true, wantsCursors: true)),
+            ("w%69th=at", LiveParameters(withAt: true, wantsCursors: true)),
+            // It sends no control messages by itself.
+            ("with=aid", LiveParameters(withAid: true)), ("with=aid,ts", LiveParameters(withTs: true, withAid: true)),
+            ("with=aid,at,aid", LiveParameters(withAt: true, withAid: true, wantsCursors: true)),
         ] {
-            let expected = LiveParameters(withAt: at, withTs: ts, wantsCursors: at)
             #expect(try parse(query) == expected, "\(query)")
         }
     }

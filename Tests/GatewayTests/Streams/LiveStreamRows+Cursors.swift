@@ -16,6 +16,34 @@ extension LiveStreamTests {
                 )
             ]),
         Row(
+            name: "ids in the archive alone send no control messages, live and behind",
+            target: "/live/v1?with=aid",
+            steps: [
+                (
+                    [.now("c0"), .events([1])],
+                    [
+                        "subscribe limit=256", "head",
+                        #"{"ent":"note","id":"1","type":"t","aid":"\#(StreamRig.aid(1))"}"#,
+                    ]
+                ),
+                ([.blocked, .events([2])], []),
+                ([.drained], [#"{"ent":"incident","id":"2","type":"t","aid":"\#(StreamRig.aid(2))"}"#]),
+            ]),
+        Row(
+            name: "a replay has the ids that are asked for, behind the rest",
+            target: "/live/v1?since=c3&with=aid,ts",
+            steps: [
+                (
+                    [.resumed([4], fresh: "c5"), .events([6])],
+                    [
+                        "subscribe since=c3 with cursors limit=256", "head",
+                        #"{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004,"aid":"\#(StreamRig.aid(4))"}"#,
+                        #"{"live":{"at":"c5"}}"#,
+                        #"{"ent":"incident","id":"6","type":"t","at":"c6","ts":1006,"aid":"\#(StreamRig.aid(6))"}"#,
+                    ]
+                )
+            ]),
+        Row(
             name: "a cursor implies cursors, and the first page rides on the answer",
             target: "/live/v1?since=c3",
             steps: [

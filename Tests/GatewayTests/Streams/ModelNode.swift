@@ -51,7 +51,7 @@ final class ModelNode: SubscriberPort {
         policy.maximumPendingBytes = 400
         policy.quietMilliseconds = 6_000
         policy.maximumPassedOver = 6
-        fanOut = LoopFanOut(policy: policy)
+        fanOut = LoopFanOut(policy: policy, topics: ["t"])
         let head = try requestHead(target)
         client = try ModelClient(head, carrier)
         if head.path == "/sync/v1" {

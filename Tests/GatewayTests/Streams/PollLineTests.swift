@@ -9,9 +9,11 @@ struct PollLineTests {
         let port = RecordingPort(nil)
         let poll: Poll<RecordingPort>
 
-        init(_ account: String, _ fanOut: LoopFanOut<RecordingPort>, floor: Int64? = nil) throws {
+        init(
+            _ account: String, _ fanOut: LoopFanOut<RecordingPort>, floor: Int64? = nil, asks: String = ""
+        ) throws {
             let parameters = try SyncParameters.parse(
-                requestHead("/sync/v1?since=c3&wait=50"),
+                requestHead("/sync/v1?since=c3&wait=50\(asks)"),
                 SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000))
             poll = Poll(
                 parameters, patience: parameters.waitMilliseconds, account: Account(account), port: port,
@@ -43,7 +45,7 @@ struct PollLineTests {
     }
 
     @Test func `an event that thousands wait for is owed at once and answered one by one`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let crowd = try (0..<5_000).map { _ in try Rig("A", fanOut) }
         #expect(deliver(fanOut, [("A", 4)]) == 5_000)
         #expect(crowd.allSatisfy { !$0.port.hasEnded })
@@ -54,8 +56,21 @@ struct PollLineTests {
         #expect(crowd.allSatisfy { $0.answer == "4" })
     }
 
+    @Test func `who asks for ids and who does not wait in one line, and each gets its own answer`() throws {
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
+        let rigs = try (0..<6).map { try Rig("PACC1", fanOut, asks: $0 % 2 == 0 ? "&with=aid" : "") }
+        #expect(deliver(fanOut, [("PACC1", 4)]) == 6)
+        while fanOut.answerNext() {}
+        for (index, rig) in rigs.enumerated() {
+            let answers = rig.port.takeSaid().filter { $0.hasPrefix("200") }
+            #expect(answers.count == 1)
+            let aid = ",\"aid\":\"\(StreamRig.aid(4))\""
+            #expect(answers.allSatisfy { $0.contains(aid) == (index % 2 == 0) && $0.contains("\"id\":\"4\"") })
+        }
+    }
+
     @Test func `another account's event comes in between, and its poll is answered next`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let crowd = try (0..<1_000).map { _ in try Rig("A", fanOut) }
         let other = try Rig("B", fanOut)
         _ = deliver(fanOut, [("A", 4)])
@@ -75,7 +90,7 @@ struct PollLineTests {
     }
 
     @Test func `each gets the first event that came after it, however late its turn is`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         var lines: [[Rig]] = []
         for number in UInt64(4)..<8 {
             lines.append(try (0..<50).map { _ in try Rig("A", fanOut) })
@@ -109,7 +124,7 @@ struct PollLineTests {
     }
 
     @Test func `everybody may leave before the turn comes`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let crowd = try (0..<100).map { _ in try Rig("A", fanOut) }
         _ = deliver(fanOut, [("A", 4)])
         for rig in crowd { rig.poll.end() }
@@ -121,7 +136,7 @@ struct PollLineTests {
     }
 
     @Test func `whoever had the event from another node waits on, also when nobody else does`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let rig = try Rig("A", fanOut, floor: 5)
         let other = try Rig("A", fanOut)
         _ = deliver(fanOut, [("A", 4)])
@@ -134,7 +149,7 @@ struct PollLineTests {
 
     @Test func `whoever had the event from another node is owed the next one, though that came before its turn`() throws
     {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let rig = try Rig("A", fanOut, floor: 6)
         for number in UInt64(4)..<9 { _ = deliver(fanOut, [("A", number)]) }
         while fanOut.answerNext() {}
@@ -147,16 +162,20 @@ struct PollLineTests {
         let owed = PollLine<RecordingPort>.Owed(events: [StreamRig.event(4)], resets: 0)
         let line = PollLine<RecordingPort>()
         _ = line.close(with: owed)
-        let bodies = (0..<2).map { _ in line.body(owed, limit: 500) }
+        let encoder = FormEncoder(ids: ArchiveIDs(topics: ["t"]))
+        func body(_ limit: Int, withAid: Bool) -> [UInt8] {
+            line.body(owed, of: Account("A"), limit, withAid: withAid, encoder)
+        }
+        let bodies = (0..<2).map { _ in body(500, withAid: true) }
         let addresses = bodies.map { body in
             unsafe body.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
         }
         #expect(addresses[0] == addresses[1])
-        #expect(line.body(owed, limit: 1) == bodies[0])
+        #expect(body(1, withAid: true) == bodies[0] && body(1, withAid: false) != bodies[0])
     }
 
     @Test func `a reset that came before the event is the answer, also when another one follows`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let rig = try Rig("A", fanOut)
         fanOut.reset(.epoch, sequence: 4, cursors: [Account("A"): CursorText(bytes: Array("r1".utf8))])
         _ = deliver(fanOut, [("A", 5)])
@@ -166,7 +185,7 @@ struct PollLineTests {
     }
 
     @Test func `resets of other accounts are nothing to a poll`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let rig = try Rig("A", fanOut)
         for number in UInt64(4)..<8 {
             fanOut.reset(.epoch, sequence: number, cursors: [Account("B\(number)"): CursorText(bytes: [0x78])])
@@ -179,7 +198,7 @@ struct PollLineTests {
     }
 
     @Test func `a reset that came before the event is the answer`() throws {
-        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy())
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let early = try Rig("A", fanOut)
         fanOut.reset(.epoch, sequence: 4, cursors: [Account("A"): CursorText(bytes: Array("r1".utf8))])
         let late = try Rig("A", fanOut)

@@ -30,6 +30,18 @@ struct PollTests {
                 )
             ]),
         LiveStreamTests.Row(
+            name: "what there is has its ids where they are asked for",
+            target: "/sync/v1?since=c3&with=aid",
+            steps: [
+                (
+                    [.resumed([4], fresh: "c9")],
+                    [
+                        "subscribe since=c3 limit=500", "unsubscribe",
+                        #"200 {"events":[{"ent":"incident","id":"4","type":"t","at":"c4","ts":1004,"aid":"\#(StreamRig.aid(4))"}],"at":"c9","more":false}"#,
+                    ]
+                )
+            ]),
+        LiveStreamTests.Row(
             name: "a full page says that there is more, and its last cursor is the next",
             target: "/sync/v1?since=c3&limit=1",
             steps: [

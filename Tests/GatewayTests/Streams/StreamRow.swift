@@ -47,7 +47,7 @@ final class StreamRig {
 
     /// `target` is the request's, as a client sends it.
     init(_ target: String, _ carrier: StreamForm.Carrier = .webSocket, policy: StreamPolicy = StreamPolicy()) throws {
-        fanOut = LoopFanOut(policy: policy)
+        fanOut = LoopFanOut(policy: policy, topics: ["t"])
         let head = try requestHead(target)
         if head.path == "/sync/v1" {
             port = RecordingPort(nil)
@@ -72,6 +72,11 @@ final class StreamRig {
             event: ThinEvent(entity: number % 2 == 1 ? "note" : "incident", id: "\(number)", type: "t"),
             partition: PartitionName(topic: 0, number: 0), offset: Int64(number), timestamp: 1_000 + Int64(number),
             sequence: number, at: Array("c\(number)".utf8))
+    }
+
+    /// The event's id in the archive.
+    static func aid(_ number: UInt64) -> String {
+        ArchiveIDs(topics: ["t"]).id(of: event(number), account: account).text
     }
 
     private func page(_ numbers: [UInt64], _ complete: Bool, _ fresh: String) -> PageAnswer {

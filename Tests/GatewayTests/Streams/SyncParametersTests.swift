@@ -18,6 +18,12 @@ struct SyncParametersTests {
         }
     }
 
+    @Test func `ids in the archive are given to who asks for them`() throws {
+        for query in ["with=aid", "with=at,ts,aid", "with=aid,aid", "with=ts%2Caid"] {
+            #expect(try parse(query) == SyncParameters(limit: 500, withAid: true), "\(query)")
+        }
+    }
+
     @Test func `cursor and entities are read as they are for streams`() throws {
         #expect(try parse("since=%41-_").since == Array("A-_".utf8))
         #expect(try parse("since=").since == [] && parse("since=%4").since == [])

@@ -1,5 +1,3 @@
-import LiveUpdates
-
 /// An event's id in the archive, the same on every node: made from nothing but its record.
 ///
 /// As text it has 40 characters that a URL carries unchanged, and the order of their bytes is the order of the ids: by stamp,
@@ -144,5 +142,20 @@ extension ArchiveID: Comparable {
     package static func < (left: ArchiveID, right: ArchiveID) -> Bool {
         (left.stamp, left.topic, left.partition, left.offset, left.check)
             < (right.stamp, right.topic, right.partition, right.offset, right.check)
+    }
+}
+
+/// Makes the ids of a node's events: it knows the topics by which partitions are named.
+package struct ArchiveIDs: Sendable {
+    private let topics: [UInt32]
+
+    /// - Parameter topics: in the order in which ``PartitionName`` numbers them.
+    package init(topics: [String]) { self.topics = topics.map(ArchiveID.hash(ofTopic:)) }
+
+    /// Reads all bytes of account, entity, id and type.
+    package func id(of event: LoggedEvent, account: Account) -> ArchiveID {
+        ArchiveID(
+            stamp: event.timestamp, topic: topics[Int(event.partition.topic)], partition: event.partition.number,
+            offset: event.offset, check: ArchiveID.hash(of: event.event, account: account))
     }
 }
