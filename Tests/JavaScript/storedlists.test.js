@@ -15,8 +15,10 @@ class Device {
     constructor(ids = ["A", "B", "C"]) { for (const id of ids) this.server.change(id, "created") }
 
     /** A visit, which shows the list at once, or after `late` ms, or not at all. */
-    async visit({ isOnline = true, late, hasList = true } = {}) {
-        const visit = { isOnline, pages: 0, reloads: [], states: [], client: new ScriptedClient(this.server, this.clock) }
+    async visit({ isOnline = true, late, hasList = true, details, slow } = {}) {
+        const visit = {
+            isOnline, pages: 0, reloads: [], states: [], details: [], client: new ScriptedClient(this.server, this.clock),
+        }
         if (isOnline) visit.client.open()
         else visit.client.state = { waiting: { why: "offline" } }
         visit.machine = createMachine(visit.client, {
@@ -27,6 +29,7 @@ class Device {
                     reload: async thing => {
                         if (!visit.isOnline) throw new Error("offline")
                         visit.reloads.push(thing.id)
+                        if (slow) await new Promise(resolve => this.clock.setTimer(resolve, slow))
                         return { value: await this.server.reload(thing) }
                     },
                     page: async () => {
@@ -39,6 +42,8 @@ class Device {
                 },
             }),
         })
+        const thing = { entity: "incident", id: details }
+        if (details) visit.screens.details("details", thing, state => visit.details.push(state))
         if (late !== undefined) await this.clock.pass(late)
         if (!hasList) {
             await this.clock.pass(3_000)
@@ -77,6 +82,19 @@ test("the next visit shows the list at once, as good as the finger, and follows 
     assert.equal(visit.states.at(-1).knowledge, "known")
     assert.equal(shown(visit.states.at(-1)), "A1 known, B2 known, C1 known, D1 known")
     assert.deepEqual(visit.machine.freshness, { connected: {} })
+})
+
+test("details that were asked for before the list was read are told what it has, and what changed since", async () => {
+    const device = new Device(), before = await device.visit()
+    device.end(before)
+    device.server.change("B")
+    const visit = await device.visit({ details: "A", slow: 500 })
+    const { value, knowledge } = visit.details.at(-1)
+    assert.deepEqual([value?.version, knowledge], [1, "known"])
+    device.server.change("A")
+    await device.clock.pass(3_000)
+    assert.deepEqual([visit.details.at(-1).value.version, visit.details.at(-1).knowledge], [2, "known"])
+    device.end(visit)
 })
 
 test("a visit that does not make the list leaves none to be believed", async () => {

@@ -110,8 +110,10 @@ export class ScreenLists {
         this.#stored.delete(list.name)
         if (stored?.entity !== list.entity) return null
         const taken = this.#withoutWorse(list, stored.items)
-        this.#learn(list, stored.page, taken)
+        const things = this.#learn(list, stored.page, taken)
         for (const { id, isOld } of taken) if (isOld) this.#things.makeOld({ entity: list.entity, id })
+        // An answer that was asked for before counts as older: details that wait for it have this one.
+        for (const thing of things) this.#things.tell(thing)
         return { intervals: stored.intervals, items: stored.items.map(({ id, key }) => ({ id, key })) }
     }
 
