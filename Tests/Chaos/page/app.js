@@ -255,7 +255,8 @@ export class App {
         }
         report.stored = [...machine.entries.values()].map(value => this.#row(value))
         report.pending = actions.pending.map(({ value }) => value)
-        report.state = JSON.stringify([machine.state, client.state, client.way, machine.freshness])
+        const now = details && [details.knowledge, details.absence, details.failure, details.isFetching, details.value?.version]
+        report.state = JSON.stringify([machine.state, client.state, client.way, machine.freshness, now])
         return report
     }
 }
