@@ -6,14 +6,14 @@ package struct ControlTable: SettingTable {
     package let topic = Setting(
         "control.topic", .topicOrNone, default: "''",
         """
-        A topic of its own, on the same brokers, by which tokens are revoked on every node: see livegate revoke. '' is none. \
-        It is read back by retention before the node is ready, and is not to be compacted.
+        A topic of its own, on the same brokers, by which tokens are revoked and accounts are erased on every node: see \
+        livegate revoke and livegate erase. '' is none. It is read back by retention before the node is ready, and is not to be compacted.
         """)
     package let retention = Setting(
         "control.retention", .duration(milliseconds: 1_000...31_536_000_000), default: "24h",
         """
-        For how long a revocation counts. Longer than any token lives; a fixed token is refused for as long. The topic itself \
-        has to keep its records at least so long (retention.ms).
+        For how long a revocation counts, and an erasure. Longer than any token lives; a fixed token is refused for as long. \
+        The topic itself has to keep its records at least so long (retention.ms).
         """)
 
     package init() {}
@@ -28,6 +28,23 @@ extension SettingsDraft {
             report(path, "'\(topic)' stands in \(topics) too: the control topic is one of its own, without events")
         }
         checkControlRetention()
+        checkErasures()
+    }
+
+    /// A node that starts reads the window again: with it whatever was erased longer ago than the topic is read back.
+    private mutating func checkErasures() {
+        let (path, window) = (
+            SettingsTable.path(of: \.control.retention), SettingsTable.path(of: \.history.retention)
+        )
+        guard isSound(path), isSound(window) else { return }
+        let (length, needed) = (settings.control.retention, settings.history.retention)
+        guard length < needed else { return }
+        report(
+            path,
+            """
+            should be longer than \(window) (\(text(needed))): what was erased more than \(text(length)) ago is served again \
+            after a start
+            """, isWarning: true)
     }
 
     /// How long a JWT lives, its issuer alone decides. These we know.
@@ -35,9 +52,6 @@ extension SettingsDraft {
         let retention = SettingsTable.path(of: \.control.retention)
         guard isSound(retention), isSound("auth") else { return }
         let length = settings.control.retention
-        func text(_ duration: Duration) -> String {
-            Quantity.text(milliseconds: Int64(duration / .milliseconds(1)))
-        }
         let cache = settings.auth.introspection.cache
         if settings.auth.introspection.url != nil, cache > length {
             report(
@@ -55,5 +69,9 @@ extension SettingsDraft {
                 out of the file
                 """, isWarning: true)
         }
+    }
+
+    private func text(_ duration: Duration) -> String {
+        Quantity.text(milliseconds: Int64(duration / .milliseconds(1)))
     }
 }

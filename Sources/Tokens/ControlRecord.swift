@@ -6,6 +6,8 @@ import LiveUpdates
 /// than another one.
 package enum ControlRecord: Equatable, Sendable {
     case revoke(Revocation)
+    /// What was kept of the account before a moment, in milliseconds since 1970, is to be erased.
+    case erase(Account, until: Int64)
 
     /// As many bytes of a value as are read: room for the longest name of a token, each byte escaped.
     package static let maximumBytes = 64 * 1024
@@ -15,8 +17,9 @@ package enum ControlRecord: Equatable, Sendable {
 
     /// Why a record is rejected.
     package enum Problem: Error, Hashable, CaseIterable, Sendable {
-        case noValue, tooLarge, notJSON, unknownMember, nothingAsked, target, account, subject, token, before
-        case beforeTooLate, noTime
+        case noValue, tooLarge, notJSON, unknownMember, nothingAsked, severalAsked, target, erasure, account, subject,
+            token
+        case before, beforeTooLate, noTime
     }
 
     /// Reads the value of a record.
@@ -29,11 +32,25 @@ package enum ControlRecord: Equatable, Sendable {
         guard value.count <= maximumBytes else { throw .tooLarge }
         guard let timestamp, timestamp >= 0 else { throw .noTime }
         guard let record = JOSEObject(value) else { throw .notJSON }
-        guard record.hasOnly(["revoke"]) else { throw .unknownMember }
-        guard record.has("revoke") else { throw .nothingAsked }
-        // An object, and no member twice.
-        guard let revoke = record.object("revoke") else { throw .target }
-        return .revoke(try revocation(revoke, timestamp))
+        guard record.hasOnly(["revoke", "erase"]) else { throw .unknownMember }
+        switch (record.has("revoke"), record.has("erase")) {
+        case (false, false): throw .nothingAsked
+        case (true, true): throw .severalAsked
+        case (true, false):
+            // An object, and no member twice.
+            guard let revoke = record.object("revoke") else { throw .target }
+            return .revoke(try revocation(revoke, timestamp))
+        case (false, true):
+            guard let erase = record.object("erase") else { throw .erasure }
+            return .erase(try erasedAccount(erase), until: timestamp)
+        }
+    }
+
+    private static func erasedAccount(_ members: JOSEObject) throws(Problem) -> Account {
+        guard members.hasOnly(["account"]) else { throw .unknownMember }
+        guard let name = try text(members, "account", .account) else { throw .erasure }
+        guard TokenClaims.isPlain(name, maximumBytes: Account.maximumBytes) else { throw .account }
+        return Account(String(decoding: name, as: UTF8.self))
     }
 
     private static func revocation(_ members: JOSEObject, _ timestamp: Int64) throws(Problem) -> Revocation {
@@ -68,6 +85,11 @@ package enum ControlRecord: Equatable, Sendable {
         Array("{\"revoke\":".utf8) + key(account: account, subject: subject, token: token) + Array("}".utf8)
     }
 
+    /// The value of a record that erases what was kept of an account until it is written.
+    package static func value(erasing account: String) -> [UInt8] {
+        Array("{\"erase\":".utf8) + key(account: account, subject: nil, token: nil) + Array("}".utf8)
+    }
+
     /// The key of that record: what it revokes, so that all that is said of one thing stands in one partition.
     package static func key(account: String?, subject: String?, token: String?) -> [UInt8] {
         var bytes = Array("{".utf8)
@@ -88,7 +110,9 @@ extension ControlRecord.Problem: CustomStringConvertible {
         case .tooLarge: "its value is larger than \(ControlRecord.maximumBytes) bytes"
         case .notJSON: "its value is not one JSON object whose members stand once"
         case .unknownMember: "it has a member that is not known here"
-        case .nothingAsked: "it asks for nothing: a member revoke is expected"
+        case .nothingAsked: "it asks for nothing: a member revoke or erase is expected"
+        case .severalAsked: "it asks for more than one thing: revoke and erase are records of their own"
+        case .erasure: "erase must be an object with account"
         case .target: "revoke must be an object with account, with account and subject, or with token"
         case .account: "account must be a text of 1 to \(Account.maximumBytes) bytes without control characters"
         case .subject: "subject must be a text that is not empty, or a whole number"

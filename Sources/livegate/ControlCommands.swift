@@ -35,6 +35,12 @@ enum RevokeCommand {
             let choice = "either '--account', with '--subject' or without, or '--token' is needed"
             Livegate.table.exitWrongUse(error == .target ? choice : "\(error)")
         }
+        return write(
+            key: ControlRecord.key(account: account, subject: subject, token: token), value: value, "revoke", arguments)
+    }
+
+    /// Writes a record to the topic of the settings; `command` is who says what is wrong.
+    static func write(key: [UInt8], value: [UInt8], _ command: String, _ arguments: Arguments) -> ExitStatus {
         let outcome = SettingsArguments.load(arguments)
         guard let settings = outcome.settings else {
             SettingsArguments.report(outcome.problems)
@@ -42,23 +48,50 @@ enum RevokeCommand {
         }
         guard let topic = settings.control.topic else {
             let setting = SettingsTable.path(of: \.control.topic)
-            StandardError.line("livegate revoke: \(setting) is not set: no node reads what is revoked")
+            StandardError.line("livegate \(command): \(setting) is not set: no node reads the record")
             return .settings
         }
         do throws(ControlWriter.Failure) {
-            try ControlWriter.write(
-                key: ControlRecord.key(account: account, subject: subject, token: token),
-                value: value, to: topic, settings.kafka)
+            try ControlWriter.write(key: key, value: value, to: topic, settings.kafka)
             return .success
         } catch {
             switch error {
             case .settings(let error):
-                StandardError.line("livegate revoke: \(error)")
+                StandardError.line("livegate \(command): \(error)")
                 return .settings
             case .notAcknowledged(let reason):
-                StandardError.line("livegate revoke: not acknowledged by the topic \(topic): \(reason)")
+                StandardError.line("livegate \(command): not acknowledged by the topic \(topic): \(reason)")
                 return .unavailable
             }
         }
+    }
+}
+
+/// `livegate erase`: nothing of an account from before is kept, on any node.
+enum EraseCommand {
+    static let account = SingleOption("account", .text("A"), help: "the account whose past is erased")
+
+    static let table = Command(
+        "erase", summary: "erase what nodes keep of an account",
+        details: [
+            """
+            Writes a record to the topic control.topic and waits for its acknowledgement. Each node drops what it keeps of \
+            the account from before the record's time, also what Kafka gives it again later, and its clients fetch anew. \
+            What stands in Kafka stays there: that is for whoever owns the topics to delete. It may be repeated.
+            """
+        ],
+        options: [SettingsArguments.config, account],
+        statuses: RevokeCommand.table.statuses)
+
+    static func run(_ arguments: Arguments) -> ExitStatus {
+        guard let account = arguments[account] else { Livegate.table.exitWrongUse("'--account' is needed") }
+        let value = ControlRecord.value(erasing: account)
+        do throws(ControlRecord.Problem) {
+            _ = try ControlRecord.read(value, timestamp: 0)
+        } catch {
+            Livegate.table.exitWrongUse("\(error)")
+        }
+        let key = ControlRecord.key(account: account, subject: nil, token: nil)
+        return RevokeCommand.write(key: key, value: value, "erase", arguments)
     }
 }

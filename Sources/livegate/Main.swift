@@ -29,6 +29,7 @@ enum Livegate {
         Subcommand(table: TokenCommand.table, run: TokenCommand.run),
         Subcommand(table: DemoCommand.table, run: DemoCommand.run),
         Subcommand(table: RevokeCommand.table, run: RevokeCommand.run),
+        Subcommand(table: EraseCommand.table, run: EraseCommand.run),
         Subcommand(table: CompletionCommand.table, run: CompletionCommand.run),
         Subcommand(table: ManCommand.table, run: ManCommand.run),
     ]

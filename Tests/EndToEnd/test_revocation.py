@@ -1,4 +1,4 @@
-# Tests: NodeRevocations.swift, ControlSource.swift, ControlWriter.swift, GatewayServer+Control.swift, RevokeCommand.swift
+# Tests: NodeRevocations.swift, ControlSource.swift, ControlWriter.swift, GatewayServer+Control.swift, ControlCommands.swift
 """What is revoked by the control topic: who is closed, who is refused, and that nothing lets them in again."""
 
 import json
@@ -139,7 +139,7 @@ def test_what_cannot_be_read_is_counted_and_changes_nothing(node, broker, tokens
     token = tokens.signed("PACC1", iat=OLD)
     client = LiveClient(node, token)
     bad = ["x", "{}", '{"revoke":{"account":"PACC1"},"why":"x"}', '{"revoke":{"account":"PACC1","account":"PACC1"}}',
-           json.dumps({"revoke": {"account": "PACC1", "before": NEW}}), '{"erase":{"account":"PACC1"}}',
+           json.dumps({"revoke": {"account": "PACC1", "before": NEW}}), '{"erase":{"account":"PACC1","before":1}}',
            '{"revoke":{"account":"PACC1","x":"' + "x" * 70_000 + '"}}', b'{"revoke":{"account":"PACC1\xff"}}']
     produce(broker.bootstrap, "control", bad)
     eventually(lambda: metric(node, "livegate_control_records_rejected_total") == len(bad))

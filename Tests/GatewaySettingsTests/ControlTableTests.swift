@@ -6,6 +6,10 @@ struct ControlTableTests {
     @Test func `the control topic is one of its own, and revocations outlive what is known to live`() {
         let tokens =
             "gate.yaml:1: warning: auth.tokens: holds tokens without an end: one that was revoked is let in again after"
+        let erasures = """
+            gate.yaml:1: warning: control.retention: should be longer than history.retention (1d): what was erased more than \
+            10m ago is served again after a start
+            """
         let introspection = "introspection: {url: 'https://a/i', client_id: a, client_secret_file: s"
         let rows: [(text: String, lines: [String])] = [
             ("control: {topic: c}", []), ("control: {retention: 1s}", []),
@@ -32,7 +36,8 @@ struct ControlTableTests {
                 "{auth: {tokens: t}, control: {topic: c}}",
                 ["\(tokens) 1d, unless it was taken out of the file"]
             ),
-            ("{auth: {\(introspection), cache: 10m}}, control: {topic: c, retention: 10m}}", []),
+            ("{auth: {\(introspection), cache: 10m}}, control: {topic: c, retention: 10m}}", [erasures]),
+            ("{history: {retention: 2h}, control: {topic: c, retention: 2h}}", []),
             ("{auth: {\(introspection), cache: 11m}}, control: {retention: 10m}}", []),
             (
                 "{auth: {\(introspection), cache: 11m}}, control: {topic: c, retention: 10m}}",
@@ -40,7 +45,7 @@ struct ControlTableTests {
                     """
                     gate.yaml:1: warning: control.retention: must be longer than any token lives: with \
                     auth.introspection.cache they live 11m, and a revocation counts for 10m
-                    """
+                    """, erasures,
                 ]
             ),
         ]

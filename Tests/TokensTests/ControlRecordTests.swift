@@ -38,6 +38,9 @@ import Testing
             "{\"revoke\":{\"account\":\"A\",\"subject\":\"\(long)\"}}",
             revoke(.subject(Account("A"), .init(text: long)), 1_795_240_000)
         ),
+        (#"{"erase":{"account":"A"}}"#, .erase(Account("A"), until: now)),
+        (#"{"erase":{"account":42}}"#, .erase(Account("42"), until: now)),
+        ("{\"erase\":{\"account\":\"\(long)\"}}", .erase(Account(long), until: now)),
         // Longer names are kept as the hashes by which those of tokens are known, and strange ones of people.
         (
             "{\"revoke\":{\"account\":\"A\",\"subject\":\"\(long)x\"}}",
@@ -63,7 +66,14 @@ import Testing
         (#"{"revoke":{"account":"A"}} x"#, .notJSON),
         (#"{"revoke":{"account":"A"},"revoke":{"account":"B"}}"#, .notJSON),
         (#"{"revoke":{"account":"A"},"comment":"x"}"#, .unknownMember), (#"{"revok":{"account":"A"}}"#, .unknownMember),
-        (#"{"Revoke":{"account":"A"}}"#, .unknownMember), (#"{"erase":{"account":"A"}}"#, .unknownMember),
+        (#"{"Revoke":{"account":"A"}}"#, .unknownMember), (#"{"Erase":{"account":"A"}}"#, .unknownMember),
+        (#"{"erase":"A"}"#, .erasure), (#"{"erase":null}"#, .erasure), (#"{"erase":{}}"#, .erasure),
+        (#"{"erase":{"account":"A","account":"A"}}"#, .erasure), (#"{"erase":{"account":""}}"#, .account),
+        (#"{"erase":{"account":"a\nb"}}"#, .account), (#"{"erase":{"account":1.0}}"#, .account),
+        ("{\"erase\":{\"account\":\"\(long)x\"}}", .account),
+        (#"{"erase":{"account":"A","subject":"S"}}"#, .unknownMember),
+        (#"{"erase":{"account":"A","before":1}}"#, .unknownMember),
+        (#"{"erase":{"account":"A"},"revoke":{"account":"A"}}"#, .severalAsked),
         (#"{"revoke":"A"}"#, .target), (#"{"revoke":null}"#, .target), (#"{"revoke":{}}"#, .target),
         (#"{"revoke":{"account":"A","account":"A"}}"#, .target),
         (#"{"revoke":{"account":"A","\u0061ccount":"B"}}"#, .target),
@@ -123,6 +133,11 @@ import Testing
         let value = ControlRecord.value(account: account, subject: subject, token: token)
         let target = try Revocation.Target(account: bytes(account), subject: bytes(subject), token: bytes(token))
         #expect(try ControlRecord.read(value, timestamp: Self.now) == Self.revoke(target, Self.now / 1000))
+    }
+
+    @Test(arguments: ["A", "a\"\\\u{E9}"]) func `what is written to erase is what is read`(account: String) throws {
+        let record = try ControlRecord.read(ControlRecord.value(erasing: account), timestamp: Self.now)
+        #expect(record == .erase(Account(account), until: Self.now))
     }
 
     @Test func `the key of a record is what it revokes`() {

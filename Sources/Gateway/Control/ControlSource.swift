@@ -28,6 +28,10 @@ final class ControlSource {
     private let limiter = RateLimiter()
     /// Called when connections may have lost their right to stay.
     private let revoked: () -> Void
+    /// Called for each record that erases; whether it is to be logged.
+    private let erased: (Erasure, _ isNews: Bool) -> Void
+    /// For so long after its time a record may be read again.
+    private let retentionMilliseconds: Int64
     /// Called once, when librdkafka has given up for good.
     private let failed: (String) -> Void
     private let pipe: WakePipe
@@ -42,8 +46,9 @@ final class ControlSource {
     private var sweepsAt: UInt64 = 0
 
     init(
-        consumer: Consumer, revocations: NodeRevocations, readiness: NodeReadiness, logger: Logger, loop: EventLoop,
-        probeLoop: EventLoop, revoked: @escaping () -> Void, failed: @escaping (String) -> Void
+        consumer: Consumer, retentionMilliseconds: Int64, revocations: NodeRevocations, readiness: NodeReadiness,
+        logger: Logger, loop: EventLoop, probeLoop: EventLoop, revoked: @escaping () -> Void,
+        erased: @escaping (Erasure, _ isNews: Bool) -> Void, failed: @escaping (String) -> Void
     ) throws(ReactorError) {
         self.consumer = consumer
         self.revocations = revocations
@@ -52,6 +57,8 @@ final class ControlSource {
         self.loop = loop
         self.probeLoop = probeLoop
         self.revoked = revoked
+        self.erased = erased
+        self.retentionMilliseconds = retentionMilliseconds
         self.failed = failed
         report = KafkaReport(logger: logger)
         pipe = try WakePipe()
@@ -95,6 +102,9 @@ final class ControlSource {
         do throws(ControlRecord.Problem) {
             switch try read(record) {
             case .revoke(let revocation): revoke(revocation)
+            case .erase(let account, let moment):
+                let (end, isForEver) = moment.addingReportingOverflow(retentionMilliseconds)
+                erased(Erasure(account: account, moment: moment, end: isForEver ? .max : end), isLoaded)
             }
         } catch {
             revocations.countRejected()
@@ -104,7 +114,8 @@ final class ControlSource {
                 [
                     .topic: .text(record.topic), .partition: .number(Int(record.partition)),
                     .offset: .number(Int(record.offset)), .reason: .text("\(error)"),
-                    .advice: "write once more what was meant, or use livegate revoke", .suppressed: passed.suppressed,
+                    .advice: "write once more what was meant, or use livegate revoke and livegate erase",
+                    .suppressed: passed.suppressed,
                 ])
         }
     }
@@ -174,7 +185,7 @@ final class ControlSource {
                         ? "retention removed control records before they were read"
                         : "control records could not be read",
                     [
-                        .advice: "revoke once more what was revoked lately",
+                        .advice: "revoke and erase once more what was meant lately",
                         .topic: .text(consumer.tracker.topicName(Int(partition.topic))),
                         .partition: .number(Int(partition.number)),
                     ])

@@ -6,7 +6,7 @@ import Tokens
 /// The reader of the control topic, where the settings name one.
 extension GatewayServer {
     /// Begins to read. The node is not ready before the topic was read back.
-    func openControl() async throws(GatewayError) {
+    func openControl(_ ingest: LoopBound<IngestDesk>) async throws(GatewayError) {
         guard let topic = parts.settings.control.topic else { return }
         let (loop, probeLoop) = try makeControlLoops()
         loops += [loop, probeLoop]
@@ -18,7 +18,7 @@ extension GatewayServer {
         settings.properties.append(("fetch.min.bytes", "1"))
         let assembly = ControlAssembly(
             settings: settings, revocations: revocations, readiness: readiness, logger: logger.named("control"),
-            loop: loop, probeLoop: probeLoop, connections: connectionLoops, failure: failure)
+            loop: loop, probeLoop: probeLoop, connections: connectionLoops, ingest: ingest, failure: failure)
         control = try await loop.perform { assembly.open() }.get()
         // Where it stands still, nobody is revoked any more.
         administration?.watch("revocations", loop)
@@ -42,6 +42,7 @@ private struct ControlAssembly: Sendable {
     let loop: EventLoop
     let probeLoop: EventLoop
     let connections: [LoopBound<ConnectionLoop>]
+    let ingest: LoopBound<IngestDesk>
     let failure: @Sendable (GatewayError) -> Void
 
     /// Only on its loop.
@@ -54,12 +55,29 @@ private struct ControlAssembly: Sendable {
         }
         do throws(ReactorError) {
             let source = try ControlSource(
-                consumer: consumer, revocations: revocations, readiness: readiness, logger: logger, loop: loop,
-                probeLoop: probeLoop, revoked: notifyLoops, failed: { [failure] in failure(.kafkaFatal($0)) })
+                consumer: consumer, retentionMilliseconds: Int64(settings.retention?.milliseconds ?? 0),
+                revocations: revocations, readiness: readiness, logger: logger, loop: loop, probeLoop: probeLoop,
+                revoked: notifyLoops, erased: erase, failed: { [failure] in failure(.kafkaFatal($0)) })
             try source.start()
             return .success(LoopBound(source, loop: loop))
         } catch {
             return .failure(.system(error))
+        }
+    }
+
+    /// What was read before the node is ready is erased before anybody can ask for it.
+    private func erase(_ erasure: Erasure, isNews: Bool) {
+        ingest.loop.execute { [ingest, logger] in
+            guard let outcome = ingest.value.ingest?.erase(erasure, wallClock: WallClock.milliseconds) else { return }
+            if outcome.isFull {
+                logger.error(
+                    "more accounts were erased than a node can remember: it may serve the earlier ones after a restart",
+                    [.advice: "delete their records in Kafka, or wait until the node keeps no events of then"])
+            }
+            guard isNews else { return }
+            logger.notice(
+                "erased: nothing of the account from before it is kept",
+                [.account: .text(erasure.account.text), .count: .number(outcome.events)])
         }
     }
 

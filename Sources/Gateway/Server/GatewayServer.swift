@@ -102,7 +102,7 @@ package actor GatewayServer {
             loop: ingestLoop, probeLoop: probeLoop, ready: ready, failure: failure)
         let problem = await ingestLoop.perform { assembly.open(desk.value) }
         if let problem { throw problem }
-        try await openControl()
+        try await openControl(desk)
     }
 
     /// What the settings allow and the system does not: clients would be refused below the limit that was set.

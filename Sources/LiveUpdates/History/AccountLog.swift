@@ -132,6 +132,21 @@ final class AccountLog {
         return gone
     }
 
+    /// Lets go each partition's events up to the last one that is stamped or arrived before a moment; returns how many.
+    func letGo(before moment: Int64, now: Int64, entities: [UInt16]) -> Int {
+        var gone = 0
+        for index in parts.indices {
+            let before = gone
+            for _ in 0..<parts[index].count(upToLastBefore: moment) {
+                letFirstGo(of: index, now: now, entities: entities)
+                gone += 1
+            }
+            if gone > before { change(index) { $0.shrink() } }
+        }
+        if count == 0 { endByEntity() }
+        return gone
+    }
+
     func letAllGo(now: Int64) {
         endByEntity()
         for index in parts.indices { while parts[index].count > 0 { letFirstGo(of: index, now: now, entities: []) } }

@@ -19,6 +19,7 @@ package final class History {
     /// Accounts that hold events, by a moment that is no later than the arrival of the first of them.
     var expiry = ExpiryQueue()
     var vocabulary = Vocabulary()
+    var erasures = Erasures()
 
     // MARK: What it knows
 
@@ -97,6 +98,11 @@ package final class History {
         size.bytes += log.bytes - before
         if log.subscribers > 0 { attended.use(log.slot) } else { unattended.use(log.slot) }
         if let earliest, earliest < expiry.moment(of: log.slot) ?? .max { expiry.set(log.slot, earliest) }
+        if !erasures.isEmpty, let moment = erasures.moment(of: log.account),
+            arrival < moment || timestamp >= 0 && timestamp < moment
+        {
+            letErasedGo(log, now: now)
+        }
         letExpiredGo(now: now, limit: Self.maximumExpiredPerRecord)
         if size.bytes > limits.maximumLogBytes { makeRoom(now: now) }
         return Appended(sequence: lastSequence, followed: log.subscribers > 0 ? log.slot : nil)
@@ -187,7 +193,7 @@ package final class History {
         log.subscribers -= 1
         guard log.subscribers == 0 else { return log.slot }
         attended.remove(log.slot)
-        if log.count == 0 { forget(log, now: .min) } else { unattended.use(log.slot) }
+        if log.count == 0, !isKeptEmpty(log) { forget(log, now: .min) } else { unattended.use(log.slot) }
         return log.slot
     }
 
@@ -201,7 +207,10 @@ package final class History {
     package static let maximumSwept = 1_024
 
     /// Lets go what is older than the retention while nothing comes, at most ``maximumSwept`` events a call.
-    package func sweep(now: Int64) { letExpiredGo(now: passes(now), limit: Self.maximumSwept) }
+    package func sweep(now: Int64) {
+        letExpiredGo(now: passes(now), limit: Self.maximumSwept)
+        if !erasures.isEmpty { forgetErasures(now: now) }
+    }
 
     private func letExpiredGo(now: Int64, limit: Int) {
         let horizon = now - limits.retentionMilliseconds
@@ -225,7 +234,7 @@ package final class History {
             } else {
                 expiry.remove(slot)
                 attended.remove(slot)
-                if log.subscribers == 0 { forget(log, now: now) }
+                if log.subscribers == 0, !isKeptEmpty(log) { forget(log, now: now) }
             }
         }
     }
@@ -277,24 +286,3 @@ package final class History {
 
 @available(*, unavailable)
 extension History: Sendable {}
-
-/// What a node keeps of the past, in the units in which it is used.
-package struct HistoryLimits: Sendable {
-    /// How far back logs reach, by the arrival of records.
-    package var retentionMilliseconds: Int64
-    package var maximumEventsPerAccount: Int
-    /// Of all accounts together.
-    package var maximumLogBytes: Int
-    /// How far a record's time stamp may lag behind those that stand before it, and clocks behind each other.
-    package var maximumTimestampDelayMilliseconds: Int64
-
-    package init(
-        retentionMilliseconds: Int64, maximumEventsPerAccount: Int, maximumLogBytes: Int,
-        maximumTimestampDelayMilliseconds: Int64
-    ) {
-        self.retentionMilliseconds = retentionMilliseconds
-        self.maximumEventsPerAccount = maximumEventsPerAccount
-        self.maximumLogBytes = maximumLogBytes
-        self.maximumTimestampDelayMilliseconds = maximumTimestampDelayMilliseconds
-    }
-}

@@ -1,4 +1,15 @@
 extension PartitionLog {
+    /// How many events there are up to the last one that is stamped or arrived before a moment. O(n).
+    func count(upToLastBefore moment: Int64) -> Int {
+        var (count, found) = (0, 0)
+        var walk = Walk(self)
+        while let entry = walk.next() {
+            count += 1
+            if min(entry.stamp, entry.mark.arrival) < moment { found = count }
+        }
+        return found
+    }
+
     /// An event as it stands in the log; its texts are made when they are asked for.
     struct Entry {
         let mark: Mark

@@ -1,4 +1,4 @@
-// Tests: AccountOrder.swift, History+Reading.swift, PartitionLog+Walk.swift, PartitionLog.swift,
+// Tests: AccountOrder.swift, History+Reading.swift, HistoryLimits.swift, PartitionLog+Walk.swift, PartitionLog.swift,
 //   Vocabulary.swift
 
 import Testing

@@ -1,0 +1,42 @@
+import LiveUpdates
+
+/// That nothing of an account from before a moment is to be kept.
+struct Erasure: Sendable {
+    let account: Account
+    /// The record's time; in milliseconds since 1970, as the end.
+    let moment: Int64
+    /// Until when the control topic may give the record again.
+    let end: Int64
+}
+
+/// What came of an erasure.
+struct ErasureOutcome: Sendable {
+    /// Events of the account's log.
+    let events: Int
+    /// More accounts were erased than are remembered: what Kafka still holds of the earlier ones may be served after a restart.
+    let isFull: Bool
+}
+
+extension Ingest {
+    /// What is held of the account from before the moment goes, and who follows it is told to resync. Never in the middle of a
+    /// wake. Nil where it was erased so far before, as after a restart of the reader of the topic.
+    func erase(_ erasure: Erasure, wallClock: Int64) -> ErasureOutcome? {
+        self.wallClock = wallClock
+        let account = erasure.account
+        guard
+            let events = history.erase(
+                account, until: erasure.moment, rememberedUntil: erasure.end, now: wallClock)
+        else { return nil }
+        let remembered = history.erasedAccounts
+        let outcome = ErasureOutcome(events: events, isFull: remembered.count >= remembered.maximum)
+        // A reset of all that the account was not notified of comes first.
+        notifyFirst(account)
+        guard let number = history.number(of: account), let entry = subscriptions[number] else { return outcome }
+        let sequence = history.lastSequence
+        let fresh = history.cursor(at: StreamPosition(sequence: sequence), account: account, now: wallClock)
+        for (loop, outlet) in outlets.enumerated() where entry.hasSubscribers(onLoop: loop) {
+            outlet.mailbox.post(.reset(.expired, sequence: sequence, cursors: [account: fresh]))
+        }
+        return outcome
+    }
+}
