@@ -110,9 +110,10 @@ extension LogTracker {
         wantsRefresh = true
         // Where we never were: the library took that for an offset inside a batch that it cannot read, and is lost there.
         if partition.failure != nil, offset >= 0, offset != partition.next { return stopReading(name, now) }
-        // It may come before or after the word of such a batch. Of an offset behind all that was read and all that its leader
-        // told, a refusal says nothing of the log: what is read again is refused again where it is another one.
-        if let end = partition.end, offset > max(end, partition.next) {
+        // It may come before or after the word of such a batch, or be of the log of before, told when the next one is read already.
+        // Of an offset behind all that was read and all that its leader told, a refusal says nothing of the log: what is read
+        // again is refused again where it is another one.
+        if offset > max(partition.end ?? .min, partition.next) {
             self[name]?.failure = .reread(from: partition.next)
             return resume(name, at: partition.next, now)
         }

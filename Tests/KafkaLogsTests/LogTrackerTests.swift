@@ -153,6 +153,28 @@ struct TestNode {
         #expect(node.notices == [.topicGone(topic: "t")])
     }
 
+    /// librdkafka may tell what was refused of the log of before when it was told to read the one of now already.
+    @Test(arguments: [(3, 0), (3, 1), (1, 0)] as [(Int64, Int)])
+    func `a refusal of before is none of the log that is read now`(offset: Int64, read: Int) {
+        var node = TestNode(partitions: 1)
+        node.write(1, 2, 3)
+        node.refresh()
+        node.drain()
+        node.broker.create(0, partitions: 1)
+        if read > 0 { node.write(4) }
+        node.refresh()
+        #expect(node.resyncs == [.recreated(topic: 0)])
+        if read > 0 { node.drain() }
+        node.reader.tracker.refuse(0, 0, offset: offset, node.now)
+        node.write(5)
+        for _ in 0..<3 {
+            node.refresh()
+            node.drain()
+        }
+        #expect(node.resyncs == [.recreated(topic: 0)] && !node.isStalled)
+        #expect(node.records == (read > 0 ? [1, 2, 3, 4, 5] : [1, 2, 3, 5]))
+    }
+
     @Test func `with fewer partitions it was recreated, if its leader says so too`() {
         var node = TestNode(brokers: 2, partitions: 3)
         node.write(1, to: 2)

@@ -8,7 +8,7 @@ package struct ScriptedReader: Sendable {
         case record(PartitionName, offset: Int64, ScriptedRecord)
     }
 
-    package private(set) var tracker: LogTracker
+    package var tracker: LogTracker
     private var probe: Probe?
 
     package init(topics: [String] = ["t"], windowMilliseconds: Int64?, canAskIDs: Bool) {
