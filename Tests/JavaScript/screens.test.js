@@ -118,6 +118,33 @@ test("what changed while a page was on its way is fetched behind it", async () =
     assert.equal(state.knowledge, "known")
 })
 
+test("what a list waits for is fetched, though the details that show it too are hidden", async () => {
+    const world = new World(2)
+    let state
+    const list = world.list(next => { state = next })
+    list.show({ from: { beginning: {} }, direction: "forward", count: 5 })
+    await world.settled()
+    const details = world.screens.details("details", { entity: "incident", id: "I1" }, () => {})
+    await world.settled()
+    world.incidents.get("I1").title = "changed"
+    world.change(1, "I1", "updated")
+    // The page comes first, and is older.
+    assert.deepEqual(world.pending.map(({ kind }) => kind), ["page", "reload"])
+    world.pending.shift().resolve()
+    await world.settled()
+    details.hide()
+    await world.answerAll()
+    assert.deepEqual(state.items.map(({ value }) => value.title), ["changed", "title 2"])
+    assert.equal(state.knowledge, "known")
+    // With the list too nobody waits for it any more.
+    world.incidents.set("N", { rank: 3, title: "new" })
+    world.change(2, "N", "created")
+    await world.settled()
+    list.hide()
+    await world.settled()
+    assert.equal(world.reloads.length, 2)
+})
+
 test("a failure is told and tried again: what the server refuses is not", async () => {
     const world = new World(1)
     const states = []

@@ -231,6 +231,32 @@ private final class Incidents: ScreensAPI {
         await screens.close()
     }
 
+    @Test func `what a list waits for is fetched, though the details that show it too are hidden`() async throws {
+        let api = Incidents(3)
+        let screens = await screens(api)
+        let states = await list(screens)
+        api.hold()
+        await screens.show("open", from: .beginning, .forward, count: 9)
+        _ = try await eventually { api.state.withLock { $0.held.count == 1 } }
+        let page = try #require(api.state.withLock { $0.held.popLast() })
+        // While nobody reads them details are not shown.
+        let details = await screens.showDetails("details", of: thing("I2"))
+        _ = try await eventually { api.state.withLock { $0.held.count == 1 } }
+        api.set("I2", 2, "changed")
+        let reload = Task { try await screens.reload(thing("I2"), types: ["updated"]) }
+        while await screens.replies.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        // The page comes first, and is older.
+        page.resume()
+        _ = await state(states) { !$0.isLoading && $0.items.count == 2 }
+        await screens.hide("details")
+        withExtendedLifetime(details) {}
+        api.release()
+        let shown = try #require(await state(states) { $0.knowledge == .known && $0.items.count == 3 })
+        #expect(shown.items.map(\.value?.title) == ["title 1", "changed", "title 3"])
+        _ = try await reload.value
+        await screens.close()
+    }
+
     @Test func `a failure is over with the answer that the thing is gone`() async throws {
         let api = Incidents(1)
         let screens = await screens(api)

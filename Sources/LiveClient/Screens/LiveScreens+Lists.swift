@@ -95,6 +95,13 @@ extension LiveScreens {
         if fetch && !isThere { makeStale(name) }
     }
 
+    /// Whether a list on a screen should perhaps have the thing, which is being fetched.
+    func isAwaited(_ thing: Thing) -> Bool {
+        lists.values.contains { list in
+            list.entity == thing.entity && list.isShown && list.awaited[thing.id] != nil && !list.machine.has(thing.id)
+        }
+    }
+
     func makeStale(_ name: String) {
         guard isFingerHeld else { return }
         give(name, .finger(isHeld: false))

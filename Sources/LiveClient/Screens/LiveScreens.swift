@@ -200,9 +200,12 @@ public actor LiveScreens<API: ScreensAPI> {
 
     /// Ends what a screen shows: a list keeps what it knows, details end. What only this screen waited for is given up.
     public func hide(_ screen: String) {
-        details.removeValue(forKey: screen)?.states.finish()
+        let shown = details.removeValue(forKey: screen)
+        shown?.states.finish()
         _ = relevance.handle(.hide(screen: screen), at: now())
         if lists[screen]?.isShown == true { hideList(screen) }
         follow()
+        // Given up with the details, and a list waits for it still.
+        if let thing = shown?.thing, isAwaited(thing) { ask(.refresh(thing: thing)) }
     }
 }

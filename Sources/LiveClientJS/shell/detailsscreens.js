@@ -17,7 +17,12 @@ export class DetailsScreens {
         return () => this.#shown.get(screen) === shown
     }
 
-    hide(screen) { this.#shown.delete(screen) }
+    /** Returns the thing that it showed, if any. */
+    hide(screen) {
+        const thing = this.#shown.get(screen)?.thing
+        this.#shown.delete(screen)
+        return thing
+    }
 
     noteFailure(thing, failure) { for (const shown of this.#of(thing)) shown.failure = failure }
 

@@ -64,6 +64,7 @@ export class NamedList {
         return { name: this.name, entity: this.entity, intervals: known.complete, items: kept.filter(isKnown).map(itemOf) }
     }
 
+    awaits(id) { return this.#awaited.has(id) && !this.has(id) }
     await(id) { if (!this.#awaited.has(id)) this.#awaited.set(id, false) }
     forget(id) { this.#awaited.delete(id) }
     forgetAll() { this.#awaited.clear() }

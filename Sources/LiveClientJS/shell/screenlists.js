@@ -46,6 +46,9 @@ export class ScreenLists {
 
     has(name) { return this.#lists.has(name) }
 
+    /** Whether a list on a screen should perhaps have the thing, which is being fetched. */
+    awaits(thing) { return this.#of(thing).some(list => list.isShown && list.awaits(thing.id)) }
+
     /** Makes a list, and what shows and ends it. */
     make(options) {
         const { name } = options

@@ -152,10 +152,12 @@ export class Screens {
     }
 
     #hide(screen) {
-        this.#details.hide(screen)
+        const thing = this.#details.hide(screen)
         this.#relevance.handle({ hide: { screen } }, this.#environment.now())
         this.#lists.hide(screen, this.#queue)
         this.#follow()
+        // Given up with the details, and a list waits for it still.
+        if (thing && this.#lists.awaits(thing)) this.#ask({ refresh: { thing } })
     }
 
     /** Tells the queue what the screens show. */
