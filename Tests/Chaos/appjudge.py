@@ -76,7 +76,9 @@ def _fault(taken, rows, told, is_replaced, report):
     if is_done or taken.get("isTrying"):
         return None
     if rows:
-        return None if taken["isUntold"] else ("untold", f"was refused ({rows[0]['status']}), and nobody was told")
+        # Of what was replaced while it was on its way the app may never learn the answer: nothing is to be undone.
+        is_told_elsewhere = taken["isUntold"] or is_replaced
+        return None if is_told_elsewhere else ("untold", f"was refused ({rows[0]['status']}), and nobody was told")
     # Another mark took its place before it was sent.
     return None if is_replaced or taken["value"] in report["pending"] else ("lost", "has never arrived")
 
