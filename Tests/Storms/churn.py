@@ -14,7 +14,7 @@ from brokers import MockBroker
 from certificates import Certificates
 from gateway import launch, static_tokens
 from metrics import scrape, total
-from processes import descriptors, private_bytes
+from processes import descriptors, kinds_of_files, private_bytes
 from programs import PROGRAMS, eventually
 from visitor import Visitor, cursor, hold
 from wire import upgrade
@@ -170,15 +170,16 @@ def play(stage):
     doors = [Door(stage, broker, certificates, is_secure) for is_secure in (False, True)]
     for door in doors:
         hold(door.first, upgrade(door.first.token), 1)[0].close()
-    before = [descriptors(door.pid, besides=broker.bootstrap) for door in doors]
+    before = [(descriptors(door.pid, besides=broker.bootstrap), kinds_of_files(door.pid, broker.bootstrap))
+              for door in doors]
     held = [hold(door.first, upgrade(door.first.token), HELD) for door in doors]
     Churn(doors, WARM_SECONDS[form] * RATE)
     stage.check("no memory is left", grows(stage, doors, seconds * RATE, TURNS[form]))
     for peer in itertools.chain(*held):
         peer.close()
-    for door, limit in zip(doors, before):
+    for door, (limit, kinds) in zip(doors, before):
         stage.check(f"{door.name}: no descriptor is left", problem(
             lambda: descriptors(door.pid, besides=broker.bootstrap) <= limit,
-            lambda: f"{descriptors(door.pid)}, not {limit}"))
+            lambda: f"{kinds_of_files(door.pid, broker.bootstrap)}, not {kinds}"))
         check_metrics(stage, door)
         check_places(stage, door)

@@ -1,6 +1,8 @@
 """What Linux knows of a running process."""
 
+import collections
 import os
+import re
 import resource
 import time
 from pathlib import Path
@@ -34,6 +36,11 @@ def open_files(pid, besides=None):
             # Closed meanwhile.
             continue
     return [file for file in found if file not in apart]
+
+
+def kinds_of_files(pid, besides=None):
+    """How many of each kind are open: `{'socket': 12, 'pipe': 8}`."""
+    return dict(collections.Counter(re.split(r":\[|/\d", file)[0] for file in open_files(pid, besides)))
 
 
 def heaps(pid):
