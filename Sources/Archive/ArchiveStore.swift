@@ -32,6 +32,10 @@ package protocol ArchiveStore: Sendable {
     func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome
     /// How far each partition is stored.
     func positions() async throws(ArchiveError) -> [StoredPosition]
+    /// Says which partitions this node reads. Returns those of them that it alone writes from now on, until it says so again
+    /// and they are not among them or the store is closed, each with where it goes on. To be called again and again: where
+    /// many nodes write, another one may have left some.
+    func claim(_ partitions: [ArchivePartition]) async throws(ArchiveError) -> [ClaimedPartition]
 
     /// Events of one account, in their order.
     func page(_ query: PageQuery) async throws(ArchiveError) -> EventPage
@@ -53,7 +57,43 @@ package protocol ArchiveStore: Sendable {
     /// Whether something was erased and not overwritten, by this process or by one before it.
     func isToBeOverwritten() async throws(ArchiveError) -> Bool
 
+    /// How much it holds, about: for metrics, and cheap at any size.
+    func size() async throws(ArchiveError) -> ArchiveSize
+
     func close() async
+}
+
+package struct ArchivePartition: Hashable, Sendable {
+    package let topic: String
+    package let number: Int32
+
+    package init(topic: String, number: Int32) {
+        self.topic = topic
+        self.number = number
+    }
+}
+
+package struct ClaimedPartition: Equatable, Sendable {
+    package let partition: ArchivePartition
+    /// The next offset to be stored; nil where nothing of it was.
+    package let next: Int64?
+
+    package init(_ partition: ArchivePartition, next: Int64?) {
+        self.partition = partition
+        self.next = next
+    }
+}
+
+package struct ArchiveSize: Equatable, Sendable {
+    /// Events.
+    package let rows: Int64
+    /// On the disk, with everything that belongs to them.
+    package let bytes: Int64
+
+    package init(rows: Int64, bytes: Int64) {
+        self.rows = rows
+        self.bytes = bytes
+    }
 }
 
 /// An event on its way into the archive.

@@ -37,6 +37,7 @@ extension SettingsOutcome {
         let verifier = check.verifier()
         let adminToken = check.adminToken()
         let ticketSeal = check.ticketSeal()
+        check.archivePassword()
         check.kafka()
         let outcome = with(check.draft)
         let tokens = outcome.knowsTokens ? verifier.tokens : nil
@@ -205,6 +206,21 @@ private struct SettingsCheck {
             draft.report(setting, "\(file): \(problem.text)", isWarning: problem.isWarning)
         }
         return issuer
+    }
+
+    /// Only that it can be read: it is read again whenever a connection is made.
+    mutating func archivePassword() {
+        guard let path = settings.archive.passwordFile else { return }
+        let setting = SettingsTable.path(of: \.archive.passwordFile)
+        do throws(BoundedFile.Unreadable) {
+            var password = try BoundedFile.read(path, maximumBytes: Self.maximumSecretFileBytes)
+            if password.last == 0x0A { password.removeLast() }
+            if password.last == 0x0D { password.removeLast() }
+            guard password.isEmpty || password.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return }
+            draft.report(setting, "\(path) holds no password: one line without control characters is expected")
+        } catch {
+            draft.report(setting, "cannot read \(error)")
+        }
     }
 
     // MARK: - Kafka

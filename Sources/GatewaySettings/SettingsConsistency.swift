@@ -9,6 +9,7 @@ extension SettingsDraft {
         checkIssuers()
         checkBalancer()
         checkControl()
+        checkArchive()
         // These also look at what nobody said.
         guard isWhole else { return }
         checkListeners()

@@ -46,6 +46,7 @@ package struct SettingsTable: SettingTable {
     package let auth = AuthTable()
     package let websocket = WebSocketTable()
     package let history = HistoryTable()
+    package let archive = ArchiveTable()
     package let limits = LimitsTable()
     package let lifecycle = LifecycleTable()
     package let balancer = BalancerTable()

@@ -53,6 +53,36 @@ struct SQLiteArchiveTests {
         }
     }
 
+    // MARK: - What it holds
+
+    @Test func `rows are counted as they come and go, and partitions say where they go on`() async throws {
+        try await Self.withFile { path in
+            let store = try await SQLiteArchive.open(path: path, server: "S")
+            func rows() async throws -> Int64 { try await store.size().rows }
+            #expect(try await rows() == 0)
+            _ = try await store.append(.of(Self.events(100)))
+            _ = try await store.append(.of(Self.events(100)))
+            _ = try await store.append(.of(Self.events(10, account: "B"), partition: 1))
+            #expect(try await rows() == 110)
+            try await store.keep(from: 1050)
+            try await TestStore.sweep(store)
+            #expect(try await rows() == 50)
+            _ = try await store.erase(Account("A"), until: 1060)
+            #expect(try await rows() == 40)
+            let partitions = [ArchivePartition(topic: "t", number: 1), ArchivePartition(topic: "t", number: 7)]
+            #expect(
+                try await store.claim(partitions) == [
+                    ClaimedPartition(partitions[0], next: 10), ClaimedPartition(partitions[1], next: nil),
+                ])
+            let size = try await store.size()
+            await store.close()
+            let database = try Database(path: path)
+            #expect(try database.rows("SELECT count(*) FROM events") == [[.integer(size.rows)]])
+            let bytes = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int64
+            #expect(bytes.map { $0 <= size.bytes } == true)
+        }
+    }
+
     // MARK: - Whose a file is
 
     @Test func `a file of another server or schema, or of somebody else, is refused and not changed`() async throws {

@@ -102,6 +102,19 @@ private final class Folder {
         #expect(try check("client_id: me").lines == ["client_id: is of no use without auth.introspection.url"])
     }
 
+    @Test func `a password is one line of a file that can be read`() throws {
+        let folder = try Folder(["good": "s %\n", "empty": "\n", "two": "a\nb\n"])
+        for (file, problem) in [
+            ("good", nil), ("empty", "empty holds no password: one line without control characters is expected"),
+            ("two", "two holds no password: one line without control characters is expected"),
+            ("none", "cannot read none: No such file or directory"),
+        ] {
+            let (_, lines) = try folder.check(
+                "{auth: {anonymous: A}, archive: {store: 'postgresql://db/a', password_file: \(file)}}")
+            #expect(lines == (problem.map { ["gate.yaml:1: archive.password_file: \($0)"] } ?? []))
+        }
+    }
+
     @Test func `each issuer has the audience and the algorithms of its entry`() throws {
         let key = String(decoding: TestKey.p256.publicPEM, as: UTF8.self)
         let folder = try Folder(["key.pem": key])

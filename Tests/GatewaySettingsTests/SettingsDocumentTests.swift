@@ -33,6 +33,7 @@ import YAML
         "auth.introspection.cache", "auth.introspection.timeout",
         "auth.tickets.secret_file", "auth.tickets.lifetime", "websocket.deflate", "history.retention",
         "history.max_events_per_account", "history.max_log_bytes", "history.max_timestamp_delay", "history.epoch",
+        "archive.store", "archive.keep", "archive.password_file",
         "limits.max_connections", "limits.max_connections_per_account", "limits.max_connections_per_subject",
         "limits.max_connections_per_address", "limits.max_handshakes_per_second",
         "limits.max_header_bytes", "limits.max_headers", "limits.handshake_timeout", "limits.max_message_bytes",

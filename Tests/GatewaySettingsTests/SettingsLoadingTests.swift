@@ -159,6 +159,9 @@ import Tokens
                     && $0.kafka.settings.count == 3
             }
         ),
+        ("LIVEGATE_ARCHIVE_STORE", "postgres://db/a", { $0.archive.store == .postgresql(uri: "postgres://db/a") }),
+        ("LIVEGATE_ARCHIVE_KEEP", "7d", { $0.archive.keep == .seconds(604_800) }),
+        ("LIVEGATE_ARCHIVE_PASSWORD_FILE", "", { $0.archive.passwordFile == nil }),
         ("LIVEGATE_CONTROL_TOPIC", "", { $0.control.topic == nil }),
         ("LIVEGATE_CONTROL_RETENTION", "7d", { $0.control.retention == .seconds(604_800) }),
         ("LIVEGATE_EVENTS_PRESET", "debezium-flat", { $0.events.preset == .debeziumFlat }),

@@ -3,6 +3,8 @@ import LiveUpdates
 /// The statements that read: each is a search in an index, whose rows come in the order that is wanted.
 enum ArchiveQuery {
     static let horizon = "SELECT horizon FROM archive"
+    /// Rows of events.
+    static let rows = "SELECT events FROM archive"
     static let positions = "SELECT topic, partition, next FROM positions ORDER BY topic, partition LIMIT ?"
     static let account = "SELECT id FROM accounts WHERE name = ?"
     static let streams = "SELECT id, entity FROM streams WHERE account = ? ORDER BY entity LIMIT ?"
@@ -63,7 +65,7 @@ enum ArchiveQuery {
 
     /// All of them, so that a test sees what each does.
     static let all = [
-        horizon, positions, account, streams, stream, thing, gaps, openGaps, newest, oldest, newestOfThing,
+        horizon, rows, positions, account, streams, stream, thing, gaps, openGaps, newest, oldest, newestOfThing,
         oldestOfThing,
         person, changedThings, markedThings, things, unread,
     ]

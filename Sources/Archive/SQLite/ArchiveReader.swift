@@ -10,6 +10,21 @@ final class ArchiveReader {
         try ArchiveSchema.openForReading(database, cacheBytes: 8 << 20)
     }
 
+    var size: ArchiveSize {
+        get throws {
+            var (rows, pages): (Int64, Int64) = (0, 0)
+            try database.each(ArchiveQuery.rows) { statement in
+                rows = statement.integer(0)
+                return false
+            }
+            try database.each("PRAGMA page_count") { statement in
+                pages = statement.integer(0)
+                return false
+            }
+            return ArchiveSize(rows: rows, bytes: pages * Int64(ArchiveSchema.pageBytes) + Int64(database.logBytes))
+        }
+    }
+
     func page(_ query: PageQuery) throws -> EventPage { try database.snapshot { try events(query) } }
 
     // MARK: - Events

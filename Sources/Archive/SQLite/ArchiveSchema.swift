@@ -61,7 +61,11 @@ enum ArchiveSchema {
     ]
 
     private static let tables = [
-        "CREATE TABLE archive (server TEXT NOT NULL, horizon INTEGER NOT NULL, to_overwrite INTEGER NOT NULL) STRICT",
+        // The last is the number of rows in the table of that name.
+        """
+        CREATE TABLE archive (server TEXT NOT NULL, horizon INTEGER NOT NULL, to_overwrite INTEGER NOT NULL,
+        events INTEGER NOT NULL) STRICT
+        """,
         """
         CREATE TABLE positions (topic TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, stamp INTEGER,
         PRIMARY KEY (topic, partition)) STRICT, WITHOUT ROWID
@@ -116,7 +120,7 @@ enum ArchiveSchema {
                 for sql in [table.creation(as: table.name)] + table.indexes { try database.execute(sql) }
             }
             for sql in tables { try database.execute(sql) }
-            try database.execute("INSERT INTO archive VALUES (?, -1, 0)", [.text(server)])
+            try database.execute("INSERT INTO archive VALUES (?, -1, 0, 0)", [.text(server)])
         }
     }
 

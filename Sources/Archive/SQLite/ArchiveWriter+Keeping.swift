@@ -98,7 +98,8 @@ extension ArchiveWriter {
     }
 
     func deleteEvent(_ key: [UInt8], stream: Int64, thing: Int64) throws {
-        try database.run("DELETE FROM events WHERE stream = ? AND key = ?", [.integer(stream), .blob(key)])
+        rowsAdded -= try database.run(
+            "DELETE FROM events WHERE stream = ? AND key = ?", [.integer(stream), .blob(key)])
         try database.run("DELETE FROM history WHERE thing = ? AND key = ?", [.integer(thing), .blob(key)])
     }
 

@@ -36,6 +36,8 @@ final class ArchiveWriter {
     var swept = SweepPosition()
     /// By the call that is made.
     var marksDeleted = 0
+    /// Of events, by the transaction under way: more, or fewer if below 0.
+    var rowsAdded = 0
 
     init(path: String, server: String) throws {
         database = try Database(path: path)
@@ -49,8 +51,15 @@ final class ArchiveWriter {
 
     /// All of it or nothing, in the file and in what is known of it.
     func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        rowsAdded = 0
         do {
-            return try database.transaction(body)
+            return try database.transaction {
+                let value = try body()
+                if rowsAdded != 0 {
+                    try database.run("UPDATE archive SET events = events + ?", [.integer(Int64(rowsAdded))])
+                }
+                return value
+            }
         } catch {
             forget()
             throw error
@@ -109,37 +118,6 @@ final class ArchiveWriter {
             ])
     }
 
-    /// The first offset of a run that is not stored, nil where all of it is; notes a gap before it, and the end of one.
-    private func beginning(of run: ArchiveBatch.Run, _ outcome: inout AppendOutcome) throws -> Int64? {
-        let partition: [SQLValue] = [.text(run.topic), .integer(Int64(run.partition))]
-        var stored: (next: Int64, stamp: Int64)?
-        try database.each("SELECT next, stamp FROM positions WHERE topic = ? AND partition = ?", partition) {
-            statement in
-            stored = (statement.integer(0), statement.isNull(1) ? horizon : statement.integer(1))
-            return false
-        }
-        guard let stored else { return run.from }
-        guard run.next > stored.next || run.isOtherLog else { return nil }
-        let isGap = run.isOtherLog || run.from > stored.next
-        if isGap {
-            outcome.gaps += 1
-            // One that is open already begins earlier.
-            try database.run(
-                """
-                INSERT INTO gaps (topic, partition, first, last) SELECT ?1, ?2, ?3, NULL WHERE NOT EXISTS
-                (SELECT 1 FROM gaps WHERE topic = ?1 AND partition = ?2 AND last IS NULL)
-                """, partition + [.integer(stored.stamp)])
-        }
-        if let stamps = run.stamps {
-            try database.run(
-                """
-                UPDATE gaps SET first = min(first, ?3), last = max(first, ?3) WHERE topic = ?1 AND partition = ?2
-                AND last IS NULL
-                """, partition + [.integer(stamps.first)])
-        }
-        return run.isOtherLog ? run.from : max(run.from, stored.next)
-    }
-
     /// False: it is there.
     private func store(_ event: ArchivedEvent, _ key: EventKey) throws -> Bool {
         let account = try number(of: event.account)
@@ -155,6 +133,7 @@ final class ArchiveWriter {
         try row.run()
         // A record that was written again with the same stamp and offset.
         guard database.changes == 1 else { return false }
+        rowsAdded += 1
         let entry = try database.prepared(Self.insertHistory)
         entry.bind(0, thing.number)
         entry.bind(1, blob: key.bytes)

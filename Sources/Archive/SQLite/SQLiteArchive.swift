@@ -60,6 +60,12 @@ package final class SQLiteArchive: ArchiveStore {
 
     package func positions() async throws(ArchiveError) -> [StoredPosition] { try await read { try $0.positions } }
 
+    package func claim(_ partitions: [ArchivePartition]) async throws(ArchiveError) -> [ClaimedPartition] {
+        try await write { try $0.claim(partitions) }
+    }
+
+    package func size() async throws(ArchiveError) -> ArchiveSize { try await read { try $0.size } }
+
     package func page(_ query: PageQuery) async throws(ArchiveError) -> EventPage {
         try await read { try $0.page(query) }
     }

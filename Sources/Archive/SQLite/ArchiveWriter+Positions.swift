@@ -1,0 +1,47 @@
+import LiveUpdates
+import SQLite
+
+/// How far partitions are stored, and what is missing before it goes on.
+extension ArchiveWriter {
+    /// Each of these, with where it goes on: a file has one writer.
+    func claim(_ partitions: [ArchivePartition]) throws -> [ClaimedPartition] {
+        try partitions.map { partition in
+            ClaimedPartition(
+                partition,
+                next: try first(
+                    "SELECT next FROM positions WHERE topic = ? AND partition = ?",
+                    [.text(partition.topic), .integer(Int64(partition.number))]))
+        }
+    }
+
+    /// The first offset of a run that is not stored, nil where all of it is; notes a gap before it, and the end of one.
+    func beginning(of run: ArchiveBatch.Run, _ outcome: inout AppendOutcome) throws -> Int64? {
+        let partition: [SQLValue] = [.text(run.topic), .integer(Int64(run.partition))]
+        var stored: (next: Int64, stamp: Int64)?
+        try database.each("SELECT next, stamp FROM positions WHERE topic = ? AND partition = ?", partition) {
+            statement in
+            stored = (statement.integer(0), statement.isNull(1) ? horizon : statement.integer(1))
+            return false
+        }
+        guard let stored else { return run.from }
+        guard run.next > stored.next || run.isOtherLog else { return nil }
+        let isGap = run.isOtherLog || run.from > stored.next
+        if isGap {
+            outcome.gaps += 1
+            // One that is open already begins earlier.
+            try database.run(
+                """
+                INSERT INTO gaps (topic, partition, first, last) SELECT ?1, ?2, ?3, NULL WHERE NOT EXISTS
+                (SELECT 1 FROM gaps WHERE topic = ?1 AND partition = ?2 AND last IS NULL)
+                """, partition + [.integer(stored.stamp)])
+        }
+        if let stamps = run.stamps {
+            try database.run(
+                """
+                UPDATE gaps SET first = min(first, ?3), last = max(first, ?3) WHERE topic = ?1 AND partition = ?2
+                AND last IS NULL
+                """, partition + [.integer(stamps.first)])
+        }
+        return run.isOtherLog ? run.from : max(run.from, stored.next)
+    }
+}
