@@ -1,4 +1,4 @@
-// Tests: SQLiteArchive.swift, ArchiveSchema.swift, ArchiveQuery.swift
+// Tests: SQLiteArchive.swift, ArchiveSchema.swift, ArchiveQuery.swift, ArchiveWriter+Positions.swift
 
 import Foundation
 import LiveUpdates
