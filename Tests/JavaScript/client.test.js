@@ -101,7 +101,11 @@ test("where upgrades are swallowed, an event stream is read, and remembered for 
     world.question.answer(200, pageOf("C0"))
     await settle()
     assert.equal(world.sockets.length, 2, "once more, to prove it")
+    assert.equal(world.question.url.pathname, "/live/v1")
+    world.question.stream()
+    await settle()
     const stream = world.question
+    assert.equal(world.questions.length, 3)
     assert.equal(stream.url.pathname, "/live/v1")
     assert.deepEqual(stream.options.headers, { Authorization: "Bearer T", Accept: "text/event-stream" })
     stream.stream()
@@ -120,6 +124,38 @@ test("where upgrades are swallowed, an event stream is read, and remembered for 
     assert.equal(world.question.url.searchParams.get("since"), "C1")
     next.client.close()
     assert.ok(world.question.isAborted)
+})
+
+test("a node without room for streams is waited for: it answers /sync/v1, and that says nothing of the network", async () => {
+    const world = new World()
+    world.refusesSockets = true
+    const { client } = world.client({ network: () => "office" })
+    await settle()
+    for (const [status, code] of [[503, "max_connections"], [429, "max_connections_per_account"]]) {
+        world.question.answer(200, pageOf("C0"))
+        await settle()
+        assert.equal(world.question.url.pathname, "/live/v1")
+        assert.equal(world.question.options.headers.Accept, "text/event-stream")
+        world.question.answer(status, { code }, { "Retry-After": "4" })
+        await settle()
+        assert.equal(client.state.waiting?.why, "asked")
+        await world.pass(client.state.waiting.until - world.time)
+        assert.equal(client.way, "webSocket")
+    }
+    assert.equal(world.stored.size, 0)
+    client.close()
+})
+
+test("where upgrades are swallowed and streams are gathered, the event stream is tried without waiting for long", async () => {
+    const world = new World()
+    world.refusesSockets = true
+    const { client } = world.client()
+    await settle()
+    world.question.answer(200, pageOf("C0"))
+    await world.pass(3_000)
+    assert.deepEqual([client.way, world.questions.length], ["eventStream", 3])
+    assert.ok(world.questions[1].isAborted)
+    client.close()
 })
 
 test("long polls go on from page to page, and a cursor that is too old or broken is a resync", async () => {

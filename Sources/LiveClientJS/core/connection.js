@@ -219,7 +219,7 @@ export class ConnectionMachine extends ConnectionStream {
         const stream = this.stream(id)
         if (stream) return this.#loseStream(stream, how)
         if (!this.isOpening(id)) return
-        if (how === "blocked" && this.isStream && this.ladder.stepDown(this.now)) return this.begin()
+        if (how === "blocked" && this.isStream && this.ladder.stepDownGuessing(this.now)) return this.begin()
         const weights = { unreachable: this.ladder.isTrial ? 1 : 0, cut: 1, unknown: 1 }
         if (this.ladder.failed(weights[how] ?? WayLadder.maximumStrikes, this.now)) this.begin()
         else this.backOff()

@@ -102,6 +102,14 @@ export class WayLadder {
         return true
     }
 
+    /** The same by a guess, which is tried again soon; a trial that fails is as it was. */
+    stepDownGuessing(now) {
+        const isTrial = this.isTrial
+        if (!this.stepDown(now)) return false
+        this.#isGuess = !isTrial
+        return true
+    }
+
     /** An attempt failed, and it is not proved whose fault that is. Whether the next way is to be tried at once. */
     failed(weight, now) {
         if (this.isTrial) return this.stepDown(now)
@@ -109,8 +117,7 @@ export class WayLadder {
         if (this.#strikes < WayLadder.maximumStrikes) return false
         const lower = this.#lower()
         if (lower !== undefined && lower !== "polling") {
-            this.stepDown(now)
-            this.#isGuess = true
+            this.stepDownGuessing(now)
         } else {
             this.#settle()
         }

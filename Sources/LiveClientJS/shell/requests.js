@@ -157,6 +157,34 @@ export function openEventStream(environment, addresses, settings, on) {
     return { close: () => abort.abort(), drop: () => abort.abort() }
 }
 
+/** A gateway answers the question for a stream within so long, in ms. Who gathers streams answers later, if at all. */
+const streamLimit = 3_000
+
+/**
+ * Whether a server gives event streams: null where it begins one, which is ended at once, or says nothing in time; else
+ * {refused} or {lost}.
+ */
+export async function askWhetherStreams(environment, addresses, { token, entities }, outer) {
+    const { signal, ended, extend, end } = answerDeadline(environment, outer)
+    const ask = async () => {
+        const { headers, ...options } = credentials(token)
+        const all = { ...headers, Accept: "text/event-stream" }
+        const url = addresses.request("/live/v1", streamParameters({ entities }))
+        const answer = await environment.fetch(url, { ...options, headers: all, cache: "no-store", signal })
+        if (answer.status !== 200) return readRefusal(answer, environment)
+        await answer.body?.cancel()
+        return null
+    }
+    try {
+        extend(streamLimit)
+        return await Promise.race([ask(), ended])
+    } catch {
+        return signal.aborted ? null : { lost: { how: "unknown" } }
+    } finally {
+        end()
+    }
+}
+
 async function readBody(reader, on) {
     const decoder = new TextDecoder(), events = new EventStreamReader()
     for (let isFirst = true; ; isFirst = false) {

@@ -1,7 +1,7 @@
 // The stream over a WebSocket, in browsers and wherever there is one.
 
 import { readMessage } from "../core/messages.js"
-import { askSync, buyTicket, streamParameters } from "./requests.js"
+import { askSync, askWhetherStreams, buyTicket, streamParameters } from "./requests.js"
 
 /** The subprotocol that shows a token: browsers set no header on a WebSocket. */
 export function bearerProtocol(token) {
@@ -75,9 +75,12 @@ export function openWebSocket(environment, addresses, settings, on) {
         if (ending?.lost?.how !== "unknown" || signal.aborted) return ending
         ending = await explain()
         if (ending || signal.aborted) return ending
-        // The server is there, and takes the token. It may have come back a moment ago, so once more proves it.
+        // The server is there, and takes the token. It may have come back a moment ago, so once more says more.
         ending = await attempt()
-        return ending?.lost?.how === "unknown" ? { lost: { how: "blocked" } } : ending
+        if (ending?.lost?.how !== "unknown" || signal.aborted) return ending
+        // A node that is full, or on its way out, answers /sync/v1 and refuses streams: what it says to another kind of stream
+        // is meant for this one too.
+        return await askWhetherStreams(environment, addresses, settings, signal) ?? { lost: { how: "blocked" } }
     }
     run().catch(() => ({ lost: { how: "unknown" } })).then(ending => { if (ending) finish(ending) })
 

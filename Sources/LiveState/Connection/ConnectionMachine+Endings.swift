@@ -99,7 +99,7 @@ extension ConnectionMachine {
     mutating func lose(_ id: Int, _ how: ConnectionLoss) {
         if let stream = stream(id) { return lose(stream, how) }
         guard isOpening(id) else { return }
-        if how == .blocked, ladder.way.isStream, ladder.stepDown(now: now) { return begin() }
+        if how == .blocked, ladder.way.isStream, ladder.stepDownGuessing(now: now) { return begin() }
         let weight =
             switch how {
             // It was not reached: that says nothing about the way.

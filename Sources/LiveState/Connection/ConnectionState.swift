@@ -67,7 +67,8 @@ public enum ConnectionLoss: String, Codable, Sendable {
     case cut
     /// Nothing came in time.
     case silent
-    /// Before the opening: the server answers, but not by this way. Somebody between does not let it through.
+    /// Before the opening: the server answers, but not by this way. Somebody between does not let it through, or, in a deploy,
+    /// another node answered than the one that refused: so it is a guess, which is tried again within a minute.
     case blocked
     /// What came breaks the protocol.
     case broken

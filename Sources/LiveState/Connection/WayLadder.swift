@@ -101,6 +101,14 @@ struct WayLadder: Sendable {
         return true
     }
 
+    /// The same by a guess, which is tried again soon; a trial that fails is as it was.
+    mutating func stepDownGuessing(now: Milliseconds) -> Bool {
+        let wasTrial = isTrial
+        guard stepDown(now: now) else { return false }
+        isGuess = !wasTrial
+        return true
+    }
+
     /// An attempt failed, and it is not proved whose fault that is.
     ///
     /// - Returns: whether the next way is to be tried at once.
@@ -109,8 +117,7 @@ struct WayLadder: Sendable {
         strikes += weight
         guard strikes >= Self.maximumStrikes else { return false }
         if let lower, lower != .polling {
-            _ = stepDown(now: now)
-            isGuess = true
+            _ = stepDownGuessing(now: now)
         } else {
             settle()
         }
