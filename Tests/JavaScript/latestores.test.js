@@ -2,6 +2,7 @@
 import assert from "node:assert/strict"
 import { mock, test } from "node:test"
 import { setImmediate } from "node:timers/promises"
+import { IndexedDBStore } from "../../Sources/LiveClientJS/shell/indexeddb.js"
 import { LiveActions, MemoryActionStore, MemoryStore, createMachine, openStore } from "../../Sources/LiveClientJS/livegate.js"
 import { Clock, ScriptedClient, Server } from "./server.js"
 
@@ -57,6 +58,8 @@ test("a commit that does not end within 10 s is tried again, and the finger stay
     await clock.pass(9_999)
     assert.equal(store.commit.calls, 1)
     assert.deepEqual([Object.keys(machine.state), await memory.load("incident")], [["registering"], null])
+    await clock.pass(1)
+    assert.equal(machine.storeError.kind, "late")
     await clock.pass(5_000)
     assert.deepEqual([Object.keys(machine.state), machine.storeError], [["live"], null])
     assert.equal((await memory.load("incident")).entries.size, 1)
@@ -213,4 +216,53 @@ test("a database whose identity cannot be read is closed, so that it is in nobod
         delete globalThis.indexedDB
     }
     assert.deepEqual(databases.map(({ isClosed }) => isClosed), [true])
+})
+
+/** A store on a database that is open, whose writing transactions end as the test says. */
+function storeThatWrites(end) {
+    const transaction = () => {
+        const table = { get: () => requestThat("onsuccess", {}), put: () => {}, delete: () => {} }
+        const begun = { abort: () => begun.onabort(), objectStore: () => table }
+        setImmediate().then(() => end(begun))
+        return begun
+    }
+    return new IndexedDBStore({ name: "full", transaction, close: () => {} }, "this tab", () => {})
+}
+
+test("a machine whose disk is full goes on in memory and says so, and what fails otherwise is tried again and said", async () => {
+    const { IDBKeyRange } = globalThis
+    globalThis.IDBKeyRange = { bound: () => ({}) }
+    const faults = [new Error("a moment's fault"), null, new DOMException("the disk is full", "QuotaExceededError")]
+    const store = storeThatWrites(transaction => {
+        const error = faults.shift()
+        if (!error) return transaction.oncomplete()
+        transaction.error = error
+        transaction.onabort()
+    })
+    try {
+        const { server, clock, machine } = scene(() => async () => null, () => (...of) => store.commit(...of))
+        const told = []
+        machine.watch(() => { if (told.at(-1) !== machine.storeError) told.push(machine.storeError) })
+        await clock.pass(5_000)
+        server.change("B", "created")
+        await clock.pass(5_000)
+        const texts = told.map(error => error?.message ?? null)
+        assert.deepEqual(texts, [null, "a moment's fault", null, "there is no room in the store: the disk is full"])
+        assert.deepEqual([machine.storeError.name, machine.storeError.kind], ["StoreError", "unavailable"])
+        assert.deepEqual([machine.freshness, machine.entries.size], [{ connected: {} }, 2])
+    } finally {
+        globalThis.IDBKeyRange = IDBKeyRange
+    }
+})
+
+test("a store opens on a page of plain http too, where browsers give no random names", async () => {
+    const wanted = { account: "PACC1", server: "http://live.example" }, { randomUUID } = crypto
+    globalThis.indexedDB = openingAtOnce(() => requestThat("onsuccess", { result: { format: 1, schema: 1, ...wanted } }))
+    crypto.randomUUID = undefined
+    try {
+        assert.equal((await openStore(wanted)).name, "livegate")
+    } finally {
+        crypto.randomUUID = randomUUID
+        delete globalThis.indexedDB
+    }
 })

@@ -181,6 +181,41 @@ test("a gap of less than 300 ms shows no sign, a longer one does, and it goes at
     assert.deepEqual(signs, [null, "connecting", null])
 })
 
+test("a machine comes back with the stream, whoever opens it and however soon", async () => {
+    for (const state of [{ connecting: { since: 0, attempt: 1 } }, { waiting: { until: 9_000_000, why: "retry" } }]) {
+        const s = scene()
+        const machine = machineOf(s), notes = machineOf(s, "note")
+        await s.clock.settle()
+        const { streams, requests } = s.client, asked = requests.length
+        s.client.close(state)
+        s.server.change("A")
+        await s.clock.settle()
+        assert.ok("pollFailed" in machine.state)
+        // Another tab, which leads now, was there at once.
+        s.client.open()
+        await s.clock.settle()
+        for (const one of [machine, notes]) assert.deepEqual(one.freshness, { connected: {} })
+        assert.deepEqual(known(machine), s.server.expected("incident"))
+        assert.deepEqual([s.client.streams - streams, requests.length - asked], [1, 0])
+    }
+})
+
+test("a machine is told of a new token, and the connection that waits for one comes back", async () => {
+    const s = scene()
+    const machine = machineOf(s)
+    await s.clock.settle()
+    s.client.close({ unauthorized: {} })
+    s.server.change("A")
+    await s.clock.pass(60_000)
+    assert.ok(machine.isUnauthorized)
+    machine.tokenChanged()
+    assert.deepEqual(Object.keys(s.client.state), ["connecting"])
+    s.client.open()
+    await s.clock.settle()
+    assert.deepEqual(machine.freshness, { connected: {} })
+    assert.deepEqual(known(machine), s.server.expected("incident"))
+})
+
 test("in the background there is no sign and no request, and the foreground goes on from the finger", async () => {
     const s = scene()
     const machine = machineOf(s)
@@ -258,8 +293,7 @@ test("on a client of the module it registers by /sync/v1, opens the stream from 
     world.question.answer(200, pageOf("F"))
     await settle()
     assert.deepEqual([...machine.entries], [['["incident","I1"]', 1]])
-    await world.pass(1_000)
-    assert.equal(world.socket.url.searchParams.get("since"), "F")
+    assert.equal(world.socket.url.searchParams.get("since"), "F", "at once: it is the first that knows where to begin")
     world.socket.open()
     things.set("I2", 2)
     world.socket.say(eventOf("I2", "C1"))
@@ -281,6 +315,35 @@ test("on a client of the module it registers by /sync/v1, opens the stream from 
     assert.equal(machine.sign, undefined)
     assert.equal(world.questions.length, questions)
     client.close()
+})
+
+test("a machine joins the stream that was opened before its snapshot, where nothing has happened since its finger", async () => {
+    for (const [cursor, sockets] of [["F", 1], ["another node's", 2]]) {
+        const world = new World()
+        const { client } = world.client()
+        let release
+        const machine = createMachine(client, {
+            area: "open", entities: ["incident"], reload: async ({ id }) => id,
+            snapshot: () => new Promise(resolve => { release = resolve }),
+        })
+        await settle()
+        world.question.answer(200, pageOf("F"))
+        world.socket.open()
+        world.socket.say({ live: { at: cursor } })
+        world.socket.say(eventOf("I1", "C1"))
+        await settle()
+        release([])
+        await settle()
+        assert.equal(world.sockets.length, sockets)
+        if (sockets === 2) {
+            world.socket.open()
+            world.socket.say(eventOf("I1", "C1"))
+            world.socket.say({ live: { at: "C1" } })
+            await settle()
+        }
+        assert.deepEqual([[...machine.entries.values()], machine.freshness], [["I1"], { connected: {} }])
+        client.close()
+    }
 })
 
 test("with screens only what is shown is fetched, and what was passed over is not kept as if it were new", async () => {

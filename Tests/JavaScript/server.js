@@ -121,6 +121,8 @@ export class ScriptedClient {
     deliver(update) { for (const listener of [...this.#listeners]) listener(update) }
     become(state) { this.state = state; for (const watcher of [...this.#watchers]) watcher(state) }
 
+    start() { if (this.state.unauthorized) this.become({ connecting: { since: 0, attempt: 1 } }) }
+
     async token() { this.tokens += 1; return "token" }
 
     async sync({ since } = {}) {

@@ -168,9 +168,9 @@ export class Following {
     }
 
     #update(update) {
-        // Nobody has followed yet: the first one says where the stream begins.
-        if (!this.#start) return
         const [[name, inside]] = Object.entries(update)
+        // Nobody has followed yet: the first one joins where its finger stands in the stream, or says where that begins.
+        if (!this.#start && name !== "resync") return
         switch (name) {
         case "event": return this.#message(inside.at, eventOf(inside))
         case "beat": return this.#message(inside.at)

@@ -16,11 +16,18 @@ function requestResult(request) {
     })
 }
 
+/** Why a transaction failed. A full disk does not get emptier by asking again: such a store is none. */
+function faultOf(error) {
+    if (!error) return new StoreError("unavailable", "transaction ended")
+    if (error.name !== "QuotaExceededError") return error
+    return new StoreError("unavailable", `there is no room in the store: ${error.message}`, { cause: error })
+}
+
 /** The end of a transaction: fulfilled when it is complete, so either all of it is there or nothing. */
 function transactionEnd(transaction) {
     return new Promise((resolve, reject) => {
         transaction.oncomplete = () => resolve()
-        transaction.onabort = () => reject(transaction.error ?? new StoreError("unavailable", "transaction ended"))
+        transaction.onabort = () => reject(faultOf(transaction.error))
     })
 }
 
@@ -37,7 +44,7 @@ async function completed(transaction, end, work) {
         try { transaction.abort() } catch { }
         // The end of one that hangs may not come either.
         if (error.kind !== "late") await end.catch(() => {})
-        throw error
+        throw faultOf(error)
     }
 }
 
@@ -255,6 +262,9 @@ export async function openStore({ name = "livegate", schema = 1, account, server
         if (!isOpen) throw new StoreError("unavailable", `store ${JSON.stringify(name)} was closed while it was opened`)
         return database
     }
-    held.current = new IndexedDBStore(await open(), crypto.randomUUID(), open)
+    // Pages of plain http have no `crypto.randomUUID`.
+    const { random } = systemEnvironment()
+    const writer = [random(), random(), random()].map(part => part.toString(36)).join("-")
+    held.current = new IndexedDBStore(await open(), writer, open)
     return held.current
 }

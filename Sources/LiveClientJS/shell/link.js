@@ -20,6 +20,7 @@ export class Link {
     #current = null
     #announced = null
     #isLive = false
+    #hasRestarted = false
     #shown = ""
 
     /** `options`: token (a function, or null: a cookie), since, entities, usesTicket, ways, pollInterval. */
@@ -50,6 +51,9 @@ export class Link {
         this.cursor = cursor
         this.#isLive = false
         if (!this.#current && this.#machine.view.state.waiting?.why !== "poll") return
+        // The first one is no flapping: a page knows its cursor only now.
+        if (!this.#hasRestarted) this.#machine.lastAttemptAt = null
+        this.#hasRestarted = true
         this.handle({ background: {} })
         this.handle({ foreground: {} })
     }

@@ -25,6 +25,7 @@ export class LiveMachine {
     #isBusy = false
     #isClosed = false
     #hasNetwork = true
+    #isConnected = false
     /** This page: the connection may be another tab's, which is looked at. */
     #page = { isVisible: true, isForeground: true }
     #isFingerHeld = false
@@ -37,7 +38,7 @@ export class LiveMachine {
     #screens
     /** What its lists know, in the store; null: there are none. */
     #lists = null
-    /** Why the store is not used any more, or, before it was read, why it was not yet; null while it is used. */
+    /** Why the store is not used any more, or what it has failed to read or write and is asked for again; null while it is used. */
     storeError = null
     #storeRetry
 
@@ -98,9 +99,10 @@ export class LiveMachine {
     /** Somebody pulled the screen. */
     refresh() { this.#send({ refresh: {} }) }
 
-    /** There is a new token, for example because the user has signed in again. */
+    /** There is a new token, for example because the user has signed in again. A connection that waits for it begins too. */
     tokenChanged() {
         this.#requests.forgetToken()
+        if (this.#client.state.unauthorized) this.#client.start()
         this.#send({ token: { isValid: true } })
     }
 
@@ -182,7 +184,10 @@ export class LiveMachine {
         this.#screens?.setVisible(!isIdle && this.#page.isVisible)
         if (state.ended) this.#send({ ended: state.ended })
         this.#send(isIdle ? { background: {} } : { foreground: {} })
-        if (isIdle || state.ended) return
+        if (isIdle || state.ended) {
+            this.#isConnected = false
+            return
+        }
         if (hasNetwork && !this.#hasNetwork) {
             this.#requests.networkIsBack()
             this.#screens?.networkIsBack?.()
@@ -191,6 +196,9 @@ export class LiveMachine {
         this.#send({ network: { isSatisfied: hasNetwork } })
         if (state.unauthorized) this.#send({ token: { isValid: false } })
         else if (this.isUnauthorized && state.connected) this.#send({ token: { isValid: true } })
+        // It waits for a stream, and that is open now.
+        if (state.connected && !this.#isConnected && "pollFailed" in this.state) this.refresh()
+        this.#isConnected = "connected" in state
     }
 
     #carryOut(effect) {
@@ -269,6 +277,11 @@ export class LiveMachine {
         this.#send({ reloaded: { number, outcome } })
     }
 
+    #commitFailed(number) {
+        this.#send({ commitFailed: { number } })
+        this.#show(true)
+    }
+
     #receive(number, message) {
         if (message.events) this.#send({ events: { number, events: message.events, at: message.at } })
         else if ("live" in message) this.#send({ live: { number, at: message.live } })
@@ -294,10 +307,13 @@ export class LiveMachine {
             await ofStore(this.#client.environment, () => this.#store?.commit(area, written))
         } catch (error) {
             // A store of another account or schema does not come back: better none than nothing new.
-            if (error?.name !== "StoreError" || error.kind === "late") return this.#send({ commitFailed: { number } })
-            this.#loseStore(error)
+            const isLost = error?.name === "StoreError" && error.kind !== "late"
+            if (isLost) this.#loseStore(error)
+            else this.storeError = error
+            if (!isLost) return this.#commitFailed(number)
         }
         if (this.#isClosed) return
+        if (this.#store) this.storeError = null
         this.#entries = next
         forget()
         if (this.#requests.snapshot === snapshot) this.#requests.snapshot = null

@@ -140,8 +140,9 @@ export class LiveMachine<Value = unknown> {
     /** Why nothing is asked any more: the connection has ended for good. What is known stays, and is old. Undefined: it has not. */
     readonly end: ConnectionEnd | undefined
     /**
-     * Why the store is not used any more, or, of kind "late", that it has not been read yet and is asked again; null while it is
-     * used, and where there is none.
+     * Why the store is not used any more (a `StoreError` of another kind than "late", such as "unavailable" where the disk is
+     * full: state goes on in memory), or what it has failed to read or write and is asked for again; null while it is used, and
+     * where there is none.
      */
     readonly storeError: Error | null
     /** Calls the listener after each change of what can be seen here; returns what ends that. */
