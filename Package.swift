@@ -118,7 +118,7 @@ let package = Package(
         core("Fetching", "CCurl"),
         core("SQLite", "CSQLite"),
         // The past; optimised in every build, for tests that go through thousands of histories.
-        core("Archive", "SQLite", "LiveUpdates", settings: strict + [.unsafeFlags(["-O"])]),
+        core("Archive", "SQLite", "LiveUpdates", "KafkaLogs", settings: strict + [.unsafeFlags(["-O"])]),
 
         // Who is let in, and what an operator says. No target here knows a connection.
         core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
@@ -130,7 +130,7 @@ let package = Package(
         // Where the worlds meet.
         core(
             "Gateway", "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka",
-            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux", "DemoPage",
+            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "Archive", "CLinux", "DemoPage",
             settings: hot),
         // The app's side: what decides, without I/O and without a clock, and the client around it.
         // Optimised in every build, for tests that go through 100,000 histories.
@@ -193,7 +193,7 @@ let package = Package(
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
         tests("SQLiteTests", "SQLite"),
-        tests("ArchiveTests", "Archive", "SQLite", "LiveUpdates", "TestHarness", "AllocationCounter"),
+        tests("ArchiveTests", "Archive", "SQLite", "LiveUpdates", "KafkaLogs", "TestHarness", "AllocationCounter"),
         tests("FetchingTests", "Fetching", "TestHarness"),
         .target(
             name: "TestTokens", dependencies: ["Tokens", "TLS", "CJOSE"], path: "Tests/TestTokens",

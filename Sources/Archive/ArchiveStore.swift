@@ -77,10 +77,13 @@ package struct ClaimedPartition: Equatable, Sendable {
     package let partition: ArchivePartition
     /// The next offset to be stored; nil where nothing of it was.
     package let next: Int64?
+    /// Of the last record before it, so that another log of the same name is known; nil where that is not known.
+    package let stamp: Int64?
 
-    package init(_ partition: ArchivePartition, next: Int64?) {
+    package init(_ partition: ArchivePartition, next: Int64?, stamp: Int64? = nil) {
         self.partition = partition
         self.next = next
+        self.stamp = stamp
     }
 }
 

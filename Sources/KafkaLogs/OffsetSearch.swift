@@ -7,7 +7,7 @@
 ///
 /// An answer that is late says nothing of the batch: the same offset has to be silent twice, and what was not found unreadable
 /// by an error is asked for once more at the end.
-struct OffsetSearch: Equatable, Sendable {
+package struct OffsetSearch: Equatable, Sendable {
     /// So many offsets are asked for at most: enough for 2^24 records, there and back, and some late answers.
     static let maximumSteps = 64
     static let maximumDistance: Int64 = 1 << 32
@@ -17,7 +17,7 @@ struct OffsetSearch: Equatable, Sendable {
     /// The last offset, of those that were asked for, at which nothing could be read.
     private(set) var unreadable: Int64
     /// An offset behind it from which something could, or at which the log ends.
-    private(set) var readable: Int64?
+    package private(set) var readable: Int64?
     /// The offset that was silent when it was asked for last.
     private var silent: Int64?
     /// Whether it is known that nothing can be read at the position itself.
@@ -26,14 +26,14 @@ struct OffsetSearch: Equatable, Sendable {
     private var steps = 0
 
     /// `isUnreadable`: nothing can be read at the position itself, and so it is not asked for.
-    init(position: Int64, isUnreadable: Bool) {
+    package init(position: Int64, isUnreadable: Bool) {
         self.position = position
         isConfirmed = isUnreadable
         unreadable = isUnreadable ? position : position - 1
     }
 
     /// The offset to ask for next, below the log end; nil when the search is over.
-    func question(end: Int64) -> Int64? {
+    package func question(end: Int64) -> Int64? {
         guard steps < Self.maximumSteps else { return nil }
         if let readable {
             if readable - unreadable > 1 { return unreadable + (readable - unreadable) / 2 }
@@ -47,7 +47,7 @@ struct OffsetSearch: Equatable, Sendable {
     var isDecided: Bool { isConfirmed || readable == position }
 
     /// Takes in what stands at an offset, or behind it.
-    mutating func add(_ answer: RecordAnswer, at offset: Int64) {
+    package mutating func add(_ answer: RecordAnswer, at offset: Int64) {
         let isLast = offset == position && readable != nil
         guard isLast || offset > unreadable, readable.map({ offset < $0 }) ?? true else { return }
         steps += 1

@@ -35,12 +35,21 @@ package struct RecordedEvent {
     }
 
     /// An event that is already text.
-    init(_ account: Account, _ event: ThinEvent) {
+    package init(_ account: Account, _ event: ThinEvent) {
         let name = Array(account.text.utf8)
         let bytes = name + event.id.utf8
         self.init(
             EventKind(entity: event.entity, type: event.type), bytes, account: 0..<name.count,
             id: name.count..<bytes.count)
+    }
+
+    package var accountBytes: Int { accountRange.count }
+    package var idBytes: Int { idRange.count }
+
+    /// Adds account and id, one behind the other.
+    package func appendTexts(to texts: inout [UInt8]) {
+        texts += bytes[accountRange]
+        texts += bytes[idRange]
     }
 
     package var account: Account { Account(String(decoding: bytes[accountRange], as: UTF8.self)) }

@@ -72,7 +72,7 @@ struct SQLiteArchiveTests {
             let partitions = [ArchivePartition(topic: "t", number: 1), ArchivePartition(topic: "t", number: 7)]
             #expect(
                 try await store.claim(partitions) == [
-                    ClaimedPartition(partitions[0], next: 10), ClaimedPartition(partitions[1], next: nil),
+                    ClaimedPartition(partitions[0], next: 10, stamp: 1009), ClaimedPartition(partitions[1], next: nil),
                 ])
             let size = try await store.size()
             await store.close()

@@ -17,7 +17,7 @@ struct ImportTests {
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
         "SQLite": ["CSQLite", "Glibc", "Darwin"],
-        "Archive": ["SQLite", "LiveUpdates", "Glibc", "Synchronization"],
+        "Archive": ["SQLite", "LiveUpdates", "KafkaLogs", "Glibc", "Synchronization"],
         "Fetching": ["CCurl", "Glibc", "Synchronization"],
         "Tokens": ["HTTP", "LiveUpdates", "TLS", "CJOSE", "Synchronization"],
         "YAML": ["CYAML"],
@@ -28,7 +28,7 @@ struct ImportTests {
         ],
         "Gateway": [
             "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs",
-            "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "CLinux", "DemoPage", "Glibc",
+            "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "Archive", "CLinux", "DemoPage", "Glibc",
             "Synchronization",
         ],
         "LiveState": [],

@@ -6,11 +6,16 @@ extension ArchiveWriter {
     /// Each of these, with where it goes on: a file has one writer.
     func claim(_ partitions: [ArchivePartition]) throws -> [ClaimedPartition] {
         try partitions.map { partition in
-            ClaimedPartition(
-                partition,
-                next: try first(
-                    "SELECT next FROM positions WHERE topic = ? AND partition = ?",
-                    [.text(partition.topic), .integer(Int64(partition.number))]))
+            var claimed = ClaimedPartition(partition, next: nil)
+            try database.each(
+                "SELECT next, stamp FROM positions WHERE topic = ? AND partition = ?",
+                [.text(partition.topic), .integer(Int64(partition.number))]
+            ) { statement in
+                claimed = ClaimedPartition(
+                    partition, next: statement.integer(0), stamp: statement.isNull(1) ? nil : statement.integer(1))
+                return false
+            }
+            return claimed
         }
     }
 

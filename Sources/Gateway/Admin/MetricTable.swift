@@ -8,7 +8,7 @@ import Tokens
 /// Every metric of a node. Names and labels are the operators' contract; the values of labels are bounded, and none comes
 /// from clients or records, but for topics and partitions.
 enum MetricTable {
-    static let rows: [MetricRow] = node + connections + deliveries + history + kafka + process
+    static let rows: [MetricRow] = node + connections + deliveries + history + archive + kafka + process
 
     private static let outcome = MetricLabel("outcome", ["ok", "failed"])
     private static let kinds = MetricLabel("kind", DeliveryCounts.Kind.allCases.map(\.name))
@@ -152,6 +152,26 @@ enum MetricTable {
             MetricLabel("reason", ["age", "count", "bytes"]), "livegate_log_evictions_total", .counter,
             "Events that left the logs: too old, over an account's number, over the bytes of all.",
             { $0.ingest.map { ["age": $0.evictions.age, "count": $0.evictions.count, "bytes": $0.evictions.bytes] } }),
+    ]
+
+    private static let archive: [MetricRow] = [
+        .one("livegate_archive_rows", .gauge, "Events in the archive. Only with an archive, as all of these.") {
+            $0.others.archive.map { Double($0.rows) }
+        },
+        .one("livegate_archive_bytes", .gauge, "What the archive takes on its disk.") {
+            $0.others.archive.map { Double($0.bytes) }
+        },
+        .one(
+            "livegate_archive_lag_seconds", .gauge,
+            "For how long there has been something that was read and is not in the archive yet.",
+            { $0.others.archive.map { Double($0.lagMilliseconds) / 1000 } }),
+        .one(
+            "livegate_archive_gaps_total", .counter,
+            "Times that the archive was found to lack events, since Kafka no longer had them.",
+            { $0.others.archive.map { Double($0.gaps) } }),
+        .one("livegate_archive_errors_total", .counter, "Times that the archive's store refused something.") {
+            $0.others.archive.map { Double($0.errors) }
+        },
     ]
 
     private static let kafka: [MetricRow] = [

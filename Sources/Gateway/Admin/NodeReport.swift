@@ -125,6 +125,8 @@ struct OtherCounts: Sendable {
     var revocations: [Revocation.Kind: Int] = [:]
     var controlRecordsRejected = 0
     var revocationsKept = 0
+    /// Nil: there is no archive.
+    var archive: ArchiveCounts?
 }
 
 extension LoopBound {

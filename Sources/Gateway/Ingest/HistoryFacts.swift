@@ -37,6 +37,7 @@ final class HistoryFacts {
             case .vanished(let partition): unopened.append((partition, false))
             case .recreated(let topic):
                 ingest.epochChanges += 1
+                ingest.tap?.recreate(topic: topic)
                 lost.append(.topic(topic))
                 logger.warning(
                     "everybody is told to resync: the topic was recreated",
@@ -46,6 +47,7 @@ final class HistoryFacts {
                     ])
             case .recordsLost(let partition, let loss):
                 lost.append(.partition(partition))
+                ingest.tap?.lose(partition)
                 logger.warning(
                     loss == .retention
                         ? "everybody is told to resync: retention removed records before they were read"
@@ -61,7 +63,11 @@ final class HistoryFacts {
         }
         if !lost.isEmpty { reset(lost, now: now) }
         for (partition, exists) in unopened { ingest.history.find(partition, exists: exists) }
-        for (partition, new) in facts { ingest.history.apply(partition, new) }
+        for (partition, new) in facts {
+            ingest.history.apply(partition, new)
+            ingest.tap?.note(partition, new)
+        }
+        ingest.tap?.endWake()
         // The tracker tells what it learned by a clock that was ahead until the next refresh.
         if !facts.isEmpty { ingest.history.clockShows(WallClock.milliseconds) }
     }
@@ -70,6 +76,7 @@ final class HistoryFacts {
         guard !hasBegun else { return true }
         guard let cluster = consumer.tracker.clusterID else { return false }
         hasBegun = true
+        ingest.tap?.intake.begin(server: cluster)
         ingest.begin(Epoch(cluster: cluster, topics: consumer.topics, setting: Int(epochNumber)))
         return true
     }

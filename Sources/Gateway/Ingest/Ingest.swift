@@ -39,6 +39,8 @@ final class Ingest {
     private let skipped: SkipLog
     var subscriptions: SubscriptionTable
     var undecided = UndecidedJoins<Joiner>()
+    /// Nil: there is no archive.
+    let tap: ArchiveTap?
     var resets: ResetProgress
     /// Entries that the current wake has events for.
     private var touched: [SubscriptionTable.Entry] = []
@@ -55,11 +57,15 @@ final class Ingest {
     /// Logs that lost their meaning since the start.
     var epochChanges: UInt64 = 0
 
-    init(mapper: EventMapper, topics: Int = 1, limits: HistoryLimits, outlets: [Outlet], skipped: SkipLog) {
+    init(
+        mapper: EventMapper, topics: Int = 1, limits: HistoryLimits, outlets: [Outlet], skipped: SkipLog,
+        tap: ArchiveTap? = nil
+    ) {
         self.mapper = mapper
         history = History(topics: topics, limits: limits)
         self.outlets = outlets
         self.skipped = skipped
+        self.tap = tap
         subscriptions = SubscriptionTable(loops: outlets.count)
         resets = ResetProgress(loops: outlets.count)
         outcomes = RecordOutcomes(topics: topics)
@@ -93,6 +99,7 @@ final class Ingest {
         switch mapper.read(record) {
         case .event(let event):
             outcomes.count(nil, topic: partition.topic)
+            if let tap { tap.add(event, partition, offset: offset, stamp: timestamp, now: wallClock) }
             // Its reset comes before whatever is read from now on.
             if resets.nextSlot != nil { gatherReset(of: event.account) }
             let appended = history.append(
@@ -113,6 +120,7 @@ final class Ingest {
         case .skip(let reason, let why):
             outcomes.count(reason, topic: partition.topic)
             history.skip(partition, offset: offset, timestamp: timestamp, now: wallClock)
+            if let tap { tap.skip(partition, offset: offset, stamp: timestamp) }
             skipped.count(
                 reason, why: why,
                 place: RecordPlace(topic: record.topic, partition: partition.number, offset: offset), now: now)
@@ -124,6 +132,7 @@ final class Ingest {
     /// `now` is monotonic, in milliseconds.
     func endWake(now: UInt64) {
         post()
+        tap?.endWake()
         if !undecided.isEmpty { decide(now: now, wallClock: wallClock) }
     }
 

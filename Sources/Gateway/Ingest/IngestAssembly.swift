@@ -11,6 +11,8 @@ struct IngestAssembly: Sendable {
     let epochNumber: UInt32
     let outlets: [Ingest.Outlet]
     let readiness: NodeReadiness
+    /// Nil: there is no archive.
+    var intake: ArchiveIntake?
     let logger: Logger
     let loop: EventLoop
     let probeLoop: EventLoop
@@ -29,7 +31,7 @@ struct IngestAssembly: Sendable {
         }
         let ingest = Ingest(
             mapper: EventMapper(mapping), topics: consumer.topics.count, limits: history, outlets: outlets,
-            skipped: SkipLog(logger: logger.named("ingest")))
+            skipped: SkipLog(logger: logger.named("ingest")), tap: intake.map { ArchiveTap($0) })
         do throws(ReactorError) {
             let source = try KafkaSource(
                 consumer: consumer, ingest: ingest, mapping: mapping,

@@ -96,6 +96,9 @@ package final class NodeReadiness: Sendable {
         }
     }
 
+    /// Whether all that was written to the control topic before the start is known, if there is one.
+    var hasReadControl: Bool { state.withLock { !$0.awaitsControl } }
+
     /// Something that was there has gone; the first call of a row sets the time.
     func lose(_ why: String, now: UInt64) {
         state.withLock {

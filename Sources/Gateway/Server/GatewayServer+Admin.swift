@@ -13,8 +13,10 @@ extension GatewayServer {
         let control = NodeControl(
             drain: { [weak self] window in await self?.drain(window: window) },
             undrain: { [weak self] in await self?.undrain() ?? false })
-        let counted = { @Sendable [reloads, judgingCounters, revocations] in
-            OtherCounts(reloads.counts, judgingCounters, revocations.counts)
+        let counted = { @Sendable [reloads, judgingCounters, revocations, archive] in
+            var counts = OtherCounts(reloads.counts, judgingCounters, revocations.counts)
+            counts.archive = archive?.counters.counts(now: EventLoop.microseconds / 1000)
+            return counts
         }
         let administration = await loop.perform {
             let administration = Administration(

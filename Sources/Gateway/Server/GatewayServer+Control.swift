@@ -18,7 +18,8 @@ extension GatewayServer {
         settings.properties.append(("fetch.min.bytes", "1"))
         let assembly = ControlAssembly(
             settings: settings, revocations: revocations, readiness: readiness, logger: logger.named("control"),
-            loop: loop, probeLoop: probeLoop, connections: connectionLoops, ingest: ingest, failure: failure)
+            loop: loop, probeLoop: probeLoop, connections: connectionLoops, ingest: ingest,
+            intake: archive?.intake, failure: failure)
         control = try await loop.perform { assembly.open() }.get()
         // Where it stands still, nobody is revoked any more.
         administration?.watch("revocations", loop)
@@ -43,6 +44,8 @@ private struct ControlAssembly: Sendable {
     let probeLoop: EventLoop
     let connections: [LoopBound<ConnectionLoop>]
     let ingest: LoopBound<IngestDesk>
+    /// Nil: there is no archive.
+    let intake: ArchiveIntake?
     let failure: @Sendable (GatewayError) -> Void
 
     /// Only on its loop.
@@ -67,6 +70,7 @@ private struct ControlAssembly: Sendable {
 
     /// What was read before the node is ready is erased before anybody can ask for it.
     private func erase(_ erasure: Erasure, isNews: Bool) {
+        intake?.erase(erasure, isNews: isNews)
         ingest.loop.execute { [ingest, logger] in
             guard let outcome = ingest.value.ingest?.erase(erasure, wallClock: WallClock.milliseconds) else { return }
             if outcome.isFull {

@@ -168,6 +168,7 @@ extension GatewayServer {
         }
         var ingested: IngestCounters?
         if let read, let desk { ingested = await read.value(within: patience(with: desk.loop)) ?? nil }
+        await closeArchive()
         if let judged, let judgingDesk { _ = await judged.value(within: patience(with: judgingDesk.loop)) }
         if let revoked, let control { _ = await revoked.value(within: patience(with: control.loop)) }
         if let closed, let adminListener { _ = await closed.value(within: patience(with: adminListener.loop)) }

@@ -28,6 +28,9 @@ package actor GatewayServer {
     private(set) var desk: LoopBound<IngestDesk>?
     /// Nil where no control topic is read.
     var control: LoopBound<ControlSource>?
+    /// Nil where there is no archive.
+    let archive: NodeArchive?
+    var feeder: ArchiveFeeder?
     /// Asks other servers about tokens.
     private(set) var judgingDesk: LoopBound<JudgingDesk>?
     let judgingCounters = JudgingCounters()
@@ -75,6 +78,7 @@ package actor GatewayServer {
             graceMilliseconds: parts.settings.limits.brokerGrace?.milliseconds,
             awaitsControl: parts.settings.control.topic != nil)
         revocations = NodeRevocations(retention: parts.settings.control.retention)
+        archive = parts.settings.archive.store == .off ? nil : NodeArchive()
     }
 
     // MARK: - Start
@@ -98,10 +102,11 @@ package actor GatewayServer {
             settings: ConsumerSettings(parts.settings.kafka), mapping: parts.mapping,
             history: HistoryLimits(parts.settings.history),
             epochNumber: UInt32(clamping: parts.settings.history.epoch), outlets: outlets, readiness: readiness,
-            logger: logger,
+            intake: archive?.intake, logger: logger,
             loop: ingestLoop, probeLoop: probeLoop, ready: ready, failure: failure)
         let problem = await ingestLoop.perform { assembly.open(desk.value) }
         if let problem { throw problem }
+        try await openArchive()
         try await openControl(desk)
     }
 

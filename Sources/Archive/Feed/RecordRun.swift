@@ -1,0 +1,137 @@
+import KafkaLogs
+import LiveUpdates
+
+/// Records of one partition that were read one behind the other, and the events that were in them.
+package struct RecordRun: Sendable {
+    /// An event whose texts stand elsewhere.
+    struct Entry: Sendable {
+        let offset: Int64
+        /// −1: it has none.
+        let stamp: Int64
+        /// The node's clock when it was read.
+        let arrival: Int64
+        let kind: EventKind
+        let accountBytes: Int32
+        let idBytes: Int32
+    }
+
+    package let partition: PartitionName
+    /// Which of the logs that had the topic's name since the start.
+    package let generation: UInt32
+    /// What was read before it ended here. Between here and ``from`` nothing can be read any more.
+    package let after: Int64
+    package let from: Int64
+    package internal(set) var next: Int64
+    package internal(set) var stamps: ArchiveBatch.Stamps?
+    var entries: [Entry] = []
+    /// Account and id of each entry, one behind the other.
+    var texts: [UInt8] = []
+
+    init(partition: PartitionName, generation: UInt32, after: Int64, from: Int64, next: Int64) {
+        precondition(after <= from && from <= next, "a run goes forward")
+        self.partition = partition
+        self.generation = generation
+        self.after = after
+        self.from = from
+        self.next = next
+    }
+
+    /// About what it takes.
+    var bytes: Int { MemoryLayout<Self>.size + entries.count * MemoryLayout<Entry>.stride + texts.count }
+
+    /// Goes on with one that follows it without a loss.
+    mutating func append(_ other: RecordRun) {
+        precondition(other.after == next && other.from == next && other.generation == generation, "runs are apart")
+        next = other.next
+        entries += other.entries
+        texts += other.texts
+        if let later = other.stamps {
+            stamps = ArchiveBatch.Stamps(first: stamps?.first ?? later.first, last: later.last)
+        }
+    }
+
+    /// Its events from an offset on, but for those that the filter leaves out.
+    func events(from offset: Int64, _ filter: (Account, Entry) -> Bool) -> [ArchivedEvent] {
+        var events: [ArchivedEvent] = []
+        events.reserveCapacity(entries.count)
+        var position = 0
+        for entry in entries {
+            let end = position + Int(entry.accountBytes) + Int(entry.idBytes)
+            defer { position = end }
+            guard entry.offset >= offset else { continue }
+            let middle = position + Int(entry.accountBytes)
+            let account = Account(String(decoding: texts[position..<middle], as: UTF8.self))
+            guard filter(account, entry) else { continue }
+            let event = ThinEvent(
+                entity: entry.kind.entity, id: String(decoding: texts[middle..<end], as: UTF8.self),
+                type: entry.kind.type)
+            events.append(
+                ArchivedEvent(
+                    account: account, event: event, offset: entry.offset, stamp: entry.stamp, arrival: entry.arrival))
+        }
+        return events
+    }
+}
+
+/// What one wake has read, of any partitions, in few arrays: whoever reads adds to it without an allocation a record.
+package struct RecordBuffer: Sendable {
+    /// A run, and how much of the buffer is its.
+    struct Segment: Sendable {
+        var run: RecordRun
+        var entries = 0
+        var textBytes = 0
+    }
+
+    var segments: [Segment] = []
+    var entries: [RecordRun.Entry] = []
+    var texts: [UInt8] = []
+
+    package init() {}
+
+    package var isEmpty: Bool { segments.isEmpty }
+
+    /// About what it takes.
+    package var bytes: Int {
+        segments.count * MemoryLayout<Segment>.stride + entries.count * MemoryLayout<RecordRun.Entry>.stride
+            + texts.count
+    }
+
+    /// Adds an event to the last segment.
+    mutating func append(_ event: RecordedEvent, offset: Int64, stamp: Int64, arrival: Int64) {
+        event.appendTexts(to: &texts)
+        entries.append(
+            RecordRun.Entry(
+                offset: offset, stamp: stamp, arrival: arrival, kind: event.kind,
+                accountBytes: Int32(event.accountBytes), idBytes: Int32(event.idBytes)))
+        segments[segments.count - 1].entries += 1
+        segments[segments.count - 1].textBytes += event.accountBytes + event.idBytes
+    }
+
+    /// Each run with its own events, in their order.
+    package consuming func runs() -> [RecordRun] {
+        var (entry, text) = (0, 0)
+        return segments.map { segment in
+            var run = segment.run
+            run.entries = Array(entries[entry..<(entry + segment.entries)])
+            run.texts = Array(texts[text..<(text + segment.textBytes)])
+            entry += segment.entries
+            text += segment.textBytes
+            return run
+        }
+    }
+
+    /// Where each of its partitions ends: what remains of it when it is dropped.
+    package var ends: [PartitionName: LiveEnd] {
+        var ends: [PartitionName: LiveEnd] = [:]
+        for segment in segments {
+            ends[segment.run.partition] = LiveEnd(generation: segment.run.generation, next: segment.run.next)
+        }
+        return ends
+    }
+}
+
+/// How far a partition was read live.
+package struct LiveEnd: Equatable, Sendable {
+    package let generation: UInt32
+    package let next: Int64
+}

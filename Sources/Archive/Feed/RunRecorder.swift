@@ -1,0 +1,136 @@
+import KafkaLogs
+import LiveUpdates
+
+/// Makes runs of the records that a node reads, and of what it finds out about their logs. No I/O, and no allocation for a
+/// record once its buffer is large enough.
+package struct RunRecorder {
+    private struct Position {
+        /// The next offset; nil until it is known where reading begins.
+        var next: Int64?
+        /// What comes next stands behind something that was lost.
+        var isBehindLoss = false
+    }
+
+    private var generations: [UInt32] = []
+    /// By topic and number.
+    private var positions: [[Position]] = []
+    private var buffer = RecordBuffer()
+
+    package init() {}
+
+    package var isEmpty: Bool { buffer.isEmpty }
+
+    /// What was recorded since the last call.
+    package mutating func take() -> RecordBuffer {
+        let taken = buffer
+        buffer = RecordBuffer()
+        buffer.entries.reserveCapacity(taken.entries.count)
+        return taken
+    }
+
+    /// Goes on in a partition at an offset, whatever was known of it.
+    package mutating func begin(_ partition: PartitionName, at offset: Int64, generation: UInt32) {
+        let (topic, number) = reserve(partition)
+        generations[topic] = generation
+        positions[topic][number] = Position(next: offset)
+    }
+
+    /// Nothing stands between what was read and this offset; or, where something was lost, nothing that can be read.
+    package mutating func move(_ partition: PartitionName, to offset: Int64) {
+        note(partition, LogFacts(start: offset, liveFrom: offset, next: offset))
+    }
+
+    // MARK: - Records
+
+    /// `stamp`: −1 is none. `now`: since 1970, as the stamp in ms.
+    package mutating func add(
+        _ event: RecordedEvent, _ partition: PartitionName, offset: Int64, stamp: Int64, now: Int64
+    ) {
+        guard pass(partition, offset: offset, stamp: stamp) else { return }
+        buffer.append(event, offset: offset, stamp: stamp, arrival: now)
+    }
+
+    /// A record without an event.
+    package mutating func skip(_ partition: PartitionName, offset: Int64, stamp: Int64) {
+        _ = pass(partition, offset: offset, stamp: stamp)
+    }
+
+    /// False: it was read before.
+    private mutating func pass(_ partition: PartitionName, offset: Int64, stamp: Int64) -> Bool {
+        let (topic, number) = reserve(partition)
+        let position = positions[topic][number]
+        let after = position.next ?? offset
+        guard offset >= after else { return false }
+        if position.isBehindLoss || !isLast(partition, next: after) {
+            begin(partition, after: after, from: position.isBehindLoss ? offset : after, next: offset + 1)
+        }
+        positions[topic][number] = Position(next: offset + 1)
+        let last = buffer.segments.count - 1
+        buffer.segments[last].run.next = offset + 1
+        if stamp >= 0 {
+            let first = buffer.segments[last].run.stamps?.first ?? stamp
+            buffer.segments[last].run.stamps = ArchiveBatch.Stamps(first: first, last: stamp)
+        }
+        return true
+    }
+
+    // MARK: - Logs
+
+    /// What is known of a log, before the record that is read next.
+    package mutating func note(_ partition: PartitionName, _ facts: LogFacts) {
+        let (topic, number) = reserve(partition)
+        let position = positions[topic][number]
+        let next = max(facts.start, facts.next)
+        guard let after = position.next else {
+            begin(partition, after: facts.start, from: facts.start, next: next)
+            positions[topic][number] = Position(next: next)
+            return
+        }
+        guard next > after else { return }
+        // Between them stand no records, unless some were lost.
+        let from = position.isBehindLoss ? max(after, facts.start) : after
+        if from == after, isLast(partition, next: after) {
+            buffer.segments[buffer.segments.count - 1].run.next = next
+        } else {
+            begin(partition, after: after, from: from, next: next)
+        }
+        positions[topic][number] = Position(next: next)
+    }
+
+    /// Records were lost before they were read: reading goes on behind them.
+    package mutating func lose(_ partition: PartitionName) {
+        let (topic, number) = reserve(partition)
+        if positions[topic][number].next != nil { positions[topic][number].isBehindLoss = true }
+    }
+
+    /// Other logs have the topic's name.
+    package mutating func recreate(topic: UInt16) {
+        _ = reserve(PartitionName(topic: topic, number: 0))
+        generations[Int(topic)] += 1
+        positions[Int(topic)] = []
+    }
+
+    // MARK: - Places
+
+    private mutating func reserve(_ partition: PartitionName) -> (topic: Int, number: Int) {
+        let (topic, number) = (Int(partition.topic), Int(partition.number))
+        while positions.count <= topic {
+            positions.append([])
+            generations.append(0)
+        }
+        while positions[topic].count <= number { positions[topic].append(Position()) }
+        return (topic, number)
+    }
+
+    /// Whether the last segment ends there.
+    private func isLast(_ partition: PartitionName, next: Int64) -> Bool {
+        guard let last = buffer.segments.last?.run else { return false }
+        return last.partition == partition && last.next == next && last.generation == generations[Int(partition.topic)]
+    }
+
+    private mutating func begin(_ partition: PartitionName, after: Int64, from: Int64, next: Int64) {
+        let run = RecordRun(
+            partition: partition, generation: generations[Int(partition.topic)], after: after, from: from, next: next)
+        buffer.segments.append(RecordBuffer.Segment(run: run))
+    }
+}

@@ -1,0 +1,45 @@
+import Archive
+import Synchronization
+
+/// The way to the archive's store, for everybody who asks it something: it comes and goes while the node runs.
+final class ArchiveAccess: Sendable {
+    private struct State {
+        var store: (any ArchiveStore)?
+        var why: String? = "the archive is not open yet"
+        /// What somebody who read has found.
+        var found: ArchiveError?
+    }
+
+    private let state = Mutex(State())
+    /// Rings when something was found that has to be seen to.
+    private let alarm: @Sendable () -> Void
+
+    init(alarm: @escaping @Sendable () -> Void) { self.alarm = alarm }
+
+    /// Whatever can be read is in it, if it is there at all. It may be closed at any time, and then says so.
+    var store: (any ArchiveStore)? { state.withLock { $0.store } }
+
+    /// Why the store does not hold what happens now, in a sentence; nil: it does, or is a moment behind.
+    var trouble: String? { state.withLock { $0.why } }
+
+    /// Somebody who asked the store something was refused. From any thread.
+    func report(_ error: ArchiveError) {
+        guard case .corrupt = error else { return }
+        state.withLock { $0.found = error }
+        alarm()
+    }
+
+    /// What was reported since the last call.
+    func takeReport() -> ArchiveError? {
+        state.withLock { state in
+            defer { state.found = nil }
+            return state.found
+        }
+    }
+
+    func open(_ store: any ArchiveStore) { state.withLock { $0.store = store } }
+
+    func close() { state.withLock { $0.store = nil } }
+
+    func setTrouble(_ why: String?) { state.withLock { $0.why = why } }
+}

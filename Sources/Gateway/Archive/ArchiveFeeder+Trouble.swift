@@ -1,0 +1,104 @@
+import Archive
+import GatewaySettings
+import Reactor
+
+/// Opening the store, and what is done about its errors.
+extension ArchiveFeeder {
+    static let shortestPause: UInt64 = 250
+    static let longestPause: UInt64 = 5_000
+
+    func open(_ server: String) async {
+        do throws(ArchiveError) {
+            let opened = try await ArchiveStores.open(
+                settings.store, passwordFile: settings.passwordFile, server: server)
+            store = opened
+            keeping = ArchiveKeeping()
+            claimedPartitions = 0
+            report.opened()
+        } catch {
+            await fail(error)
+        }
+    }
+
+    /// The store takes what it is given.
+    func recover() {
+        if isTroubled { report.recovered() }
+        (isTroubled, failures) = (false, 0)
+        say(nil)
+    }
+
+    func fail(_ error: ArchiveError) async {
+        feed.disclaim()
+        claimedPartitions = 0
+        claimsAt = 0
+        counters.count { $0.errors += 1 }
+        counters.setWaitsSince(feed.waitsSince(ofAll: true))
+        switch error {
+        case .corrupt(let why) where !settings.store.isShared: return await setAside(why)
+        case .otherSchema, .notAnArchive:
+            say(ArchiveReport.text(error))
+            await close()
+            retryAt = .max
+            return failure(.settings("archive.store: \(ArchiveReport.text(error))"))
+        case .otherServer, .closed: await close()
+        default: break
+        }
+        isTroubled = true
+        failures += 1
+        let pause = min(Self.longestPause, Self.shortestPause << UInt64(min(failures - 1, 10)))
+        retryAt = Self.now + pause
+        say(ArchiveReport.text(error))
+        report.trouble(error, now: Self.now)
+    }
+
+    private func close() async {
+        access.close()
+        await store?.close()
+        store = nil
+    }
+
+    /// What is damaged gets another name, and a new file is filled from Kafka.
+    private func setAside(_ why: String) async {
+        await close()
+        guard case .sqlite(let path) = settings.store else { return }
+        isTroubled = true
+        say("the file is damaged: \(why)")
+        do throws(ArchiveError) {
+            let other = try SQLiteArchive.setAside(path: path, moment: WallClock.milliseconds)
+            report.setAside(why, as: other)
+        } catch {
+            retryAt = Self.now + Self.longestPause
+            report.trouble(error, now: Self.now)
+        }
+        intake.ring()
+    }
+}
+
+/// Opens the store that the settings name.
+enum ArchiveStores {
+    /// - Parameters:
+    ///   - server: the Kafka cluster whose events it holds, by its id.
+    static func open(
+        _ setting: ArchiveStoreSetting, passwordFile: String?, server: String
+    ) async throws(ArchiveError) -> any ArchiveStore {
+        switch setting {
+        case .off: preconditionFailure("there is no archive")
+        case .sqlite(let path): try await SQLiteArchive.open(path: path, server: server)
+        case .postgresql: throw .unavailable("PostgreSQL is not supported yet")
+        }
+    }
+}
+
+extension ArchiveStoreSetting {
+    /// Whether several nodes write into it, each some of the partitions.
+    var isShared: Bool { if case .postgresql = self { true } else { false } }
+
+    /// As an operator knows it.
+    var text: String {
+        switch self {
+        case .off: ""
+        case .sqlite(let path): path
+        case .postgresql(let uri): uri
+        }
+    }
+}

@@ -1,0 +1,234 @@
+import Archive
+import GatewaySettings
+import Kafka
+import KafkaLogs
+import LiveUpdates
+import Logging
+import Reactor
+
+/// Writes into the archive what the node reads: one call of the store at a time, and nobody waits for it.
+///
+/// An actor beside the loops: a store may take seconds for what it is asked. It decides by ``ArchiveFeed``; what it cannot
+/// hold, and what was written by nobody, it has read once more.
+actor ArchiveFeeder {
+    struct Settings: Sendable {
+        let store: ArchiveStoreSetting
+        let passwordFile: String?
+        let keepMilliseconds: Int64
+        let kafka: ConsumerSettings
+        let mapping: EventMapping
+    }
+
+    /// Between the beginnings of two transactions, unless one is full.
+    static let batchMilliseconds: UInt64 = 100
+    /// At most between two passes: what is due by time is seen to then.
+    static let tickMilliseconds: UInt64 = 250
+    /// A store that does not answer for so long is told of.
+    static let patienceMilliseconds: UInt64 = 2_000
+
+    let settings: Settings
+    let intake: ArchiveIntake
+    let access: ArchiveAccess
+    let counters: ArchiveCounters
+    let readiness: NodeReadiness
+    let report: ArchiveReport
+    let failure: @Sendable (GatewayError) -> Void
+    let reader: LoopBound<BehindReader>
+
+    var feed: ArchiveFeed
+    var store: (any ArchiveStore)?
+    var server: String?
+    /// Nothing is asked of the store before; monotonic, in ms.
+    var retryAt: UInt64 = 0
+    var failures = 0
+    /// Whether something is wrong with the store, so that its next answer is a recovery.
+    var isTroubled = false
+    var claimsAt: UInt64 = 0
+    var claimedPartitions = 0
+    var batchAt: UInt64 = 0
+    var isReading = false
+    var erasures = PendingErasures()
+    var keeping = ArchiveKeeping()
+    private var isStopping = false
+    private var running: Task<Void, Never>?
+    private var ticking: Task<Void, Never>?
+
+    init(
+        _ settings: Settings, intake: ArchiveIntake, access: ArchiveAccess, counters: ArchiveCounters,
+        readiness: NodeReadiness, logger: Logger, reader: LoopBound<BehindReader>,
+        failure: @escaping @Sendable (GatewayError) -> Void
+    ) {
+        self.settings = settings
+        self.intake = intake
+        self.access = access
+        self.counters = counters
+        self.readiness = readiness
+        self.reader = reader
+        self.failure = failure
+        report = ArchiveReport(logger: logger, store: settings.store)
+        feed = ArchiveFeed(topics: settings.kafka.orderedTopics)
+    }
+
+    static var now: UInt64 { EventLoop.microseconds / 1000 }
+
+    // MARK: - From start to end
+
+    func start() {
+        say("the archive is not open yet")
+        running = Task { await run() }
+        ticking = Task {
+            while !Task.isCancelled {
+                watch()
+                intake.ring()
+                try? await Task.sleep(for: .milliseconds(Self.tickMilliseconds))
+            }
+        }
+    }
+
+    /// Stores what is there, as far as the store takes it, and closes it. Ingest has ended.
+    func stop() async {
+        isStopping = true
+        intake.ring()
+        await running?.value
+        ticking?.cancel()
+        access.close()
+        await store?.close()
+        store = nil
+    }
+
+    private func run() async {
+        for await _ in intake.bell {
+            await pass()
+            if isStopping { break }
+        }
+    }
+
+    /// Not behind a call that the store does not answer.
+    private nonisolated func watch() {
+        guard let overdue = counters.overdue(now: Self.now) else { return }
+        say("the store has not answered for \(overdue / 1000) s")
+        report.slow(milliseconds: overdue, now: Self.now)
+    }
+
+    nonisolated func say(_ why: String?) {
+        readiness.report(.archive, why)
+        access.setTrouble(why)
+    }
+
+    /// Does what there is to do.
+    private func pass() async {
+        receive()
+        guard let server, Self.now >= retryAt else { return }
+        // What was erased while the node was away is known by then.
+        guard readiness.hasReadControl else { return say("the control topic is not read yet") }
+        if store == nil { await open(server) }
+        guard store != nil else { return }
+        do throws(ArchiveError) {
+            if case .corrupt(let why)? = access.takeReport() { throw .corrupt(why) }
+            try await erase()
+            // Nobody reads what is still to be erased.
+            if access.store == nil, let store { access.open(store) }
+            try await claim()
+            readBehind()
+            try await append()
+            try await keep()
+            counters.setWaitsSince(feed.waitsSince(ofAll: false))
+        } catch {
+            await fail(error)
+        }
+    }
+
+    private func receive() {
+        let contents = intake.take()
+        server = server ?? contents.server
+        for buffer in contents.buffers { feed.receive(buffer, now: Self.now) }
+        feed.miss(contents.missed, now: Self.now)
+        for (erasure, isNews) in contents.erasures {
+            feed.erase(erasure.account, until: erasure.moment)
+            erasures.add(erasure, isNews: isNews)
+        }
+        if store == nil || isTroubled { counters.setWaitsSince(feed.waitsSince(ofAll: true)) }
+    }
+
+    // MARK: - The store
+
+    /// Asks the store for something, and watches how long it takes.
+    func ask<Value>(
+        patience: UInt64 = patienceMilliseconds,
+        _ body: (any ArchiveStore) async throws(ArchiveError) -> Value
+    ) async throws(ArchiveError) -> Value {
+        guard let store else { throw .closed }
+        counters.beginCall(now: Self.now, patience: patience)
+        defer { counters.endCall() }
+        return try await body(store)
+    }
+
+    private func claim() async throws(ArchiveError) {
+        let partitions = feed.partitions
+        guard !partitions.isEmpty else { return }
+        let isDue = settings.store.isShared && Self.now >= claimsAt || partitions.count != claimedPartitions
+        guard isDue else { return }
+        claimsAt = Self.now + 500
+        feed.claim(try await ask { store async throws(ArchiveError) in try await store.claim(partitions) })
+        claimedPartitions = partitions.count
+        guard settings.store.isShared else { return }
+        feed.release(try await ask { store async throws(ArchiveError) in try await store.positions() })
+    }
+
+    private func append() async throws(ArchiveError) {
+        while true {
+            let now = Self.now
+            let isFull = feed.countReady(upTo: ArchiveFeed.maximumBatchEvents) >= ArchiveFeed.maximumBatchEvents
+            guard isFull || isStopping || now >= batchAt + Self.batchMilliseconds else {
+                return ring(afterMilliseconds: batchAt + Self.batchMilliseconds - now)
+            }
+            guard let batch = feed.nextBatch() else { break }
+            batchAt = now
+            let outcome = try await ask { store async throws(ArchiveError) in try await store.append(batch) }
+            feed.appended(now: Self.now)
+            if outcome.gaps > 0 {
+                counters.count { $0.gaps += outcome.gaps }
+                report.gaps(outcome.gaps, batch)
+            }
+            receive()
+        }
+        recover()
+    }
+
+    private func ring(afterMilliseconds milliseconds: UInt64) {
+        Task { [intake] in
+            try? await Task.sleep(for: .milliseconds(milliseconds))
+            intake.ring()
+        }
+    }
+
+    // MARK: - What has to be read once more
+
+    private func readBehind() {
+        guard !isReading, !isStopping else { return }
+        var work = BehindReader.Work()
+        work.questions = feed.questions
+        work.behind = feed.behind
+        work.keptFrom = WallClock.milliseconds - settings.keepMilliseconds
+        work.isEmbedded = server?.hasPrefix("mockCluster") == true
+        guard !work.isEmpty else { return }
+        isReading = true
+        let reader = reader
+        reader.loop.execute { [work] in
+            let answer = reader.value.work(work)
+            Task { await self.receive(answer) }
+        }
+    }
+
+    private func receive(_ answer: BehindReader.Answer) {
+        isReading = false
+        for place in answer.places {
+            feed.resolve(place.question, at: place.offset, isOtherLog: place.isOtherLog)
+        }
+        for run in answer.runs { feed.reread(run) }
+        for lost in answer.lostLogs { feed.loseLog(lost) }
+        if let failure = answer.failure { report.cannotRead(failure, now: Self.now) }
+        // Where nothing came, the next tick asks again.
+        if !answer.places.isEmpty || answer.records > 0 { intake.ring() }
+    }
+}

@@ -1,0 +1,114 @@
+import Archive
+import GatewaySettings
+import LiveUpdates
+import Logging
+
+/// What an operator is told of the archive.
+struct ArchiveReport: Sendable {
+    let logger: Logger
+    let store: ArchiveStoreSetting
+    private let limiter = RateLimiter()
+
+    init(logger: Logger, store: ArchiveStoreSetting) {
+        self.logger = logger
+        self.store = store
+    }
+
+    private var file: LogValue { .text(store.text) }
+
+    func opened() { logger.notice("the archive is open", [.file: file]) }
+
+    func recovered() { logger.notice("the archive is written again, from where it was", [.file: file]) }
+
+    func gaps(_ count: Int, _ batch: ArchiveBatch) {
+        guard let run = batch.runs.first(where: { $0.isOtherLog || $0.events.isEmpty }) ?? batch.runs.first else {
+            return
+        }
+        logger.warning(
+            "the archive lacks events that Kafka no longer had: pages tell of the gap",
+            [
+                .count: .number(count), .topic: .text(run.topic), .partition: .number(Int(run.partition)),
+                .offset: .number(Int(run.from)),
+                .advice: "let the topic keep records for longer than nodes or their archive may be away",
+            ])
+    }
+
+    func erased(_ account: Account, _ counts: ErasureCounts) {
+        logger.notice(
+            "erased: nothing of the account from before it is in the archive",
+            [.account: .text(account.text), .events: .number(counts.events), .count: .number(counts.marks)])
+    }
+
+    func setAside(_ why: String, as other: String) {
+        logger.error(
+            "the archive's file is damaged: it has another name now, and a new one is filled from Kafka",
+            [
+                .file: .text(other), .reason: .text(why),
+                .advice:
+                    "see whether the disk is well; read marks are in the damaged file alone; delete it once nobody needs it",
+            ])
+    }
+
+    func trouble(_ error: ArchiveError, now: UInt64) {
+        let text = Self.text(error)
+        guard let passed = limiter.pass(text, now: now) else { return }
+        logger.error(
+            "the archive cannot be written: live streams go on, and it is written on from where it was",
+            [
+                .file: file, .reason: .text(text), .advice: .text(advice(error)), .suppressed: passed.suppressed,
+            ])
+    }
+
+    func slow(milliseconds: UInt64, now: UInt64) {
+        guard let passed = limiter.pass("slow", now: now) else { return }
+        logger.warning(
+            "the archive's store does not answer: live streams go on",
+            [
+                .file: file, .durationMilliseconds: .number(milliseconds), .advice: .text(slowAdvice),
+                .suppressed: passed.suppressed,
+            ])
+    }
+
+    func cannotRead(_ reason: String, now: UInt64) {
+        guard let passed = limiter.pass("read", now: now) else { return }
+        logger.error(
+            "what the archive lacks cannot be read from Kafka",
+            [
+                .reason: .text(reason), .advice: "see kafka.settings; the archive waits for it",
+                .suppressed: passed.suppressed,
+            ])
+    }
+
+    private var slowAdvice: String {
+        store.isShared ? "see whether the database is well, and who holds its locks" : "see whether the disk is well"
+    }
+
+    private func advice(_ error: ArchiveError) -> String {
+        switch error {
+        case .full: "make room on the disk: what was read meanwhile is read again from Kafka"
+        case .readOnly:
+            store.isShared
+                ? "see whether the database is a replica, or may be written by this user"
+                : "let this process write the file, its folder and the two files beside it"
+        case .otherServer: "name another store, or the brokers that this one was filled from"
+        default: slowAdvice
+        }
+    }
+
+    static func text(_ error: ArchiveError) -> String {
+        switch error {
+        case .full: "no room is left on the disk"
+        case .readOnly: "it may only be read"
+        case .corrupt(let why): "it is damaged: \(why)"
+        case .notAnArchive(let what): "\(what) is no archive of Livegate, and is left alone"
+        case .otherSchema(let found, let wanted):
+            "schema \(found) is of another version of Livegate: this one knows \(wanted)"
+        case .otherServer(let found, let wanted):
+            "it holds events of the Kafka cluster '\(found)', and the brokers are of '\(wanted)'"
+        case .overloaded(let maximum): "\(maximum) calls wait for it already"
+        case .stillRead: "somebody reads what is to be overwritten"
+        case .closed: "it was closed"
+        case .unavailable(let why): why
+        }
+    }
+}

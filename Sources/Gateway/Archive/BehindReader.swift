@@ -1,0 +1,206 @@
+import Archive
+import Kafka
+import KafkaLogs
+import LiveUpdates
+import Logging
+import Reactor
+
+/// Reads for the archive what live reading does not give: where partitions go on, and what was read too long ago to be held.
+///
+/// On a loop of its own, since all of it waits for brokers; its client lives only as long as there is something to be read.
+final class BehindReader {
+    /// Between two calls, after which the client goes.
+    static let idleMilliseconds: UInt64 = 30_000
+    /// How long one call may wait for records.
+    static let readMilliseconds: Int64 = 1_000
+    /// A position behind the log end is believed so late: a new leader may not know of all yet.
+    static let looksBehindEnd = 3
+
+    struct Work: Sendable {
+        var questions: [ArchiveFeed.Question] = []
+        var behind: [ArchiveFeed.Behind] = []
+        /// What is stamped before is not kept; since 1970, in ms.
+        var keptFrom: Int64 = 0
+        /// Whether the broker is the one within librdkafka, which knows no times.
+        var isEmbedded = false
+
+        var isEmpty: Bool { questions.isEmpty && behind.isEmpty }
+    }
+
+    struct Answer: Sendable {
+        struct Place: Sendable {
+            let question: ArchiveFeed.Question
+            let offset: Int64
+            let isOtherLog: Bool
+        }
+
+        var places: [Place] = []
+        var runs: [RecordRun] = []
+        /// Their logs are other ones than those that were read.
+        var lostLogs: [ArchiveFeed.Behind] = []
+        var records = 0
+        /// Why nothing could be read at all.
+        var failure: String?
+    }
+
+    private let settings: ConsumerSettings
+    private let mapper: EventMapper
+    private let loop: EventLoop
+    private var reader: RangeReader?
+    private var usedAt: UInt64 = 0
+    /// How often positions were found behind their log's end, one time after the other.
+    private var behindEnd: [PartitionName: Int] = [:]
+    /// How often what stands at the same offset could not be read.
+    private var unreadable: [PartitionName: (offset: Int64, count: Int)] = [:]
+
+    init(_ settings: ConsumerSettings, _ mapping: EventMapping, loop: EventLoop) {
+        self.settings = settings
+        self.loop = loop
+        mapper = EventMapper(mapping)
+    }
+
+    /// Blocks until there is something, or nothing came for a while.
+    func work(_ work: Work) -> Answer {
+        var answer = Answer()
+        do throws(KafkaError) {
+            let reader = try client()
+            usedAt = loop.now
+            for question in work.questions {
+                if let place = place(question, work, reader) { answer.places.append(place) }
+            }
+            if !work.behind.isEmpty { read(work.behind, reader, &answer) }
+            loop.schedule(afterMilliseconds: Self.idleMilliseconds) { [weak self] in self?.rest() }
+        } catch {
+            answer.failure = "\(error)"
+        }
+        return answer
+    }
+
+    private func client() throws(KafkaError) -> RangeReader {
+        if let reader { return reader }
+        let made = try RangeReader(settings)
+        reader = made
+        return made
+    }
+
+    /// Closes the client where it was not used for a while.
+    private func rest() {
+        guard loop.now >= usedAt + Self.idleMilliseconds else { return }
+        reader = nil
+    }
+
+    // MARK: - Where partitions go on
+
+    /// Nil: it is not known yet.
+    private func place(_ question: ArchiveFeed.Question, _ work: Work, _ reader: RangeReader) -> Answer.Place? {
+        let name = question.partition
+        guard let bounds = reader.bounds(of: name) else { return nil }
+        guard let next = question.next, !question.isOtherLog else {
+            return begin(question, isOtherLog: question.isOtherLog, bounds, work, reader)
+        }
+        guard next <= bounds.end else {
+            behindEnd[name, default: 0] += 1
+            guard behindEnd[name] ?? 0 >= Self.looksBehindEnd else { return nil }
+            behindEnd[name] = nil
+            return begin(question, isOtherLog: true, bounds, work, reader)
+        }
+        behindEnd[name] = nil
+        if let stamp = question.stamp, next > bounds.start, let found = self.stamp(of: name, at: next - 1, reader),
+            found >= 0, found != stamp
+        {
+            return begin(question, isOtherLog: true, bounds, work, reader)
+        }
+        return Answer.Place(question: question, offset: next, isOtherLog: false)
+    }
+
+    /// A log that nothing is stored of: from the oldest record that is kept.
+    private func begin(
+        _ question: ArchiveFeed.Question, isOtherLog: Bool, _ bounds: RangeReader.Bounds, _ work: Work,
+        _ reader: RangeReader
+    ) -> Answer.Place? {
+        switch reader.first(of: question.partition, since: work.keptFrom) {
+        case .offset(let offset):
+            Answer.Place(question: question, offset: max(offset, bounds.start), isOtherLog: isOtherLog)
+        case .end:
+            // The end was asked for before: what came since stands behind it.
+            Answer.Place(
+                question: question, offset: work.isEmbedded ? bounds.start : bounds.end, isOtherLog: isOtherLog)
+        default: nil
+        }
+    }
+
+    /// Of the record that stands exactly there; nil where none does, or it did not come.
+    private func stamp(of name: PartitionName, at offset: Int64, _ reader: RangeReader) -> Int64? {
+        var stamp: Int64?
+        _ = reader.read([.init(name, at: offset)], maximumRecords: 1, milliseconds: Self.readMilliseconds) { record in
+            if record.offset == offset { stamp = record.timestamp ?? -1 }
+        }
+        return stamp
+    }
+
+    // MARK: - What was read too long ago
+
+    private func read(_ behind: [ArchiveFeed.Behind], _ reader: RangeReader, _ answer: inout Answer) {
+        var recorder = RunRecorder()
+        for part in behind {
+            recorder.begin(part.partition, at: part.range.lowerBound, generation: part.generation)
+        }
+        let now = WallClock.milliseconds
+        let starts = behind.map { RangeReader.Start($0.partition, at: $0.range.lowerBound) }
+        let outcomes = reader.read(starts, milliseconds: Self.readMilliseconds) { record in
+            answer.records += 1
+            switch mapper.read(record) {
+            case .event(let event):
+                recorder.add(
+                    event, record.partitionName, offset: record.offset, stamp: record.timestamp ?? -1, now: now)
+            case .skip:
+                recorder.skip(record.partitionName, offset: record.offset, stamp: record.timestamp ?? -1)
+            }
+        }
+        for (part, outcome) in zip(behind, outcomes) {
+            switch outcome {
+            case .read(let next): recorder.move(part.partition, to: next)
+            case .outOfRange:
+                guard let bounds = reader.bounds(of: part.partition) else { continue }
+                if bounds.start > part.range.lowerBound {
+                    recorder.lose(part.partition)
+                    recorder.move(part.partition, to: bounds.start)
+                } else if bounds.end < part.range.lowerBound {
+                    answer.lostLogs.append(part)
+                }
+            case .unreadable: pass(part, reader, &recorder)
+            }
+        }
+        answer.runs = recorder.take().runs()
+    }
+
+    /// What cannot be read twice is left out, and told as missing.
+    private func pass(_ part: ArchiveFeed.Behind, _ reader: RangeReader, _ recorder: inout RunRecorder) {
+        let (name, offset) = (part.partition, part.range.lowerBound)
+        let known = unreadable[name]
+        let count = known?.offset == offset ? (known?.count ?? 0) + 1 : 1
+        unreadable[name] = (offset, count)
+        guard count >= 2, let bounds = reader.bounds(of: name) else { return }
+        unreadable[name] = nil
+        var search = OffsetSearch(position: offset, isUnreadable: true)
+        while let question = search.question(end: bounds.end) {
+            var found: Int64?
+            let outcome = reader.read(
+                [.init(name, at: question)], maximumRecords: 1, milliseconds: Self.readMilliseconds
+            ) { found = $0.offset }
+            switch (found, outcome.first) {
+            case (let offset?, _):
+                search.add(.record(RecordMark(offset: offset, timestamp: -1, check: 0)), at: question)
+            case (nil, .read(let next)?) where next > question || next >= bounds.end:
+                search.add(.end(at: next), at: question)
+            case (nil, .unreadable?): search.add(.unreadable, at: question)
+            default: search.add(.silent, at: question)
+            }
+        }
+        recorder.lose(name)
+        recorder.move(name, to: max(offset + 1, min(search.readable ?? bounds.end, bounds.end)))
+    }
+}
+
+@available(*, unavailable)
+extension BehindReader: Sendable {}

@@ -1,0 +1,108 @@
+import Archive
+import KafkaLogs
+import LiveUpdates
+import Synchronization
+
+/// What the node reads, on its way from ingest to the archive: ingest never waits, whatever the archive does.
+final class ArchiveIntake: Sendable {
+    /// What waits here at most; beyond it what is read is dropped, and the archive reads it again.
+    static let maximumBytes = 16 << 20
+
+    struct Contents: Sendable {
+        /// The Kafka cluster's id; nil until a broker has answered.
+        var server: String?
+        /// In the order in which they were read.
+        var buffers: [RecordBuffer] = []
+        /// How far partitions were read of which something was dropped, behind all of ``buffers``.
+        var missed: [PartitionName: LiveEnd] = [:]
+        var erasures: [(erasure: Erasure, isNews: Bool)] = []
+    }
+
+    private struct State {
+        var contents = Contents()
+        var bytes = 0
+    }
+
+    private let state = Mutex(State())
+    private let maximumBytes: Int
+    /// Rings when there is something; rung again before it was heard, it rings once.
+    let bell: AsyncStream<Void>
+    private let ringer: AsyncStream<Void>.Continuation
+
+    init(maximumBytes: Int = maximumBytes) {
+        self.maximumBytes = maximumBytes
+        (bell, ringer) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func begin(server: String) {
+        state.withLock { $0.contents.server = server }
+        ring()
+    }
+
+    func post(_ buffer: RecordBuffer) {
+        let isFirst = state.withLock { state in
+            let wasEmpty = state.contents.buffers.isEmpty && state.contents.missed.isEmpty
+            // What follows something that was dropped is dropped too, until there is room: it would be read again with it.
+            if state.contents.missed.isEmpty, state.bytes + buffer.bytes <= maximumBytes {
+                state.bytes += buffer.bytes
+                state.contents.buffers.append(buffer)
+            } else {
+                for (partition, end) in buffer.ends { state.contents.missed[partition] = end }
+            }
+            return wasEmpty
+        }
+        if isFirst { ring() }
+    }
+
+    /// From any thread, as it comes from the control topic.
+    func erase(_ erasure: Erasure, isNews: Bool) {
+        state.withLock { $0.contents.erasures.append((erasure, isNews)) }
+        ring()
+    }
+
+    /// What has come since the last call.
+    func take() -> Contents {
+        state.withLock { state in
+            let taken = state.contents
+            state = State(contents: Contents(server: taken.server))
+            return taken
+        }
+    }
+
+    func ring() { ringer.yield() }
+
+    /// Nobody listens any more.
+    func end() { ringer.finish() }
+}
+
+/// Where ingest notes what it reads. Confined to its loop.
+final class ArchiveTap {
+    let intake: ArchiveIntake
+    private var recorder = RunRecorder()
+
+    init(_ intake: ArchiveIntake) { self.intake = intake }
+
+    /// `stamp`: −1 is none; both in ms since 1970.
+    func add(_ event: RecordedEvent, _ partition: PartitionName, offset: Int64, stamp: Int64, now: Int64) {
+        recorder.add(event, partition, offset: offset, stamp: stamp, now: now)
+    }
+
+    func skip(_ partition: PartitionName, offset: Int64, stamp: Int64) {
+        recorder.skip(partition, offset: offset, stamp: stamp)
+    }
+
+    func note(_ partition: PartitionName, _ facts: LogFacts) { recorder.note(partition, facts) }
+
+    func lose(_ partition: PartitionName) { recorder.lose(partition) }
+
+    func recreate(topic: UInt16) { recorder.recreate(topic: topic) }
+
+    /// Hands on what was noted: one lock a wake.
+    func endWake() {
+        guard !recorder.isEmpty else { return }
+        intake.post(recorder.take())
+    }
+}
+
+@available(*, unavailable)
+extension ArchiveTap: Sendable {}

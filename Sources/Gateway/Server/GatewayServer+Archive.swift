@@ -1,0 +1,59 @@
+import Archive
+import Kafka
+import LiveUpdates
+import Logging
+import Reactor
+
+/// What stands between the loops and the archive. All of it may be used by any thread.
+struct NodeArchive: Sendable {
+    let intake: ArchiveIntake
+    let access: ArchiveAccess
+    let counters = ArchiveCounters()
+
+    init() {
+        let intake = ArchiveIntake()
+        self.intake = intake
+        access = ArchiveAccess(alarm: { intake.ring() })
+    }
+}
+
+/// The writer of the archive, where the settings name one.
+extension GatewayServer {
+    /// So long the archive has for what was read last, and for its own end; then the node goes without it, and it goes on
+    /// there at the next start.
+    static let archiveFarewellMilliseconds: UInt64 = 1_000
+
+    func openArchive() async throws(GatewayError) {
+        guard let archive else { return }
+        let loop: EventLoop
+        do throws(ReactorError) {
+            loop = try EventLoop(label: "archive reader")
+        } catch {
+            throw .system(error)
+        }
+        let section = parts.settings.archive
+        let settings = ArchiveFeeder.Settings(
+            store: section.store, passwordFile: section.passwordFile,
+            keepMilliseconds: Int64(section.keep.milliseconds), kafka: ConsumerSettings(parts.settings.kafka),
+            mapping: parts.mapping)
+        let reader = await loop.perform {
+            LoopBound(BehindReader(settings.kafka, settings.mapping, loop: loop), loop: loop)
+        }
+        let feeder = ArchiveFeeder(
+            settings, intake: archive.intake, access: archive.access, counters: archive.counters,
+            readiness: readiness, logger: logger.named("archive"), reader: reader, failure: failure)
+        self.feeder = feeder
+        await feeder.start()
+    }
+
+    /// Waits a little: nothing is lost by not waiting.
+    func closeArchive() async {
+        guard let feeder else { return }
+        let end = Reply<Bool>()
+        Task {
+            await feeder.stop()
+            end.give(true)
+        }
+        _ = await end.value(within: Self.archiveFarewellMilliseconds)
+    }
+}
