@@ -8,7 +8,8 @@ import sqlite3
 
 import pytest
 
-from programs import eventually
+from programs import eventually, run
+from test_revocation import settings_of
 
 
 @pytest.fixture
@@ -107,3 +108,39 @@ def test_no_event_is_missing_or_doubled_where_the_node_is_killed_again_and_again
     node()
     archive.wait_for(written)
     assert archive.gaps == []
+
+
+def test_what_is_erased_leaves_no_byte_in_the_file(gateway, mock_broker, archive, tell):
+    mock_broker.topic("control", 1)
+    door = gateway(
+        mock_broker.bootstrap, archive__store=archive.store, control__topic="control", control__retention="90d")
+    tell(["kept"], account="PACC2")
+    tell(["secret-thing"], account="SECRETACCOUNT")
+    archive.wait_for(["kept", "secret-thing"])
+    status, out, err = run(
+        "livegate", "erase", "--config", settings_of(door), "--account", "SECRETACCOUNT")
+    assert (status, out) == (0, ""), err
+    line = door.wait_for_log("nothing of the account from before it is in the archive")
+    assert (line["account"], line["events"]) == ("SECRETACCOUNT", 1)
+
+    def is_gone():
+        files = [archive.path.with_name(archive.path.name + end) for end in ("", "-wal")]
+        held = b"".join(file.read_bytes() for file in files if file.exists())
+        return b"SECRETACCOUNT" not in held and b"secret-thing" not in held
+    eventually(is_gone, 60)
+    assert archive.ids == ["kept"]
+
+
+def test_a_store_that_is_not_there_at_the_start_harms_nobody_and_is_filled_when_it_is(gateway, mock_broker, tmp_path, live, tell):
+    archive = Archive(tmp_path / "later" / "archive.db")
+    door = gateway(mock_broker.bootstrap, archive__store=archive.store)
+    client = live(door)
+    tell(["a"])
+    client.wait_for_id("a")
+    door.wait_for_log("the archive cannot be written")
+    assert archive_line(door).startswith("[-]archive ") and door.readyz()[0] == 200
+    assert metric(door, "livegate_archive_errors_total") >= 1
+    archive.path.parent.mkdir()
+    archive.wait_for(["a"])
+    door.wait_for_log("the archive is written again")
+    eventually(lambda: archive_line(door) == "[+]archive ok")
