@@ -152,9 +152,11 @@ extension LiveScreens {
         guard requests.removeValue(forKey: "page \(page)") != nil, let entity = lists[name]?.entity else { return }
         switch result {
         case .failure(let error):
-            var after: Milliseconds?
-            if case .retry(let asked) = RequestFailure(error) { after = asked }
-            give(name, .pageFailed(number: number, retryAfter: after))
+            switch RequestFailure(error) {
+            case .retry(let after): give(name, .pageFailed(number: number, retryAfter: after))
+            case .rejected: give(name, .pageFailed(number: number, retryAfter: nil, isRefused: true))
+            case .unauthorized: give(name, .pageFailed(number: number, retryAfter: nil))
+            }
         case .success(let found):
             let things = found.items.map { Thing(entity: entity, id: $0.id) }
             learn(page, things, found.items.map(\.value))

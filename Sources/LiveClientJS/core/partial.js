@@ -14,6 +14,8 @@ export class PartialList {
     #place = null
     /** The page that is on its way: {number, request, isWatched, changed, isOverrun}. */
     #page = null
+    /** What the server does not give: it is asked for when a screen shows the list anew, or with another finger. */
+    #refused = null
     #isFingerHeld = false
     #retry
     #lastNumber = 0
@@ -56,6 +58,7 @@ export class PartialList {
         const it = input[name]
         switch (name) {
         case "show":
+            this.#refused = null
             this.#place = { ...it, count: Math.min(Math.max(0, it.count), Math.floor(this.#settings.maximumItems / 2)) }
             break
         case "hide":
@@ -70,6 +73,7 @@ export class PartialList {
             if (page?.number !== it.number) return []
             this.#page = null
             if (name === "pageLoaded") this.#receive(page, it.items, it.isLast, now); else this.#fail(it.retryAfter, now)
+            if (it.isRefused) [this.#refused, this.wakeAt] = [page.request, null]
             break
         }
         case "changed": this.#noteChange(it.id); break
@@ -109,7 +113,7 @@ export class PartialList {
     #askNext() {
         const next = this.#place ? this.#nextPage() : null
         if (this.#page && !isSamePage(this.#page.request, next)) this.#giveUpPage()
-        if (!next || this.#page || this.wakeAt !== null) return
+        if (!next || this.#page || this.wakeAt !== null || (this.#refused && isSamePage(this.#refused, next))) return
         const known = this.#intervals.knowledge(this.#shown())
         if (known === "known" || (!this.#isFingerHeld && known !== "unknown")) return
         this.#lastNumber += 1
@@ -164,6 +168,7 @@ export class PartialList {
     #setFinger(isHeld) {
         if (isHeld === this.#isFingerHeld) return
         this.#isFingerHeld = isHeld
+        this.#refused = null
         if (!isHeld) this.#intervals.markStale()
         // It may lack what happened between its question and the new finger.
         this.#giveUpPage()

@@ -207,8 +207,9 @@ export class ScreenLists {
         list.page = page
         this.#requests.begin(`page ${page}`, signal => readPageOf(this.#api, { list: list.name, request, signal }),
             ({ items, isLast }) => this.#take(list, { page, number, items, isLast }), error => {
-                const after = failureOf(error).retry?.after
-                this.#give(list, { pageFailed: { number, ...(after === undefined ? {} : { retryAfter: after }) } })
+                const { rejected, retry } = failureOf(error)
+                const why = rejected ? { isRefused: true } : retry?.after === undefined ? {} : { retryAfter: retry.after }
+                this.#give(list, { pageFailed: { number, ...why } })
             })
     }
 

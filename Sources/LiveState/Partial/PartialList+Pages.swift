@@ -42,7 +42,7 @@ extension PartialList {
     mutating func askNext(_ effects: inout [Effect]) {
         let next = place.flatMap(nextPage)
         if page?.request != next { giveUpPage(&effects) }
-        guard let place, let next, page == nil, retryAt == nil else { return }
+        guard let place, let next, page == nil, retryAt == nil, next != refused else { return }
         let known = intervals.knowledge(of: shown(place))
         guard known != .known, isFingerHeld || known == .unknown else { return }
         lastNumber += 1
@@ -101,6 +101,7 @@ extension PartialList {
     mutating func setFinger(_ isHeld: Bool, _ effects: inout [Effect]) {
         guard isHeld != isFingerHeld else { return }
         isFingerHeld = isHeld
+        refused = nil
         if !isHeld { intervals.markStale() }
         // It may lack what happened between its question and the new finger.
         giveUpPage(&effects)

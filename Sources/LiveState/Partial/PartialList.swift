@@ -48,8 +48,9 @@ public struct PartialList: StateMachine {
         /// The items of a page in any order; `isLast` when nothing is behind them. One that is not the last and brings no item
         /// behind what is known counts as failed.
         case pageLoaded(number: Int, items: [ListItem], isLast: Bool)
-        /// Tried again; when the server said so, after its time.
-        case pageFailed(number: Int, retryAfter: Milliseconds?)
+        /// Tried again; when the server said so, after its time. What it refuses it would refuse again: such a page is asked
+        /// for when a screen shows the list anew, or with another finger.
+        case pageFailed(number: Int, retryAfter: Milliseconds?, isRefused: Bool? = nil)
         /// An event named the thing.
         case changed(id: String)
         /// The thing was reloaded, and stands there.
@@ -111,6 +112,8 @@ public struct PartialList: StateMachine {
     var keys: [String: ListKey] = [:]
     var place: Place?
     var page: Page?
+    /// What the server does not give.
+    var refused: PageRequest?
     var isFingerHeld = false
     var retry: Retry
     var retryAt: Milliseconds?
@@ -144,6 +147,7 @@ public struct PartialList: StateMachine {
         var effects: [Effect] = []
         switch input {
         case .show(let from, let direction, let count):
+            refused = nil
             place = Place(from: from, direction: direction, count: min(max(0, count), settings.maximumItems / 2))
         case .hide:
             place = nil
@@ -156,10 +160,11 @@ public struct PartialList: StateMachine {
             guard let loaded = page, loaded.number == number else { return [] }
             page = nil
             receive(loaded, items, isLast, at: now, &effects)
-        case .pageFailed(let number, let retryAfter):
-            guard page?.number == number else { return [] }
+        case .pageFailed(let number, let retryAfter, let isRefused):
+            guard let failed = page, failed.number == number else { return [] }
             page = nil
             fail(retryAfter, at: now)
+            if isRefused == true { (refused, retryAt) = (failed.request, nil) }
         case .changed(let id):
             noteChange(id)
         case .placed(let id, let key):

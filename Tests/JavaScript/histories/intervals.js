@@ -28,6 +28,7 @@ export function input(draw, { machine, effects }) {
         [5, { show: { from: end(draw), direction: draw.one(["forward", "backward"]), count: draw.int(0, 8) } }], [1, { hide: {} }],
         [3, { finger: { isHeld: !draw.once(4) } }], [10, { pageLoaded: { number, items: items(draw), isLast: draw.once(3) } }],
         [2, { pageFailed: draw.once(2) ? { number } : { number, retryAfter: draw.int(0, 5_000) } }],
+        [1, { pageFailed: { number, isRefused: true } }],
         [3, { changed: { id } }], [5, { placed: { id, key: key(draw, id) } }], [2, { removed: { id } }],
         [1, { stored: { intervals: JSON.parse(JSON.stringify(complete)), items: JSON.parse(JSON.stringify(known)) } }]])
 }
