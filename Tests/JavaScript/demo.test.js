@@ -302,6 +302,14 @@ test("a note that may have been added is sent again with its key, and another on
     made.outbox.close()
 })
 
+test("a note has a key on a page of plain http too", async context => {
+    context.mock.method(crypto, "randomUUID", () => { throw new TypeError("crypto.randomUUID is not a function") })
+    const made = await outboxOf(new Map(), [])
+    await made.outbox.addNote("A", "text")
+    assert.match(made.sent[0][2], /^[0-9a-z]+(-[0-9a-z]+){3}$/)
+    made.outbox.close()
+})
+
 test("the binary has every file that the page imports", () => {
     const list = readFileSync(`${sources}DemoPage/DemoPage.c`, "utf8")
     const listed = new Set([...list.matchAll(/FILE\("([^"]+)"/g)].map(match => match[1]))

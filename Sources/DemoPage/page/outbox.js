@@ -12,6 +12,9 @@ const coalescing = 400
 /** Requests at once. */
 const maximumBatch = 4
 
+/** Pages of plain http have no `crypto.randomUUID`. */
+function newKey() { return [...crypto.getRandomValues(new Uint32Array(4))].map(word => word.toString(36)).join("-") }
+
 /** Reads what an earlier visit left in the store, and sends it; null: nothing is kept. Other options: see `Outbox`. */
 export async function openOutbox({ store, ...options }) {
     const outbox = new Outbox(options)
@@ -79,7 +82,7 @@ export class Outbox {
     async addNote(id, content) {
         const { api, done } = this.#options
         const isAgain = this.#note?.id === id && this.#note.content === content
-        const { key } = this.#note = isAgain ? this.#note : { id, content, key: crypto.randomUUID() }
+        const { key } = this.#note = isAgain ? this.#note : { id, content, key: newKey() }
         done(await this.#actions.perform(() => api.act(id, "notes", key, { body: { content } })))
         this.#note = null
     }

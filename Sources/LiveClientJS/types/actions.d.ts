@@ -1,5 +1,6 @@
 /** What users do, brought to the server: deferrable actions (`set`) and immediate ones (`perform`). */
 
+import { Environment } from "./connection.js"
 import { RequestError } from "./machine.js"
 
 /** A status that somebody gave a thing, on its way to the server. There is one for each (kind, id). */
@@ -133,6 +134,8 @@ export interface ActionOptions {
     /** Another tab has changed what is pending, and the local state with it. */
     changed?: () => void
     settings?: ActionSettings
+    /** Takes the place of parts of the browser, for tests and other platforms. Its `now` is the time of day. */
+    environment?: Partial<Environment>
 }
 
 /**

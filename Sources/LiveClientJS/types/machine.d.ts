@@ -98,6 +98,8 @@ export interface MachineOptions<Value = unknown> {
     requestDeadline?: number
     /** An event that is not in the state so long after it came says that the state is old, in ms: 5,000. */
     patience?: number
+    /** Begins the row of random waits, so that a test sees the same; left out: by chance. */
+    seed?: number
 }
 
 /** What a machine asks of its screens: `Screens` have it. */

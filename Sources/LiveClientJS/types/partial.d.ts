@@ -1,6 +1,6 @@
 // What decides beneath screens, for an app that carries it out by itself: values without I/O and without a clock.
 import {
-    Knowledge, ListDirection, ListEnd, ListInterval, ListKey, PageRequest, RelevanceRule, ScreenThing,
+    Knowledge, ListDirection, ListEnd, ListInterval, ListKey, ListStretch, PageRequest, RelevanceRule, ScreenThing,
 } from "./screens.js"
 
 /** Below, at or above 0: as `a` stands before, with or behind `b`. */
@@ -61,6 +61,8 @@ export class PartialList implements ScreenMachine {
         isLoading: boolean
         failures: number
     }
+    /** What can be drawn without a hole, from where the screen is; undefined while no screen shows the list. */
+    readonly stretch: ListStretch | undefined
     readonly wakeAt: number | null
 }
 

@@ -1,11 +1,12 @@
 // A small app, as an app's developer writes it: it is only compiled (types.test.js).
 import {
-    IndexedDBActionStore, LivegateError, MemoryStore, RefreshCounts, RequestError, Screens, connect, createMachine, keyOf,
+    IndexedDBActionStore, LivegateError, MemoryStore, PartialList, RefreshCounts, RequestError, Screens, connect, createMachine, keyOf,
     openActions, openStore,
 } from "../../../Sources/LiveClientJS/livegate.js"
 import type { ConnectionState, Freshness, ListKey, LiveTime, LiveUpdate, Thing } from "../../../Sources/LiveClientJS/livegate.js"
 
 const counts = new RefreshCounts()
+console.log(new PartialList().stretch?.isComplete)
 
 interface Incident { id: string, title: string }
 
@@ -21,6 +22,7 @@ const machine = createMachine<Incident>(client, {
     area: "incidents",
     entities: ["incident"],
     store: new MemoryStore(),
+    seed: 1,
     async snapshot({ signal }) {
         const answer = RequestError.check(await fetch("/api/incidents", { signal }))
         const incidents: Incident[] = await answer.json()
@@ -65,6 +67,7 @@ export async function actions(): Promise<void> {
     const store = await openStore({ account: "PACC1", server: "https://live.example.com", schema: 1 })
     const kept = new IndexedDBActionStore({ store, show: (kind, id, value) => console.log(kind, id, value) })
     const opened = await openActions({
+        environment: { now: () => Date.now() },
         store: kept, renewToken: () => client.token({ fresh: true }), changed: () => console.log("another tab"),
         send: async (sent, signal) => {
             const answer = await fetch("/api/actions", { method: "POST", body: JSON.stringify(sent), signal })
