@@ -234,6 +234,26 @@ private func until(_ condition: () async -> Bool) async throws -> Bool {
         await actions.close()
     }
 
+    /// Whether the request hangs, and whether the token does that it asks for.
+    @Test(arguments: [(true, ImmediateActionError.unknown), (false, .unavailable(status: 401, retryAfter: nil))])
+    func `an immediate action that is not answered says so`(
+        _ requestHangs: Bool, _ expected: ImmediateActionError
+    ) async throws {
+        let server = Hanging(1)
+        let functions = LiveActions.Functions(
+            send: { _ in [] }, renewToken: { await server.pass() }, report: { _ in })
+        let actions = try await LiveActions.open(
+            store: MemoryActionStore { _, _, _ in }, requestDeadline: 50, functions: functions)
+        await #expect(throws: expected) {
+            try await actions.perform {
+                guard requestHangs else { throw RequestError(status: 401) }
+                await server.pass()
+            }
+        }
+        server.release()
+        await actions.close()
+    }
+
     @Test func `actions whose store does not answer are not opened, and the error says so`() async throws {
         struct Silent: ActionStore {
             let reading: Hanging

@@ -13,6 +13,7 @@ import types
 from brokers import MockBroker
 from certificates import Certificates
 from gateway import launch, static_tokens
+from holdings import Holdings
 from metrics import scrape, total
 from processes import descriptors, kinds_of_files, private_bytes
 from programs import PROGRAMS, eventually
@@ -24,6 +25,9 @@ RATE, WORKERS = 500, 48
 PER_SUBJECT, NODE, HELD = 12, 30, 6
 # Of each door. What is kept costs a kilobyte a connection at least, and with TLS many.
 SLACK_BYTES = 1 << 20
+# The same of what the program still holds, which no allocator blurs: blocks, and their bytes. The charts of the status page take
+# six blocks a second, also where nobody comes, for as many seconds as they go back; a connection in thirty would be seen beside them.
+SLACK_HELD, CHART_HELD, CHART_SECONDS = (100, 64 << 10), (8, 2 << 10), 660
 # The allocator's pages still grow once or twice after the first 10,000 connections with TLS, by a mebibyte and whether 120,000
 # come or 300,000; what is kept of each connection grows in every turn. So many turns are played at least, and at most until one of
 # them leaves nothing.
@@ -41,10 +45,11 @@ class Door:
 
     def __init__(self, stage, broker, certificates, is_secure):
         self.name = "tls" if is_secure else "plain"
+        self.holdings = Holdings(stage.folder, self.name)
         tokens = static_tokens(stage.folder, ["PACC1", "PACC2"])
         tokens.write_text(tokens.read_text().replace('account: "PACC1"', 'account: "PACC1", subject: "churn"'))
         self.node = launch(
-            stage.start, stage.folder, types.SimpleNamespace(settings=[]), broker.bootstrap,
+            stage.start, stage.folder, types.SimpleNamespace(settings=[]), broker.bootstrap, env=self.holdings.env,
             auth={"tokens": str(tokens)}, log={"level": "warning"},
             limits={"max_connections": NODE, "max_connections_per_subject": PER_SUBJECT},
             balancer={"trusted": ["127.0.0.1"], "proxy_protocol": True},
@@ -150,6 +155,16 @@ def check_metrics(stage, door):
     stage.say(f"{door.name}: {accepted:.0f} let in, refusals read {dict(read)}")
 
 
+def check_holdings(stage, door, before, since):
+    seconds = min(CHART_SECONDS, time.monotonic() - since)
+
+    def is_back():
+        return all(now <= then + slack + chart * seconds for now, then, slack, chart
+                   in zip(door.holdings.read(), before, SLACK_HELD, CHART_HELD))
+    stage.check(f"{door.name}: nothing that was asked for is held", problem(
+        is_back, lambda: "{} blocks of {} bytes, not {} of {}".format(*door.holdings.read(), *before)))
+
+
 def grows(stage, doors, count, least, most):
     """Lets so many come and go in each turn, again where a door has grown; None once none has."""
     for turn in range(1, most + 1):
@@ -176,7 +191,11 @@ def play(stage):
     held = [hold(door.first, upgrade(door.first.token), HELD) for door in doors]
     Churn(doors, WARM_SECONDS[form] * RATE)
     least, most = TURNS[form]
+    begin, held_before = time.monotonic(), [door.holdings.read() for door in doors]
     stage.check("no memory is left", grows(stage, doors, seconds * RATE // least, least, most))
+    for door, holdings in zip(doors, held_before):
+        check_holdings(stage, door, holdings, begin)
+        stage.say(f"{door.name}: {{}} blocks of {{}} bytes, {{}} of {{}} before".format(*door.holdings.read(), *holdings))
     for peer in itertools.chain(*held):
         peer.close()
     for door, (limit, kinds) in zip(doors, before):

@@ -7,19 +7,19 @@ extension LiveActions {
     /// Runs an immediate action: now, once, or not at all. It is never kept.
     ///
     /// - Parameter operation: the request. It throws ``RequestError``; after a 401 a new token is fetched and it is run once
-    ///   more, for nothing was done.
+    ///   more, for nothing was done. After `requestDeadline` it is cancelled, and what it still brings is dropped.
     public func perform<Value: Sendable>(
-        _ operation: @Sendable () async throws -> Value
+        _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ImmediateActionError) -> Value {
         guard isReachable else { throw .notReachable }
         do {
             do {
-                return try await operation()
+                return try await Deadline.run(milliseconds: requestDeadline, operation)
             } catch {
                 guard RequestFailure(error) == .unauthorized else { throw error }
                 try await renewForImmediate()
                 give(.token)
-                return try await operation()
+                return try await Deadline.run(milliseconds: requestDeadline, operation)
             }
         } catch {
             throw ImmediateActionError(error)
@@ -29,7 +29,7 @@ extension LiveActions {
     /// The refused request has done nothing. Where no token comes for want of an answer, it can be offered again.
     private func renewForImmediate() async throws {
         do {
-            try await functions.renewToken()
+            try await Deadline.run(milliseconds: requestDeadline, functions.renewToken)
         } catch let error as CancellationError {
             throw error
         } catch {
