@@ -42,6 +42,7 @@ def arguments():
     parser.add_argument("--apps", type=int, default=0, help="apps on the Swift SDK, as 100 (0)")
     parser.add_argument("--node", type=int, default=0, help="apps on the JavaScript module in Node, as 20 (0)")
     parser.add_argument("--pages", type=int, default=0, help="apps in windows of Chromium, as 10 (0)")
+    parser.add_argument("--windows", type=int, default=5, help="windows of each Chromium; 1: each page is a browser (5)")
     parser.add_argument("--app-accounts", type=int, default=25, help="accounts that the apps share (25)")
     parser.add_argument("--app-rate", type=float, default=5, help="changes of the apps' API by itself, a second (5)")
     parser.add_argument("--heal", type=float, default=300, help="seconds that clients get to complete their record (300)")
@@ -63,7 +64,7 @@ def open_apps(options, folder, stage, service, accounts):
         if options.node:
             kinds.append(node_apps(folder, stage.address, service.address, accounts, options.node))
         if options.pages:
-            kinds.append(Pages(folder, stage.address, service.address, accounts, options.pages, options.seed))
+            kinds.append(Pages(folder, stage.address, service.address, accounts, options.pages, options.seed, options.windows))
         apps.wait_until_shown(120)
     except BaseException:
         apps.end()

@@ -8,16 +8,16 @@ import time
 from browser import Browser
 from programs import PATIENCE
 
-# A browser takes some 200 MB, a window more of it some 40.
-WINDOWS = 5
 # Between two visits of one of them by the user who closes a page and opens it again.
 REST = (1, 4)
 
 
 class Pages:
-    """So many windows in as few browsers. While nobody is calm, one after the other is loaded anew."""
+    """So many windows, of which a browser has a few. While nobody is calm, one after the other is loaded anew."""
 
-    def __init__(self, folder, live, api, accounts, count, seed):
+    def __init__(self, folder, live, api, accounts, count, seed, windows):
+        """A browser takes some 200 MB, each window more of it some 40."""
+        self.of_each = windows
         self.live, self.api, self.random = live, api, random.Random(f"pages {seed}")
         self.lock, self.stopping = threading.Lock(), threading.Event()
         self.browsers, self.windows, self.failure = [], [], None
@@ -31,12 +31,12 @@ class Pages:
         self.thread.start()
 
     def _open(self, folder, at, account):
-        if at % WINDOWS == 0:
-            profile = folder / f"browser-{at // WINDOWS}"
+        if at % self.of_each == 0:
+            profile = folder / f"browser-{at // self.of_each}"
             profile.mkdir(exist_ok=True)
             self.browsers.append(Browser(profile))
         browser = self.browsers[-1]
-        if at % WINDOWS > 0:
+        if at % self.of_each > 0:
             # A tab behind another one is hidden, and would be in the background.
             browser.new_tab("window")
         handle = browser.tab
