@@ -1,4 +1,4 @@
-// Browsers.md, JavaScriptMachine.md and Counting.md in LiveClient.docc, README.md of the module: their code runs as it stands there.
+// Browsers.md, JavaScriptConnection.md, JavaScriptMachine.md and Counting.md in LiveClient.docc, README.md of the module: their code runs as it stands there.
 import assert from "node:assert/strict"
 import { readFileSync, readdirSync } from "node:fs"
 import { test } from "node:test"
@@ -16,6 +16,7 @@ function blocksOf(article) {
 }
 
 const browsers = blocksOf(new URL("Browsers.md", articles))
+const connections = blocksOf(new URL("JavaScriptConnection.md", articles))
 const machines = blocksOf(new URL("JavaScriptMachine.md", articles))
 const counting = blocksOf(new URL("Counting.md", articles))
 const readme = blocksOf(new URL("LiveClientJS/README.md", sources))
@@ -35,10 +36,11 @@ function run(code, around, { livegate = module, gives = [] } = {}) {
 }
 
 test("each block is one that runs here", () => {
-    assert.deepEqual([browsers.length, machines.length, counting.length, readme.length], [5, 3, 1, 1])
+    const blocks = [browsers, connections, machines, counting]
+    assert.deepEqual([...blocks, readme].map(list => list.length), [5, 1, 3, 1, 1])
     const all = readdirSync(articles).filter(name => name.endsWith(".md"))
         .reduce((sum, name) => sum + blocksOf(new URL(name, articles)).length, 0)
-    assert.equal(all, browsers.length + machines.length + counting.length)
+    assert.equal(all, blocks.flat().length)
 })
 
 // README.md
@@ -154,6 +156,24 @@ test("a page asks from another origin with its token, or with its cookie", async
         ["https://live.example.com/sync/v1?since=C1", { credentials: "include" }],
     ])
     assert.deepEqual(page.sockets[0].protocols, ["livegate.v1"])
+})
+
+// JavaScriptConnection.md
+
+test("a page's connection says where it stands, and what to load again", async () => {
+    const world = new World(), done = []
+    const livegate = { ...module, connect: options => module.connect({ ...options, environment: world.environment() }) }
+    const { client } = await run(connections[0], {
+        session: { accessToken: ({ fresh }) => `T ${fresh}` }, showConnection: state => { done.push(state) },
+        reloadAll: () => { done.push("all") }, reload: (entity, id) => { done.push(`${entity} ${id}`) },
+    }, { livegate, gives: ["client"] })
+    await settle()
+    world.socket.open()
+    world.socket.say({ live: { at: "C0" } })
+    world.socket.say(eventOf("I1", "C1"))
+    await settle()
+    assert.deepEqual(done, ["connecting", "connected", "all", "incident I1"])
+    client.close()
 })
 
 // JavaScriptMachine.md
