@@ -204,9 +204,8 @@ let package = Package(
             "GatewaySettingsTests", "Balancer", "GatewaySettings", "HTTP", "TestTokens", "LiveUpdates", "Logging",
             "Options", "Reactor", "TLS", "Tokens", "YAML", "TestHarness"),
         tests(
-            "GatewayTests", "Balancer", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging", "Reactor",
-            "TLS", "Tokens",
-            "TestHarness", "TestTokens"),
+            "GatewayTests", "Archive", "Balancer", "Gateway", "GatewaySettings", "Kafka", "LiveUpdates", "Logging",
+            "Reactor", "TLS", "Tokens", "TestHarness", "TestTokens"),
         .testTarget(
             name: "LiveStateTests", dependencies: ["LiveState", "TestHarness"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),

@@ -75,6 +75,8 @@ package struct EventPage: Equatable, Sendable {
     package var gaps: [ArchiveGap] = []
     /// How far the partitions were stored at the moment of the page.
     package var positions: [StoredPosition] = []
+
+    package init() {}
 }
 
 /// Which things of an account are wanted, and for whom.
@@ -110,6 +112,8 @@ package struct InboxPage: Equatable, Sendable {
     package var unreadThings = 0
     package var more = false
     package var positions: [StoredPosition] = []
+
+    package init() {}
 }
 
 /// What a person says: read up to there.

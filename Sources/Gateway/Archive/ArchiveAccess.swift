@@ -8,6 +8,8 @@ final class ArchiveAccess: Sendable {
         var why: String? = "the archive is not open yet"
         /// What somebody who read has found.
         var found: ArchiveError?
+        /// Is told when the store comes or goes.
+        var follower: (@Sendable ((any ArchiveStore)?) -> Void)?
     }
 
     private let state = Mutex(State())
@@ -37,9 +39,26 @@ final class ArchiveAccess: Sendable {
         }
     }
 
-    func open(_ store: any ArchiveStore) { state.withLock { $0.store = store } }
+    func open(_ store: any ArchiveStore) { set(store) }
 
-    func close() { state.withLock { $0.store = nil } }
+    func close() { set(nil) }
+
+    private func set(_ store: (any ArchiveStore)?) {
+        let follower = state.withLock { state in
+            state.store = store
+            return state.follower
+        }
+        follower?(store)
+    }
+
+    /// Tells one who asks whenever the store comes or goes, and begins with what it is now.
+    func follow(_ follower: @escaping @Sendable ((any ArchiveStore)?) -> Void) {
+        let store = state.withLock { state in
+            state.follower = follower
+            return state.store
+        }
+        follower(store)
+    }
 
     func setTrouble(_ why: String?) { state.withLock { $0.why = why } }
 }

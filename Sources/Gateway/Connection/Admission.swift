@@ -11,6 +11,9 @@ struct Admission: Sendable {
     static let livePath = "/live/v1"
     static let syncPath = "/sync/v1"
     static let ticketPath = "/ticket/v1"
+    static let archivePath = "/archive/v1"
+    static let inboxPath = "/inbox/v1"
+    static let readPath = "/inbox/v1/read"
     static let subprotocol = "livegate.v1"
 
     enum Decision {
@@ -34,6 +37,7 @@ struct Admission: Sendable {
         case eventStream(LiveParameters)
         case sync(SyncParameters)
         case ticket(TicketPolicy)
+        case archive(ArchiveRequest)
     }
 
     struct Admitted {
@@ -44,7 +48,11 @@ struct Admission: Sendable {
 
         /// Whether it counts among the connections of its account: all that stay. An answer that is given at once does not.
         var takesPlace: Bool {
-            if case .sync(let parameters) = service { parameters.mayWait } else { true }
+            switch service {
+            case .sync(let parameters): parameters.mayWait
+            case .archive: false
+            case .webSocket, .eventStream, .ticket: true
+            }
         }
 
         /// What was agreed on, of a WebSocket.
@@ -58,7 +66,7 @@ struct Admission: Sendable {
             case .webSocket(_, let deflate, let parameters):
                 return (parameters, StreamForm(parameters, deflate == nil ? .webSocket : .deflated))
             case .eventStream(let parameters): return (parameters, StreamForm(parameters, .eventStream))
-            case .sync, .ticket: return nil
+            case .sync, .ticket, .archive: return nil
             }
         }
     }
@@ -70,6 +78,8 @@ struct Admission: Sendable {
     var browsers = BrowserPolicy()
     /// Nil: there are no tickets.
     var tickets: TicketPolicy?
+    /// Nil: there is no archive.
+    var archive: ArchivePolicy?
     /// One of the node, whatever is read anew.
     var usedTickets = NodeTickets()
     /// The same.
@@ -108,6 +118,9 @@ struct Admission: Sendable {
         case .failure(.unavailable): throw Refusal(.notReady, "\(TokenRefusal.unavailable)")
         case .failure(let reason): throw Refusal(.invalidToken, "\(reason)")
         }
+        if case .archive(let request) = service, request.needsPerson, identity.subject == nil {
+            throw Refusal(.forbidden, "An inbox is a person's: the token names none (sub).")
+        }
         if readiness.refusesRequests { throw Refusal(.draining) }
         guard readiness.hasBeenReady else { throw Refusal(.notReady) }
         if case .ticket(let policy) = service { return .ticket(identity, policy) }
@@ -125,6 +138,8 @@ struct Admission: Sendable {
         switch path {
         case Self.livePath, Self.syncPath: "GET"
         case Self.ticketPath: tickets == nil ? nil : "POST"
+        case Self.archivePath, Self.inboxPath: archive == nil ? nil : "GET"
+        case Self.readPath: archive == nil ? nil : "POST"
         default: nil
         }
     }
@@ -161,20 +176,21 @@ struct Admission: Sendable {
         // What would be read of a body is nobody's wish: see `answerWithTicket`.
         if head.path == Self.ticketPath, let tickets { return .ticket(tickets) }
         if head.path == Self.syncPath {
-            try refuseBody(head)
+            try Self.refuseBody(head)
             return .sync(try SyncParameters.parse(head, syncLimits))
         }
+        if let request = try ArchiveRequest.asked(head) { return .archive(request) }
         if UpgradeRequest.isAsked(by: head) {
             let upgrade = try UpgradeRequest.validate(head).get()
             return .webSocket(upgrade, deflate(upgrade), try LiveParameters.parse(head, isEventStream: false))
         }
         guard EventStream.isAsked(by: head) else { return nil }
-        try refuseBody(head)
+        try Self.refuseBody(head)
         return .eventStream(try LiveParameters.parse(head, isEventStream: true))
     }
 
     /// A body is never read; the next request would begin in the middle of it.
-    private func refuseBody(_ head: RequestHead) throws(Refusal) {
+    static func refuseBody(_ head: RequestHead) throws(Refusal) {
         guard head.body.isEmpty else { throw Refusal(.badRequest, "This address reads no body.") }
     }
 

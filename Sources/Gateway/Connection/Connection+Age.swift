@@ -23,7 +23,7 @@ extension Connection {
             // What has begun is answered first.
             isOld = true
             age = schedule(.age, afterMilliseconds: Self.ageAgainMilliseconds)
-        case .open, .polling, .answering: close(.restart, why: "age")
+        case .open, .polling, .asking, .answering: close(.restart, why: "age")
         case .ending: break
         }
     }

@@ -57,6 +57,10 @@ extension Connection {
             guard code == .restart else { return refuseForClosing(code) }
             polling.keepsAlive = false
             polling.poll.answerNow()
+        // Its answer is on the way, or its time is short.
+        case .asking(let asking):
+            guard code == .restart else { return refuseForClosing(code) }
+            asking.keepsAlive = false
         // The answer has its own time to leave, `max_lag`, and nothing follows it.
         case .answering(let answering): answering.keepsAlive = false
         case .ending: break
@@ -66,7 +70,10 @@ extension Connection {
     /// A close before there is a stream to say it on.
     private func refuseForClosing(_ code: CloseCode) {
         var isStorable = true
-        if case .polling = phase { isStorable = false }
+        switch phase {
+        case .polling, .asking: isStorable = false
+        default: break
+        }
         refuse(Refusal(code == .goingAway || code == .restart ? .draining : .overloaded), isStorable: isStorable)
     }
 
@@ -105,6 +112,7 @@ extension Connection {
         case .joining(let joining): joining.admitted.identity
         case .open(let open): open.identity
         case .polling(let polling): polling.identity
+        case .asking(let asking): asking.identity
         case .request, .judging, .answering, .ending: nil
         }
     }
@@ -115,7 +123,7 @@ extension Connection {
         switch phase {
         case .open: close(why == .olderThanRevoked ? .tokenExpired : .revoked)
         case .joining: refuse(Refusal(.invalidToken, "\(why)"))
-        case .polling: refuse(Refusal(.invalidToken, "\(why)"), isStorable: false)
+        case .polling, .asking: refuse(Refusal(.invalidToken, "\(why)"), isStorable: false)
         case .request, .judging, .answering, .ending: break
         }
     }
@@ -128,7 +136,7 @@ extension Connection {
             switch phase {
             case .open(let open): (open.stream.account, nil, open.session != nil)
             case .ending(let ending): (ending.account, ending.close, ending.session != nil)
-            case .request, .judging, .joining, .polling, .answering: (nil, nil, false)
+            case .request, .judging, .joining, .polling, .asking, .answering: (nil, nil, false)
             }
         guard let account else {
             if case .tls(let failure) = reason {

@@ -35,6 +35,7 @@ extension Connection {
             leave(&polling.place, polling.poll.account)
             endWait(polling, CloseLabel.cut)
             cancel(&polling.wake)
+        case .asking(let asking): endAsking(asking)
         case .answering(let answering):
             cancel(&answering.deadline)
             if let facts = answering.facts { return Departing(facts: [facts], kind: .sync) }
@@ -72,7 +73,7 @@ extension Connection {
             let departing = endPhase()
             phase = .ending(
                 Ending(session: open.session, account: open.stream.account, departing: departing))
-        case .joining, .polling: phase = .ending(Ending(departing: endPhase()))
+        case .joining, .polling, .asking: phase = .ending(Ending(departing: endPhase()))
         case .request, .judging, .answering, .ending: break
         }
         return false

@@ -66,7 +66,7 @@ extension Connection {
 
     func judgingTookTooLong() {
         guard case .judging(let judging) = phase else { return }
-        refuse(Refusal(.notReady), isStorable: judging.head.path != Admission.syncPath)
+        refuse(Refusal(.notReady), isStorable: judging.head.path == Admission.livePath)
     }
 }
 

@@ -49,7 +49,7 @@ extension Connection {
                 identity.account, subject: identity.subject, address: addressKey, &place)
         {
             leave(&place, nil)
-            return refuse(limit, to: identity, isStorable: head.path != Admission.syncPath)
+            return refuse(limit, to: identity, isStorable: head.path == Admission.livePath)
         }
         // Last, so that whoever is refused for anything else can use the ticket again.
         if let ticket = admitted.ticket, let policy = loop.admission.tickets,
@@ -63,15 +63,16 @@ extension Connection {
         case .sync(let parameters):
             poll(parameters, identity, keepsAlive: keepsAlive(behind: head), early, place)
         case .webSocket, .eventStream: join(admitted, early, place)
+        case .archive(let request): askArchive(request, identity, head, early, place)
         case .ticket: preconditionFailure("a ticket is no stream")
         }
     }
 
     /// Whether another request may follow on this connection: as its client wants, up to the last that it may make. Not
-    /// behind a body, which is never read.
-    func keepsAlive(behind head: RequestHead) -> Bool {
+    /// behind a body that is not read.
+    func keepsAlive(behind head: RequestHead, hasReadBody: Bool = false) -> Bool {
         let isLast = isOld || id.turn + 1 >= loop.policy.maximumRequestsPerConnection
-        return !isLast && head.body.isEmpty && SyncAnswer.keepsAlive(head)
+        return !isLast && (hasReadBody || head.body.isEmpty) && SyncAnswer.keepsAlive(head)
     }
 
     /// The place of a connection that waits for its first answer.

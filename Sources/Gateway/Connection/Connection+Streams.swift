@@ -44,7 +44,7 @@ extension Connection {
             transport?.write(
                 EventStream.head(date: loop.httpDate(), retryMilliseconds: retry, fields: answerFields))
             return nil
-        case .sync, .ticket: preconditionFailure("no stream was asked for")
+        case .sync, .ticket, .archive: preconditionFailure("no stream was asked for")
         }
     }
 
@@ -114,6 +114,8 @@ extension Connection {
 extension Connection: SubscriberPort {
     var pendingBytes: Int { transport?.pendingBytes ?? 0 }
 
+    func isOf(_ person: String) -> Bool { identity?.subject?.isBytewiseEqual(to: person) ?? false }
+
     func write(_ bytes: [UInt8]) { transport?.write(bytes) }
 
     // MARK: - Wishes to ingest
@@ -144,7 +146,7 @@ extension Connection: SubscriberPort {
         case .polling(let polling):
             cancel(&polling.wake)
             polling.wake = loop.eventLoop.schedule(at: time, self, Alarm.wake.rawValue)
-        case .request, .judging, .joining, .answering, .ending:
+        case .request, .judging, .joining, .asking, .answering, .ending:
             preconditionFailure("a wish of a subscriber that has ended")
         }
     }

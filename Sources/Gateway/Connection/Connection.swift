@@ -13,7 +13,8 @@ import WebSocket
 ///     request ──refused───────────────────────────────────────────────► ending
 ///        ├──its token is not known yet──► judging ──it is──► as from a request
 ///        ├──admitted to a stream──► joining ──ingest's answer──► open ──close──► ending
-///        └──admitted to sync──► polling ──answer──► answering ──it has left──► request, or ending
+///        ├──admitted to sync──► polling ──answer──► answering ──it has left──► request, or ending
+///        └──asks the archive──► asking ──answer──► answering
 ///
 /// Confined to its loop. The bytes, with or without TLS, are `Transport`'s; this type decides what they mean. What a
 /// client is given and owed is the subscriber's: ``LiveStream`` or ``Poll``, whose port this is.
@@ -89,7 +90,7 @@ final class Connection {
         case .joining(let joining): .stream(joining.stream)
         case .open(let open): .stream(open.stream)
         case .polling(let polling): .poll(polling.poll)
-        case .request, .judging, .answering, .ending: nil
+        case .request, .judging, .asking, .answering, .ending: nil
         }
     }
 
@@ -179,6 +180,9 @@ extension Connection: TimerTarget {
         case (.deadline, .judging(let judging)):
             judging.deadline = nil
             judgingTookTooLong()
+        case (.deadline, .asking(let asking)):
+            asking.deadline = nil
+            askingTookTooLong(asking)
         case (.deadline, .answering(let answering)):
             answering.deadline = nil
             answerWasNotTaken()
@@ -217,6 +221,7 @@ extension Connection: TransportOwner {
             // Whoever has not seen the head of the answer has little to say. To pause for everybody would be two system
             // calls a handshake.
             if joining.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
+        case .asking(let asking): receive(bytes, asking)
         // Reading is paused, but of one read TLS may give several pieces.
         case .answering(let answering): answering.early.append(bytes)
         case .polling(let polling):
@@ -238,7 +243,7 @@ extension Connection: TransportOwner {
             endPhase()
             awaitNextRequest(answering.early)
         case .ending(let ending): haveLeft(&ending.departing)
-        case .request, .judging, .joining, .polling: break
+        case .request, .judging, .joining, .polling, .asking: break
         }
     }
 

@@ -56,6 +56,8 @@ final class ConnectionLoop {
     /// The node's, of all loops.
     let places: Places
     let judging: Mailbox<JudgingRequest>
+    /// Nil: there is no archive.
+    let archive: ArchiveDesk?
     /// Without what the fan-out counts: see ``totals``.
     var counters = LoopCounters()
     /// What a session made of the bytes at hand; kept between calls for its memory alone.
@@ -77,7 +79,7 @@ final class ConnectionLoop {
     init(
         eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, log: ConnectionLog,
         ingest: Mailbox<IngestMessage>, judging: Mailbox<JudgingRequest>, places: Places, backlog: LoopBacklog,
-        topics: [String]
+        topics: [String], archive: ArchiveDesk? = nil
     ) {
         self.eventLoop = eventLoop
         self.index = index
@@ -88,6 +90,7 @@ final class ConnectionLoop {
         self.ingest = ingest
         self.places = places
         self.judging = judging
+        self.archive = archive
         self.backlog = backlog
         fanOut = LoopFanOut(policy: policy.streams, topics: topics)
         var limits = TransportLimits()
@@ -212,6 +215,9 @@ final class ConnectionLoop {
             fanOut.advance(to: answer.sequence)
             connections[id]?.subscription?.page(answer, now: now)
         case .fresh(let id, let cursor): connections[id]?.subscription?.fresh(cursor, now: now)
+        case .archivePlace(let id, let place): connections[id]?.archivePlaced(place)
+        case .archive(let id, let reply): connections[id]?.archiveAnswered(reply)
+        case .read(let notice): fanOut.read(notice, now: now)
         case .events(let batch, let sequence):
             _ = fanOut.deliver(batch, sequence: sequence, now: now)
             if fanOut.owesAnswers, !isAnswering { answerPolls() }

@@ -14,6 +14,7 @@ extension Connection {
         case joining(Joining)
         case open(OpenStream)
         case polling(Polling)
+        case asking(Asking)
         case answering(Answering)
         case ending(Ending)
     }
@@ -183,8 +184,8 @@ struct EarlyBytes {
     }
 
     /// Hands all of it to `body`, which says with ``drop(_:)`` what it used.
-    func consume<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
-        body(bytes.span.extracting(droppingFirst: start))
+    func consume<Result, Failure>(_ body: (Span<UInt8>) throws(Failure) -> Result) throws(Failure) -> Result {
+        try body(bytes.span.extracting(droppingFirst: start))
     }
 
     mutating func drop(_ count: Int) { start += count }

@@ -181,6 +181,10 @@ final class Ingest {
             return Self.requestWork + read(subscriber, request)
         case .freshCursor(let subscriber):
             answer(subscriber, .fresh(subscriber.connection, freshCursor(subscriber.account)))
+        case .archivePlace(let subscriber):
+            let place = archivePlace(subscriber.account)
+            answer(subscriber, .archivePlace(subscriber.connection, place))
+            return Self.requestWork + place.positions.count / Self.positionsPerUnit
         case .caughtUp: break
         }
         return Self.requestWork
@@ -190,6 +194,8 @@ final class Ingest {
     private static let requestWork = 4
     /// A cursor that is read and judged.
     private static let joinWork = 32
+    /// Positions that are copied while an event of a page is read.
+    private static let positionsPerUnit = 64
 
     func answer(_ subscriber: Subscriber, _ message: FanOutMessage) {
         notifyFirst(subscriber.account)
@@ -198,6 +204,11 @@ final class Ingest {
 
     func freshCursor(_ account: Account) -> CursorText {
         history.freshCursor(account: account, now: wallClock)
+    }
+
+    /// Never in the middle of a wake, so that all before these positions was handed out before the cursor.
+    private func archivePlace(_ account: Account) -> ArchivePlace {
+        ArchivePlace(cursor: freshCursor(account), positions: history.positions)
     }
 }
 

@@ -24,6 +24,8 @@ enum IngestMessage: Sendable {
     case read(Subscriber, ReadRequest)
     /// A quiet stream asks for a cursor that says "read up to now".
     case freshCursor(Subscriber)
+    /// Somebody asks the archive, and wants to know from where on what comes is not in its answer.
+    case archivePlace(Subscriber)
     /// A loop has worked off what it owed; records may be read again.
     case caughtUp
 }
@@ -60,12 +62,17 @@ enum FanOutMessage: Sendable {
     case joined(ConnectionID, JoinAnswer)
     case page(ConnectionID, PageAnswer)
     case fresh(ConnectionID, CursorText)
+    case archivePlace(ConnectionID, ArchivePlace)
     /// `sequence` is the last of the events.
     case events([AccountEvents], sequence: UInt64)
     /// Positions of these accounts have lost their meaning: their subscribers begin anew, from the fresh cursors on.
     /// Everything up to `sequence` came before. Other accounts follow in messages of their own.
     case reset(ResyncReason, sequence: UInt64, cursors: [Account: CursorText])
     case source(SourceState)
+    /// From the archive, and in no order with the others.
+    case archive(ConnectionID, ArchiveReply)
+    /// A read mark has moved.
+    case read(ReadNotice)
 }
 
 /// The answer to a subscription. Everything up to `sequence` is in it or was before it.

@@ -9,11 +9,18 @@ struct NodeArchive: Sendable {
     let intake: ArchiveIntake
     let access: ArchiveAccess
     let counters = ArchiveCounters()
+    /// Where the connection loops ask.
+    let desk: ArchiveDesk
 
-    init() {
+    /// - Parameter topics: as partitions number them.
+    init(topics: [String]) {
         let intake = ArchiveIntake()
         self.intake = intake
-        access = ArchiveAccess(alarm: { intake.ring() })
+        let access = ArchiveAccess(alarm: { intake.ring() })
+        self.access = access
+        let desk = ArchiveDesk(topics: topics) { access.report($0) }
+        self.desk = desk
+        access.follow { [weak desk] in desk?.use($0) }
     }
 }
 

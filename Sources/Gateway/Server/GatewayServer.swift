@@ -78,7 +78,9 @@ package actor GatewayServer {
             graceMilliseconds: parts.settings.limits.brokerGrace?.milliseconds,
             awaitsControl: parts.settings.control.topic != nil)
         revocations = NodeRevocations(retention: parts.settings.control.retention)
-        archive = parts.settings.archive.store == .off ? nil : NodeArchive()
+        archive =
+            parts.settings.archive.store == .off
+            ? nil : NodeArchive(topics: ConsumerSettings(parts.settings.kafka).orderedTopics)
     }
 
     // MARK: - Start
@@ -150,6 +152,7 @@ package actor GatewayServer {
             parts, readiness: readiness, usedTickets: usedTickets, revocations: revocations)
         let log = ConnectionLog(logger: logger.named("connection"))
         let (places, topics) = (places, ConsumerSettings(parts.settings.kafka).orderedTopics)
+        let desk = archive?.desk
         var outlets: [Ingest.Outlet] = []
         var judgingOutlets: [Mailbox<JudgingAnswer>] = []
         for (index, loop) in workers.enumerated() {
@@ -159,7 +162,8 @@ package actor GatewayServer {
                 let connections = LoopBound(
                     ConnectionLoop(
                         eventLoop: loop, index: index, policy: policy, admission: admission, log: log,
-                        ingest: ingest, judging: judgingBox, places: places, backlog: backlog, topics: topics),
+                        ingest: ingest, judging: judgingBox, places: places, backlog: backlog, topics: topics,
+                        archive: desk),
                     loop: loop)
                 return (
                     connections, Mailbox(inTurnsOn: loop) { connections.value.receive($0) },
@@ -170,6 +174,7 @@ package actor GatewayServer {
             outlets.append(Ingest.Outlet(mailbox: mailbox, backlog: backlog))
             judgingOutlets.append(answers)
         }
+        desk?.open(outlets.map(\.mailbox))
         await judging.perform { [judgingOutlets, parts, readiness, judgingCounters, logger] in
             judgingDesk.value.open(
                 parts.verifier, outlets: judgingOutlets, readiness: readiness, counters: judgingCounters,

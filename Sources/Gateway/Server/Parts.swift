@@ -97,7 +97,15 @@ extension Admission {
             tickets: parts.ticketSeal.map {
                 TicketPolicy(
                     seal: $0, lifetimeSeconds: Int64(parts.settings.auth.tickets.lifetime.milliseconds / 1_000))
-            }, usedTickets: usedTickets, revocations: revocations)
+            }, archive: ArchivePolicy(parts.settings), usedTickets: usedTickets, revocations: revocations)
+    }
+}
+
+extension ArchivePolicy {
+    /// Nil: the settings name no archive.
+    init?(_ settings: Settings) {
+        guard settings.archive.store != .off else { return nil }
+        self.init(maximumTimestampDelayMilliseconds: Int64(settings.history.maximumTimestampDelay.milliseconds))
     }
 }
 

@@ -12,7 +12,7 @@ final class AudienceGroup<Port: SubscriberPort> {
     /// Lines whose polls are owed events.
     var closedLines = 0
     /// Streams that are behind: each will join again, or end.
-    var behind = 0
+    var behindStreams: [ObjectIdentifier: LiveStream<Port>] = [:]
     var recent = RecentSlices()
     /// The last slice of the group in the ledger.
     var lastEntry = DeliveryLedger.none
@@ -42,7 +42,7 @@ final class AudienceGroup<Port: SubscriberPort> {
         self.form = form
     }
 
-    var isEmpty: Bool { streams.isEmpty && waitingPolls == 0 && closedLines == 0 && behind == 0 }
+    var isEmpty: Bool { streams.isEmpty && waitingPolls == 0 && closedLines == 0 && behindStreams.isEmpty }
     /// Polls that are not owed anything yet.
     var waitingPolls: Int { line?.polls.count ?? 0 }
     /// Whether a slice has a taker: a member, or one that is behind and will read it later.
@@ -103,6 +103,17 @@ final class AudienceGroup<Port: SubscriberPort> {
         }
     }
 
+    /// A read mark of this person has moved. One look at each stream.
+    func markMoved(_ message: ControlMessage, _ person: String, now: UInt64) {
+        guard form.needsCursors || !form.isShared else { return }
+        var index = streams.count
+        while index > 0 {
+            index -= 1
+            if streams[index].port.isOf(person) { streams[index].markMoved(message, now) }
+        }
+        for stream in Array(behindStreams.values) where stream.port.isOf(person) { stream.markMoved(message, now) }
+    }
+
     func passedOver(at cursor: [UInt8], now: UInt64) {
         var index = streams.count
         while index > 0 {
@@ -130,6 +141,9 @@ final class Audience<Port: SubscriberPort> {
     }
 
     var isEmpty: Bool { unfiltered.isEmpty && filters == nil }
+
+    /// All groups, in no order.
+    var groups: [AudienceGroup<Port>] { unfiltered + (filters.map { Array($0.groups.values) } ?? []) }
 
     /// The group of a form, made where it does not stand yet.
     func group(_ account: Account, _ form: StreamForm) -> AudienceGroup<Port> {

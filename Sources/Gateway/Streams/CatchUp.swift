@@ -123,7 +123,7 @@ extension LiveStream {
     /// is owed.
     private func caughtUp(_ fresh: CursorText, _ catchUp: CatchUp<Port>, _ now: UInt64) {
         goLive()
-        fanOut.endBehind(catchUp.group)
+        fanOut.endBehind(self, catchUp.group)
         if !catchUp.isResynced { fanOut.catchUps[.caughtUp, default: 0] += 1 }
         if let (at, facts) = changed?.pending { signal(at: at, facts, now) }
         if catchUp.owesLive { return sendLive(at: fresh, now) }

@@ -27,7 +27,7 @@ extension LiveStream {
 
     /// Notifies the client of the source's state where it knows another one. A stream that is behind does so once it is live.
     func sendSourceState(_ now: UInt64) {
-        if owedOfToken != nil { sendOwedOfToken(now) }
+        if owedControls != nil { sendOwed(now) }
         guard fanOut.isStalled != sentStalled, hasControls, isLive, changed?.owesLive != true else { return }
         guard let state = fanOut.sourceState else { return }
         sentStalled = fanOut.isStalled
@@ -69,15 +69,34 @@ extension LiveStream {
     private func say(_ message: ControlMessage, _ now: UInt64) {
         guard hasControls else { return }
         if isLive { return writeWithoutCursor(control(message), now) }
-        let owed = owedOfToken ?? OwedOfToken()
-        owedOfToken = owed
+        let owed = owedControls ?? OwedControls()
+        owedControls = owed
         // A new token has another end, of which nothing was said yet.
         if case .expiring = message { owed.expiring = message } else { (owed.taken, owed.expiring) = (message, nil) }
     }
 
-    private func sendOwedOfToken(_ now: UInt64) {
-        guard isLive, let owed = owedOfToken.take() else { return }
+    private func sendOwed(_ now: UInt64) {
+        guard isLive, let owed = owedControls.take() else { return }
         for message in [owed.taken, owed.expiring] { if let message { writeWithoutCursor(control(message), now) } }
+        for message in owed.reads { writeWithoutCursor(control(message), now) }
+    }
+
+    // MARK: - Read marks
+
+    /// So many marks a stream that is behind is owed at most.
+    static var maximumOwedReads: Int { 256 }
+
+    /// Its person has read up to there. A stream that is behind says so once it is live; one that would be owed too much ends,
+    /// since its client asks anew when it comes back.
+    func markMoved(_ message: ControlMessage, _ now: UInt64) {
+        guard hasControls else { return }
+        settle(now: now)
+        if isLive { return writeWithoutCursor(control(message), now) }
+        guard case .behind = state else { return }
+        let owed = owedControls ?? OwedControls()
+        owedControls = owed
+        guard owed.reads.count < Self.maximumOwedReads else { return close("behind by too many read marks") }
+        owed.reads.append(message)
     }
 
     // MARK: - mode=changed
@@ -101,10 +120,11 @@ extension LiveStream {
     }
 }
 
-/// What a stream that is behind has not said of its client's token yet.
-final class OwedOfToken {
+/// What a stream that is behind has not said yet: of its client's token, and of what its person has read elsewhere.
+final class OwedControls {
     var taken: ControlMessage?
     var expiring: ControlMessage?
+    var reads: [ControlMessage] = []
 }
 
 /// What `mode=changed` remembers between two messages.

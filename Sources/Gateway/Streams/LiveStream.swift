@@ -47,8 +47,8 @@ final class LiveStream<Port: SubscriberPort> {
     /// Whether control messages are sent, and the account's events have to carry cursors for the sake of this stream.
     let hasControls: Bool
     private var awaitsFresh = false
-    /// What is to be said of the client's token once the stream is live again: at most one message of either kind.
-    var owedOfToken: OwedOfToken?
+    /// What is to be said once the stream is live again.
+    var owedControls: OwedControls?
     /// Whether the client was last notified that the source is stalled.
     var sentStalled = false
 
@@ -85,7 +85,7 @@ final class LiveStream<Port: SubscriberPort> {
         case .live(let group): fanOut.leave(self, group)
         case .behind(let catchUp):
             unsent = catchUp.unsent
-            fanOut.endBehind(catchUp.group)
+            fanOut.endBehind(self, catchUp.group)
         }
         unsent += fanOut.ledger.detach(&owed)
         state = .ended
@@ -114,7 +114,8 @@ final class LiveStream<Port: SubscriberPort> {
         case .resumed(let page, let floors):
             self.floors = floors
             let catchUp = CatchUp(
-                group: fanOut.beginBehind(account, groupForm), position: StreamPosition(sequence: answer.sequence),
+                group: fanOut.beginBehind(self, account, groupForm),
+                position: StreamPosition(sequence: answer.sequence),
                 since: now,
                 deadline: now + fanOut.policy.maximumLagMilliseconds, owesLive: true)
             state = .behind(catchUp)

@@ -86,28 +86,29 @@ final class LoopFanOut<Port: SubscriberPort> {
     }
 
     /// The stream has been given all events up to ``sequence``, and takes no more for now. Its group exists until
-    /// ``endBehind(_:)``.
+    /// ``endBehind(_:_:)``.
     func fallBehind(_ stream: LiveStream<Port>, _ group: Group, now: UInt64) {
         group.remove(stream)
-        group.behind += 1
+        group.behindStreams[ObjectIdentifier(stream)] = stream
         behind += 1
         if group.form.isShared { group.recent.keep(after: sequence, now: now) }
     }
 
     /// For a stream that begins behind, since it has to be given what it missed before it joins.
-    func beginBehind(_ account: Account, _ form: StreamForm) -> Group {
+    func beginBehind(_ stream: LiveStream<Port>, _ account: Account, _ form: StreamForm) -> Group {
         let group = audience(account).group(account, form)
-        group.behind += 1
+        group.behindStreams[ObjectIdentifier(stream)] = stream
         behind += 1
         return group
     }
 
     /// The stream has caught up, or has ended.
-    func endBehind(_ group: Group) {
-        precondition(group.behind > 0, "a stream caught up that had not been behind")
-        group.behind -= 1
+    func endBehind(_ stream: LiveStream<Port>, _ group: Group) {
+        guard group.behindStreams.removeValue(forKey: ObjectIdentifier(stream)) != nil else {
+            preconditionFailure("a stream caught up that had not been behind")
+        }
         behind -= 1
-        if group.behind == 0 { dropRecent(of: group) }
+        if group.behindStreams.isEmpty { dropRecent(of: group) }
         tidy(group)
     }
 
@@ -226,6 +227,16 @@ final class LoopFanOut<Port: SubscriberPort> {
     private func dropRecent(of group: Group) {
         recentBytes -= group.recent.bytes
         group.recent.drop()
+    }
+
+    /// Tells a person's streams what that person has read on another device.
+    ///
+    /// Goes over the account's streams of this loop once, so that no stream pays for an index while nobody reads.
+    func read(_ notice: ReadNotice, now: UInt64) {
+        guard let audience = audiences[notice.account] else { return }
+        let thing = notice.thing.map { ThingName(entity: $0.entity, id: $0.id) }
+        let message = ControlMessage.read(thing, upTo: notice.upTo)
+        for group in audience.groups { group.markMoved(message, notice.person, now: now) }
     }
 
     // MARK: - Reset

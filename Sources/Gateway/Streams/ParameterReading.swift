@@ -81,7 +81,8 @@ struct ParameterReading {
         return words
     }
 
-    private func text(_ name: String, _ malformed: Refusal) throws(Refusal) -> [UInt8]? {
+    /// The bytes that are meant, or nil where the parameter is absent.
+    func text(_ name: String, _ malformed: Refusal) throws(Refusal) -> [UInt8]? {
         switch query[name] {
         case .absent: nil
         case .one(let bytes): bytes

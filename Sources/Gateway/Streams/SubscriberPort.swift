@@ -7,6 +7,8 @@ import WebSocket
 protocol SubscriberPort: AnyObject {
     /// What was written and has not left yet, in bytes.
     var pendingBytes: Int { get }
+    /// Whether the client is this person of its account.
+    func isOf(_ person: String) -> Bool
 
     /// Queues bytes; the array is shared with others.
     func write(_ bytes: [UInt8])

@@ -27,6 +27,18 @@ package struct AccountSummary: Sendable {
     package let partitions: [(partition: PartitionName, position: Int64)]
 }
 
+/// How far a partition is read.
+package struct PartitionPosition: Equatable, Sendable {
+    package let partition: PartitionName
+    /// The next offset.
+    package let next: Int64
+
+    package init(partition: PartitionName, next: Int64) {
+        self.partition = partition
+        self.next = next
+    }
+}
+
 extension History {
     /// What is kept of the account; nil where nothing is.
     ///
@@ -37,5 +49,10 @@ extension History {
         return AccountSummary(
             events: log.count, oldest: log.oldestArrival, newest: newest,
             partitions: log.parts.map { ($0.partition, partitions[$0.slot].next) }.sorted { $0.0 < $1.0 })
+    }
+
+    /// How far each partition is read of which something is known: the next offset. O(partitions).
+    package var positions: [PartitionPosition] {
+        partitions.progress.map { PartitionPosition(partition: $0.name, next: $0.next) }
     }
 }

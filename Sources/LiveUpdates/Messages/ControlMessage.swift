@@ -19,6 +19,21 @@ package enum SourceState: Sendable, Hashable {
     }
 }
 
+/// What an event is about: names that are compared byte by byte.
+package struct ThingName: Equatable, Sendable {
+    package let entity: String
+    package let id: String
+
+    package init(entity: String, id: String) {
+        self.entity = entity
+        self.id = id
+    }
+
+    package static func == (left: ThingName, right: ThingName) -> Bool {
+        left.entity.isBytewiseEqual(to: right.entity) && left.id.isBytewiseEqual(to: right.id)
+    }
+}
+
 /// What a client with cursors is told besides its events. A cursor is its text: letters and digits that are safe in a
 /// URL, and nothing to escape in JSON.
 package enum ControlMessage: Sendable, Equatable {
@@ -37,6 +52,8 @@ package enum ControlMessage: Sendable, Equatable {
     case expiring(at: Int64)
     /// The new token is taken; the second at which it ends, if it does.
     case token(endsAt: Int64?)
+    /// This person has read up to there, on another device: of one thing, or of everything.
+    case read(ThingName?, upTo: ArchiveID)
 
     /// What an event stream calls it.
     package var name: String {
@@ -49,6 +66,7 @@ package enum ControlMessage: Sendable, Equatable {
         case .changed: "changed"
         case .expiring: "expiring"
         case .token: "token"
+        case .read: "read"
         }
     }
 
@@ -56,7 +74,7 @@ package enum ControlMessage: Sendable, Equatable {
     package var at: [UInt8]? {
         switch self {
         case .live(let at), .beat(let at), .resync(_, let at), .changed(let at): at
-        case .source, .bye, .expiring, .token: nil
+        case .source, .bye, .expiring, .token, .read: nil
         }
     }
 }
@@ -83,6 +101,18 @@ extension WireMessage {
             append("\"}", to: &bytes)
         case .expiring(let second), .token(.some(let second)): append("{\"exp\":\(second)}", to: &bytes)
         case .token(nil): append("{}", to: &bytes)
+        case .read(let thing, let id):
+            append("{", to: &bytes)
+            if let thing {
+                append("\"ent\":", to: &bytes)
+                appendString(thing.entity, to: &bytes)
+                append(",\"id\":", to: &bytes)
+                appendString(thing.id, to: &bytes)
+                append(",", to: &bytes)
+            }
+            append("\"aid\":\"", to: &bytes)
+            id.append(to: &bytes)
+            append("\"}", to: &bytes)
         case .resync(let why, let at):
             append("{\"why\":\"\(why.rawValue)\"", to: &bytes)
             appendCursor(at, to: &bytes)

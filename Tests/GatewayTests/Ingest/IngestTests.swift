@@ -61,6 +61,9 @@ final class IngestBench {
                     case .fresh(let id, _): ["fresh \(id.number)"]
                     case .reset(let why, _, let cursors): ["reset \(why) \(cursors.keys.map(\.text).sorted())"]
                     case .source(let state): ["source \(state)"]
+                    case .archivePlace(let id, let place):
+                        ["place \(id.number) " + place.positions.map { "\($0.partition.number):\($0.next)" }.joined()]
+                    case .archive, .read: []
                     }
                 }
                 heard.lines.withLock { $0 += lines }

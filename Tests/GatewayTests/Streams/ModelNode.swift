@@ -40,6 +40,8 @@ final class ModelNode: SubscriberPort {
     private var isBlocked = false
     private(set) var pendingBytes = 0
 
+    func isOf(_ person: String) -> Bool { false }
+
     private enum Request {
         case join(JoinRequest)
         case read(ReadRequest)
@@ -186,6 +188,7 @@ final class ModelNode: SubscriberPort {
         case .events(let batch, let sequence): _ = fanOut.deliver(batch, sequence: sequence, now: now)
         case .reset(let why, let sequence, let cursors): fanOut.reset(why, sequence: sequence, cursors: cursors)
         case .source(let state): fanOut.sourceState = state
+        case .archivePlace, .archive, .read: preconditionFailure("nobody asks the archive here")
         }
     }
 

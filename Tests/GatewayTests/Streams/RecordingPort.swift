@@ -8,6 +8,7 @@ import WebSocket
 /// it has left.
 final class RecordingPort: SubscriberPort {
     var pendingBytes = 0
+    var person: String?
     private var said: [String] = []
     private(set) var wakesAt: UInt64?
     private(set) var reads: [ReadRequest] = []
@@ -21,6 +22,8 @@ final class RecordingPort: SubscriberPort {
         defer { said = [] }
         return said
     }
+
+    func isOf(_ person: String) -> Bool { self.person == person }
 
     func write(_ bytes: [UInt8]) {
         precondition(!hasEnded, "bytes after the end")

@@ -1,0 +1,170 @@
+import Archive
+import HTTP
+import LiveUpdates
+import Reactor
+import Tokens
+
+/// A request to the archive: read with its body, asked off the loop, and answered when the answer comes.
+extension Connection {
+    /// Waits for the archive.
+    final class Asking {
+        enum State {
+            case begun
+            /// A mark's body comes.
+            case body(MarkReader)
+            /// Ingest makes a cursor.
+            case place
+            /// The archive's desk has the question.
+            case store
+        }
+
+        /// Who the client is, by the token that let it in.
+        let identity: Identity
+        let request: ArchiveRequest
+        var state: State
+        var keepsAlive: Bool
+        /// What came behind the request's head, and was not taken as its body.
+        var early: EarlyBytes
+        /// Of the body, then of the answer.
+        var deadline: Timer?
+        /// Of the connection's first request.
+        var place: Place?
+
+        init(
+            _ identity: Identity, _ request: ArchiveRequest, _ state: State, keepsAlive: Bool, early: EarlyBytes,
+            _ place: consuming Place?
+        ) {
+            self.identity = identity
+            self.request = request
+            self.state = state
+            self.keepsAlive = keepsAlive
+            self.early = early
+            self.place = place
+        }
+    }
+}
+
+extension Connection {
+    /// Begins with a request that was admitted.
+    func askArchive(
+        _ request: ArchiveRequest, _ identity: Identity, _ head: RequestHead, _ early: EarlyBytes,
+        _ place: consuming Place?
+    ) {
+        let isMark = request == .mark
+        let asking = Asking(
+            identity, request, isMark ? .body(MarkReader(head.body)) : .begun,
+            keepsAlive: keepsAlive(behind: head, hasReadBody: isMark), early: early, place)
+        phase = .asking(asking)
+        // While it waits its end should be noticed.
+        if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
+        guard isMark else { return ask(asking) }
+        // From here on the body has the time of a head.
+        asking.deadline = schedule(.deadline, afterMilliseconds: loop.policy.handshakeTimeoutMilliseconds)
+        if early.count == 0, head.version == .http11, head.headers.containsToken("100-continue", in: "expect") {
+            transport?.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))
+        }
+        readMark(asking)
+    }
+
+    /// Bytes of a mark's body, or of what comes behind the request.
+    func receive(_ bytes: Span<UInt8>, _ asking: Asking) {
+        asking.early.append(bytes)
+        if asking.early.count > EarlyBytes.maximumBytes { transport?.pauseReading() }
+        readMark(asking)
+    }
+
+    private func readMark(_ asking: Asking) {
+        guard case .body(var reader) = asking.state else { return }
+        asking.state = .begun
+        do throws(Refusal) {
+            guard let bytes = try reader.read(&asking.early) else {
+                asking.state = .body(reader)
+                return
+            }
+            let body = try MarkBody.read(bytes)
+            let latest = WallClock.milliseconds + (loop.admission.archive?.maximumTimestampDelayMilliseconds ?? 0)
+            guard body.upTo.stamp <= latest else {
+                throw Refusal(.badRequest, "The body's aid is stamped too far after this server's clock.")
+            }
+            ask(asking, body)
+        } catch {
+            refuse(error, isStorable: false)
+        }
+    }
+
+    // MARK: - Asking
+
+    /// From here on it is answered within its time.
+    private func ask(_ asking: Asking, _ body: MarkBody? = nil) {
+        cancel(&asking.deadline)
+        guard let policy = loop.admission.archive else { return refuse(Refusal(.notReady), isStorable: false) }
+        asking.deadline = schedule(.deadline, afterMilliseconds: policy.answerMilliseconds)
+        let (account, person) = (asking.identity.account, asking.identity.subject ?? "")
+        if let body {
+            let mark = ReadMark(
+                account: account, person: person, thing: body.thing, upTo: body.upTo, now: WallClock.milliseconds)
+            return ask(asking, .mark(mark))
+        }
+        if asking.request.needsCursor {
+            asking.state = .place
+            loop.ingest.post(.archivePlace(Subscriber(account: account, loop: loop.index, connection: id)))
+        } else if case .page(let parameters) = asking.request {
+            ask(asking, .page(parameters.query(account), nil))
+        }
+    }
+
+    /// Ingest has made a cursor.
+    func archivePlaced(_ place: ArchivePlace) {
+        guard case .asking(let asking) = phase, case .place = asking.state else { return }
+        guard !place.cursor.bytes.isEmpty else { return refuse(Refusal(.notReady), isStorable: false) }
+        let account = asking.identity.account
+        switch asking.request {
+        case .page(let parameters): ask(asking, .page(parameters.query(account), place))
+        case .inbox(let parameters):
+            ask(asking, .inbox(parameters.query(account, asking.identity.subject ?? ""), place))
+        case .mark: preconditionFailure("a mark needs no cursor")
+        }
+    }
+
+    private func ask(_ asking: Asking, _ wish: ArchiveQuestion.Wish) {
+        guard let archive = loop.archive else { return refuse(Refusal(.notReady), isStorable: false) }
+        asking.state = .store
+        archive.ask(
+            ArchiveQuestion(wish: wish, account: asking.identity.account, loop: loop.index, connection: id))
+    }
+
+    // MARK: - Answering
+
+    func archiveAnswered(_ reply: ArchiveReply) {
+        guard case .asking(let asking) = phase, case .store = asking.state else { return }
+        asking.state = .begun
+        let (keepsAlive, early) = (asking.keepsAlive, asking.early)
+        switch reply {
+        case .body(let body):
+            let head = SyncAnswer.head(
+                of: body, date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
+            answer(head, body, keepsAlive: keepsAlive, early)
+        case .marked:
+            let head = ArchiveAnswer.empty(date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
+            answer(head, keepsAlive: keepsAlive, early)
+        case .tooManyMarks:
+            refuse(
+                Refusal(.tooMany, "There are too many read marks of things without an event."), isStorable: false)
+        case .notReady: refuse(Refusal(.notReady, "The archive does not answer, or is behind."), isStorable: false)
+        case .overloaded: refuse(Refusal(.overloaded), isStorable: false)
+        }
+    }
+
+    /// Neither the body nor the answer came in time.
+    func askingTookTooLong(_ asking: Asking) {
+        if case .body = asking.state { return refuse(Refusal(.timeout), isStorable: false) }
+        refuse(Refusal(.notReady, "The archive does not answer, or is behind."), isStorable: false)
+    }
+
+    /// Ends the phase.
+    func endAsking(_ asking: Asking) {
+        cancel(&asking.deadline)
+        leave(&asking.place, nil)
+        if case .store = asking.state { loop.archive?.withdraw(loop: loop.index, id) }
+    }
+}

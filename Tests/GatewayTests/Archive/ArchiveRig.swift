@@ -1,0 +1,196 @@
+import Archive
+import GatewaySettings
+import LiveUpdates
+import Logging
+import Reactor
+import TLS
+import TestHarness
+import Testing
+import Tokens
+
+@testable import Gateway
+
+/// A loop with connections that ask an archive, and clients as plain bytes. Ingest lets everybody in, and says that it has read
+/// so far.
+final class ArchiveRig: Sendable {
+    let loop: EventLoop
+    let desk: ArchiveDesk
+    /// How far ingest has read its partition.
+    let read: Shared<Int64>
+    private let bound: LoopBound<Node>
+
+    /// What lives on the loop.
+    final class Node {
+        let connections: ConnectionLoop
+        let listener: Listener
+        var clients: [ArchiveSocket] = []
+
+        init(_ connections: ConnectionLoop, _ listener: Listener) {
+            self.connections = connections
+            self.listener = listener
+        }
+    }
+
+    private init(_ loop: EventLoop, _ desk: ArchiveDesk, _ bound: LoopBound<Node>, _ read: Shared<Int64>) {
+        self.loop = loop
+        self.desk = desk
+        self.bound = bound
+        self.read = read
+    }
+
+    static let tokens = StaticTokens(
+        [("amy", "A", "amy"), ("ben", "A", "ben"), ("eve", "B", "eve"), ("app", "A", nil)].map {
+            token, account, subject in
+            StaticTokens.Entry(
+                digest: Digest.sha256(Array(token.utf8)), account: Account(account), subject: subject)
+        })
+
+    /// - Parameters:
+    ///   - more: further settings, in lines.
+    ///   - patience: how long a request and its cursor may wait, in ms; nobody knows when it has its turn among all tests.
+    static func start(
+        _ store: (any ArchiveStore)?, settings more: String = "", patience: UInt64 = 600_000
+    ) async throws -> ArchiveRig {
+        let loop = try EventLoop(label: "test")
+        let text = "archive: {store: 'sqlite:unused'}\nlimits: {ping_interval: 1h, pong_timeout: 1h}\n\(more)"
+        let settings = try #require(Settings.load(text: Array(text.utf8), file: "gate.yaml").settings)
+        let parts = GatewayServer.Parts(
+            settings: settings, mapping: try EventMapping(.init(preset: "rails")),
+            verifier: TokenVerifier(issuers: [], tokens: tokens, anonymous: nil))
+        let desk = ArchiveDesk(topics: ["t"], catchUpMilliseconds: patience)
+        let read = Shared<Int64>(0)
+        let made = await loop.perform { () -> Result<LoopBound<Node>, any Error> in
+            Result { LoopBound(try node(parts, loop, desk, read, patience), loop: loop) }
+        }
+        let rig = ArchiveRig(loop, desk, try made.get(), read)
+        desk.use(store)
+        return rig
+    }
+
+    private static func node(
+        _ parts: GatewayServer.Parts, _ loop: EventLoop, _ desk: ArchiveDesk, _ read: Shared<Int64>, _ patience: UInt64
+    ) throws -> Node {
+        let outlet = Shared<Mailbox<FanOutMessage>?>(nil)
+        let ingest = Mailbox<IngestMessage>(loop: loop) { messages in
+            for message in messages {
+                let cursor = CursorText(bytes: Array("c\(read.value)".utf8))
+                switch message {
+                case .archivePlace(let subscriber):
+                    let position = PartitionPosition(partition: PartitionName(topic: 0, number: 0), next: read.value)
+                    outlet.value?.post(
+                        .archivePlace(subscriber.connection, ArchivePlace(cursor: cursor, positions: [position])))
+                case .subscribe(let subscriber, _):
+                    outlet.value?.post(
+                        .joined(subscriber.connection, JoinAnswer(outcome: .now, sequence: 0, fresh: cursor)))
+                default: break
+                }
+            }
+        }
+        let readiness = NodeReadiness(graceMilliseconds: nil)
+        _ = readiness.becomeReady()
+        var admission = Admission(
+            parts, readiness: readiness, usedTickets: NodeTickets(), revocations: NodeRevocations())
+        admission.archive?.answerMilliseconds = patience
+        let connections = ConnectionLoop(
+            eventLoop: loop, index: 0, policy: ConnectionPolicy(parts), admission: admission,
+            log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: ingest,
+            judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog(), topics: ["t"],
+            archive: desk)
+        let mailbox = Mailbox<FanOutMessage>(inTurnsOn: loop) { connections.receive($0) }
+        outlet.update { $0 = mailbox }
+        desk.open([mailbox])
+        return Node(connections, try connections.listen(try ListeningSocket.open(.loopback(port: 0))[0]))
+    }
+
+    // MARK: - Clients
+
+    /// Connects, and sends this.
+    func client(_ bytes: String) async -> ArchiveClient {
+        await loop.perform { [bound, loop] in
+            let client = ArchiveClient(LoopBound(ArchiveSocket(), loop: loop))
+            let socket = client.socket.value
+            (socket.seen, socket.hasEnded) = (client.seen, client.hasEnded)
+            bound.value.clients.append(socket)
+            Connector.connect(to: .address(bound.value.listener.address), loop: loop) { result in
+                guard let descriptor = try? result.get() else { return }
+                socket.connected(ByteStream(descriptor, loop: loop))
+            }
+            socket.send(bytes)
+            return client
+        }
+    }
+
+    /// What one request is answered, once the answer is whole.
+    func answer(_ request: String) async throws -> String {
+        let client = await client(request)
+        #expect(try await eventually { client.hasAnswer }, "\(request)")
+        return client.seen.value
+    }
+
+    func onLoop<Value: Sendable>(_ work: @escaping @Sendable (ConnectionLoop) -> Value) async -> Value {
+        await loop.perform { [bound] in work(bound.value.connections) }
+    }
+
+    func stop() async { await loop.stopped() }
+
+    static func get(_ target: String, _ token: String = "amy", _ fields: String = "") -> String {
+        "GET \(target) HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\n\(fields)\r\n"
+    }
+
+    static func post(_ body: String, _ token: String = "amy", type: String = "application/json") -> String {
+        """
+        POST /inbox/v1/read HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer \(token)\r\nContent-Type: \(type)\r\n\
+        Content-Length: \(body.utf8.count)\r\n\r\n\(body)
+        """
+    }
+}
+
+/// A client as its test sees it.
+struct ArchiveClient: Sendable {
+    let seen = Shared("")
+    let hasEnded = Shared(false)
+    let socket: LoopBound<ArchiveSocket>
+
+    init(_ socket: LoopBound<ArchiveSocket>) { self.socket = socket }
+
+    func write(_ bytes: String) { socket.loop.execute { [socket] in socket.value.send(bytes) } }
+
+    /// Whether all of an answer is there.
+    var hasAnswer: Bool {
+        guard let end = seen.value.firstRange(of: "\r\n\r\n") else { return false }
+        guard let length = seen.value.firstMatch(of: /Content-Length: (\d+)/) else { return true }
+        return seen.value[end.upperBound...].utf8.count >= Int(length.1) ?? 0
+    }
+}
+
+/// Keeps what it is sent. Confined to its loop.
+final class ArchiveSocket: ByteStreamOwner {
+    var seen = Shared("")
+    var hasEnded = Shared(false)
+    private var stream: ByteStream<ArchiveSocket>?
+    private var waiting: [UInt8] = []
+
+    func connected(_ stream: ByteStream<ArchiveSocket>) {
+        self.stream = stream
+        stream.start(self)
+        stream.write(waiting)
+    }
+
+    func send(_ bytes: String) {
+        guard let stream else {
+            waiting += Array(bytes.utf8)
+            return
+        }
+        stream.write(Array(bytes.utf8))
+    }
+
+    func close() { stream?.close(afterFlush: false) }
+
+    func streamReceived(_ bytes: Span<UInt8>) {
+        var text = ""
+        for index in bytes.indices { text.unicodeScalars.append(Unicode.Scalar(bytes[index])) }
+        seen.update { $0 += text }
+    }
+
+    func streamEnded(_ reason: StreamEnd) { hasEnded.update { $0 = true } }
+}
