@@ -250,9 +250,11 @@ def test_it_goes_on_after_the_api_failed_and_after_the_broker_was_away(demo, bro
     incident = demo.open_incident()
     page.until(lambda: incident in page.rows(), "its row")
     demo.ask("PUT", "/demo/trouble?broker=down")
+    page.until(lambda: page.text("sign-text") == "the source of events is silent", "that nothing is heard of changes", 120)
     demo.ask("POST", f"/api/incidents/{incident}/resolve")
     demo.ask("DELETE", "/demo/trouble")
     page.until(lambda: page.rows().get(incident) == "resolved", "what happened meanwhile")
+    page.connected()
     page.equals_api()
 
 
