@@ -173,6 +173,46 @@ def test_list_and_details_change_by_themselves_and_work_by_keyboard_in_the_dark_
     assert browser.run("return document.documentElement.scrollWidth") <= 390
 
 
+HEARD = {
+    "header": ("banner", ""), "main": ("main", ""), "h1": ("heading", "Incidents"), ".skip": ("link", "Skip to the list"),
+    "#sign": ("status", ""), "#told": ("status", ""), "#list": ("region", "Newest first"), "#rows": ("list", ""),
+    "#actions": ("group", "What to do"), "#acknowledge": ("button", "Acknowledge"),
+    "#resolve": ("button", "Resolve"), "#notes": ("list", "Notes"), "#note": ("textbox", "New note"),
+    "#note-form button": ("button", "Add it"),
+}
+
+
+def test_each_part_has_the_role_and_the_name_that_a_screen_reader_says(demo, browser):
+    page = Page(browser, demo)
+    page.connected()
+    incident = demo.open_incident()
+    demo.ask("POST", f"/api/incidents/{incident}/notes", {"content": "heard"})
+    page.open(incident)
+    page.until(lambda: "heard" in page.text("notes"), "the note")
+    assert {part: browser.heard(part) for part in HEARD} == HEARD
+    title = page.text("details-title")
+    assert title and browser.heard("#details") == ("region", title)
+    role, name = browser.heard("#rows li a")
+    assert role == "link" and re.search(r"triggered|acknowledged|resolved", name), name
+
+
+def test_everything_is_reached_by_keyboard_from_the_top(demo, browser):
+    page = Page(browser, demo)
+    page.connected()
+    page.until(page.rows, "the rows")
+    focus = "const it = document.activeElement; return [it.id || it.className, it.hash ?? '']"
+    browser.press(TAB)
+    assert browser.run(focus) == ["skip", "#list"]
+    browser.press(ENTER)
+    page.until(lambda: browser.run(focus)[0] == "list", "the list, which has the focus")
+    browser.press(TAB)
+    assert browser.run("return document.activeElement.closest('#rows li') !== null")
+    incident = browser.run(focus)[1]
+    browser.press(ENTER)
+    page.until(lambda: browser.run(focus)[0] == "details", "the details, which have the focus")
+    assert browser.run("return location.hash") == incident
+
+
 def test_it_counts_what_events_bring_and_who_reloads_it(demo, browser):
     page = Page(browser, demo)
     page.connected()

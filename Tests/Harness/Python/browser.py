@@ -69,6 +69,12 @@ class Browser:
         steps = [{"type": kind, "value": key} for text in texts for key in text for kind in ("keyDown", "keyUp")]
         self._ask("POST", self.session + "/actions", {"actions": [{"type": "key", "id": "keys", "actions": steps}]})
 
+    def heard(self, selector):
+        """What a screen reader says of the first element that a selector finds: its role and its name."""
+        element = self._ask("POST", self.session + "/element", {"using": "css selector", "value": selector})
+        path = f"{self.session}/element/{next(iter(element.values()))}"
+        return self._ask("GET", path + "/computedrole"), self._ask("GET", path + "/computedlabel")
+
     def _command(self, name, **parameters):
         self._ask("POST", self.session + "/goog/cdp/execute", {"cmd": name, "params": parameters})
 
