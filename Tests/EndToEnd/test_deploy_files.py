@@ -99,6 +99,8 @@ def test_kubernetes_asks_and_waits_as_the_node_answers():
     assert {port["port"] for rule in policy["spec"]["ingress"] for port in rule["ports"]} == ports
     (scaler,) = of_kind("HorizontalPodAutoscaler")
     assert scaler["spec"]["scaleTargetRef"]["name"] == deployment["metadata"]["name"]
+    # A deploy would go back to this number, and drain all nodes beyond it at once.
+    assert "replicas" not in deployment["spec"]
 
 
 def test_compose_has_the_form_of_the_specification():
@@ -145,6 +147,15 @@ def test_the_image_is_built_by_the_commands_that_the_tests_run():
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     copied = [source for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", build, re.M) for source in sources.split()]
     assert sorted(copied) == sorted(kept) and all((ROOT / source).exists() for source in copied)
+
+
+def test_what_is_copied_into_the_image_is_a_package(tmp_path):
+    kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    for source in kept:
+        (tmp_path / source).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / source).symlink_to(ROOT / source)
+    described = run("swift", "package", "--package-path", tmp_path, "describe", "--type", "json")
+    assert '"name" : "livegate"' in described
 
 
 def test_the_image_shows_its_version(tmp_path):
