@@ -21,9 +21,10 @@ func core(_ name: String, _ dependencies: String..., settings: [SwiftSetting] = 
         name: name, dependencies: dependencies.map { .init(stringLiteral: $0) }, swiftSettings: settings)
 }
 
-func program(_ name: String, path: String? = nil, _ dependencies: String...) -> Target {
+func program(_ name: String, path: String? = nil, exclude: [String] = [], _ dependencies: String...) -> Target {
     .executableTarget(
-        name: name, dependencies: dependencies.map { .init(stringLiteral: $0) }, path: path, swiftSettings: strict)
+        name: name, dependencies: dependencies.map { .init(stringLiteral: $0) }, path: path, exclude: exclude,
+        swiftSettings: strict)
 }
 
 func tests(_ name: String, _ dependencies: String..., exclude: [String] = []) -> Target {
@@ -91,6 +92,7 @@ let package = Package(
         system("CJOSE", pkgConfig: "cjose", apt: "libcjose-dev", "libjansson-dev"),
         system("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
         system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
+        system("CPostgreSQL", pkgConfig: "libpq", apt: "libpq-dev"),
         system("CCurl", pkgConfig: "libcurl", apt: "libcurl4-openssl-dev"),
         // Linked by its name: simdjson's pkg-config file has a -D flag, which the package manager warns of and leaves out.
         // The header defines the same by itself.
@@ -117,8 +119,10 @@ let package = Package(
         core("Terminal", "CLinux", "CTerminal"),
         core("Fetching", "CCurl"),
         core("SQLite", "CSQLite"),
+        core("PostgreSQL", "CPostgreSQL"),
         // The past; optimised in every build, for tests that go through thousands of histories.
-        core("Archive", "SQLite", "LiveUpdates", "KafkaLogs", settings: strict + [.unsafeFlags(["-O"])]),
+        core(
+            "Archive", "SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", settings: strict + [.unsafeFlags(["-O"])]),
 
         // Who is let in, and what an operator says. No target here knows a connection.
         core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
@@ -130,7 +134,9 @@ let package = Package(
         // Where the worlds meet.
         core(
             "Gateway", "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka",
-            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "Archive", "CLinux", "DemoPage",
+            "KafkaLogs", "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "Archive", "PostgreSQL",
+            "CLinux",
+            "DemoPage",
             settings: hot),
         // The app's side: what decides, without I/O and without a clock, and the client around it.
         // Optimised in every build, for tests that go through 100,000 histories.
@@ -152,7 +158,8 @@ let package = Package(
 
         program("storekill", path: "Tests/StoreKill", "LiveClient", "LiveState"),
         program("mockbroker", path: "Tests/MockBroker", "Kafka"),
-        program("sdkclients", path: "Tests/SDKClients", "LiveClient"),
+        program("pastdevices", path: "Tests/PastDevices", "LiveClient"),
+        program("sdkclients", path: "Tests/SDKClients", exclude: ["cost"], "LiveClient", "LiveState", "Fetching"),
         program("chaosapps", path: "Tests/ChaosApps", "LiveClient", "LiveState", "Fetching"),
 
         // Both ends of the conformance suite (Tests/Conformance/run).
@@ -193,7 +200,9 @@ let package = Package(
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
         tests("SQLiteTests", "SQLite"),
-        tests("ArchiveTests", "Archive", "SQLite", "LiveUpdates", "KafkaLogs", "TestHarness", "AllocationCounter"),
+        tests(
+            "ArchiveTests", "Archive", "SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", "TestHarness",
+            "AllocationCounter"),
         tests("FetchingTests", "Fetching", "TestHarness"),
         .target(
             name: "TestTokens", dependencies: ["Tokens", "TLS", "CJOSE"], path: "Tests/TestTokens",

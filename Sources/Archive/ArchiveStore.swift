@@ -27,7 +27,7 @@ package enum ArchiveError: Error, Equatable, Sendable {
 /// Where the past is kept. All calls may wait for a disk or another machine, and none of them on an event loop.
 ///
 /// Events are only hidden by ``keep(from:)`` at once; their rows go by ``sweep()``.
-package protocol ArchiveStore: Sendable {
+package protocol ArchiveStore: AnyObject, Sendable {
     /// Stores events and how far their partitions were read, all of it or nothing. What was stored before is passed over.
     func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome
     /// How far each partition is stored.

@@ -70,6 +70,17 @@ static uint64_t open_descriptors(void) {
     return count > 3 ? count - 3 : 0;
 }
 
+// Since 1970, reckoned once: the wall clock may be set and drifts, and a start does not move. In microseconds, 0 before that.
+static double started_seconds(double after_boot) {
+    static _Atomic uint64_t kept;
+    struct timespec wall, boot;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    clock_gettime(CLOCK_BOOTTIME, &boot);
+    double now = (double)wall.tv_sec - (double)boot.tv_sec + (double)(wall.tv_nsec - boot.tv_nsec) / 1e9 + after_boot;
+    uint64_t none = 0, found = now > 0 ? (uint64_t)(now * 1e6) : 1;
+    return (double)(atomic_compare_exchange_strong(&kept, &none, found) ? found : none) / 1e6;
+}
+
 int linux_process_usage(struct linux_usage *usage) {
     memset(usage, 0, sizeof *usage);
     char text[1024];
@@ -92,11 +103,7 @@ int linux_process_usage(struct linux_usage *usage) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return -errno;
     usage->maximum_descriptors = limit.rlim_cur;
-    struct timespec wall, boot;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    clock_gettime(CLOCK_BOOTTIME, &boot);
-    usage->started_seconds = (double)wall.tv_sec - (double)boot.tv_sec + (double)(wall.tv_nsec - boot.tv_nsec) / 1e9
-                             + (double)start / (double)ticks;
+    usage->started_seconds = started_seconds((double)start / (double)ticks);
     return 0;
 }
 

@@ -1,12 +1,16 @@
 #pragma once
 #include <librdkafka/rdkafka.h>
 #include <librdkafka/rdkafka_mock.h>
+#include <dirent.h>
 #include <dlfcn.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 
 // rd_kafka_producev is variadic, which Swift cannot call. Headers may be NULL; on success librdkafka owns them.
@@ -18,6 +22,23 @@ crdkafka_produce(rd_kafka_t *client, const char *topic, int32_t partition, int64
                              RD_KAFKA_V_TIMESTAMP(timestamp_ms), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
                              RD_KAFKA_V_KEY((void *)key, key_length), RD_KAFKA_V_VALUE((void *)value, value_length),
                              RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_END);
+}
+
+// Sets TCP_NODELAY on this process's socket that listens on the port, and so on each that it accepts.
+static inline void crdkafka_answer_at_once(in_port_t port) {
+    DIR *folder = opendir("/dev/fd");
+    if (!folder) return;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        int descriptor = atoi(entry->d_name), yes = 1, listens = 0;
+        struct sockaddr_in address;
+        socklen_t length = sizeof address, listens_length = sizeof listens;
+        if (getsockname(descriptor, (struct sockaddr *)&address, &length) == 0 && address.sin_family == AF_INET &&
+            ntohs(address.sin_port) == port &&
+            getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &listens_length) == 0 && listens) {
+            setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        }
+    }
+    closedir(folder);
 }
 
 struct crdkafka_farewell {

@@ -38,6 +38,9 @@ static const unsigned char module_core_actionrows_js[] = {
 static const unsigned char module_core_actions_js[] = {
 #embed "../LiveClientJS/core/actions.js"
 };
+static const unsigned char module_core_archive_js[] = {
+#embed "../LiveClientJS/core/archive.js"
+};
 static const unsigned char module_core_connection_attempts_js[] = {
 #embed "../LiveClientJS/core/connection-attempts.js"
 };
@@ -49,6 +52,9 @@ static const unsigned char module_core_connection_js[] = {
 };
 static const unsigned char module_core_counting_js[] = {
 #embed "../LiveClientJS/core/counting.js"
+};
+static const unsigned char module_core_eventid_js[] = {
+#embed "../LiveClientJS/core/eventid.js"
 };
 static const unsigned char module_core_fetches_js[] = {
 #embed "../LiveClientJS/core/fetches.js"
@@ -67,6 +73,9 @@ static const unsigned char module_core_known_js[] = {
 };
 static const unsigned char module_core_messages_js[] = {
 #embed "../LiveClientJS/core/messages.js"
+};
+static const unsigned char module_core_outcome_js[] = {
+#embed "../LiveClientJS/core/outcome.js"
 };
 static const unsigned char module_core_partial_js[] = {
 #embed "../LiveClientJS/core/partial.js"
@@ -92,6 +101,9 @@ static const unsigned char module_core_stored_js[] = {
 static const unsigned char module_core_tabs_js[] = {
 #embed "../LiveClientJS/core/tabs.js"
 };
+static const unsigned char module_core_tabwords_js[] = {
+#embed "../LiveClientJS/core/tabwords.js"
+};
 static const unsigned char module_core_update_js[] = {
 #embed "../LiveClientJS/core/update.js"
 };
@@ -103,6 +115,9 @@ static const unsigned char module_core_ways_js[] = {
 };
 static const unsigned char module_actions_js[] = {
 #embed "../LiveClientJS/actions.js"
+};
+static const unsigned char module_archive_js[] = {
+#embed "../LiveClientJS/archive.js"
 };
 static const unsigned char module_connection_js[] = {
 #embed "../LiveClientJS/connection.js"
@@ -130,6 +145,18 @@ static const unsigned char module_shell_actionstore_js[] = {
 };
 static const unsigned char module_shell_actiontabs_js[] = {
 #embed "../LiveClientJS/shell/actiontabs.js"
+};
+static const unsigned char module_shell_archive_js[] = {
+#embed "../LiveClientJS/shell/archive.js"
+};
+static const unsigned char module_shell_archiveerror_js[] = {
+#embed "../LiveClientJS/shell/archiveerror.js"
+};
+static const unsigned char module_shell_archivelist_js[] = {
+#embed "../LiveClientJS/shell/archivelist.js"
+};
+static const unsigned char module_shell_archiverequests_js[] = {
+#embed "../LiveClientJS/shell/archiverequests.js"
 };
 static const unsigned char module_shell_client_js[] = {
 #embed "../LiveClientJS/shell/client.js"
@@ -170,6 +197,9 @@ static const unsigned char module_shell_namedlist_js[] = {
 static const unsigned char module_shell_pendingrequests_js[] = {
 #embed "../LiveClientJS/shell/pendingrequests.js"
 };
+static const unsigned char module_shell_readmarks_js[] = {
+#embed "../LiveClientJS/shell/readmarks.js"
+};
 static const unsigned char module_shell_requests_js[] = {
 #embed "../LiveClientJS/shell/requests.js"
 };
@@ -182,6 +212,9 @@ static const unsigned char module_shell_screens_js[] = {
 static const unsigned char module_shell_screensapi_js[] = {
 #embed "../LiveClientJS/shell/screensapi.js"
 };
+static const unsigned char module_shell_screentoken_js[] = {
+#embed "../LiveClientJS/shell/screentoken.js"
+};
 static const unsigned char module_shell_storedlists_js[] = {
 #embed "../LiveClientJS/shell/storedlists.js"
 };
@@ -193,6 +226,9 @@ static const unsigned char module_shell_updates_js[] = {
 };
 static const unsigned char module_shell_websocket_js[] = {
 #embed "../LiveClientJS/shell/websocket.js"
+};
+static const unsigned char module_tabs_js[] = {
+#embed "../LiveClientJS/tabs.js"
 };
 
 #define FILE(path, name) {path, name, sizeof name}
@@ -209,16 +245,19 @@ static const struct demo_file files[] = {
     FILE("/DemoPage/page/views.js", page_views_js),
     FILE("/LiveClientJS/core/actionrows.js", module_core_actionrows_js),
     FILE("/LiveClientJS/core/actions.js", module_core_actions_js),
+    FILE("/LiveClientJS/core/archive.js", module_core_archive_js),
     FILE("/LiveClientJS/core/connection-attempts.js", module_core_connection_attempts_js),
     FILE("/LiveClientJS/core/connection-stream.js", module_core_connection_stream_js),
     FILE("/LiveClientJS/core/connection.js", module_core_connection_js),
     FILE("/LiveClientJS/core/counting.js", module_core_counting_js),
+    FILE("/LiveClientJS/core/eventid.js", module_core_eventid_js),
     FILE("/LiveClientJS/core/fetches.js", module_core_fetches_js),
     FILE("/LiveClientJS/core/found.js", module_core_found_js),
     FILE("/LiveClientJS/core/freshness.js", module_core_freshness_js),
     FILE("/LiveClientJS/core/intervals.js", module_core_intervals_js),
     FILE("/LiveClientJS/core/known.js", module_core_known_js),
     FILE("/LiveClientJS/core/messages.js", module_core_messages_js),
+    FILE("/LiveClientJS/core/outcome.js", module_core_outcome_js),
     FILE("/LiveClientJS/core/partial.js", module_core_partial_js),
     FILE("/LiveClientJS/core/pending.js", module_core_pending_js),
     FILE("/LiveClientJS/core/recent.js", module_core_recent_js),
@@ -227,10 +266,12 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/sharedactions.js", module_core_sharedactions_js),
     FILE("/LiveClientJS/core/stored.js", module_core_stored_js),
     FILE("/LiveClientJS/core/tabs.js", module_core_tabs_js),
+    FILE("/LiveClientJS/core/tabwords.js", module_core_tabwords_js),
     FILE("/LiveClientJS/core/update.js", module_core_update_js),
     FILE("/LiveClientJS/core/updatecore.js", module_core_updatecore_js),
     FILE("/LiveClientJS/core/ways.js", module_core_ways_js),
     FILE("/LiveClientJS/actions.js", module_actions_js),
+    FILE("/LiveClientJS/archive.js", module_archive_js),
     FILE("/LiveClientJS/connection.js", module_connection_js),
     FILE("/LiveClientJS/livegate.js", module_livegate_js),
     FILE("/LiveClientJS/machine.js", module_machine_js),
@@ -240,6 +281,10 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/actions.js", module_shell_actions_js),
     FILE("/LiveClientJS/shell/actionstore.js", module_shell_actionstore_js),
     FILE("/LiveClientJS/shell/actiontabs.js", module_shell_actiontabs_js),
+    FILE("/LiveClientJS/shell/archive.js", module_shell_archive_js),
+    FILE("/LiveClientJS/shell/archiveerror.js", module_shell_archiveerror_js),
+    FILE("/LiveClientJS/shell/archivelist.js", module_shell_archivelist_js),
+    FILE("/LiveClientJS/shell/archiverequests.js", module_shell_archiverequests_js),
     FILE("/LiveClientJS/shell/client.js", module_shell_client_js),
     FILE("/LiveClientJS/shell/detailsscreens.js", module_shell_detailsscreens_js),
     FILE("/LiveClientJS/shell/environment.js", module_shell_environment_js),
@@ -253,14 +298,17 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/missed.js", module_shell_missed_js),
     FILE("/LiveClientJS/shell/namedlist.js", module_shell_namedlist_js),
     FILE("/LiveClientJS/shell/pendingrequests.js", module_shell_pendingrequests_js),
+    FILE("/LiveClientJS/shell/readmarks.js", module_shell_readmarks_js),
     FILE("/LiveClientJS/shell/requests.js", module_shell_requests_js),
     FILE("/LiveClientJS/shell/screenlists.js", module_shell_screenlists_js),
     FILE("/LiveClientJS/shell/screens.js", module_shell_screens_js),
     FILE("/LiveClientJS/shell/screensapi.js", module_shell_screensapi_js),
+    FILE("/LiveClientJS/shell/screentoken.js", module_shell_screentoken_js),
     FILE("/LiveClientJS/shell/storedlists.js", module_shell_storedlists_js),
     FILE("/LiveClientJS/shell/tabs.js", module_shell_tabs_js),
     FILE("/LiveClientJS/shell/updates.js", module_shell_updates_js),
     FILE("/LiveClientJS/shell/websocket.js", module_shell_websocket_js),
+    FILE("/LiveClientJS/tabs.js", module_tabs_js),
 };
 
 size_t demo_file_count(void) { return sizeof files / sizeof files[0]; }

@@ -203,7 +203,10 @@ package struct LifecycleTable: SettingTable {
         """)
     package let drainWindow = Setting(
         "lifecycle.drain_window", .duration(milliseconds: times), default: "30s",
-        "After it, the time over which connections are closed one by one. The node ends 5 s later at the latest.")
+        """
+        After it, the time over which connections are closed one by one. The node ends 5 s later at the latest. Where revocations \
+        were lost, clients are sent for new tokens over the same time, but 10 s at least.
+        """)
     package let drainRetry = Setting(
         "lifecycle.drain_retry", .duration(milliseconds: times), default: "5s",
         "Closed clients are asked to come back after a random time of at most this.")

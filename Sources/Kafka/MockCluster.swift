@@ -15,6 +15,11 @@ package final class MockCluster {
             throw .client(reason: "no embedded broker: the loopback address gives no port")
         }
         unsafe self.cluster = cluster
+        // As Apache Kafka does. Else the second of two answers waits until the first is acknowledged, 40 ms later: with each look
+        // at the ends of the partitions, every two seconds, an event comes so late.
+        for address in bootstrap.split(separator: ",") {
+            if let port = in_port_t(address.drop { $0 != ":" }.dropFirst()) { crdkafka_answer_at_once(port) }
+        }
     }
 
     deinit {

@@ -12,7 +12,7 @@
 ///         case .event(let event): await model.reload(event.entity, event.id)
 ///         case .live: model.isLive = true
 ///         case .disconnected(let reason, let retry): model.isLive = false
-///         case .connected, .beat, .source: break
+///         case .connected, .beat, .source, .read: break
 ///         }
 ///         if let cursor = update.cursor { model.keep(cursor) }
 ///     }

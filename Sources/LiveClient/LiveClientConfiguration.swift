@@ -13,11 +13,13 @@ public struct LiveClientConfiguration: Sendable {
     public var cursor: LiveCursor?
     /// The entities whose events are delivered, at most 16; empty: all.
     public var entities: [String] = []
+    /// Whether events carry ``LiveEvent/aid``, their ids in the archive: for what stands beside pages of it.
+    public var asksForEventIDs = false
     /// How often the client asks the server for a sign of life. Without an answer within 10 seconds the stream counts
     /// as lost; mobile networks lose connections without a word.
     public var pingInterval: Duration = .seconds(25)
     /// How many updates wait for a consumer that is busy. Then the server is read no further, and closes a stream
-    /// that falls too far behind; nothing is dropped silently.
+    /// that falls too far behind; nothing is dropped silently. Less than 1 counts as 1.
     public var maximumBufferedUpdates = 1024
 
     /// The ways that may be gone, the best first. Which of them work on a network is found out.
@@ -49,9 +51,9 @@ public struct LiveClientConfiguration: Sendable {
         var machine = ConnectionMachine.Settings()
         machine.seed = UInt32.random(in: 0...UInt32.max)
         machine.ways = ways
-        machine.pollInterval = Milliseconds(max(pollInterval / .milliseconds(1), 1_000))
+        machine.pollInterval = pollInterval.wholeMilliseconds.limited(least: 1_000)
         machine.known = knownWays
-        let pings = Milliseconds(pingInterval / .milliseconds(1)) + Self.signMilliseconds
+        let pings = pingInterval.wholeMilliseconds.limited(least: 1) + Self.signMilliseconds
         machine.silenceLimit = max(machine.silenceLimit, pings)
         return machine
     }
@@ -66,12 +68,12 @@ public struct LiveClientConfiguration: Sendable {
         guard entities.count <= Self.maximumEntities, entities.allSatisfy({ !$0.isEmpty && !$0.contains(",") }) else {
             throw .invalidURL("'entities' are 1 to \(Self.maximumEntities) names without commas")
         }
-        var parameters = [(name: "with", value: "at,ts")]
+        var parameters = [(name: "with", value: asksForEventIDs ? "at,ts,aid" : "at,ts")]
         if !entities.isEmpty { parameters.append(("ent", entities.joined(separator: ","))) }
         var settings = ConnectionSettings(url: address.setting(parameters))
         settings.protocols = ["livegate.v1"]
         settings.limits.maximumMessageBytes = Self.maximumMessageBytes
-        settings.pingMilliseconds = UInt64(max(pingInterval / .milliseconds(1), 1))
+        settings.pingMilliseconds = UInt64(pingInterval.wholeMilliseconds.limited(least: 1))
         guard address.isSecure else { return settings }
         do throws(TLSError) {
             settings.tls = try TLSContext.client(TLSClientSettings(authorities: certificateAuthorities))
@@ -79,5 +81,16 @@ public struct LiveClientConfiguration: Sendable {
             throw .tls(error.description)
         }
         return settings
+    }
+}
+
+extension Duration {
+    /// In milliseconds, or the longest and the shortest of them: a setting may be any duration.
+    var wholeMilliseconds: Milliseconds {
+        let (seconds, attoseconds) = components
+        let (whole, isOver) = seconds.multipliedReportingOverflow(by: 1_000)
+        guard !isOver else { return seconds > 0 ? .max : .min }
+        let (sum, isSumOver) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000_000)
+        return isSumOver ? (seconds > 0 ? .max : .min) : sum
     }
 }

@@ -25,7 +25,7 @@ final class LiveHandle: Sendable {
             settings: try configuration.connection(), machine: configuration.machine(),
             transport: configuration.transport, cursor: configuration.cursor, keepsWays: configuration.keepsWays,
             token: token)
-        maximumUpdates = configuration.maximumBufferedUpdates
+        maximumUpdates = max(1, configuration.maximumBufferedUpdates)
         do throws(ReactorError) {
             loop = try EventLoop(label: "live-client")
         } catch {

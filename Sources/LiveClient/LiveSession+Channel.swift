@@ -46,6 +46,7 @@ extension LiveSession {
         case .source(let source):
             if case .stalled = source { stalled = source } else { stalled = nil }
             push(.source(source))
+        case .read(let mark): push(.read(mark))
         case .expiring: handle(.expiring(id: id))
         case .bye(let code, let why, let retry):
             goodbye = .closed(code, reason: code.reason(why: why, retryMilliseconds: retry))
@@ -77,7 +78,7 @@ extension LiveSession {
 
     private func lose(_ id: Int, _ failure: ConnectFailure, _ wasReached: Bool) {
         switch failure {
-        case .badRequest, .secureProxyForSecureServer:
+        case .badRequest, .secureProxyForSecureServer, .unsupported:
             self.failure = .invalidRequest(failure.description)
             handle(.stop)
         case .network, .tls, .proxyRefused, .proxyFault, .credentials: handle(.lost(id: id, how: .unreachable))
@@ -153,9 +154,14 @@ extension LiveSession {
 
 extension ServerAnswer {
     /// `code` of a problem document (RFC 9457); nil where it was no Livegate that answered.
-    var problemCode: String? {
+    var problemCode: String? { problem("code") }
+
+    /// `detail` of a problem document, for a log.
+    var problemDetail: String? { problem("detail") }
+
+    private func problem(_ member: String) -> String? {
         let limits = JSONLimits(maximumBytes: 1 << 16, maximumDepth: 16)
-        return (try? JSONDocument(body, limits: limits))?.root.text("code")
+        return (try? JSONDocument(body, limits: limits))?.root.text(member)
     }
 }
 

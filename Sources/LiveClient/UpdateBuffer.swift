@@ -66,7 +66,7 @@ final class UpdateBuffer: Sendable {
             switch last {
             case .event: break loop
             case .resync: resync = resync ?? last
-            case .connected, .live, .beat, .source, .disconnected: break
+            case .connected, .live, .beat, .source, .read, .disconnected: break
             }
             state.updates.removeLast()
         }

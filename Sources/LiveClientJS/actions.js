@@ -1,6 +1,7 @@
 // What a user did: at once, or as soon as the server can be reached.
 
-export { ActionQueue, actionOutcome } from "./core/actions.js"
+export { ActionQueue } from "./core/actions.js"
+export { actionOutcome } from "./core/outcome.js"
 export { ActionConflict, SharedActionQueue } from "./core/sharedactions.js"
 export { ActionError } from "./shell/actionerror.js"
 export { LiveActions, openActions } from "./shell/actions.js"

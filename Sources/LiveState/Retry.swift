@@ -17,7 +17,9 @@ public struct Jitter: Codable, Equatable, Sendable {
 
     /// Uniform from `low` up to, but without, `high`.
     public mutating func milliseconds(_ low: Milliseconds, _ high: Milliseconds) -> Milliseconds {
-        low + ((max(high, low) - low) * Milliseconds(next())) >> 32
+        // 128 bits: a spread may be years.
+        let product = (max(high, low) - low).multipliedFullWidth(by: Milliseconds(next()))
+        return low + (product.high << 32 | Milliseconds(product.low >> 32))
     }
 }
 

@@ -54,4 +54,32 @@ public struct Thing: Codable, Hashable, Sendable {
         self.entity = entity
         self.id = id
     }
+
+    /// By bytes: two ids that a person reads alike may be two things.
+    public static func == (a: Self, b: Self) -> Bool {
+        Exact(a.id) == Exact(b.id) && Exact(a.entity) == Exact(b.entity)
+    }
+
+    /// By bytes, as ``==(_:_:)`` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(Exact(entity))
+        hasher.combine(Exact(id))
+    }
+}
+
+/// A text that is compared by its bytes, as servers, stores and JavaScript compare: to Swift's `String` an "e" with an accent is
+/// the same in its composed and its decomposed form.
+package struct Exact: Hashable, Sendable {
+    /// The text.
+    package let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    package static func == (a: Self, b: Self) -> Bool { a.text.utf8.elementsEqual(b.text.utf8) }
+
+    package func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(byte) }
+        // So that two texts one after the other are told from the same bytes, cut elsewhere.
+        hasher.combine(UInt8(0xFF))
+    }
 }

@@ -59,6 +59,7 @@ extension LogKey {
 
     // What happened.
     package static let advice = LogKey("advice")
+    package static let before = LogKey("before")
     package static let cause = LogKey("cause")
     package static let changed = LogKey("changed")
     package static let count = LogKey("count")

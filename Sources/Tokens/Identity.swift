@@ -11,6 +11,10 @@ package final class Identity: Sendable {
     package let subject: String?
     /// The second since 1970 at which the connection ends; `nil` for static tokens and callers without a token.
     package let expiresAt: Int64?
+    /// Whether ``expiresAt`` is no end of the token but of what a server has said of it: then the server is asked once more.
+    package let isOpenEnded: Bool
+    /// The token itself, where its server has to be asked once more about it; nil of a ticket.
+    package let askedToken: [UInt8]?
     /// The second since 1970 at which the token was issued, as it says (`iat`).
     package let issuedAt: Int64?
     /// What its issuer calls the token (`jti`), as ``TokenClaims/tokenID(of:)`` has it.
@@ -21,12 +25,14 @@ package final class Identity: Sendable {
     package let voucher: Voucher?
 
     package init(
-        account: Account, subject: String?, expiresAt: Int64?, issuedAt: Int64? = nil, tokenID: String? = nil,
-        staticToken: [UInt8]? = nil, voucher: Voucher? = nil
+        account: Account, subject: String?, expiresAt: Int64?, isOpenEnded: Bool = false, askedToken: [UInt8]? = nil,
+        issuedAt: Int64? = nil, tokenID: String? = nil, staticToken: [UInt8]? = nil, voucher: Voucher? = nil
     ) {
         self.account = account
         self.subject = subject
         self.expiresAt = expiresAt
+        self.isOpenEnded = isOpenEnded
+        self.askedToken = askedToken
         self.issuedAt = issuedAt
         self.tokenID = tokenID
         self.staticToken = staticToken

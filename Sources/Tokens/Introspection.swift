@@ -15,14 +15,15 @@ package enum Introspection {
 
     /// Who the token is for, or why it is refused.
     ///
-    /// A token for which the answer has no `exp` ends with the first whole second after which the answer is not kept any more:
-    /// whoever comes back then is asked about anew.
+    /// Where the answer has no `exp`, it is good until the first whole second after which it is not kept any more: then whoever
+    /// comes, or is still there, is asked about anew.
     ///
     /// - Parameters:
+    ///   - token: that was asked about.
     ///   - source: whose answer it is.
     ///   - now: milliseconds since 1970, when the answer came.
     package static func read(
-        _ text: [UInt8], from source: IntrospectionSource, now: Int64
+        _ text: [UInt8], about token: [UInt8], from source: IntrospectionSource, now: Int64
     ) throws(Problem) -> Result<Identity, TokenRefusal> {
         guard text.count <= maximumAnswerBytes, let members = JOSEObject(text) else { throw .notJSON }
         guard let isActive = members.truth("active") else { throw .noActive }
@@ -32,10 +33,12 @@ package enum Introspection {
             // A token without an end may have a beginning.
             try claims.checkBeginning(now: now / 1000)
             var expiry = (now + Int64(source.cacheMilliseconds) + 999) / 1000
-            if members.has("exp") { expiry = try claims.checkTimes(now: now / 1000) }
+            let isOpenEnded = !members.has("exp")
+            if !isOpenEnded { expiry = try claims.checkTimes(now: now / 1000) }
             return Identity(
                 account: try claims.account(claim: source.accountClaim), subject: claims.subject, expiresAt: expiry,
-                issuedAt: claims.issuedAt, tokenID: claims.tokenID, voucher: source.voucher)
+                isOpenEnded: isOpenEnded, askedToken: isOpenEnded ? token : nil, issuedAt: claims.issuedAt,
+                tokenID: claims.tokenID, voucher: source.voucher)
         }
     }
 

@@ -9,6 +9,8 @@ package struct IntrospectionAnswers<Waiting> {
     package static var maximumOpen: Int { 64 }
     /// Those who wait beyond it are told to come again: each is a request with a head of up to 16 KiB.
     package static var maximumWaiting: Int { 1_000 }
+    /// Questions that may be open beside those for tokens of open streams: whoever comes with made-up tokens takes none of these.
+    package static var reservedOpen: Int { 16 }
 
     package typealias Digest = [UInt8]
 
@@ -36,13 +38,18 @@ package struct IntrospectionAnswers<Waiting> {
     /// What the answers take in the order in which they came, of those that were replaced too.
     var orderCount: Int { accepted.orderCount + refused.orderCount }
 
-    /// - Parameter epochSeconds: since 1970. A token that has ended by this clock, which may have been set, is asked for anew.
-    package mutating func ask(_ token: Digest, _ who: Waiting, now: UInt64, epochSeconds: Int64) -> Reply {
+    /// - Parameters:
+    ///   - epochSeconds: since 1970. A token that has ended by this clock, which may have been set, is asked for anew.
+    ///   - isHeld: somebody was let in with the token, and is still there: such a one holds no head while it waits.
+    package mutating func ask(
+        _ token: Digest, _ who: Waiting, now: UInt64, epochSeconds: Int64, isHeld: Bool = false
+    ) -> Reply {
         if let known = accepted.find(token, now: now) ?? refused.find(token, now: now), !known.hasEnded(epochSeconds) {
             return .known(known)
         }
         let isOpen = open[token] != nil
-        guard waitingCount < Self.maximumWaiting, isOpen || open.count < Self.maximumOpen else { return .busy }
+        let maximumOpen = Self.maximumOpen + (isHeld ? Self.reservedOpen : 0)
+        guard isHeld || waitingCount < Self.maximumWaiting, isOpen || open.count < maximumOpen else { return .busy }
         open[token, default: []].append(who)
         waitingCount += 1
         return isOpen ? .waits : .asks

@@ -29,15 +29,15 @@ enum PEMKeys {
 
     /// The next block, `.some(nil)` for one to be passed over, `nil` at the end of the text.
     private static func next(_ source: OpaquePointer, _ privateHalves: Bool) -> Block?? {
-        var key: OpaquePointer?
+        var (key, point): (OpaquePointer?, OpaquePointer?) = (nil, nil)
         var isPrivate = false
-        switch unsafe livegate_pem_next(source, privateHalves, &key, &isPrivate) {
+        switch unsafe livegate_pem_next(source, privateHalves, &key, &point, &isPrivate) {
         case LIVEGATE_PEM_END: return nil
         case LIVEGATE_PEM_OTHER: return .some(nil)
         case LIVEGATE_PEM_ENCRYPTED: return .unusable("it is under a passphrase")
         case LIVEGATE_PEM_UNSUPPORTED: return .unusable("it is neither RSA nor on the curves P-256, P-384 and P-521")
         case LIVEGATE_PEM_KEY:
-            guard let made = unsafe key, let found = unsafe SignatureKey(taking: made) else {
+            guard let made = unsafe key, let found = unsafe SignatureKey(taking: made, point: point) else {
                 return .unusable("it cannot be read")
             }
             return .key(found, isPrivate: isPrivate)

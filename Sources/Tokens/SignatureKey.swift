@@ -1,15 +1,14 @@
 import CJOSE
 
-/// A key of JWS, public or secret, in cjose's form.
+/// A key of JWS, public or secret, in cjose's form; one on a curve in OpenSSL's too, which verifies with it.
 ///
-/// The only place that calls cjose and OpenSSL for tokens. What cjose 0.6 leaves unchecked is checked here before it
-/// is called: that the algorithm fits the key's kind and curve, that the signature has the algorithm's length (cjose
-/// reads a short HMAC beyond its end, and takes an ECDSA signature of any even length), and that `r` and `s` are in
-/// range.
+/// The only place that calls cjose and OpenSSL for tokens. What they leave unchecked is checked here before they
+/// are called: that the algorithm fits the key's kind and curve, that the signature has the algorithm's length (cjose
+/// 0.6 reads a short HMAC beyond its end), and that `r` and `s` are in range.
 ///
-// SAFETY: nothing changes after `init`, and the pointer never leaves. `cjose_jws_verify` and `cjose_jws_sign` take the
+// SAFETY: nothing changes after `init`, and the pointers never leave. `cjose_jws_verify` and `cjose_jws_sign` take the
 // key as const and only read its fields; cjose's own reference count is not used (this object's is). What OpenSSL makes
-// lazily inside an RSA key when it is used, it makes under a lock of that key.
+// lazily inside a key when it is used, it makes under a lock of that key.
 @safe
 package final class SignatureKey: @unchecked Sendable {
     /// RFC 7518 §3.3 asks for at least this many bits of an RSA key.
@@ -27,10 +26,16 @@ package final class SignatureKey: @unchecked Sendable {
     package let sizeBits: Int
 
     private let key: OpaquePointer
+    /// Of a curve's key, and of no other.
+    private let point: OpaquePointer?
 
-    /// Takes over a key that cjose made; `nil` when it is of a kind that no algorithm uses.
-    init?(taking key: OpaquePointer, name: [UInt8]? = nil, onlyAlgorithm: SignatureAlgorithm? = nil) {
+    /// Takes over a key that cjose made, and of one on a curve its point; `nil` when it is of a kind that no algorithm uses.
+    init?(
+        taking key: OpaquePointer, point: OpaquePointer? = nil, name: [UInt8]? = nil,
+        onlyAlgorithm: SignatureAlgorithm? = nil
+    ) {
         unsafe self.key = key
+        unsafe self.point = point
         self.name = name
         self.onlyAlgorithm = onlyAlgorithm
         unsafe sizeBits = Int(cjose_jwk_get_keysize(key, nil))
@@ -44,11 +49,13 @@ package final class SignatureKey: @unchecked Sendable {
             case CJOSE_JWK_EC_P_521: family = .ellipticCurve(.p521)
             default: return nil
             }
+            guard unsafe point != nil else { return nil }
         default: return nil
         }
     }
 
     deinit {
+        unsafe EVP_PKEY_free(point)
         unsafe _ = cjose_jwk_release(key)
     }
 
@@ -63,7 +70,10 @@ package final class SignatureKey: @unchecked Sendable {
     /// Any loop may call it, several at once.
     package func verifies(_ token: [UInt8], algorithm: SignatureAlgorithm, signature: [UInt8]) -> Bool {
         guard fits(algorithm), hasRightForm(signature, algorithm) else { return false }
-        return unsafe livegate_jws_verify(key, token, token.count)
+        guard let point = unsafe point else { return unsafe livegate_jws_verify(key, token, token.count) }
+        // RFC 7515 §5.2: what is signed is all before the second dot, as it came.
+        guard let end = token.lastIndex(of: UInt8(ascii: ".")) else { return false }
+        return unsafe livegate_point_verify(point, algorithm.hashBytes, token, end, signature, signature.count)
     }
 
     /// A compact token over `payload`; `nil` when the key has no private half or does not fit the algorithm.
@@ -98,7 +108,7 @@ extension SignatureKey {
         modulus: [UInt8], exponent: [UInt8], name: [UInt8]?, onlyAlgorithm: SignatureAlgorithm?
     ) -> SignatureKey? {
         let made = unsafe livegate_jwk_rsa(modulus, modulus.count, exponent, exponent.count)
-        return unsafe owned(made, name, onlyAlgorithm)
+        return unsafe owned(made, nil, name, onlyAlgorithm)
     }
 
     /// A point of a curve, from a JWK. `nil` when it does not lie on the curve.
@@ -113,19 +123,23 @@ extension SignatureKey {
             case .p521: CJOSE_JWK_EC_P_521
             }
         let made = unsafe livegate_jwk_point(identifier, x, y, x.count)
-        return unsafe owned(made, name, onlyAlgorithm)
+        let point = unsafe livegate_point_key(identifier, x, x.count, y, y.count)
+        return unsafe owned(made, point, name, onlyAlgorithm)
     }
 
     /// A shared secret, for HS algorithms. `nil` when it is empty.
     package static func secret(_ bytes: [UInt8], name: [UInt8]?, onlyAlgorithm: SignatureAlgorithm?) -> SignatureKey? {
         guard !bytes.isEmpty else { return nil }
-        return unsafe owned(cjose_jwk_create_oct_spec(bytes, bytes.count, nil), name, onlyAlgorithm)
+        return unsafe owned(cjose_jwk_create_oct_spec(bytes, bytes.count, nil), nil, name, onlyAlgorithm)
     }
 
     private static func owned(
-        _ made: OpaquePointer?, _ name: [UInt8]?, _ onlyAlgorithm: SignatureAlgorithm?
+        _ made: OpaquePointer?, _ point: OpaquePointer?, _ name: [UInt8]?, _ onlyAlgorithm: SignatureAlgorithm?
     ) -> SignatureKey? {
-        guard let made = unsafe made else { return nil }
-        return unsafe SignatureKey(taking: made, name: name, onlyAlgorithm: onlyAlgorithm)
+        guard let made = unsafe made else {
+            unsafe EVP_PKEY_free(point)
+            return nil
+        }
+        return unsafe SignatureKey(taking: made, point: point, name: name, onlyAlgorithm: onlyAlgorithm)
     }
 }

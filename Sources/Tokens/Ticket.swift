@@ -107,7 +107,8 @@ extension UInt64 {
     fileprivate var bigEndianBytes: [UInt8] { (0..<8).map { UInt8(truncatingIfNeeded: self >> (56 - 8 * UInt64($0))) } }
 }
 
-/// What is sealed: the end, then the members of the identity, each after a byte that says how long it is; 0 is none.
+/// What is sealed: the end, then the members of the identity, each after a byte that says how long it is; 0 is none. The end of a
+/// token is a byte longer where it is only the end of what its server has said.
 private enum TicketCoding {
     static func encode(_ ticket: Ticket) -> [UInt8] {
         let identity = ticket.identity
@@ -120,7 +121,8 @@ private enum TicketCoding {
         func append(_ second: Int64?) { append(second.map { UInt64(bitPattern: $0).bigEndianBytes } ?? []) }
         append(Array(identity.account.text.utf8))
         append(identity.subject.map { Array($0.utf8) } ?? [])
-        append(identity.expiresAt)
+        let end = identity.expiresAt.map { UInt64(bitPattern: $0).bigEndianBytes } ?? []
+        append(identity.isOpenEnded && !end.isEmpty ? end + [1] : end)
         append(identity.issuedAt)
         append(identity.tokenID.map { Array($0.utf8) } ?? [])
         append(identity.staticToken ?? [])
@@ -140,7 +142,8 @@ private enum TicketCoding {
         guard let account = next(), let subject = next(), let expiresAt = next(), let issuedAt = next(),
             let tokenID = next(), let staticToken = next(), let voucher = next(), rest.isEmpty, !account.isEmpty,
             staticToken.isEmpty || staticToken.count == StaticTokens.digestBytes,
-            [expiresAt, issuedAt, voucher].allSatisfy({ $0.isEmpty || $0.count == 8 }),
+            [issuedAt, voucher].allSatisfy({ $0.isEmpty || $0.count == 8 }),
+            expiresAt.isEmpty || expiresAt.count == 8 || expiresAt.count == 9 && expiresAt.last == 1,
             let accountText = String(validating: account, as: UTF8.self),
             let subjectText = String(validating: subject, as: UTF8.self),
             let tokenIDText = String(validating: tokenID, as: UTF8.self)
@@ -150,7 +153,8 @@ private enum TicketCoding {
         }
         let identity = Identity(
             account: Account(accountText), subject: subjectText.isEmpty ? nil : subjectText,
-            expiresAt: second(expiresAt), issuedAt: second(issuedAt), tokenID: tokenIDText.isEmpty ? nil : tokenIDText,
+            expiresAt: second(expiresAt.prefix(8)), isOpenEnded: expiresAt.count == 9, issuedAt: second(issuedAt),
+            tokenID: tokenIDText.isEmpty ? nil : tokenIDText,
             staticToken: staticToken.isEmpty ? nil : Array(staticToken),
             voucher: voucher.isEmpty ? nil : Voucher(mark: voucher.bigEndianNumber))
         return Ticket(id: id, endsAt: Int64(bitPattern: bytes[..<8].bigEndianNumber), identity: identity)

@@ -50,8 +50,13 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     case inactive
     /// A revocation counts for it.
     case revoked
-    /// More was revoked than a node can remember, and the token is older than what found no room: nobody meant it, perhaps.
+    /// The token is older than revocations of which it is not known whom they meant: nobody meant it, perhaps.
     case olderThanRevoked
+    /// The same, a moment after it was found: a token that is fetched now would be refused as well, where its issuer's clock is
+    /// behind. So the caller comes again a little later.
+    case unsettled
+    /// The same of a token that does not say when it was issued, which no other one of its kind would say either.
+    case undated
     /// Nobody can say now: the issuer's keys could not be fetched for too long, or the server that judges tokens does not
     /// answer.
     case unavailable
@@ -75,6 +80,16 @@ package enum TokenPart: String, Hashable, Sendable {
 /// A registered claim whose form is checked.
 package enum TokenClaim: String, Hashable, Sendable {
     case exp, nbf
+}
+
+extension TokenRefusal {
+    /// Whether it concerns everybody with such a token, meant or not: those who are connected are closed one after the other.
+    package var isOfEverybody: Bool {
+        switch self {
+        case .olderThanRevoked, .unsettled, .undated: true
+        default: false
+        }
+    }
 }
 
 extension TokenRefusal: CustomStringConvertible {
@@ -104,6 +119,8 @@ extension TokenRefusal: CustomStringConvertible {
         case .inactive: "token is not active"
         case .revoked: "token was revoked"
         case .olderThanRevoked: "token is older than what was revoked: fetch a new one"
+        case .unsettled: "token may be older than what was revoked: try again in a moment"
+        case .undated: "token has no iat, and what was revoked before is not known in full: try again later"
         case .unavailable, .undecided: "token cannot be judged now, try again later"
         }
     }

@@ -3,23 +3,26 @@ import Foundation
 import LiveUpdates
 import Options
 
-/// `livebench archive`: what an archive in SQLite takes of disk and time.
+/// `livebench archive`: what an archive in SQLite or PostgreSQL takes of disk and time.
 struct ArchiveBench {
     private static let events = SingleOption(
         "events", .integer("N", in: 10_000...100_000_000), help: "events to fill it with (default 1000000)")
     private static let folder = SingleOption(
         "folder", .text("FOLDER"), help: "where the file is made, and deleted at the end (default: for temporary files)"
     )
+    private static let database = SingleOption(
+        "store", .text("URI"),
+        help: "an empty database of PostgreSQL to measure instead of a file; its tables stay in it")
     private static let json = Flag("json", help: "print JSON instead of a table")
 
     static let table = Command(
-        "livebench archive", summary: "measure an archive in SQLite on this machine",
+        "livebench archive", summary: "measure an archive in SQLite or PostgreSQL on this machine",
         details: [
             "One event in ten is of one account with 10,000 things, the others of 10,000 accounts; a thing of these has "
                 + "ten events. Pages of 50 are read at ten depths of the large account, its inbox is read for a person "
                 + "with marks, and marks are set in it. Times are medians and 99th percentiles, in ms."
         ],
-        options: [events, folder, json],
+        options: [events, folder, database, json],
         statuses: [(.success, "it was measured"), (.software, "the archive refused something")])
 
     /// Of one kind of call, in ms.
@@ -39,7 +42,7 @@ struct ArchiveBench {
     private static let entities = ["incident", "note", "alert", "service", "schedule"]
     private static let types = ["created", "updated", "acknowledged", "resolved", "deleted"]
 
-    private let store: SQLiteArchive
+    private let store: any ArchiveStore
     private let count: Int
     private var rows: [Row] = []
     private var eventsPerSecond = 0.0
@@ -58,9 +61,15 @@ struct ArchiveBench {
         let status: ExitStatus
         do {
             let path = place + "/archive"
-            var bench = ArchiveBench(
-                store: try await SQLiteArchive.open(path: path, server: "bench"), count: arguments[events] ?? 1_000_000)
-            try await bench.measure(path)
+            let uri = arguments[database]
+            let store: any ArchiveStore =
+                if let uri {
+                    try await PostgreSQLArchive.open(.init(uri: uri, server: "bench"))
+                } else {
+                    try await SQLiteArchive.open(path: path, server: "bench")
+                }
+            var bench = ArchiveBench(store: store, count: arguments[events] ?? 1_000_000)
+            try await bench.measure(uri == nil ? path : nil)
             StandardOutput.write(arguments[json] ? bench.json : bench.text)
             status = .success
         } catch {
@@ -71,12 +80,12 @@ struct ArchiveBench {
         exit(status.code)
     }
 
-    private init(store: SQLiteArchive, count: Int) {
+    private init(store: any ArchiveStore, count: Int) {
         self.store = store
         self.count = count
     }
 
-    private mutating func measure(_ path: String) async throws {
+    private mutating func measure(_ path: String?) async throws {
         try await fill()
         for depth in 0..<10 {
             var query = PageQuery(account: Self.large)
@@ -100,8 +109,9 @@ struct ArchiveBench {
             _ = try await store.inbox(InboxQuery(account: Self.large, person: "person"))
         }
         // Closed, it has no log beside it, which takes the same room whatever stands in the file.
+        let size = Int(try await store.size().bytes)
         await store.close()
-        bytesPerEvent = Double(Self.size(of: path)) / Double(count)
+        bytesPerEvent = Double(path.map(Self.size) ?? size) / Double(count)
     }
 
     private mutating func fill() async throws {
@@ -157,7 +167,7 @@ struct ArchiveBench {
         }
     }
 
-    private mutating func time(_ name: String, _ call: (SQLiteArchive, Int) async throws -> Void) async throws {
+    private mutating func time(_ name: String, _ call: (any ArchiveStore, Int) async throws -> Void) async throws {
         var microseconds: [UInt32] = []
         for round in 0..<Self.rounds {
             let began = BenchEvent.now()

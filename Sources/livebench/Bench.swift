@@ -17,7 +17,7 @@ final class Bench {
         do {
             server = try GatewayProcess(
                 program: program, brokers: broker.bootstrap, topic: BenchBroker.topic, loops: loops, tokens: tokens,
-                isSecure: isSecure, load: scenario.load)
+                isSecure: isSecure, load: scenario.load, beside: scenario.beside)
         } catch {
             broker.stop()
             throw error

@@ -35,7 +35,7 @@ final class GatewayProcess {
 
     init(
         program: String, brokers: String, topic: String, loops: Int, tokens: [BenchToken], isSecure: Bool,
-        load: Scenario.Load
+        load: Scenario.Load, beside: Beside? = nil
     ) throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("livebench-\(getpid())-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -54,6 +54,12 @@ final class GatewayProcess {
             log: {level: warning}
 
             """
+        switch beside {
+        case .archive: settings += "archive: {store: 'sqlite:\(folder.path)/archive.db'}\n"
+        // No file can be made there, however often it is tried.
+        case .failingArchive: settings += "archive: {store: 'sqlite:/proc/livebench/archive.db'}\n"
+        case .scrape, nil: break
+        }
         if tokens.isEmpty {
             settings += "auth: {anonymous: \(BenchToken.onlyAccount)}\n"
         } else {

@@ -17,6 +17,10 @@ struct Main {
         "scrape",
         help: "run each scenario without and with a scrape of the metrics every second, and compare them (but "
             + "\"returning resumed\", which restarts the gateway)")
+    private static let archive = Flag(
+        "archive",
+        help: "run each scenario without an archive, with one in SQLite and with one whose store refuses all, and "
+            + "compare them (but \"returning resumed\")")
     private static let json = Flag("json", help: "print JSON instead of a table")
 
     static let table = Command(
@@ -30,7 +34,7 @@ struct Main {
                 + "that write for ever, trickle, or do nothing at all).",
             "livebench archive measures the archive (livebench archive --help).",
         ],
-        options: [connections, loops, only, program, scrape, json],
+        options: [connections, loops, only, program, scrape, archive, json],
         statuses: [(.success, "every scenario was complete"), (.software, "something was lost or did not start")])
 
     static func main() async {
@@ -44,9 +48,11 @@ struct Main {
         guard !scenarios.isEmpty else {
             table.exitWrongUse("option '--only': no scenario is called so")
         }
-        let runs = arguments[scrape] ? scenarios.flatMap(ScrapeComparison.runs) : scenarios
+        let archives: [Beside] = arguments[archive] ? [.archive, .failingArchive] : []
+        let beside = (arguments[scrape] ? [.scrape] : []) + archives
+        let runs = beside.isEmpty ? scenarios : scenarios.flatMap { Comparison.runs($0, beside) }
         guard !runs.isEmpty else {
-            table.exitWrongUse("option '--scrape': the gateway is restarted in this scenario")
+            table.exitWrongUse("options '--scrape' and '--archive': the gateway is restarted in this scenario")
         }
         let before = Calibration.measure()
         var measurements: [Measurement] = []

@@ -28,9 +28,9 @@ struct Report {
                 text += "\(measurement.scenario.name): \(count) × \(reason)\n"
             }
         }
-        for comparison in ScrapeComparison.all(measurements) {
+        for comparison in Comparison.all(measurements) {
             for (what, _, ratio) in comparison.ratios {
-                text += "\(comparison.name): with a scrape every second \(number(ratio, 3)) times \(what)\n"
+                text += "\(comparison.name): \(comparison.beside.text) \(number(ratio, 3)) times \(what)\n"
             }
         }
         return text
@@ -145,13 +145,16 @@ struct Report {
             }
             rows.append("{" + fields.joined(separator: ",") + "}")
         }
-        let comparisons = ScrapeComparison.all(measurements).map { comparison in
-            let ratios = comparison.ratios.map { ",\"\($0.key)\":\(number($0.ratio, 4))" }.joined()
-            return "{\"scenario\":\"\(comparison.name)\"\(ratios)}"
+        let comparisons = Comparison.all(measurements)
+        let lists = Beside.allCases.map { beside in
+            let rows = comparisons.filter { $0.beside == beside }.map { comparison in
+                let ratios = comparison.ratios.map { ",\"\($0.key)\":\(number($0.ratio, 4))" }.joined()
+                return "{\"scenario\":\"\(comparison.name)\"\(ratios)}"
+            }
+            return rows.isEmpty ? "" : ",\"\(beside.key)\":[\(rows.joined(separator: ","))]"
         }
-        let scrapes = comparisons.isEmpty ? "" : ",\"scrapes\":[\(comparisons.joined(separator: ","))]"
         let loopback = "[\(number(calibration.before, 3)),\(number(calibration.after, 3))]"
-        return "{\"loopback_us\":\(loopback),\"scenarios\":[" + rows.joined(separator: ",") + "]\(scrapes)}\n"
+        return "{\"loopback_us\":\(loopback),\"scenarios\":[" + rows.joined(separator: ",") + "]\(lists.joined())}\n"
     }
 
     /// With so many digits behind the point.

@@ -38,8 +38,7 @@ struct Scenario: Sendable {
     let accounts: Int
     let isSecure: Bool
     let load: Load
-    /// The gateway's metrics are asked for every second meanwhile.
-    var isScraped = false
+    var beside: Beside?
 
     /// The runs, scaled to `connections`.
     static func all(connections: Int) -> [Scenario] {
@@ -96,7 +95,7 @@ struct Scenario: Sendable {
     func run(program: String, loops: Int) async throws -> Measurement {
         let bench = try await Bench(self, program: program, loops: loops)
         defer { bench.stop() }
-        let scraper = isScraped ? Scraper(bench.server) : nil
+        let scraper = beside == .scrape ? Scraper(bench.server) : nil
         var measurement = try await measure(on: bench)
         if let scraper { measurement.take(await scraper.end()) }
         return measurement

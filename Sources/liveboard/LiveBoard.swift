@@ -259,7 +259,11 @@ actor LiveBoard {
             (board.sign.ending, board.advice) = (nil, nil)
         }
         await outbox?.tokenChanged()
-        if board.sign.refusedSince != nil { await machine?.tokenChanged(isValid: true) }
+        let wasRefused = board.sign.refusedSince != nil
+        // Both, so that what is on its way with the token before says nothing of this one.
+        let areScreensRefused = await screens.isUnauthorized
+        if wasRefused || areScreensRefused { await screens.tokenChanged() }
+        if wasRefused { await machine?.tokenChanged(isValid: true) }
         await machine?.refresh()
         if let opened = board.opened { await screens.refresh(Incident.thing(opened)) }
     }

@@ -55,6 +55,7 @@ extension Cat {
     private static let minimumPauseMilliseconds: UInt64 = 1000
 
     func connectionAnswered(_ answer: ServerAnswer) -> AfterAnswer {
+        if settings.document != .sync { return receive(document: answer) }
         switch SyncAnswer(answer) {
         case .page(let lines, let at, let more):
             resyncsInARow = 0
@@ -102,6 +103,9 @@ extension StreamMessage {
                 + ")"
         case .expiring(let end): "expiring: the token ends" + Self.time(" at ", end.map { $0.clampedMilliseconds })
         case .token(let end): "the next token is taken" + Self.time(", it ends at ", end.map { $0.clampedMilliseconds })
+        case .read(let mark):
+            "read: " + (mark.thing.map { "\($0.entity) \($0.id)" } ?? "everything").printable
+                + " up to \(mark.upTo.text.printable)"
         case .unknownControl: "a control message that this version does not know"
         }
     }
@@ -113,7 +117,7 @@ extension StreamMessage {
         }
     }
 
-    private static func time(_ before: String, _ milliseconds: Int64?) -> String {
+    static func time(_ before: String, _ milliseconds: Int64?) -> String {
         // What is beyond the year 9999 is no time of a broker.
         guard let milliseconds, (0..<253_402_300_800_000).contains(milliseconds) else { return "" }
         return before + InternetDate.text(millisecondsSince1970: milliseconds)

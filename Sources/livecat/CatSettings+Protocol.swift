@@ -21,6 +21,7 @@ extension CatSettings {
         if let mode = arguments[table.mode] { parameters.append(("mode", mode)) }
         if let beat = arguments[table.beat] { parameters.append(("beat", String(beat))) }
         if let wait = syncWaitSeconds { parameters.append(("wait", String(wait))) }
+        if document != .sync { parameters = try archiveParameters(arguments) }
         connection.url = connection.url.setting(parameters)
         hasCursors = connection.form != .webSocket || cursor != nil || asksForCursors
     }
@@ -45,16 +46,25 @@ extension CatSettings {
     private mutating func setForm(_ arguments: Arguments) throws(StartProblem) {
         let table = LivecatCommand.self
         let (sse, sync) = (arguments[table.sse], arguments[table.sync])
-        guard !(sse && sync) else { throw .wrongUse("--sse and --sync exclude one another") }
-        connection.form = sse ? .eventStream : sync ? .document : .webSocket
-        guard connection.form != .webSocket else { return }
-        let name = sse ? "--sse" : "--sync"
+        let forms = [
+            ("--sse", sse), ("--sync", sync), ("--archive", arguments[table.archive]),
+            ("--inbox", arguments[table.inbox]), ("--mark-read", arguments[table.markRead] != nil),
+        ].filter(\.1).map(\.0)
+        guard forms.count < 2 else { throw .wrongUse("\(forms[0]) and \(forms[1]) exclude one another") }
+        connection.form = sse ? .eventStream : forms.isEmpty ? .webSocket : .document
+        try setDocument(arguments)
+        guard let name = forms.first else { return }
+        let isPast = document != .sync
         let sending: [(name: String, isGiven: Bool)] = [
             ("execute", !execute.isEmpty), ("subprotocol", !connection.protocols.isEmpty), ("binary", isBinary),
             ("deflate", connection.deflate != nil), ("ping", connection.pingMilliseconds != nil),
             ("slash", readsSlashCommands), ("protocol", arguments[table.version] != nil),
             ("show-ping-pong", showsPingPong), ("wait", sse && arguments[table.wait] != nil),
-            ("mode", sync && arguments[table.mode] != nil), ("beat", sync && arguments[table.beat] != nil),
+            ("wait", isPast && arguments[table.wait] != nil), ("with", isPast && arguments[table.with] != nil),
+            ("mode", !sse && arguments[table.mode] != nil), ("beat", !sse && arguments[table.beat] != nil),
+            ("since", isPast && arguments[table.since] != nil), ("count", isPast && count != nil),
+            ("cursor-file", isPast && arguments[table.cursorFile] != nil),
+            ("verify", isPast && arguments[table.verify]),
         ]
         if let other = sending.first(where: \.isGiven) {
             throw .wrongUse("option '--\(other.name)' has no meaning with \(name)")

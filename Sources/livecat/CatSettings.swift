@@ -33,6 +33,8 @@ struct CatSettings {
     var cursor: LiveCursor?
     var cursorFile: CursorFile?
     var verifies = false
+    /// Which document is asked for, where one is.
+    var document = CatDocument.sync
     /// Nil: `--sync` ends when it has caught up.
     var syncWaitSeconds: Int?
 }

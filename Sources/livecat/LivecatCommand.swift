@@ -1,3 +1,4 @@
+import LiveClient
 import Options
 
 /// The table of livecat's options: wscat's with their meaning, and its own.
@@ -62,6 +63,29 @@ enum LivecatCommand {
         "sync",
         help: "ask /sync/v1 (in place of /live/v1) for what came after --since, an event a line, and end when caught "
             + "up; with --wait go on, each request waiting so long (-1: 55 s)")
+    static let archive = Flag(
+        "archive",
+        help:
+            "ask /archive/v1 (in place of /live/v1) for a page of the past, the newest event first, and print an event a line"
+    )
+    static let inbox = Flag(
+        "inbox",
+        help:
+            "ask /inbox/v1 (in place of /live/v1) for a page of the person's inbox, the most recent first, and print a thing a "
+            + "line, with how many of its events are unread")
+    static let markRead = SingleOption(
+        "mark-read", eventIDKind,
+        help:
+            "mark as read what came up to the event with this aid: of the thing that --ent and --id name, else of everything"
+    )
+    static let before = SingleOption(
+        "before", eventIDKind, help: "with --archive or --inbox: what is older than the event with this aid")
+    static let limit = SingleOption(
+        "limit", .integer("N", in: 1...Int.max),
+        help: "with --archive or --inbox: so many lines at most, by default 50; a server gives no more than 500 at once"
+    )
+    static let thing = SingleOption(
+        "id", .text("ID"), help: "with --archive or --mark-read: only this thing, of the one name in --ent")
     static let cursorFile = SingleOption(
         "cursor-file", .file(), help: "go on at the cursor in this file, if it is there, and keep the newest in it")
     static let verify = Flag(
@@ -77,6 +101,8 @@ enum LivecatCommand {
                 + "--cursor-file, the control messages (live, beat, resync, source, bye) are shown on standard error, and "
                 + "with --json as messages; --reconnect goes on behind the last message. A server-sent event is printed "
                 + "as its data; --json shows control events in the form that a WebSocket has.",
+            "--archive, --inbox and --mark-read make one request of a Livegate's archive. Where a page ends, from where on to go "
+                + "live behind it, and where the archive lacks something, is told on standard error.",
             "livecat report FILE shows what apps counted of their refreshes (livecat report --help); a host of that name is "
                 + "reached by -c report.",
         ],
@@ -84,8 +110,7 @@ enum LivecatCommand {
             connect, header, subprotocol, origin, version, showPingPong, execute, wait, noCheck, location,
             maximumRedirects, host, auth, tokenFile, authority, certificate, key, passphrase, proxy, slash, noColor,
             binary, json, count, duration, ping, reconnect, deflate, since, with, entities, mode, beat, sse, sync,
-            cursorFile,
-            verify,
+            cursorFile, verify, archive, inbox, markRead, before, limit, thing,
         ],
         operands: [
             Operand(
@@ -94,7 +119,7 @@ enum LivecatCommand {
         ],
         statuses: [
             (.success, "a clean close: 1000, 1001, or its own end"),
-            (.refused, "the server answered with another status than 101"),
+            (.refused, "the server answered with another status than 101, or than what was asked for has"),
             (.notConnected, "no connection: name, network, TLS, proxy, deadline, or not a WebSocket"),
             (.lost, "any other close, none, a cut or a broken frame; --verify found something missing"),
             (.wrongUse, "wrong use"), (.noInput, "a file cannot be read"),
@@ -110,6 +135,7 @@ enum LivecatCommand {
                     .example("livecat --token-file token --reconnect --cursor-file place wss://live.example/live/v1"),
                     .example(
                         "livecat --token-file token --sync --wait 55 --cursor-file place https://live.example/live/v1"),
+                    .example("livecat --token-file token --archive --limit 100 https://live.example/live/v1"),
                     .example("echo hello | livecat wss://echo.example"),
                 ]),
             ManualSection(
@@ -120,6 +146,13 @@ enum LivecatCommand {
                 ]),
         ],
         documentsItself: true)
+
+    /// An event's id in the archive.
+    private static let eventIDKind = ValueKind<EventID>("AID") { text throws(ValueProblem) in
+        let id = EventID(text)
+        guard id.isWellFormed else { throw ValueProblem("is not an event's aid") }
+        return id
+    }
 
     /// Whole or decimal seconds, or -1.
     private static let waitKind = ValueKind<Wait>("SECONDS") { text throws(ValueProblem) in

@@ -9,13 +9,15 @@ enum DemoCommand {
     static let apiPort = SingleOption(
         "api-port", .integer("PORT", in: 1...65_535),
         help: "where page and API listen; another one when it is taken (default 8081)")
+    static let archive = SingleOption(
+        "archive", .text("FILE"), help: "where the past is kept, yesterday's incidents first (default: nowhere)")
     static let seconds = SingleOption(
         "seconds", .integer("N", in: 1...86_400), help: "end after so long (default: never)")
 
     static let table = Command(
         "demo", summary: "show a gateway at work, with a broker and a feed inside",
         details: ["Needs no settings, no other program. Prints the addresses, a token and the livecat line to use."],
-        options: [port, apiPort, seconds],
+        options: [port, apiPort, archive, seconds],
         statuses: [(.success, "it was stopped, or its time was up"), (.system, "there is no address to listen on")])
 
     static func run(_ arguments: Arguments) async -> ExitStatus {
@@ -31,7 +33,8 @@ enum DemoCommand {
         defer { _ = writer.finish() }
         let wantedForAPI = UInt16(arguments[apiPort] ?? 8081)
         let demo = Demo(
-            port: wanted, apiPort: wantedForAPI, seconds: arguments[seconds], logger: Logger("demo", to: writer))
+            port: wanted, apiPort: wantedForAPI, archive: arguments[archive], seconds: arguments[seconds],
+            logger: Logger("demo", to: writer))
         do throws(GatewayError) {
             try await demo.run { invitation in
                 StandardOutput.write(text(invitation, wanted: wanted, wantedForAPI: wantedForAPI))

@@ -1,4 +1,4 @@
-// Tests: ArchiveFeed.swift, FeedPartition.swift, RunRecorder.swift, RecordRun.swift
+// Tests: ArchiveFeed.swift, Stretch.swift, FeedPartition.swift, RunRecorder.swift, RecordRun.swift
 
 import KafkaLogs
 import LiveUpdates
@@ -163,10 +163,22 @@ struct ArchiveFeedTests {
         node.open(at: 0)
         node.claim(nil)
         node.resolve(at: 0)
-        node.feed.erase(Account("A"), until: 3)
+        let isTaken = node.feed.erase(Account("A"), until: 3)
+        #expect(isTaken)
         node.read(0..<5)
         node.read(5..<6, account: "B")
         #expect(node.store() == ["0-6: 3 4 5"])
+    }
+
+    @Test func `as many erasures are remembered as fit, and one more is refused`() {
+        var feed = ArchiveFeed(topics: ["t"], maximumErasures: 2)
+        #expect(feed.erase(Account("A"), until: 1) && feed.erase(Account("B"), until: 2))
+        #expect(!feed.erase(Account("C"), until: 3) && feed.erasures == 2)
+        // One that is known already takes no more room.
+        let isKnown = feed.erase(Account("A"), until: 4)
+        #expect(isKnown)
+        feed.forgetErasures(before: 3)
+        #expect(feed.erasures == 1 && feed.erase(Account("C"), until: 3))
     }
 
     @Test func `what other nodes store is not held`() {

@@ -9,21 +9,24 @@ import Testing
 
 /// Random histories of a store against a plain model of what it is to hold: every answer of every step is compared.
 struct ArchiveHistoryTests {
-    /// `LIVEGATE_ARCHIVE_SEED` runs the history of that seed alone; `LIVEGATE_ARCHIVE_HISTORIES` so many.
-    @Test func `every answer is the model's, whatever came, went and was killed between`() async throws {
+    /// `LIVEGATE_ARCHIVE_SEED` runs the history of that seed alone; `LIVEGATE_ARCHIVE_HISTORIES` so many in
+    /// SQLite, and a thirtieth in PostgreSQL, where each makes a database.
+    @Test(arguments: TestStore.kinds)
+    func `every answer is the model's, whatever came, went and was killed between`(kind: TestStore.Kind) async throws {
         let environment = ProcessInfo.processInfo.environment
         if let seed = environment["LIVEGATE_ARCHIVE_SEED"].flatMap(UInt64.init) {
-            try await ArchiveHistory.run(seed: seed)
+            try await ArchiveHistory.run(kind, seed: seed)
             return
         }
-        let total = environment["LIVEGATE_ARCHIVE_HISTORIES"].flatMap(Int.init) ?? 2000
+        let histories = environment["LIVEGATE_ARCHIVE_HISTORIES"].flatMap(Int.init) ?? 2000
+        let total = kind == .sqlite ? histories : histories / 30
         let first = UInt64.random(in: 0...UInt64.max)
-        print("archive histories from seed \(first)")
+        print("archive histories of \(kind) from seed \(first)")
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<2 {
                 group.addTask {
                     for number in stride(from: worker, to: total, by: 2) {
-                        try await ArchiveHistory.run(seed: first &+ UInt64(number))
+                        try await ArchiveHistory.run(kind, seed: first &+ UInt64(number))
                     }
                 }
             }
@@ -45,16 +48,17 @@ struct ArchiveHistory {
     private let seed: UInt64
     private let folder: TemporaryFolder
     private var random: SeededGenerator
-    private var store: SQLiteArchive
+    private var place: TestStore.Place
+    private var store: any ArchiveStore
     private var files = 0
     private var model = ArchiveModel()
     private var now: Int64 = 1000
     private var steps: [String] = []
 
-    static func run(seed: UInt64) async throws {
+    static func run(_ kind: TestStore.Kind, seed: UInt64) async throws {
         let folder = TemporaryFolder(inMemory: true)
         defer { folder.remove() }
-        var history = try await ArchiveHistory(seed: seed, folder: folder)
+        var history = try await ArchiveHistory(kind, seed: seed, folder: folder)
         do {
             let length = 5 + history.random.below(25)
             for _ in 0..<length { try await history.step() }
@@ -65,11 +69,13 @@ struct ArchiveHistory {
         await history.store.close()
     }
 
-    private init(seed: UInt64, folder: TemporaryFolder) async throws {
+    private init(_ kind: TestStore.Kind, seed: UInt64, folder: TemporaryFolder) async throws {
         self.seed = seed
         self.folder = folder
         random = SeededGenerator(seed: seed)
-        store = try await SQLiteArchive.open(path: folder.path("0"), server: "S", readers: 1)
+        place =
+            kind == .sqlite ? .file(folder.path("0")) : .database(try PostgreSQLServer.shared.makeDatabase())
+        store = try await place.open()
     }
 
     private mutating func pick<Element>(_ all: [Element]) -> Element { all[random.below(all.count)] }
@@ -176,20 +182,25 @@ struct ArchiveHistory {
     private mutating func reopen() async throws {
         steps.append("reopen")
         await store.close()
-        store = try await SQLiteArchive.open(path: folder.path("\(files)"), server: "S", readers: 1)
+        store = try await place.open()
         try await comparePage()
     }
 
     /// What a process that is killed leaves is what stands in its files.
     private mutating func killAndOpen() async throws {
         steps.append("kill")
-        let (old, new) = (folder.path("\(files)"), folder.path("\(files + 1)"))
-        for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: old + ending) {
-            try FileManager.default.copyItem(atPath: old + ending, toPath: new + ending)
+        switch place {
+        case .file(let old):
+            let new = folder.path("\(files + 1)")
+            for ending in ["", "-wal"] where FileManager.default.fileExists(atPath: old + ending) {
+                try FileManager.default.copyItem(atPath: old + ending, toPath: new + ending)
+            }
+            files += 1
+            place = .file(new)
+        case .database(let uri): try PostgreSQLServer.shared.cutSessions(of: uri)
         }
-        files += 1
         await store.close()
-        store = try await SQLiteArchive.open(path: new, server: "S", readers: 1)
+        store = try await place.open()
         try await comparePage()
     }
 
@@ -236,7 +247,7 @@ struct ArchiveHistory {
         guard random.isOne(in: 4) else { return }
         for account in Self.accounts { _ = try await store.erase(Account(account), until: .max) }
         try await store.overwrite()
-        let path = folder.path("\(files)")
+        guard case .file(let path) = place else { return }
         for text in Self.accounts + Self.people + Self.entities + ["THING-", "made", "changed"] {
             guard try TestStore.files(of: path, contain: text) else { continue }
             throw Difference(description: "\(text) is still in the file")

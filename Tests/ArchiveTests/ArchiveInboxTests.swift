@@ -1,4 +1,4 @@
-// Tests: ArchiveReader+Inbox.swift, ArchiveWriter+Marks.swift, ArchiveWriter+Keeping.swift, ArchiveWriter+Erasing.swift
+// Tests: ArchiveReader+Inbox.swift, ArchiveWriter+Marks.swift, ArchiveWriter+Keeping.swift, ArchiveWriter+Erasing.swift, ArchiveWriter+Numbers.swift
 
 import LiveUpdates
 import TestHarness
@@ -19,15 +19,19 @@ struct ArchiveInboxTests {
     }
 
     /// Things 0 to 4, one event each in turn: offsets 0 to 9.
-    private static func withThings(_ body: (any ArchiveStore) async throws -> Void) async throws {
-        try await TestStore.withStore { store in
+    private static func withThings(
+        _ kind: TestStore.Kind, _ body: (any ArchiveStore) async throws -> Void
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
             _ = try await store.append(.of((0..<10).map { event($0 % 5, Int64($0)) }))
             try await body(store)
         }
     }
 
-    @Test func `without a mark all is unread, and what changed last comes first`() async throws {
-        try await Self.withThings { store in
+    @Test(arguments: TestStore.kinds) func `without a mark all is unread, and what changed last comes first`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await Self.withThings(kind) { store in
             let inbox = try await store.inbox(InboxQuery("A", "P"))
             #expect(inbox.texts == ["I4 2", "I3 2", "I2 2", "I1 2", "I0 2"] && inbox.unreadThings == 5 && !inbox.more)
             let notes = try await store.inbox(
@@ -43,8 +47,10 @@ struct ArchiveInboxTests {
         }
     }
 
-    @Test func `marks count for one person, and never go back`() async throws {
-        try await Self.withThings { store in
+    @Test(arguments: TestStore.kinds) func `marks count for one person, and never go back`(kind: TestStore.Kind)
+        async throws
+    {
+        try await Self.withThings(kind) { store in
             #expect(try await store.mark(ReadMark("A", "P", ("incident", "I2"), upTo: Self.id(2))) == .moved)
             #expect(try await store.mark(ReadMark("A", "P", ("incident", "I2"), upTo: Self.id(2))) == .unchanged)
             #expect(try await store.mark(ReadMark("A", "P", ("incident", "I2"), upTo: Self.id(1))) == .unchanged)
@@ -66,8 +72,10 @@ struct ArchiveInboxTests {
         }
     }
 
-    @Test func `a late event below the mark counts as read, and counts end at 999`() async throws {
-        try await TestStore.withStore { store in
+    @Test(arguments: TestStore.kinds) func `a late event below the mark counts as read, and counts end at 999`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
             _ = try await store.append(.of((0..<1200).map { Self.event(0, Int64($0)) }))
             #expect(try await store.inbox(InboxQuery("A", "P")).texts == ["I0 999"])
             #expect(try await store.mark(ReadMark("A", "P", ("incident", "I0"), upTo: Self.id(200))) == .moved)
@@ -80,8 +88,11 @@ struct ArchiveInboxTests {
         }
     }
 
-    @Test func `a mark that comes before its thing counts when that comes, and such marks are bounded`() async throws {
-        try await TestStore.withStore { store in
+    @Test(arguments: TestStore.kinds)
+    func `a mark that comes before its thing counts when that comes, and such marks are bounded`(kind: TestStore.Kind)
+        async throws
+    {
+        try await TestStore.withStore(kind) { store in
             #expect(try await store.mark(ReadMark("A", "P", ("incident", "I0"), upTo: Self.id(0))) == .moved)
             #expect(try await store.mark(ReadMark("A", "P", ("incident", "I0"), upTo: Self.id(0))) == .unchanged)
             #expect(try await store.inbox(InboxQuery("A", "P")) == InboxPage())
@@ -97,8 +108,10 @@ struct ArchiveInboxTests {
         }
     }
 
-    @Test func `what is let go is hidden at once, and its rows go in steps`() async throws {
-        try await TestStore.withStore { store in
+    @Test(arguments: TestStore.kinds) func `what is let go is hidden at once, and its rows go in steps`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
             let count = Int64(ArchiveWriter.rowsOfStep * 3)
             _ = try await store.append(.of((0..<count).map { Self.event(Int($0 % 7), $0) }))
             #expect(try await store.mark(ReadMark("A", "P", nil, upTo: Self.id(5))) == .moved)
@@ -119,9 +132,12 @@ struct ArchiveInboxTests {
         }
     }
 
-    @Test func `the marks of a thing go with its last event, whether its rows have gone or not`() async throws {
+    @Test(arguments: TestStore.kinds)
+    func `the marks of a thing go with its last event, whether its rows have gone or not`(kind: TestStore.Kind)
+        async throws
+    {
         for isSwept in [false, true] {
-            try await Self.withThings { store in
+            try await Self.withThings(kind) { store in
                 let mark = ReadMark("A", "P", ("incident", "I0"), upTo: Self.id(500))
                 #expect(try await store.mark(mark) == .moved)
                 try await store.keep(from: 1100)
@@ -132,8 +148,25 @@ struct ArchiveInboxTests {
         }
     }
 
-    @Test func `an account is erased as far as it was stamped or came before the moment`() async throws {
-        try await Self.withThings { store in
+    @Test(arguments: TestStore.kinds)
+    func `a mark that waits for the next event of a thing that has gone outlasts that batch`(kind: TestStore.Kind)
+        async throws
+    {
+        for isSwept in [false, true] {
+            try await Self.withThings(kind) { store in
+                try await store.keep(from: 1100)
+                if isSwept { try await TestStore.sweep(store) }
+                #expect(try await store.mark(ReadMark("A", "P", ("incident", "I0"), upTo: Self.id(200))) == .moved)
+                _ = try await store.append(.of([Self.event(0, 200), Self.event(0, 201)], from: 10))
+                #expect(try await store.inbox(InboxQuery("A", "P")).texts == ["I0 1"], "swept: \(isSwept)")
+            }
+        }
+    }
+
+    @Test(arguments: TestStore.kinds) func `an account is erased as far as it was stamped or came before the moment`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await Self.withThings(kind) { store in
             // Stamped for the future: one came before the moment, one after it.
             _ = try await store.append(
                 .of([Self.event(0, 50, arrival: 1003), Self.event(2, 51, arrival: 1020)], from: 10))
@@ -155,6 +188,55 @@ struct ArchiveInboxTests {
             try await store.overwrite()
             #expect(try await store.page(PageQuery("A")).events == [])
             #expect(try await store.inbox(InboxQuery("A", "P")) == InboxPage())
+        }
+    }
+
+    @Test(arguments: TestStore.kinds)
+    func `an erasure that every start repeats is done once, and again where there is something to delete`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withPlace(kind) { place in
+            let store = try await place.open()
+            let events = (0..<10).map {
+                ArchivedEvent("A", "incident", "I\($0)", "made", offset: $0, stamp: 1000 + $0)
+            }
+            _ = try await store.append(.of(events))
+            let account = Account("A")
+            #expect(try await store.erase(account, until: 1005).events == 5)
+            #expect(try await store.isToBeOverwritten())
+            try await store.overwrite()
+            await store.close()
+            let again = try await place.open()
+            #expect(try await again.erase(account, until: 1005) == ErasureCounts())
+            #expect(try await !again.isToBeOverwritten())
+            // Another account, another moment, something that came since: each is work.
+            #expect(try await again.erase(Account("NOBODY"), until: 1005) == ErasureCounts())
+            #expect(try await again.isToBeOverwritten())
+            try await again.overwrite()
+            _ = try await again.append(.of([.init("A", "note", "N", "made", offset: 10, stamp: 1002)], from: 10))
+            #expect(try await again.erase(account, until: 1005).events == 1)
+            #expect(try await again.isToBeOverwritten())
+            try await again.overwrite()
+            #expect(try await again.erase(account, until: .max).events == 5)
+            #expect(try await again.isToBeOverwritten())
+            await again.close()
+        }
+    }
+
+    @Test(arguments: TestStore.kinds) func `an erasure is remembered for as long as events are kept`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
+            for moment: Int64 in [1005, 2000] {
+                _ = try await store.erase(Account("A\(moment)"), until: moment)
+            }
+            try await store.overwrite()
+            try await store.keep(from: 1500)
+            try await TestStore.sweep(store)
+            _ = try await store.erase(Account("A2000"), until: 2000)
+            #expect(try await !store.isToBeOverwritten())
+            _ = try await store.erase(Account("A1005"), until: 1005)
+            #expect(try await store.isToBeOverwritten())
         }
     }
 }

@@ -8,8 +8,10 @@ import Testing
 
 /// What every store does with events, asked through its interface.
 struct ArchivePageTests {
-    @Test func `an event that was stored is on the page of its account alone`() async throws {
-        try await TestStore.withStore { store in
+    @Test(arguments: TestStore.kinds) func `an event that was stored is on the page of its account alone`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
             let outcome = try await store.append(.of([.init("A", "incident", "I1", "created", offset: 3, stamp: 1000)]))
             #expect(outcome.stored == 1 && outcome.gaps == 0)
             let page = try await store.page(PageQuery("A"))
@@ -60,8 +62,10 @@ struct ArchivePageTests {
         }
     }
 
-    @Test func `pages have what lies between their bounds, in both orders`() async throws {
-        try await TestStore.withStore { store in
+    @Test(arguments: TestStore.kinds) func `pages have what lies between their bounds, in both orders`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
             let ids = try await Self.ten(store)
             #expect(ids.count == 10 && ids == ids.sorted())
             let rows: [Row] = [
@@ -123,16 +127,22 @@ struct ArchivePageTests {
                 },
                 Row([9], more: true) { $0.limit = 0 },
             ]
-            for (index, row) in rows.enumerated() {
-                let page = try await store.page(row.query)
-                #expect(page.events.map { String($0.event.id.dropFirst()) } == row.numbers.map(String.init), "\(index)")
-                #expect(page.more == row.more, "\(index)")
-            }
+            try await Self.expect(rows, of: store)
         }
     }
 
-    @Test func `an id that is not there any more is a place all the same`() async throws {
-        try await TestStore.withStore { store in
+    private static func expect(_ rows: [Row], of store: any ArchiveStore) async throws {
+        for (index, row) in rows.enumerated() {
+            let page = try await store.page(row.query)
+            #expect(page.events.map { String($0.event.id.dropFirst()) } == row.numbers.map(String.init), "\(index)")
+            #expect(page.more == row.more, "\(index)")
+        }
+    }
+
+    @Test(arguments: TestStore.kinds) func `an id that is not there any more is a place all the same`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
             let ids = try await Self.ten(store)
             var query = PageQuery("A")
             query.before = ArchiveID(stamp: 1004, topic: .max, partition: 9, offset: 9, check: 0)
@@ -146,8 +156,10 @@ struct ArchivePageTests {
         }
     }
 
-    @Test func `what was stored is passed over, and a position never goes back`() async throws {
-        try await TestStore.withStore { store in
+    @Test(arguments: TestStore.kinds) func `what was stored is passed over, and a position never goes back`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
             let events = (0..<4).map {
                 ArchivedEvent("A", "incident", "I\($0)", "made", offset: Int64($0), stamp: 1000 + Int64($0))
             }
@@ -164,8 +176,10 @@ struct ArchivePageTests {
         }
     }
 
-    @Test func `what Kafka no longer had is a gap on every page that reaches over it`() async throws {
-        try await TestStore.withStore { store in
+    @Test(arguments: TestStore.kinds) func `what Kafka no longer had is a gap on every page that reaches over it`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
             func event(_ offset: Int64, _ stamp: Int64) -> ArchivedEvent {
                 .init("A", "incident", "I", "made", offset: offset, stamp: stamp)
             }

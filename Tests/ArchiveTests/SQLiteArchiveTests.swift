@@ -191,6 +191,27 @@ struct SQLiteArchiveTests {
         }
     }
 
+    @Test func `what it knows is forgotten when it is too much, and looked up again`() async throws {
+        try await Self.withFile { path in
+            let writer = try ArchiveWriter(path: path, server: "S", maximumKnown: 3)
+            // Each row: the account and the thing of the next event, and how many things and words are known then.
+            let rows = [
+                ("A", "1", 1, 3), ("A", "2", 2, 3), ("A", "3", 3, 3), ("A", "1", 3, 3), ("A", "4", 4, 3),
+                // Four things were too many, three words not; six words are.
+                ("B", "1", 1, 6), ("B", "1", 1, 3), ("A", "2", 2, 6), ("A", "4", 1, 3),
+            ]
+            for (offset, row) in rows.enumerated() {
+                let event = ArchivedEvent(
+                    row.0, "note", row.1, "made", offset: Int64(offset), stamp: 1000 + Int64(offset))
+                #expect(try writer.append(.of([event], from: Int64(offset))).stored == 1)
+                let words = writer.accounts.count + writer.streams.count + writer.types.count
+                #expect(writer.things.count == row.2 && words == row.3, "after \(offset + 1) events")
+            }
+            let inbox = try ArchiveReader(path: path).inbox(InboxQuery("A", "P"))
+            #expect(inbox.texts == ["4 2", "2 2", "1 2", "3 1"])
+        }
+    }
+
     @Test func `a closed archive says so, and too many who wait are refused`() async throws {
         try await Self.withFile { path in
             let store = try await SQLiteArchive.open(path: path, server: "S")
@@ -248,6 +269,28 @@ struct SQLiteArchiveTests {
             #expect(try await store.page(PageQuery("OTHER") { $0.limit = 500 }).events.count == 500)
             #expect(try reader.rows("PRAGMA integrity_check") == [[.text("ok")]])
             await store.close()
+        }
+    }
+
+    @Test func `a file of the first schema is moved on, with all that stands in it`() async throws {
+        try await Self.withFile { path in
+            let store = try await SQLiteArchive.open(path: path, server: "S")
+            _ = try await store.append(.of(Self.events(3)))
+            await store.close()
+            do {
+                let database = try Database(path: path)
+                try database.execute("DROP TABLE erasures")
+                try database.execute("PRAGMA user_version = 1")
+            }
+            let moved = try await SQLiteArchive.open(path: path, server: "S")
+            #expect(try await moved.page(PageQuery("A")).events.count == 3)
+            #expect(try await moved.erase(Account("A"), until: .max).events == 3)
+            await moved.close()
+            let database = try Database(path: path)
+            #expect(try database.rows("PRAGMA user_version") == [[.integer(ArchiveSchema.version)]])
+            try database.execute("PRAGMA user_version = 0")
+            let none = await Self.error { _ = try await SQLiteArchive.open(path: path, server: "S") }
+            #expect(none == .otherSchema(found: 0, wanted: ArchiveSchema.version))
         }
     }
 

@@ -4,14 +4,63 @@ import TestHarness
 
 @testable import Archive
 
-/// Stores for tests: each in a folder of its own.
+/// Stores for tests: each in a folder or a database of its own.
 enum TestStore {
-    static func withStore(_ body: (any ArchiveStore) async throws -> Void) async throws {
+    enum Kind: String, CaseIterable, Sendable {
+        case sqlite
+        case postgreSQL
+    }
+
+    /// Where a store is, so that it can be opened more than once.
+    enum Place: Sendable {
+        case file(String)
+        case database(String)
+
+        func open(server: String = "S", readers: Int = 1) async throws -> any ArchiveStore {
+            switch self {
+            case .file(let path): try await SQLiteArchive.open(path: path, server: server, readers: readers)
+            case .database(let uri):
+                try await PostgreSQLArchive.open(.init(uri: uri, server: server, readers: readers))
+            }
+        }
+    }
+
+    /// Those that this machine has; without PostgreSQL a test of its own is skipped.
+    static let kinds = Kind.allCases.filter { $0 == .sqlite || PostgreSQLServer.isInstalled }
+
+    static func withStore(_ kind: Kind, _ body: (any ArchiveStore) async throws -> Void) async throws {
+        try await withPlace(kind) { place in
+            let store = try await place.open(readers: 2)
+            do {
+                try await body(store)
+            } catch {
+                await store.close()
+                throw error
+            }
+            await store.close()
+        }
+    }
+
+    /// For what is opened more than once.
+    static func withPlace(_ kind: Kind, _ body: (Place) async throws -> Void) async throws {
         let folder = TemporaryFolder()
         defer { folder.remove() }
-        let store = try await SQLiteArchive.open(path: folder.path("archive"), server: "S")
-        try await body(store)
-        await store.close()
+        switch kind {
+        case .sqlite: try await body(.file(folder.path("archive")))
+        case .postgreSQL: try await body(.database(try PostgreSQLServer.shared.makeDatabase()))
+        }
+    }
+
+    /// Asks again and again until the answer is right, or a test that waits has failed. Returns the last answer.
+    static func value<Value>(
+        _ ask: () async throws -> Value, until isRight: (Value) -> Bool
+    ) async throws -> Value {
+        for _ in 0..<6_000 {
+            let value = try await ask()
+            if isRight(value) { return value }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return try await ask()
     }
 
     /// Sweeps until nothing is left.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from archives import Archive, Past
 from balancers import Site
 from brokers import ApacheKafka, MockBroker, unavailable
 from certificates import Certificates
@@ -102,6 +103,14 @@ def faults(faults_library, tmp_path):
     return Faults(faults_library, tmp_path / "faults")
 
 
+@pytest.fixture(scope="session")
+def killer(tmp_path_factory):
+    """The library that ends a program at its n-th call, as killed.c tells."""
+    library, source = tmp_path_factory.mktemp("killed") / "killed.so", Path(__file__).parents[1] / "Harness/Python/killed.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
 @pytest.fixture
 def clock_ahead(faults):
     """The environment in which a program's wall clock is so many seconds ahead."""
@@ -172,6 +181,25 @@ def tell(mock_broker):
         produce(mock_broker.bootstrap, "incidents", [event(account, str(name), entity=entity) for name in ids],
                 partition=partition)
     return write
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """A place for an archive's file."""
+    return Archive(tmp_path / "archive.db")
+
+
+@pytest.fixture
+def archived(gateway, mock_broker, archive):
+    """Starts gateways with that archive."""
+    return lambda **changes: gateway(mock_broker.bootstrap, archive__store=archive.store, **changes)
+
+
+@pytest.fixture
+def erasing(archived, mock_broker):
+    """Starts gateways with that archive and a control topic."""
+    mock_broker.topic("control", 1)
+    return lambda: archived(control__topic="control", control__retention="90d")
 
 
 # Apache Kafka
@@ -247,6 +275,15 @@ def opening(kind):
 
 
 live, event_stream, sync = opening(LiveClient), opening(EventStream), opening(Sync)
+
+
+@pytest.fixture
+def past(tokens, ends_with_test):
+    """Opens clients of the archive's addresses: `past(gateway, "amy")` is a person, without a name only an account."""
+    def begin(gateway, person=None, account="PACC1"):
+        token = tokens.signed(account, sub=person) if person else tokens.token(account)
+        return ends_with_test(Past(gateway, token))
+    return begin
 
 
 # livecat

@@ -7,7 +7,6 @@ import os
 import signal
 import sqlite3
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,6 @@ from programs import PROGRAMS
 
 # A sanitizer's runtime wants to be the first library.
 pytestmark = pytest.mark.unsanitized
-
-SOURCE = Path(__file__).parents[1] / "Harness/Python/killed.c"
 
 
 class Server:
@@ -57,13 +54,6 @@ class Server:
     @property
     def statuses(self):
         return {thing: value for _, thing, value in self.done}
-
-
-@pytest.fixture(scope="module")
-def killer(tmp_path_factory):
-    library = tmp_path_factory.mktemp("killed") / "killed.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-    return library
 
 
 def test_wherever_it_is_killed_each_action_is_done_once(killer, tmp_path):

@@ -1,67 +1,20 @@
 # Tests: ArchiveFeeder.swift, ArchiveFeeder+Keeping.swift, ArchiveFeeder+Trouble.swift, ArchiveAccess.swift,
 # ArchiveReport.swift, ArchiveCounts.swift, BehindReader.swift, GatewayServer+Archive.swift, ArchiveIntake.swift,
-# RangeReader.swift
+# RangeReader.swift, ArchiveStores.swift
 """The archive's writer inside a node: what was written to Kafka stands in the file, each event once, whatever happens."""
 
 import signal
-import sqlite3
 
 import pytest
 
+from archives import Archive, archive_line, metric
 from programs import eventually, run
 from test_revocation import settings_of
 
 
 @pytest.fixture
-def archive(tmp_path):
-    """The file, and what stands in it."""
-    return Archive(tmp_path / "archive.db")
-
-
-class Archive:
-    def __init__(self, path):
-        self.path = path
-        self.store = f"sqlite:{path}"
-
-    def rows(self, sql):
-        """Of the file as it stands; none while there is nothing that could be asked."""
-        try:
-            with sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, timeout=10) as database:
-                return database.execute(sql).fetchall()
-        except sqlite3.OperationalError:
-            return []
-
-    @property
-    def ids(self):
-        """Ids of things by event, in the order of what happened."""
-        return [row[0] for row in self.rows(
-            "SELECT t.name FROM events e JOIN things t ON t.id = e.thing ORDER BY e.key")]
-
-    @property
-    def positions(self):
-        return dict(self.rows("SELECT partition, next FROM positions WHERE topic = 'incidents' ORDER BY partition"))
-
-    @property
-    def gaps(self):
-        return self.rows("SELECT first, last FROM gaps")
-
-    def wait_for(self, ids):
-        eventually(lambda: sorted(self.ids) == sorted(ids), 20, lambda: f"{ids} in {self.ids}")
-
-
-@pytest.fixture
-def node(gateway, mock_broker, archive):
-    return lambda **changes: gateway(mock_broker.bootstrap, archive__store=archive.store, **changes)
-
-
-def metric(door, name):
-    line, = [line for line in door.asked("/metrics")[1].splitlines() if line.startswith(f"{name} ")]
-    return float(line.split()[1])
-
-
-def archive_line(door):
-    line, = [line for line in door.asked("/readyz?verbose")[1].splitlines() if "]archive" in line]
-    return line
+def node(archived):
+    return archived
 
 
 def kill(door):
@@ -110,10 +63,8 @@ def test_no_event_is_missing_or_doubled_where_the_node_is_killed_again_and_again
     assert archive.gaps == []
 
 
-def test_what_is_erased_leaves_no_byte_in_the_file(gateway, mock_broker, archive, tell):
-    mock_broker.topic("control", 1)
-    door = gateway(
-        mock_broker.bootstrap, archive__store=archive.store, control__topic="control", control__retention="90d")
+def test_what_is_erased_leaves_no_byte_in_the_file(erasing, archive, tell):
+    door = erasing()
     tell(["kept"], account="PACC2")
     tell(["secret-thing"], account="SECRETACCOUNT")
     archive.wait_for(["kept", "secret-thing"])
@@ -123,11 +74,7 @@ def test_what_is_erased_leaves_no_byte_in_the_file(gateway, mock_broker, archive
     line = door.wait_for_log("nothing of the account from before it is in the archive")
     assert (line["account"], line["events"]) == ("SECRETACCOUNT", 1)
 
-    def is_gone():
-        files = [archive.path.with_name(archive.path.name + end) for end in ("", "-wal")]
-        held = b"".join(file.read_bytes() for file in files if file.exists())
-        return b"SECRETACCOUNT" not in held and b"secret-thing" not in held
-    eventually(is_gone, 60)
+    eventually(lambda: not archive.has("SECRETACCOUNT") and not archive.has("secret-thing"), 60)
     assert archive.ids == ["kept"]
 
 

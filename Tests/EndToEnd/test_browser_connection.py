@@ -125,9 +125,11 @@ def test_connections_that_are_cut(behind, tell):
     told, numbers = [], itertools.count()
 
     def streams_are_cut():
-        batch = list(itertools.islice(numbers, 5))
-        told.extend(batch)
-        tell(batch)
+        # What the page has not got yet has to stand in the log.
+        if len(told) < len(page.seen["ids"]) + 500:
+            batch = list(itertools.islice(numbers, 5))
+            told.extend(batch)
+            tell(batch)
         return middleman.count("stream") >= 2
     page.until(streams_are_cut, "two event streams", 120)
     middleman.manner = "passes"

@@ -1,4 +1,4 @@
-# Tests: History.swift, ConnectionLoop.swift, UsedTickets.swift
+# Tests: History.swift, ConnectionLoop.swift, UsedTickets.swift, Reactor/Process.swift
 """The wall clock of a node is set, by an hour and by a day, forward and back, while clients are connected."""
 
 import email.utils
@@ -10,6 +10,7 @@ import pytest
 
 from clients import EventStream, LiveClient, Sync, resumed
 from gateway import static_tokens
+from metrics import scrape
 from processes import comes_to_rest
 from programs import eventually
 from test_origins import first
@@ -112,3 +113,15 @@ def test_a_drain_goes_on_at_its_pace_when_the_clock_is_set(gateway, mock_broker,
     assert closed == [1012] * 8 and door.program.wait() == 0
     stopped = door.log("stopped")[0]
     assert stopped["level"] == "notice"
+
+
+def test_a_clock_that_is_set_moves_no_start(door, faults):
+    def starts():
+        metrics = scrape(door.admin)
+        return metrics["process_start_time_seconds"], metrics["livegate_start_time_seconds"]
+
+    before = starts()
+    for ahead in (HOUR, -DAY, 0):
+        faults.set_clock(ahead)
+        eventually(lambda: abs(now_at(door) - ahead) < HOUR / 2, what="the clock")
+        assert starts() == before

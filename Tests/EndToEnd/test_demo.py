@@ -3,6 +3,7 @@
 
 import json
 import subprocess
+import time
 
 import pytest
 
@@ -57,6 +58,27 @@ def test_the_api_says_what_the_feed_said_and_lets_nobody_else_in(demo, client):
     words = ["curl", "-sS", "-H", f"Authorization: Bearer {running.token}", f"{running.api}/api/incidents?limit=1"]
     listed = json.loads(subprocess.run(words, capture_output=True, check=True, timeout=60 * PATIENCE).stdout)
     assert len(listed["incidents"]) == 1 and set(listed) == {"incidents", "more"}
+
+
+def test_its_archive_shows_what_happened_yesterday(demo, run_livecat, tmp_path):
+    running = demo(f"--archive={tmp_path / 'archive.db'}")
+    yesterday = int(time.time() * 1000) - 86_400_000
+
+    def page(*words):
+        status, out, _ = run_livecat("--archive", "--limit", "500", *words, "-H",
+                                     f"Authorization: Bearer {running.token}", running.live)
+        return [json.loads(line) for line in out.splitlines()] if status == 0 else []
+
+    def past():
+        return [event for event in page() if event["ts"] <= yesterday]
+    eventually(lambda: len({event["id"] for event in past() if event["type"] == "resolved"}) == 6, 60, "yesterday")
+    # What came yesterday stands behind what happens now, newest first, and the API knows it.
+    events = page()
+    assert [event["ts"] for event in events] == sorted((event["ts"] for event in events), reverse=True)
+    for incident in {event["id"] for event in past() if event["ent"] == "incident"}:
+        types = [event["type"] for event in page("--ent", "incident", "--id", incident)]
+        assert (types[0], types[-1]) == ("resolved", "created")
+        assert running.ask("GET", f"/api/incidents/{incident}")[2]["status"] == "resolved"
 
 
 def test_a_broker_that_is_taken_away_is_told_and_comes_back(demo, client):

@@ -44,7 +44,8 @@ class Page:
         browser.go(demo.page)
 
     def text(self, name):
-        return self.browser.run("return document.getElementById(arguments[0]).textContent", name)
+        """Nothing while the page is still on its way."""
+        return self.browser.run("return document.getElementById(arguments[0])?.textContent ?? ''", name)
 
     def rows(self):
         return dict(self.browser.run(ROWS))
@@ -154,6 +155,7 @@ def test_list_and_details_change_by_themselves_and_work_by_keyboard_in_the_dark_
     assert browser.run("return document.activeElement.textContent") == "Add it"
     browser.press(ENTER)
     page.until(lambda: "Aus der Seite" in page.text("notes"), "the note of the page")
+    page.until(lambda: page.text("told") == "The note was added.", "what was done")
     # The story may have written a note behind it.
     notes = demo.ask("GET", f"/api/incidents/{incident}")[2]["notes"]
     assert [note["content"] for note in notes].count("Aus der Seite") == 1
@@ -171,6 +173,8 @@ def test_list_and_details_change_by_themselves_and_work_by_keyboard_in_the_dark_
     browser.run("location.hash = ''")
     page.until(lambda: browser.run("return document.getElementById('list').offsetHeight") > 0, "the list on a phone")
     assert browser.run("return document.documentElement.scrollWidth") <= 390
+    # It was said of what is not looked at any more.
+    page.until(lambda: page.text("told") == "", "what was done, which is gone")
 
 
 HEARD = {

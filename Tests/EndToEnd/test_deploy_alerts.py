@@ -66,9 +66,12 @@ def apart(one, other):
             or one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"])
 
 
-def test_every_metric_that_is_named_stands_in_a_scrape(tls_door):
+def test_every_metric_that_is_named_stands_in_a_scrape(tls_door, mock_broker, tmp_path):
     """But `up`, which is Prometheus's own."""
-    with urllib.request.urlopen(f"http://{tls_door().admin}/metrics") as answer:
+    mock_broker.topic("control")
+    door = tls_door(
+        control__topic="control", control__retention="90d", archive__store=f"sqlite:{tmp_path}/archive.db")
+    with urllib.request.urlopen(f"http://{door.admin}/metrics") as answer:
         known = set(re.findall(r"^# TYPE (\w+) ", answer.read().decode(), re.M))
     expressions = [rule["expr"] for rule in ALERTS] + [target["expr"] for target in dashboard_targets()]
     named = set(re.findall(r"\b(?:livegate|process)_\w+", " ".join(expressions)))

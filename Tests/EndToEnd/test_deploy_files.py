@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 import subprocess
 import sysconfig
 
@@ -54,6 +55,22 @@ def test_systemd_finds_nothing_to_say(unit):
 def test_systemd_calls_the_unit_well_confined(unit):
     told = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit)
     assert float(re.search(r"Overall exposure level for livegate\.service: ([\d.]+)", told)[1]) <= 2.0
+
+
+def test_a_balancer_of_the_nodes_group_reaches_its_unix_socket_and_nobody_else_does(
+        unit, gateway, mock_broker, tmp_path):
+    """What the unit says of files, held against the socket that the node makes under the same mask."""
+    words = dict(re.findall(r"^(\w+)=(\S+)$", unit.read_text(), re.M))
+    folder, private = (int(words[name], 8) for name in ("RuntimeDirectoryMode", "StateDirectoryMode"))
+    path = tmp_path / "clients.sock"
+    gateway(mock_broker.bootstrap, listen=[f"unix:{path}"],
+            around=["/bin/sh", "-c", f'umask {words["UMask"]} && exec "$@"', "sh"])
+    mode = path.stat().st_mode
+    # To connect is to write; to come there is to enter the folder.
+    assert mode & stat.S_IWGRP and folder & stat.S_IXGRP
+    assert not mode & 0o007 and not folder & 0o007
+    assert words["StateDirectory"] == words["Group"] == "livegate" and private == 0o700
+    assert "usermod --append --groups livegate" in unit.read_text()
 
 
 def test_systemd_waits_for_a_drain():
@@ -117,6 +134,29 @@ def test_compose_starts_the_gateway_with_settings_that_it_takes():
     run(PROGRAMS / "livegate", "check", *arguments, env=environment(services["livegate"]["environment"]))
 
 
+# Envoy
+
+def seconds(text):
+    return int(re.fullmatch(r"(\d+)s", text)[1])
+
+
+def test_envoy_cuts_nothing_that_is_merely_quiet():
+    """Held against the defaults of the settings: what a stream or a wait may be silent for, and after which time a node ends a
+    connection between two requests."""
+    limits = yaml.safe_load(run(PROGRAMS / "livegate", "config"))["limits"]
+    quiet = max(seconds(limits["ping_interval"]), seconds(limits["max_wait"]))
+    (listener,), (cluster,) = (documents("envoy/envoy.yaml")[0]["static_resources"][name] for name in ("listeners", "clusters"))
+    manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    (route,) = manager["route_config"]["virtual_hosts"][0]["routes"]
+    assert seconds(manager["stream_idle_timeout"]) > quiet and seconds(route["route"]["idle_timeout"]) > quiet
+    # No limit on the whole of a stream.
+    assert seconds(route["route"]["timeout"]) == 0
+    (options,) = cluster["typed_extension_protocol_options"].values()
+    swift = (ROOT / "Sources/Gateway/Connection/ConnectionLoop.swift").read_text()
+    idle = int(re.search(r"idleRequestMilliseconds: UInt64 = ([\d_]+)", swift)[1].replace("_", "")) // 1000
+    assert seconds(options["common_http_protocol_options"]["idle_timeout"]) < idle
+
+
 # Docker
 
 DOCKERFILE = (DEPLOY / "docker/Dockerfile").read_text()
@@ -147,6 +187,16 @@ def test_the_image_is_built_by_the_commands_that_the_tests_run():
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     copied = [source for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", build, re.M) for source in sources.split()]
     assert sorted(copied) == sorted(kept) and all((ROOT / source).exists() for source in copied)
+
+
+def test_the_image_has_its_libraries_where_its_own_architecture_looks():
+    """The folder is found by a command of the build, which is run here; no architecture stands in the file."""
+    assert not re.search(r"x86_64|amd64-|aarch64", DOCKERFILE)
+    (folder,) = re.findall(r'--libdir="([^"]+)"', DOCKERFILE)
+    found = run("sh", "-c", f'printf %s "{folder}"')
+    # Where Debian puts a library of this machine, which the linker's cache knows.
+    (ours, *_) = re.findall(r"=> (\S+)/libssl\.so\.3$", run("/sbin/ldconfig", "-p"), re.M)
+    assert os.path.realpath(found) == os.path.realpath(ours)
 
 
 def test_what_is_copied_into_the_image_is_a_package(tmp_path):

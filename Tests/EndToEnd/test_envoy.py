@@ -1,6 +1,6 @@
 """Envoy with the file of deploy/envoy before two nodes."""
 
-from balancers import PHONE, cut
+from balancers import PHONE, assert_places_are_of_phones, cut
 from programs import eventually
 
 FILE = "envoy/envoy.yaml"
@@ -19,6 +19,7 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
     assert page.status == 200 and [event["id"] for event in page.body["events"]] == ["a"]
     eventually(lambda: sum(site.opened()) == 4, 20, lambda: f"the openings: {site.opened()}")
     assert 0 not in site.opened() and set(sum(site.peers(), [])) == {PHONE}
+    assert sum(site.listed(), []) == [PHONE] * 4
     for stream in streams:
         cut(stream)
 
@@ -26,6 +27,7 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
         return [line["peer"] for node in site.nodes for line in node.log("connection closed")]
     eventually(lambda: len(ends()) == 4, 20, lambda: f"the ends of the streams: {ends()}")
     assert set(ends()) == {PHONE}
+    assert_places_are_of_phones(site, lambda: live(site, context=context))
 
 
 def test_a_node_that_was_never_ready_gets_nobody(site, certificates, live):

@@ -10,6 +10,7 @@ import http.client
 import itertools
 import json
 import os
+import signal
 import subprocess
 import threading
 import zlib
@@ -292,6 +293,30 @@ def test_whatever_fails_in_a_question_about_a_token_it_is_answered(scene, faults
         hit, came = sweep(faults, ask, calls, code, 6, library="libcurl")
         print(f"{calls}: {hit} hit, {len(came)} failed", flush=True)
         assert ask() == []
+    stage.judge()
+
+
+def test_settings_for_which_there_is_no_memory_change_nothing(scene, faults):
+    stage = scene(reload_interval="0s")
+    pid = stage.door.program.pid
+
+    def outcomes():
+        return [int(stage.admin().partition(f'\nlivegate_reloads_total{{outcome="{outcome}"}} ')[2].partition("\n")[0])
+                for outcome in ("ok", "failed")]
+
+    def reload():
+        before = outcomes()
+        os.kill(pid, signal.SIGHUP)
+        after = eventually(lambda: (now := outcomes()) != before and now, 20, "a reload")
+        return ["failed"] * (after[1] - before[1])
+
+    assert reload() == []
+    for library in ("libyaml", "libcrypto"):
+        hit, came = sweep(faults, reload, "malloc", errno.ENOMEM, 6, library=library)
+        print(f"{library}: {hit} hit, {len(came)} failed", flush=True)
+        # Half a settings file is none. OpenSSL does without some of what it asks for.
+        assert hit > 0 and (came == ["failed"] * hit if library == "libyaml" else len(came) <= hit)
+        assert reload() == [] and stage.visit() == []
     stage.judge()
 
 

@@ -5,8 +5,9 @@ import subprocess
 
 import pytest
 
-from balancers import PHONE, cut, program
+from balancers import PHONE, assert_places_are_of_phones, cut, program
 from programs import eventually
+from test_drain import posted
 
 FILES = ["haproxy/x-forwarded-for.cfg", "haproxy/proxy-v2.cfg", "haproxy/passed-through.cfg"]
 
@@ -39,6 +40,7 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
     # At both nodes, and not one with the balancer's address.
     eventually(lambda: sum(site.opened()) == 4, 20, lambda: f"the openings: {site.opened()}")
     assert 0 not in site.opened() and set(sum(site.peers(), [])) == {PHONE}
+    assert sum(site.listed(), []) == [PHONE] * 4
     eventually(lambda: [line["peer"] for node in site.nodes for line in node.log("request refused")] == [PHONE], 20,
                "the line of the refusal")
     # What leaves without a word gives its connection to the node back, and nothing is written that would show it.
@@ -49,28 +51,44 @@ def test_every_kind_of_client_passes_and_the_log_names_the_phone(
         return [line["peer"] for node in site.nodes for line in node.log("connection closed")]
     eventually(lambda: len(ends()) == 4, 20, lambda: f"the ends of the streams: {ends()}")
     assert set(ends()) == {PHONE}
+    assert_places_are_of_phones(site, lambda: live(site, context=context))
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_an_unready_node_gets_no_new_client_and_a_reload_loses_nobody(site, file, live, context, tell):
+def test_an_unready_node_gets_no_new_client_and_a_reload_loses_nobody(
+        site, file, live, event_stream, sync, context, tell):
     site = site(file, lifecycle={"drain_delay": "60s"})
     clients = [live(site, context=context) for _ in range(4)]
     eventually(lambda: sum(site.opened()) == 4, 20, "the openings")
     assert site.opened() == [2, 2]
+    streams, poll = [event_stream(site, context=context) for _ in range(2)], sync(site, context=context)
+    poll.send(since=poll.page()["at"], wait=50)
+    eventually(lambda: site.waiting() == 1, 20, "the wait")
     site.reload(meanwhile=lambda: clients.append(live(site, context=context)))
     clients += [live(site, context=context) for _ in range(2)]
     tell(["a"])
-    eventually(lambda: all(client.ids == ["a"] for client in clients), 20, "the event at each client")
+    eventually(lambda: all(client.ids == ["a"] for client in clients + streams), 20, "the event at each client")
+    assert [event["id"] for event in poll.answer().body["events"]] == ["a"]
+    # Out of service by hand, and back: whoever is there stays, and nobody new comes.
+    before = site.opened()
+    assert posted(site.nodes[1], "/admin/drain?window=1h")[0] == 202
+    site.program.line("Server nodes/b is DOWN", within=20)
+    new = [live(site, context=context) for _ in range(3)]
+    eventually(lambda: sum(site.opened()) == sum(before) + 3, 20, "the openings")
+    assert site.opened() == [before[0] + 3, before[1]] and not site.nodes[1].log("request refused")
+    assert posted(site.nodes[1], "/admin/undrain")[0] == 200
+    site.program.line("Server nodes/b is UP", within=20)
     before = site.opened()
     # It goes on serving for drain_delay: only the balancer knows.
     site.nodes[0].program.signal(signal.SIGTERM)
     site.program.line("Server nodes/a is DOWN", within=20)
-    new = [live(site, context=context) for _ in range(5)]
+    new += [live(site, context=context) for _ in range(5)]
     eventually(lambda: sum(site.opened()) == sum(before) + 5, 20, "the openings")
     assert site.opened() == [before[0], before[1] + 5]
     tell(["b"])
     eventually(lambda: all(client.ids[-1:] == ["b"] for client in clients + new), 20, "the event at each client")
     assert all(client.ids == ["a", "b"] and client.closed is None for client in clients)
+    assert all(stream.ids == ["a", "b"] and not stream.has_ended for stream in streams)
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from clients import LiveClient
+from clients import EventStream, LiveClient
 from https_server import Server
 from programs import eventually
 from test_auth import answer, bearer
 from test_reload import hang_up, rewrite
+from test_revocation import ticket
 
 
 class TokenServer:
@@ -84,7 +85,7 @@ def test_tokens_that_are_no_jwts_are_judged_by_the_server_and_its_answers_are_ke
     assert not any(word in lines for word in ("stranger", "nobody", "s€cret"))
 
 
-def test_those_with_one_token_share_a_question_and_it_ends_when_its_answer_does(
+def test_those_with_one_token_share_a_question_and_their_streams_go_on_while_it_is_active(
         gateway, mock_broker, token_server, ends_with_test):
     node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "9s", "cache": "2s"})
     token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
@@ -95,9 +96,52 @@ def test_those_with_one_token_share_a_question_and_it_ends_when_its_answer_does(
         token_server.free.set()
         assert [each.result() for each in waiting] == [101] * 10
     assert token_server.asked == ["one"]
+    clients = [ends_with_test(LiveClient(node, "one", with_="at")) for _ in range(3)]
+    stream = ends_with_test(EventStream(node, "one"))
+    stream.wait_for("live")
+    # Each answer is good for two seconds: the server is asked again and again, once for all of them.
+    eventually(lambda: len(token_server.asked) >= 4, 60, "questions about a token that is open")
+    # It is away for a while, and says what it does not say: nobody is closed for that.
+    token_server.say["one"] = lambda request: request.reply("no", 500)
+    failed = token_server.asked.count("one")
+    eventually(lambda: len(token_server.asked) >= failed + 2, 60, "questions while it is away")
+    token_server.say["one"] = {"active": True, "account_id": "PACC1"}
+    active = token_server.asked.count("one")
+    eventually(lambda: len(token_server.asked) >= active + 3, 60, "questions afterwards")
+    assert [client.closed for client in clients] == [None] * 3
+    # Nothing ends of which they would have to be told.
+    assert all(not client.controls("expiring") and not client.controls("token") for client in clients)
+    token_server.say["one"] = {"active": False}
+    for client in clients:
+        assert client.wait_until_closed(60) == 4401
+    stream.wait_until_ended()
+    assert stream.events[-1].json["code"] == 4401
+
+
+def test_a_stream_ends_whose_token_the_server_gives_to_another_account(
+        gateway, mock_broker, token_server, ends_with_test):
+    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "9s", "cache": "2s"})
+    token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
     client = ends_with_test(LiveClient(node, "one"))
-    client.wait_until_closed()
-    assert client.closed == 4401
+    token_server.say["one"] = {"active": True, "account_id": "PACC2"}
+    assert client.wait_until_closed(60) == 4401
+    assert status(node, "one") == 101
+
+
+def test_a_stream_by_a_ticket_of_such_a_token_comes_back_with_another_ticket(
+        gateway, mock_broker, token_server, ends_with_test, tmp_path):
+    secret = tmp_path / "tickets"
+    secret.write_text("s" * 32 + "\n")
+    node = gateway(mock_broker.bootstrap, auth__tickets={"secret_file": str(secret)},
+                   auth__introspection={**token_server.settings, "timeout": "9s", "cache": "5s"})
+    token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
+    stream = ends_with_test(EventStream(node, None, ticket=ticket(node, "one")))
+    stream.wait_until_ended(60)
+    # Not 4401: its token is still good.
+    bye = stream.events[-1]
+    assert bye.name == "bye" and bye.json["code"] == 1012 and bye.json["retry_ms"] >= 1_000
+    assert not [each for each in stream.events if each.name == "expiring"]
+    ends_with_test(EventStream(node, None, ticket=ticket(node, "one"))).wait_for("live")
 
 
 def test_a_reload_keeps_what_a_server_has_said_and_another_server_is_asked_anew(gateway, mock_broker, token_server):

@@ -1,4 +1,4 @@
-# Tests: ControlSource.swift, ControlWriter.swift
+# Tests: ControlSource.swift, ControlIntake.swift, ControlWriter.swift
 """Revocations in a topic of Apache Kafka: read back by a node that starts, kept when the topic goes or is made anew."""
 
 import json
@@ -8,9 +8,11 @@ import time
 import pytest
 
 from clients import LiveClient
+from gateway import static_tokens
 from kafka_admin import create_topic, delete_topic
 from programs import event, eventually, produce, run
 from test_kafka_faults import hurt  # noqa: F401, a fixture
+from test_auth import answer, bearer
 from test_revocation import metric, revoke, settings_of, status
 
 OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600
@@ -26,11 +28,21 @@ def readiness(node):
     return node.asked("/readyz?verbose")[1]
 
 
+def is_made(bootstrap, control):
+    """Whether a topic that was deleted could be created anew, with a record; to be asked until then."""
+    try:
+        create_topic(bootstrap, control, 1)
+        produce(bootstrap, control, ['{"revoke":{"account":"PACC4"}}'])
+        return True
+    except AssertionError:
+        return False
+
+
 def test_a_node_reads_back_what_was_revoked_and_keeps_it_when_the_topic_is_made_anew(kafka, node, control, tokens):
     bootstrap = kafka.bootstrap["plaintext"]
     account, person, one = (tokens.signed("PACC1", iat=OLD), tokens.signed("PACC2", iat=OLD, sub="u1"),
                             tokens.signed("PACC3", iat=OLD, jti="t1"))
-    first = node(control__topic=control, ready=False)
+    first = node(control__topic=control, ready=False, lifecycle__drain_window="1s")
     eventually(lambda: "[+]window ok" in readiness(first)
                and f"[-]control the topic {control} does not exist" in readiness(first), within=60)
     assert first.readyz()[0] == 503 and status(first, account) == 503
@@ -52,21 +64,45 @@ def test_a_node_reads_back_what_was_revoked_and_keeps_it_when_the_topic_is_made_
         assert status(running, tokens.signed("PACC1", iat=NEW)) == 101
     assert second.log("the control topic is read")[0]["count"] == 3
 
-    def is_made():
-        try:
-            create_topic(bootstrap, control, 1)
-            produce(bootstrap, control, ['{"revoke":{"account":"PACC4"}}'])
-            return True
-        except AssertionError:
-            return False
-
-    client = LiveClient(second, tokens.signed("PACC1", iat=NEW))
+    client, older = LiveClient(second, tokens.signed("PACC1", iat=NEW)), LiveClient(first, tokens.signed("PACC5", iat=OLD))
+    assert metric(first, "livegate_control_records_rejected_total") == 0
     delete_topic(bootstrap, control)
-    eventually(is_made, 60, "the topic again")
+    eventually(lambda: is_made(bootstrap, control), 60, "the topic again")
     for running in first, second:
         eventually(lambda: status(running, tokens.signed("PACC4", iat=OLD)) == 401, within=60)
         assert [status(running, token) for token in (account, person, one)] == [401] * 3
+        # What stood in the old topic last may not have been read: who was not meant comes back with a new token.
+        eventually(lambda: status(running, tokens.signed("PACC5", iat=OLD)) == 401)
+        assert running.log("the control topic was created anew") and running.log("control records were lost")
+        eventually(lambda: status(running, tokens.signed("PACC5", iat=int(time.time()))) == 101)
+    assert older.wait_until_closed(60) == 4401
     assert client.closed is None
+    # One that starts knows what it finds.
+    third = node(control__topic=control)
+    assert not third.log("control records were lost") and status(third, tokens.signed("PACC5", iat=OLD)) == 101
+
+
+@pytest.mark.unsanitized
+def test_a_loss_under_a_clock_that_was_set_back_opens_no_door_and_is_told(kafka, node, control, tokens, faults):
+    bootstrap = kafka.bootstrap["plaintext"]
+    create_topic(bootstrap, control, 1)
+    # Where topics have no ids, a log of the same name is known by what was read of the one before.
+    produce(bootstrap, control, ['{"revoke":{"account":"PACC2"}}'] * 3)
+    door = node(control__topic=control, env=faults.env, limits__broker_grace="1s")
+    late = tokens.signed("PACC1", iat=int(time.time()) - 1800)
+    assert status(door, late) == 101
+    faults.set_clock(-3600)
+    delete_topic(bootstrap, control)
+    eventually(lambda: is_made(bootstrap, control), 60, "the topic again")
+    # By the clock of the node this token is of the future, and was good when the records were lost.
+    eventually(lambda: status(door, late) == 503, 60, "the loss")
+    eventually(lambda: status(door, tokens.signed("PACC1", iat=int(time.time()))) == 101, what="a token of now")
+    told = eventually(lambda: re.search(r"^\[-\]control .* the clock was set back: .*$", readiness(door), re.M))
+    assert door.readyz()[0] == 503
+    assert told[0].replace("[-]control ", "control: ") in json.loads(door.asked("/admin/status")[1])["problems"]
+    assert len(door.log("tokens are good here from a time on that is to come")) == 1
+    faults.set_clock(0)
+    eventually(lambda: door.readyz()[0] == 200 and status(door, late) == 401, what="all to be well again")
 
 
 def records_left(node, part):
@@ -100,7 +136,7 @@ def test_brokers_that_go_while_a_node_reads_back_open_no_door(kafka, hurt, gatew
     assert json.loads(node.asked("/admin/accounts/PACC1")[1])["events"] == count
 
 
-def test_a_batch_that_cannot_be_read_is_told_and_passed(kafka, node, control, tokens):
+def test_what_cannot_be_read_opens_no_door(kafka, node, control, tokens, tmp_path):
     plain = kafka.bootstrap["plaintext"]
     create_topic(plain, control, 1)
     for account in ("PACC1", "PACC2", "PACC3"):
@@ -111,15 +147,25 @@ def test_a_batch_that_cannot_be_read_is_told_and_passed(kafka, node, control, to
         damage_batch(kafka, control, 1)
     finally:
         kafka.tool("start-node", "all")
-    door = node(control__topic=control)
+    door = node(control__topic=control, auth__tokens=str(static_tokens(tmp_path, ["PACC9"])))
     door.wait_for_log("control records could not be read")
-    old = {account: tokens.signed(account, iat=OLD) for account in ("PACC1", "PACC2", "PACC3")}
-    # Nobody can know who was meant.
-    assert {account: status(door, token) for account, token in old.items()} == {"PACC1": 401, "PACC2": 101, "PACC3": 401}
+    old = {account: tokens.signed(account, iat=OLD) for account in ("PACC1", "PACC2", "PACC3", "PACC4")}
+    # Nobody can know who was meant: everybody fetches a token. Until a new one would be good nobody is sent for it.
+    eventually(lambda: {account: status(door, token) for account, token in old.items()} == dict.fromkeys(old, 401))
+    details = {account: json.loads(answer(door.host, bearer(token))[2])["detail"] for account, token in old.items()}
+    assert details["PACC1"] == details["PACC3"] == "token was revoked"
+    assert details["PACC2"] == details["PACC4"] == "token is older than what was revoked: fetch a new one"
+    assert [status(door, tokens.signed(account)) for account in old] == [101] * 4
+    # A fixed token says nothing of when it was issued, and has no successor: its client comes again.
+    code, fields, _ = answer(door.host, bearer("token-PACC9"))
+    assert code == 503 and 30 <= int(fields["retry-after"]) <= 35
     assert metric(door, "livegate_control_records_rejected_total") == 1
     assert metric(door, "livegate_revocations_kept") == 2
-    revoke(door, "--account", "PACC2")
-    eventually(lambda: status(door, old["PACC2"]) == 401)
+    problem, = json.loads(door.asked("/admin/status")[1])["problems"]
+    assert problem.startswith("revocations: records of the control topic were lost")
+    assert door.readyz()[0] == 200
+    revoke(door, "--account", "PACC2", "--subject", "u1")
+    eventually(lambda: status(door, tokens.signed("PACC2", iat=OLD, sub="u1")) == 401)
 
 
 def damage_batch(kafka, topic, number):

@@ -65,3 +65,16 @@ def test_runs_with_scrapes_are_compared_with_runs_without():
     assert [row["scenario"] for row in report["scenarios"]] == ["saturating many", "saturating many scraped"] * 3
     compared, = report["scrapes"]
     assert compared["scenario"] == "saturating many" and compared["deliveries_per_second"] > 0
+
+
+def test_runs_with_an_archive_and_with_one_that_fails_are_compared_with_runs_without():
+    command = [PROGRAMS / "livebench", "--connections", "100", "--only", "saturating many", "--archive", "--json"]
+    bench = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert bench.returncode == 0, bench.stderr
+    report = json.loads(bench.stdout)
+    name = "saturating many"
+    assert [row["scenario"] for row in report["scenarios"]] == [name, f"{name} archived", f"{name} archive failing"] * 3
+    for key in ("archives", "failing_archives"):
+        compared, = report[key]
+        assert compared["scenario"] == name and compared["deliveries_per_second"] > 0 and compared["latency_p99"] > 0
+    assert "scrapes" not in report

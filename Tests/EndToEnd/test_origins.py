@@ -2,16 +2,19 @@
 """What browsers send by themselves, at the door of a running gateway: an origin, cookies, a token in a subprotocol."""
 
 import base64
+import contextlib
 import json
 import secrets
 import socket
 
 import pytest
 
-from programs import PATIENCE
+from programs import PATIENCE, eventually
 from wire import ask, connect, event_stream_request, get, upgrade
 
 APP, OTHER, EVIL = "https://app.example.com", "https://a.b.example.org", "https://evil.example"
+PREFLIGHT = (f"OPTIONS /sync/v1 HTTP/1.1\r\nHost: h\r\nOrigin: {APP}\r\nAccess-Control-Request-Method: GET\r\n"
+             "Access-Control-Request-Headers: authorization\r\n\r\n").encode()
 CORS = ("access-control-allow-origin", "access-control-allow-credentials", "access-control-expose-headers", "vary")
 
 
@@ -69,10 +72,8 @@ def test_a_listed_page_can_read_every_answer_and_another_is_refused_before_its_t
 
 
 def test_a_browser_asks_beforehand_on_a_connection_that_goes_on(browser_door, tokens):
-    preflight = (f"OPTIONS /sync/v1 HTTP/1.1\r\nHost: h\r\nOrigin: {APP}\r\nAccess-Control-Request-Method: GET\r\n"
-                 "Access-Control-Request-Headers: authorization\r\n\r\n").encode()
     last = get("/sync/v1", tokens.token("PACC1"), [f"Origin: {APP}", "Connection: close"])
-    answer = ask(browser_door.host, preflight * 2 + last, 20 * PATIENCE).decode()
+    answer = ask(browser_door.host, PREFLIGHT * 2 + last, 20 * PATIENCE).decode()
     one, two, three = (part for part in answer.split("HTTP/1.1 ")[1:])
     assert one == two or one.split("Date: ")[0] == two.split("Date: ")[0]
     head = one.split("\r\n")
@@ -82,9 +83,9 @@ def test_a_browser_asks_beforehand_on_a_connection_that_goes_on(browser_door, to
                   f"Access-Control-Allow-Origin: {APP}", "Access-Control-Allow-Credentials: true", "Vary: Origin"]:
         assert field in head
     assert three.startswith("200 ") and f"Access-Control-Allow-Origin: {APP}" in three
-    foreign = preflight.replace(APP.encode(), EVIL.encode())
+    foreign = PREFLIGHT.replace(APP.encode(), EVIL.encode())
     assert first(browser_door.host, foreign)[0] == 403
-    assert first(browser_door.host, preflight.replace(b"Access-Control-Request-Method: GET\r\n", b""))[0] == 405
+    assert first(browser_door.host, PREFLIGHT.replace(b"Access-Control-Request-Method: GET\r\n", b""))[0] == 405
 
 
 def test_a_browser_may_ask_before_the_node_is_ready(gateway):
@@ -94,6 +95,66 @@ def test_a_browser_may_ask_before_the_node_is_ready(gateway):
         door.wait_for_log("listening")
         options = f"OPTIONS /live/v1 HTTP/1.1\r\nHost: h\r\nOrigin: {APP}\r\nAccess-Control-Request-Method: GET\r\n\r\n"
         assert first(door.host, options.encode())[0] == 204
+
+
+@pytest.mark.parametrize("limit, status, code", [
+    ("max_connections_per_address", 429, "too_many"), ("max_handshakes_per_second", 503, "overloaded")])
+def test_a_page_can_read_that_it_is_over_a_limit_and_when_to_come_back(gateway, mock_broker, tokens, limit, status, code):
+    door = gateway(mock_broker.bootstrap, auth__origins=[APP], limits={limit: 1})
+    token = tokens.token("PACC1")
+    with connect(door.host, 20 * PATIENCE) as held:
+        held.sendall(upgrade(token))
+        held.recv(4096)
+
+        def refused(*origin):
+            # Of handshakes there is one each second for whoever comes first.
+            return eventually(lambda: (lambda found: found if found[0] == status else None)(
+                first(door.host, get("/sync/v1", token, origin))), what=f"a {status}")
+        _, fields, body = refused(f"Origin: {APP}")
+        assert json.loads(body)["code"] == code and 1 <= int(fields["retry-after"]) <= 5
+        assert cors(fields) == [APP, None, "Retry-After", "Origin"] and fields["connection"] == "close"
+        for origin in ([f"Origin: {EVIL}"], []):
+            assert cors(refused(*origin)[1]) == [None, None, None, "Origin"]
+        # Else its browser would not even ask, and tell the page nothing.
+        answered, fields, _ = first(door.host, PREFLIGHT)
+        assert (answered, fields["access-control-allow-origin"]) == (204, APP)
+        answered, fields, _ = first(door.host, PREFLIGHT.replace(APP.encode(), EVIL.encode()))
+        assert answered in (status, 403) and cors(fields) == [None, None, None, "Origin"]
+
+
+def test_who_is_allowed_to_ask_beforehand_over_a_limit_asks_nothing_else_on_that_connection(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, auth__origins=[APP], limits={"max_connections_per_address": 1})
+    with connect(door.host, 20 * PATIENCE) as held:
+        held.sendall(upgrade(tokens.token("PACC1")))
+        held.recv(4096)
+        answer = ask(door.host, PREFLIGHT + get("/sync/v1", tokens.token("PACC1"), [f"Origin: {APP}"]), 20 * PATIENCE)
+        assert answer.count(b"HTTP/1.1 ") == 1 and answer.startswith(b"HTTP/1.1 204 ") and b"\r\nConnection: close" in answer
+
+
+# Of one loop, whose refusals wait for the request: see ConnectionLoop.swift.
+LATE = 256
+
+
+def test_only_so_many_over_the_limit_are_waited_for(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, loops=1, auth__origins=[APP], limits={"max_connections_per_address": 1})
+    request = get("/sync/v1", tokens.token("PACC1"), [f"Origin: {APP}"])
+    with contextlib.ExitStack() as ending:
+        held = ending.enter_context(connect(door.host, 20 * PATIENCE))
+        held.sendall(upgrade(tokens.token("PACC1")))
+        held.recv(4096)
+        silent = [ending.enter_context(connect(door.host, 20 * PATIENCE)) for _ in range(LATE)]
+        # The next one is told at once, though it has said nothing.
+        with connect(door.host, 20 * PATIENCE) as last:
+            assert last.recv(4096).startswith(b"HTTP/1.1 429 ")
+        # One that asks, or goes, makes room.
+        silent[0].sendall(request)
+        assert silent[0].recv(4096).startswith(b"HTTP/1.1 429 ")
+        silent[1].close()
+
+        def is_waited_for():
+            status, fields, _ = first(door.host, request)
+            return status == 429 and cors(fields)[0] == APP
+        eventually(is_waited_for, what="a refusal that names the page")
 
 
 def test_a_token_in_a_subprotocol_or_a_cookie_lets_in(browser_door, tokens):

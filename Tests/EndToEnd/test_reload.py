@@ -16,7 +16,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from asker import Asker
+from asker import Asker, Closed
 from clients import plain_connection
 from gateway import static_tokens
 from processes import descriptors
@@ -234,9 +234,16 @@ def test_the_administration_is_held_to_the_new_time_of_a_request_too(gateway, mo
     hang_up(door)
     wait_for_reload(door, 0)
     assert door.log("settings reloaded")[0]["changed"] == "limits.handshake_timeout"
-    hurried = Asker(door.admin, timeout=60 * PATIENCE)
-    hurried.socket.sendall(b"GET /livez HTTP/1.1\r\n")
-    assert hurried.answer()[0] == 408 and hurried.ended()
+
+    def hurried():
+        # Whoever has said nothing within the time, as on a machine that gives its process no turn, is let go without a word.
+        asker = Asker(door.admin, timeout=60 * PATIENCE)
+        try:
+            asker.socket.sendall(b"GET /livez HTTP/1.1\r\n")
+            return asker.answer()[0] == 408 and asker.ended()
+        except (Closed, ConnectionError):
+            return None
+    assert eventually(lambda: [answered] if (answered := hurried()) is not None else None, what="a request in time") == [True]
     patient.socket.sendall(b"Host: localhost\r\n\r\n")
     assert patient.answer()[0] == 200
 

@@ -14,6 +14,8 @@ from gateway import static_tokens
 from programs import PROGRAMS, environment, eventually, produce, run
 from rawclient import RawClient, play, until
 from test_auth import answer, bearer
+from test_drain import posted
+from test_reload import hang_up, rewrite
 from wire import TEXT, ask, frame, get, upgrade
 
 OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600
@@ -174,6 +176,49 @@ def test_the_loss_of_the_topic_opens_nothing_and_closes_nobody(node, broker, tok
     assert client.closed is None and status(node, old) == 401
     revoke(node, "--account", "PACC1", "--subject", "u1")
     eventually(lambda: metric(node, 'livegate_revocations_total{kind="subject"}') == 1)
+
+
+def test_a_topic_that_is_lost_opens_nothing_in_a_reload_a_drain_and_a_stop(node, broker, tokens):
+    node = node(limits__broker_grace="never", reload_interval="0s", lifecycle__drain_delay="0s",
+                lifecycle__drain_window="1h")
+    old, new = tokens.signed("PACC1", iat=OLD), tokens.signed("PACC1", iat=NEW)
+    revoke(node, "--account", "PACC1")
+    eventually(lambda: status(node, old) == 401)
+    client = LiveClient(node, new)
+    broker.down()
+    node.wait_for_log("no Kafka broker can be reached", within=60)
+    rewrite(node, limits={**node.settings["limits"], "max_lag": "9s"})
+    hang_up(node)
+    node.wait_for_log("settings reloaded")
+    assert status(node, old) == 401 and status(node, new) == 101 and status(node, "token-PACC1") == 401
+    assert posted(node, "/admin/drain?window=1h")[0] == 202
+    # What is shut out stays so before anything else is said.
+    eventually(lambda: status(node, new) == 503)
+    assert status(node, old) == 401 and client.closed is None
+    assert posted(node, "/admin/undrain")[0] == 200
+    eventually(lambda: status(node, new) == 101)
+    assert status(node, old) == 401
+    node.program.signal()
+    # Its listeners close at once; the second one ends the drain.
+    eventually(lambda: node.readyz()[0] == 503)
+    node.program.signal()
+    assert node.program.wait() == 0
+    assert client.wait_until_closed() == 1012
+
+
+def test_a_wait_whose_fixed_token_is_gone_is_answered_with_401(node, tmp_path):
+    node = node(reload_interval="0s")
+    waiting, other, client = Sync(node, "token-PACC3"), Sync(node, "token-PACC1"), LiveClient(node, "token-PACC3")
+    for each in waiting, other:
+        each.send(since=each.page()["at"], wait=50)
+    eventually(lambda: metric(node, 'livegate_connections{kind="sync"}') == 2)
+    static_tokens(tmp_path, ["PACC1"])
+    hang_up(node)
+    refused = waiting.answer()
+    assert refused.status == 401 and refused.body["code"] == "invalid_token"
+    assert refused.body["detail"] == "token is not known here"
+    assert client.wait_until_closed() == 4403
+    assert metric(node, 'livegate_connections{kind="sync"}') == 1
 
 
 @pytest.mark.parametrize("text, words", [

@@ -1,13 +1,12 @@
-# Tests: SQLiteStore.swift
+# Tests: SQLiteStore.swift, ListStore.swift
 """A process that is killed in the middle of its n-th write, or before its n-th sync or statement, for n = 1, 2, 3 … until one run
-makes no n-th: its store has the finger and the app's rows of one commit, the last one that was said to be done or the one after
-it, never of two."""
+makes no n-th: its store has the finger, the app's rows and the lists of one commit, the last one that was said to be done or the
+one after it, never of two."""
 
 import os
 import signal
 import sqlite3
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -16,15 +15,7 @@ from programs import PROGRAMS
 # A sanitizer's runtime wants to be the first library.
 pytestmark = pytest.mark.unsanitized
 
-SOURCE = Path(__file__).parents[1] / "Harness/Python/killed.c"
 COMMITS = 2
-
-
-@pytest.fixture(scope="module")
-def killer(tmp_path_factory):
-    library = tmp_path_factory.mktemp("killed") / "killed.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, SOURCE, "-ldl"], check=True)
-    return library
 
 
 def run(store, **env):
@@ -47,11 +38,18 @@ def kept(store):
         assert file.execute("SELECT account FROM live_identity").fetchall() == [("PACC1",)]
         fingers = file.execute("SELECT finger, last_success FROM live_areas").fetchall()
         rows = file.execute("SELECT number FROM app ORDER BY id").fetchall()
+        tables = {name for name, in file.execute("SELECT name FROM sqlite_master WHERE name LIKE 'live_list%'")}
+        assert tables in (set(), {"live_list_areas", "live_lists", "live_list_intervals", "live_list_items"})
+        beside = file.execute("SELECT finger FROM live_list_areas").fetchall() if tables else []
+        listed = file.execute("SELECT rank, value FROM live_list_items ORDER BY position").fetchall() if tables else []
     if not fingers:
-        assert rows == []
+        assert rows == [] and beside == [] and listed == []
         return 0
     (finger, number), = fingers
     assert finger == f"F{number}" and rows == [(number,)] * 3
+    # The list was written with the last commit of an odd number.
+    written = number - (number + 1) % 2
+    assert beside == [(finger,)] and listed == [(written, str(written).encode())] * 2
     return number
 
 

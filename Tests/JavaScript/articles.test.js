@@ -1,45 +1,26 @@
-// Browsers.md, JavaScriptConnection.md, JavaScriptMachine.md and Counting.md in LiveClient.docc, README.md of the module: their code runs as it stands there.
+// Browsers.md, JavaScriptConnection.md, JavaScriptMachine.md and Counting.md in LiveClient.docc, README.md of the module: their code
+// runs as it stands there; that of JavaScriptTutorial.md in tutorial.test.js, of JavaScriptArchive.md in archivearticle.test.js.
 import assert from "node:assert/strict"
-import { readFileSync, readdirSync } from "node:fs"
+import { readdirSync } from "node:fs"
 import { test } from "node:test"
 import * as module from "../../Sources/LiveClientJS/livegate.js"
+import { articles, blocksOf, run } from "./articlecode.js"
 import { Clock, ScriptedClient, Server } from "./server.js"
 import { World, eventOf, settle } from "./world.js"
 
-const sources = new URL("../../Sources/", import.meta.url)
-const articles = new URL("LiveClient/LiveClient.docc/", sources)
-
-/** The JavaScript blocks of an article. */
-function blocksOf(article) {
-    const text = readFileSync(article, "utf8")
-    return [...text.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code]) => code)
-}
-
-const browsers = blocksOf(new URL("Browsers.md", articles))
-const connections = blocksOf(new URL("JavaScriptConnection.md", articles))
-const machines = blocksOf(new URL("JavaScriptMachine.md", articles))
-const counting = blocksOf(new URL("Counting.md", articles))
-const readme = blocksOf(new URL("LiveClientJS/README.md", sources))
-
-const AsyncFunction = (async () => {}).constructor
-
-/**
- * Runs a block with what is around it in an app: `around` by name, `livegate` for what it imports. Gives what the block
- * declares under these names.
- */
-function run(code, around, { livegate = module, gives = [] } = {}) {
-    const body = code.replace(/^import (\{.*?\}) from "livegate"$/gm, "const $1 = livegate")
-    assert.ok(!body.includes("import "))
-    const names = Object.keys(around)
-    const block = new AsyncFunction("livegate", ...names, `${body}\nreturn { ${gives.join(", ")} }`)
-    return block(livegate, ...names.map(name => around[name]))
-}
+const browsers = blocksOf("Browsers.md")
+const connections = blocksOf("JavaScriptConnection.md")
+const machines = blocksOf("JavaScriptMachine.md")
+const counting = blocksOf("Counting.md")
+const tutorial = blocksOf("JavaScriptTutorial.md")
+const past = blocksOf("JavaScriptArchive.md")
+const readme = blocksOf("../../LiveClientJS/README.md")
 
 test("each block is one that runs here", () => {
-    const blocks = [browsers, connections, machines, counting]
-    assert.deepEqual([...blocks, readme].map(list => list.length), [5, 1, 3, 1, 1])
+    const blocks = [browsers, connections, machines, counting, tutorial, past]
+    assert.deepEqual([...blocks, readme].map(list => list.length), [5, 1, 3, 1, 6, 5, 1])
     const all = readdirSync(articles).filter(name => name.endsWith(".md"))
-        .reduce((sum, name) => sum + blocksOf(new URL(name, articles)).length, 0)
+        .reduce((sum, name) => sum + blocksOf(name).length, 0)
     assert.equal(all, blocks.flat().length)
 })
 

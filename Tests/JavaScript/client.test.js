@@ -1,6 +1,7 @@
 // client.js, link.js, environment.js, websocket.js, requests.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
+import { allTabs } from "../../Sources/LiveClientJS/tabs.js"
 import { World, eventOf, pageOf, settle, short } from "./world.js"
 
 /** A client whose WebSocket has opened and is live. */
@@ -288,6 +289,42 @@ test("what a busy reader has not read is dropped over its limit, and a resync sa
     assert.ok((await reader.next()).done)
 })
 
+test("a busy reader that misses nothing but read marks is told to fetch as well", async () => {
+    const { world, client } = await begun()
+    const reader = client.updates()
+    for (let number = 0; number <= 1024; number += 1) world.socket.say({ read: { aid: `m${number}` } })
+    assert.deepEqual((await reader.next()).value, { resync: { why: "slow", at: client.cursor } })
+    client.close()
+})
+
+test("an app that asks for ids gets them on every way, and read marks, which move no cursor", async () => {
+    const world = new World(), { client, updates } = world.client({ asksForEventIDs: true })
+    await settle()
+    assert.equal(world.socket.url.searchParams.get("with"), "at,ts,aid")
+    world.socket.open()
+    world.socket.say({ live: { at: "C0" } })
+    world.socket.say({ ...eventOf("I1", "C1"), aid: "m" })
+    world.socket.say({ read: { ent: "incident", id: "I1", aid: "m" } })
+    world.socket.say({ read: { aid: "n" } })
+    assert.deepEqual([updates.at(-3).event.aid, ...updates.slice(-2)],
+        ["m", { read: { thing: { entity: "incident", id: "I1" }, upTo: "m" } }, { read: { upTo: "n" } }])
+    assert.equal(client.cursor, "C1")
+    const asked = client.sync({ since: "C1" })
+    await settle()
+    assert.equal(world.question.url.searchParams.get("with"), "at,ts,aid")
+    const page = pageOf("C2", ["I2"])
+    page.events[0].aid = "o"
+    world.question.answer(200, page)
+    assert.equal((await asked).page.events[0].aid, "o")
+    client.close()
+    for (const way of ["eventStream", "longPoll", "polling"]) {
+        const { client } = world.client({ asksForEventIDs: true, ways: [way] })
+        await settle()
+        assert.equal(world.question.url.searchParams.get("with"), "at,ts,aid", way)
+        client.close()
+    }
+})
+
 test("a listener that throws does not keep the others from their update, and one that closes ends it", async () => {
     const { world, client, updates, states } = await begun()
     client.subscribe(() => client.close())
@@ -324,7 +361,8 @@ test("what cannot be used is refused at once", () => {
     assert.throws(() => world.client({ url: "ftp://x" }), /url: 'ftp:'/)
     assert.throws(() => world.client({ token: undefined }), /token/)
     assert.throws(() => world.client({ entities: ["a,b"] }), /entities/)
-    assert.throws(() => world.client({ share: true }), /account/)
+    assert.throws(() => world.client({ share: true, account: "PACC1" }), /allTabs/)
+    assert.throws(() => world.client({ share: allTabs }), /account/)
 })
 
 test("readers are told to fetch where the stream goes on from a cursor that is not theirs", async () => {

@@ -1,15 +1,18 @@
-// client.js, tabs.js, machine.js, screens.js, actions.js: nothing of the app's is called once it has closed them.
+// client.js, tabs.js, machine.js, screens.js, actions.js: nothing of the app's is called once it has closed them, and no timer waits.
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { LiveActions, MemoryActionStore, MemoryStore, Screens, createMachine, openActions } from "../../Sources/LiveClientJS/livegate.js"
+import { LiveActions, MemoryActionStore, MemoryStore, Screens, allTabs, createMachine, openActions } from "../../Sources/LiveClientJS/livegate.js"
 import { Clock, ScriptedClient, Server } from "./server.js"
 import { SharedBrowser } from "./sharedbrowser.js"
+import { two } from "./sharedtabs.js"
 import { World, eventOf, pageOf, settle } from "./world.js"
+
+const spied = clock => ({ pass: time => clock.pass(time), timers: () => clock.hasOthers ? 0 : clock.timers.length })
 
 /**
  * Plays a scene again and again, and closes it at the n-th call of the app for each n: within the call, and some turns
  * behind it. `play(spy, closed)` wraps all that the app has given by `spy(name, work)`, hands what closes it to `closed`, and
- * returns what moves its clock.
+ * returns its clock: a `World` or a `Clock`, where nobody else has timers.
  */
 async function sweep(play) {
     for (const turns of [0, 3]) {
@@ -31,12 +34,14 @@ async function sweep(play) {
                 }
                 return work(...values)
             }
-            const pass = await play(spy, given => { close = given })
+            const { pass, timers } = spied(await play(spy, given => { close = given }))
             isOver = calls < n
             // What it calls when it ends is called in `close`.
             calls = Infinity
             close()
             isClosed = true
+            await settle()
+            assert.equal(timers(), 0, `timers that are left, closed ${turns} turns behind call ${n}`)
             await pass(30_000)
             assert.ok(n > 3 || !isOver, "the scene calls nothing")
             assert.deepEqual(late, [], `closed ${turns} turns behind call ${n}`)
@@ -76,7 +81,7 @@ async function playClient(spy, closed, changes = () => ({}), options = {}) {
     world.socket?.onopen?.({})
     world.socket?.onclose?.({ code: 1006, reason: "" })
     await world.pass(30_000)
-    return time => world.pass(time)
+    return world
 }
 
 test("a client that is closed calls nothing of the app, whatever was under way", () => sweep(playClient))
@@ -88,13 +93,13 @@ test("a tab that shares a connection and is closed calls nothing of the app, wha
             const { locks, BroadcastChannel, random } = new SharedBrowser({ now, setTimer, clearTimer }).tab().environment
             return { locks, BroadcastChannel, random }
         }
-        return playClient(spy, closed, changes, { share: true, account: "PACC1" })
+        return playClient(spy, closed, changes, { share: allTabs, account: "PACC1" })
     })))
 
 test("a tab that catches up by itself and is closed calls nothing of the app", () => sweep(async (spy, closed) => {
     const world = new World(), browser = new SharedBrowser(world.environment())
     const tab = (options, changes) => world.client(
-        { share: true, account: "PACC1", ...options }, { page: null, ...browser.tab().environment, ...changes })
+        { share: allTabs, account: "PACC1", ...options }, { page: null, ...browser.tab().environment, ...changes })
     tab()
     await settle()
     world.socket.open()
@@ -115,7 +120,8 @@ test("a tab that catches up by itself and is closed calls nothing of the app", (
     await world.pass(30_000)
     world.question?.answer(200, pageOf("A4", ["I2"]))
     await world.pass(30_000)
-    return time => world.pass(time)
+    // The tab that leads goes on.
+    return Object.assign(world, { hasOthers: true })
 }))
 
 test("a machine that is closed calls nothing of the app, whatever was under way", () => sweep(async (spy, closed) => {
@@ -142,7 +148,7 @@ test("a machine that is closed calls nothing of the app, whatever was under way"
     await clock.pass(1_000)
     client.open()
     await clock.pass(30_000)
-    return clock.pass.bind(clock)
+    return clock
 }))
 
 test("actions that are closed call nothing of the app, whatever was under way", () => sweep(async (spy, closed) => {
@@ -165,7 +171,7 @@ test("actions that are closed call nothing of the app, whatever was under way", 
         await clock.pass(5_000)
     }
     await clock.pass(30_000)
-    return clock.pass.bind(clock)
+    return clock
 }))
 
 test("actions that are closed take a word for whoever sends without throwing, in each tab", async () => {
@@ -187,6 +193,82 @@ test("actions that are closed take a word for whoever sends without throwing, in
     }
     await clock.pass(60_000)
     assert.equal(shelf.size, 2)
+})
+
+// Of what never answers no timer is left that would hold a process, or wake a page.
+
+const never = () => new Promise(() => {})
+
+test("a client that is closed waits for no token, and says so to whoever asked for one", async () => {
+    const world = new World(), { client } = world.client({ token: never })
+    const asked = [client.token(), client.sync()].map(asked => asked.catch(error => error.kind))
+    await settle()
+    client.close()
+    assert.deepEqual([await Promise.all(asked), world.timers.length], [["closed", "closed"], 0])
+})
+
+test("a machine that is closed waits for no store, no token and no other node", async () => {
+    const stores = { load: never, commit: never }
+    for (const store of [stores, { ...stores, load: async () => null }]) {
+        const clock = new Clock(), client = new ScriptedClient(new Server(), clock)
+        const machine = createMachine(client, { area: "incident", store, snapshot: async () => [], reload: async () => null })
+        client.open()
+        await clock.settle()
+        assert.notEqual(clock.timers.length, 0)
+        machine.close()
+        assert.equal(clock.timers.length, 0)
+    }
+    const server = new Server(), clock = new Clock(), client = new ScriptedClient(server, clock)
+    const store = new MemoryStore({ now: clock.now })
+    const make = area => createMachine(client, { area, store, snapshot: async () => [], reload: async () => null })
+    const late = make("late")
+    client.open()
+    await clock.settle()
+    late.close()
+    server.change("A", "created")
+    await clock.pass(1_000)
+    const first = make("first")
+    await clock.settle()
+    const others = clock.timers.length
+    // Its finger is not among the stream's newest messages: it is caught up, once more when the stream is older.
+    const second = make("late")
+    await clock.settle()
+    assert.ok(clock.timers.length > others)
+    second.close()
+    assert.equal(clock.timers.length, others)
+    first.close()
+    assert.equal(clock.timers.length, 0)
+})
+
+test("a tab that is closed while it catches up leaves no timer", async () => {
+    const { browser, world } = await two()
+    const others = world.timers.length
+    for (const answer of [question => question.answer(503, {}), question => question.answer(200, pageOf("A2", ["I0"]))]) {
+        const late = browser.tab({ since: "A1" })
+        await settle()
+        answer(world.question)
+        await settle()
+        assert.ok(world.timers.length > others)
+        late.client.close()
+        await settle()
+        assert.equal(world.timers.length, others)
+    }
+})
+
+test("actions that are closed wait for no store that is read, and for no token", async () => {
+    const refused = async () => { throw Object.assign(new Error("refused"), { status: 401 }) }
+    for (const [load, renewToken, isPerformed] of [[never, never, false], [async () => [], never, true]]) {
+        const clock = new Clock()
+        const actions = new LiveActions({ store: { load, commit: never }, environment: clock, renewToken, send: never })
+        const started = actions.start().catch(error => error.kind)
+        const performed = isPerformed ? actions.perform(refused).catch(error => error.kind) : "closed"
+        await clock.settle()
+        assert.notEqual(clock.timers.length, 0)
+        actions.close()
+        await clock.settle()
+        assert.deepEqual([await performed, clock.timers.length], ["closed", 0])
+        if (!isPerformed) assert.equal(await started, "closed")
+    }
 })
 
 test("a client that is closed says so to whoever asks it for a page or a token", async () => {

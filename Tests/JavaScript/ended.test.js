@@ -14,7 +14,7 @@ for (const [name, inputs, state] of [
     ["a finger is asked for", loaded, { stale: {} }],
     ["a snapshot is under way", begun, { stale: {} }],
     ["a snapshot is being stored", [...begun, { snapshot: { number: 2 } }], { registering: {} }],
-    ["a stream is open", [...stored, { live: { number: 1, at: "G" } }], { pollFailed: { retryAt: 1_000, failures: 0 } }],
+    ["a stream is open", [...stored, { live: { number: 1, at: "G" } }], { pollFailed: { retryAt: 1_000, failures: 0, cause: { notAsked: {} } } }],
     ["a token is asked for", [...loaded, { fingerFailed: { number: 1, failure: { unauthorized: {} } } }, { tokenFailed: {} }],
         { stale: {} }],
     ["it is in the background", [...stored, { background: {} }], { idle: { nextPoll: undefined } }],

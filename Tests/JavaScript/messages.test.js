@@ -18,6 +18,13 @@ const messages = [
     ['{"bye":{"code":1012,"why":"restart","retry_ms":8123}}', { bye: { code: 1012, why: "restart", retry: 8123 } }],
     ['{"expiring":{"exp":1795243600}}', { expiring: { exp: 1795243600 } }],
     ['{"token":{"exp":1795247200}}', { token: { exp: 1795247200 } }],
+    ['{"ent":"incident","id":"PAM4FGS","type":"created","at":"C1","ts":5,"aid":"a-_9"}', { event: { ...event, at: "C1", ts: 5, aid: "a-_9" } }],
+    ['{"ent":"incident","id":"PAM4FGS","type":"created","aid":7}', { event }],
+    ['{"read":{"ent":"incident","id":"PAM4FGS","aid":"m"}}', { read: { thing: { entity: "incident", id: "PAM4FGS" }, upTo: "m" } }],
+    ['{"read":{"aid":"m","new":1}}', { read: { upTo: "m" } }],
+    // A mark that is not understood is never taken for one of everything.
+    ...['{"ent":"incident","aid":"m"}', '{"id":"P","aid":"m"}', '{"ent":7,"id":8,"aid":"m"}', '{"ent":null,"id":null,"aid":"m"}',
+        '{"ent":"incident","id":"P"}', '{"aid":7}', '{"aid":""}'].map(inside => [`{"read":${inside}}`, null]),
     // What a later version may send, and what nobody should.
     ['{"later":{"at":"C1"}}', null], ['{"constructor":{}}', null], ['{"live":{}}', null], ['{"live":1}', null],
     ['{"ent":"incident","id":7,"type":"created"}', null], ["[]", null], ["null", null], ["{", null], ["", null], ["{}", null],
@@ -36,6 +43,7 @@ test("a refusal tells its code, and the cursor of a resync", () => {
     assert.deepEqual(readProblem('{"code":"invalid_token","status":401}'), { code: "invalid_token" })
     assert.deepEqual(readProblem('{"code":"resync","why":"epoch","at":"C1"}'),
         { code: "resync", resync: { why: "epoch", at: "C1" } })
+    assert.deepEqual(readProblem('{"code":"bad_parameter","detail":"limit"}'), { code: "bad_parameter", detail: "limit" })
     assert.deepEqual(readProblem("<html>"), {})
 })
 

@@ -1,10 +1,12 @@
 // pack.js
 import assert from "node:assert/strict"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { after, test } from "node:test"
 import { pathToFileURL } from "node:url"
+import { gzipSync } from "node:zlib"
 import { pack } from "../../Sources/LiveClientJS/pack.js"
 import { runScenarios } from "./scenarios.js"
 
@@ -22,6 +24,55 @@ for (const [entry, size] of Object.entries(sizes)) {
     })
 }
 
+/** An app's own file with this line, as its bundler makes it of the package; all that it takes of it is used. */
+function bundled(imported) {
+    const app = mkdtempSync(join(tmpdir(), "livegate-app-"))
+    try {
+        mkdirSync(join(app, "node_modules"))
+        symlinkSync(folder, join(app, "node_modules", "livegate"))
+        const input = `import { ${imported} } from "livegate"\nconsole.log(${imported})`
+        const settings = ["--bundle", "--format=esm", "--minify", "--target=es2022"]
+        const { status, stdout, stderr } = spawnSync("esbuild", settings, { cwd: app, input, encoding: "utf8" })
+        assert.equal(status, 0, stderr)
+        return stdout
+    } finally {
+        rmSync(app, { recursive: true })
+    }
+}
+
+for (const [imported, kilobytes] of [
+    ["RefreshCounts", 1.2], ["connect", 12], ["connect, LiveArchive, markRead", 16], ["connect, createMachine", 21], ["connect, createMachine, Screens", 30],
+    ["connect, createMachine, Screens, openStore, openActions, IndexedDBActionStore, allTabs", 42],
+]) {
+    test(`an app that imports ${imported} loads at most ${kilobytes} KB for it`, t => {
+        const size = gzipSync(bundled(imported), { level: 9 }).length
+        t.diagnostic(`${imported}: ${(size / 1024).toFixed(1)} KB compressed`)
+        assert.ok(size > 500 && size <= kilobytes * 1024, `${size} bytes`)
+    })
+}
+
+test("what an app does not import is not in its file", () => {
+    // Of each part a text that it alone has, and that no minifier writes otherwise.
+    const parts = {
+        connect: "text/event-stream", createMachine: "registerFailed", Screens: "fetchUnlessThere", openStore: "livegate.areas",
+        openActions: "no token is accepted", allTabs: "requestLock", RefreshCounts: "structuredClone",
+        LiveArchive: "the server keeps no archive",
+    }
+    const found = imported => Object.keys(parts).filter(part => bundled(imported).includes(parts[part]))
+    assert.deepEqual(found("connect"), ["connect"])
+    assert.deepEqual(found("connect, createMachine"), ["connect", "createMachine"])
+    assert.deepEqual(found("connect, createMachine, Screens"), ["connect", "createMachine", "Screens"])
+    assert.deepEqual(found("connect, allTabs"), ["connect", "allTabs"])
+    assert.deepEqual(found("RefreshCounts"), ["RefreshCounts"])
+    assert.deepEqual(found("connect, LiveArchive, ArchivePageSource, markRead"), ["connect", "LiveArchive"])
+})
+
+test("no private member of a packed class is a WeakMap, which costs more to load and to use", () => {
+    // esbuild's functions for them say so in their errors.
+    const lowered = /private (field|method|member)/.exec(bundled("connect, createMachine, Screens, openActions, allTabs"))
+    assert.equal(lowered, null)
+})
+
 test("what two entries need is the same in both", async () => {
     const [machine, screens] = [await packed("machine.js"), await packed("screens.js")]
     assert.equal(machine.RequestError, screens.RequestError)
@@ -30,7 +81,7 @@ test("what two entries need is the same in both", async () => {
 test("whatever package.json names is there", () => {
     const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"))
     const files = Object.values(exports).flatMap(entry => Object.values(entry))
-    assert.equal(files.length, 10)
+    assert.equal(files.length, 14)
     for (const file of files) assert.ok(existsSync(join(folder, file)), file)
 })
 

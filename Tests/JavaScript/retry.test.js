@@ -18,6 +18,21 @@ test("waits double their bound up to the longest and stay above the shortest", (
     assert.ok(retry.wait() < 1_000)
 })
 
+test("clients that lost their server together come back all over the time, not in its second half", () => {
+    const bound = 16_000
+    const parts = new Array(8).fill(0), told = []
+    for (let seed = 0; seed < 2_000; seed++) {
+        const retry = new Retry(seed)
+        for (let failure = 0; failure < 4; failure++) retry.wait()
+        parts[Math.floor((retry.wait() - Retry.minimum) * 8 / (bound - Retry.minimum))] += 1
+        told.push(new Retry(seed).waitAfter(4_000))
+    }
+    // Eight parts of the time with as many clients, give or take a third.
+    assert.ok(parts.every((count) => count >= 167 && count <= 333), `${parts}`)
+    // What all were told alike is spread as well, and never cut short.
+    assert.ok(new Set(told).size > 1_000 && told.every((wait) => wait >= 4_000 && wait < 6_000))
+})
+
 test("the server's word is taken, within a day", () => {
     const retry = new Retry(7)
     assert.equal(retry.wait(8_123), 8_123)

@@ -13,6 +13,7 @@ export class Clock {
         return this.#last
     }
     clearTimer = timer => { this.#timers.delete(timer) }
+    get timers() { return [...this.#timers.values()] }
     random = () => 7
 
     /** Lets everything happen that waits for no time. */

@@ -1,4 +1,5 @@
 // Tabs of one browser that share a connection, on the clock and the network of a World.
+import { allTabs } from "../../Sources/LiveClientJS/tabs.js"
 import { SharedBrowser } from "./sharedbrowser.js"
 import { World, settle } from "./world.js"
 
@@ -10,7 +11,7 @@ export class Browser {
     tab(options = {}, others = {}) {
         const tab = this.#shared.tab()
         const changes = { page: null, ...tab.environment, ...others }
-        return Object.assign(tab, this.world.client({ share: true, account: "PACC1", ...options }, changes))
+        return Object.assign(tab, this.world.client({ share: allTabs, account: "PACC1", ...options }, changes))
     }
 }
 

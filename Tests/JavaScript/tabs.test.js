@@ -36,6 +36,26 @@ test("a tab that comes with a cursor catches up by itself, and misses nothing me
     assert.equal(late.client.cursor, "C2")
 })
 
+test("tabs that ask for ids of events share no connection with those that do not, and are told of read marks", async () => {
+    const { browser, world } = await two()
+    const leader = browser.tab({ asksForEventIDs: true })
+    await settle()
+    assert.equal(world.socket.url.searchParams.get("with"), "at,ts,aid")
+    world.socket.open()
+    world.socket.say({ live: { at: "C0" } })
+    await world.pass(11_000)
+    const follower = browser.tab({ asksForEventIDs: true, since: "A1" })
+    await settle()
+    assert.deepEqual([leader.client.isLeader, follower.client.isLeader], [true, false])
+    assert.equal(world.question.url.search, "?since=A1&with=at%2Cts%2Caid")
+    world.question.answer(200, pageOf("C0"))
+    await settle()
+    world.socket.say({ read: { aid: "m" } })
+    await settle()
+    for (const { updates } of [leader, follower]) assert.deepEqual(updates.at(-1), { read: { upTo: "m" } })
+    for (const { client } of [leader, follower]) client.close()
+})
+
 test("when the leading tab is closed, the other goes on where it was", async () => {
     const { world, leader, follower } = await two()
     world.socket.say(eventOf("I1", "C1"))

@@ -68,3 +68,12 @@ test("actions whose new token does not come within 30 s ask for another", async 
     assert.deepEqual([token.asked, actions.pending.length], [2, 0])
     actions.close()
 })
+
+test("a function that gives no token, in whatever way, means that nobody is signed in, and not that there is a cookie", async () => {
+    for (const nothing of [null, undefined, ""]) {
+        const world = new World()
+        const { client } = world.client({ token: () => nothing })
+        const { kind } = await client.sync().catch(error => error)
+        assert.deepEqual([kind, world.questions.length], ["unauthorized", 0])
+    }
+})

@@ -1,7 +1,7 @@
 // machine.js, client.js: what a page is to people, apart from the connection
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { Screens, createMachine } from "../../Sources/LiveClientJS/livegate.js"
+import { Screens, allTabs, createMachine } from "../../Sources/LiveClientJS/livegate.js"
 import { SharedBrowser } from "./sharedbrowser.js"
 import { World, pageOf, settle } from "./world.js"
 
@@ -54,7 +54,7 @@ test("a hidden tab asks for nothing and shows no sign while another tab has the 
     const browser = new SharedBrowser({ now, setTimer, clearTimer })
     const open = tabPage => {
         const { locks, BroadcastChannel, random } = browser.tab().environment
-        return world.client({ share: true, account: "PACC1" }, { locks, BroadcastChannel, random, page: tabPage })
+        return world.client({ share: allTabs, account: "PACC1" }, { locks, BroadcastChannel, random, page: tabPage })
     }
     const leader = open(null)
     await settle()

@@ -33,6 +33,7 @@ class Question {
         this.options = options
         this.fail = () => reject(new TypeError("Failed to fetch"))
         this.answer = (status, body, headers = {}) => resolve(new Response(JSON.stringify(body), { status, headers }))
+        this.reply = resolve
         /** Answers with an event stream; `say` sends a piece of it. */
         this.stream = () => {
             let controller

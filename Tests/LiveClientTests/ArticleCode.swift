@@ -78,6 +78,20 @@ enum ActionsArticle {
         // Actions.md 1
         return (actions, incident)
     }
+
+    static func migrate(path: String, identity: SQLiteStore.Identity) async throws -> SQLiteStore {
+        // Actions.md 2
+        let newIdentity = SQLiteStore.Identity(schema: 2, account: identity.account, server: identity.server)
+        let newFile = try await SQLiteStore.open(path: path, identity: newIdentity) { schema, transaction in
+            // One step for each schema that was ever released, so that a device may come from any of them.
+            if schema < 2 { try transaction.execute("ALTER TABLE incidents ADD COLUMN title TEXT NOT NULL DEFAULT ''") }
+        } prepare: { transaction in
+            try transaction.execute(
+                "CREATE TABLE incidents (id TEXT PRIMARY KEY, is_read TEXT NOT NULL, title TEXT NOT NULL DEFAULT '')")
+        }
+        // Actions.md 2
+        return newFile
+    }
 }
 
 enum ConnectionArticle {

@@ -7,7 +7,7 @@ import Testing
 @testable import LiveClient
 
 /// A ``ModelServer``'s things by the page and one by one, each as its id and version; an app that is offline gets no answer.
-private struct VersionAPI: ScreensAPI {
+struct VersionAPI: ScreensAPI {
     let server: ModelServer
     let isOffline: Bool
     let pages = Shared(0)
@@ -31,7 +31,7 @@ private struct VersionAPI: ScreensAPI {
 }
 
 /// An area whose lists are kept.
-private struct KeptArea: LiveArea {
+struct KeptArea: LiveArea {
     typealias Store = SQLiteStore
 
     let name = "incidents"
@@ -48,7 +48,7 @@ private struct KeptArea: LiveArea {
 }
 
 /// One run of an app that shows a list.
-private struct Visit {
+struct Visit {
     let store: SQLiteStore
     let kept: SQLiteListStore<String>
     let api: VersionAPI
@@ -85,18 +85,12 @@ private struct Visit {
 
     /// Waits until the lists are kept as the state is.
     func settle(_ ids: [String]) async throws -> Bool {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while ContinuousClock.now < deadline {
+        try await eventually(seconds: 120) {
             let (lists, state) = (try await kept.loadLists(area: "incidents"), try await store.load(area: "incidents"))
             let isPending = await machine.view.pending > 0
-            if !isPending, let finger = state?.finger, lists?.finger == finger,
-                lists?.lists.first?.items.map(\.id) == ids
-            {
-                return true
-            }
-            try await Task.sleep(for: .milliseconds(5))
+            guard !isPending, let finger = state?.finger, lists?.finger == finger else { return false }
+            return lists?.lists.first?.items.map(\.id) == ids
         }
-        return false
     }
 
     func end() async {
@@ -108,7 +102,7 @@ private struct Visit {
 
 @Suite(.timeLimit(.minutes(5))) struct ListKeeperTests {
     /// A path of its own, and nothing left of it afterwards.
-    private static func withPath(_ body: (String) async throws -> Void) async throws {
+    static func withPath(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "lists-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -61,6 +61,49 @@ import Testing
             head.contains("\r\nAuthorization: Bearer t\r\n") && head.contains("Sec-WebSocket-Protocol: livegate.v1"))
     }
 
+    @Test(arguments: [Int.min, -1, 0, 1])
+    func `a buffer that leaves room for nothing leaves room for one`(_ maximum: Int) async throws {
+        let server = try ScriptedServer([
+            .awaitHead, .upgrade(), Self.frame(Self.event), Self.frame(Self.event), Self.frame(Self.event),
+            Self.close(1000), .awaitBytes(8), .close,
+        ])
+        var configuration = LiveClientConfiguration(url: "ws://127.0.0.1:\(server.port)/live/v1")
+        configuration.maximumBufferedUpdates = maximum
+        let (updates, error) = await Self.all(try LiveClient(configuration) { "t" })
+        #expect(updates.filter { $0 == Self.incident }.count == 3 && error == nil)
+    }
+
+    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .milliseconds(1)])
+    func `no duration of a setting is too long or too short`(_ duration: Duration) throws {
+        var configuration = LiveClientConfiguration(url: "ws://127.0.0.1:1/live/v1")
+        (configuration.pollInterval, configuration.pingInterval) = (duration, duration)
+        let century: Milliseconds = 100 * 365 * 86_400_000
+        let isLong = duration > .seconds(1)
+        #expect(configuration.machine().pollInterval == (isLong ? century : 1_000))
+        #expect(try configuration.connection().pingMilliseconds == (isLong ? UInt64(century) : 1))
+        // Nothing of it stops the machine either.
+        var machine = ConnectionMachine(configuration.machine())
+        for input: ConnectionMachine.Input in [
+            .start, .token(request: 1, isSame: false), .opened(id: 1), .alive(id: 1),
+        ] { _ = machine.handle(input, at: 1_000) }
+        #expect(machine.view.state == .connected && (machine.wakeAt ?? 0) > 1_000)
+    }
+
+    @Test func `two clients wait for different times`() async throws {
+        let configuration = LiveClientConfiguration(url: "ws://127.0.0.1:1/live/v1")
+        #expect(configuration.machine().seed != configuration.machine().seed)
+        struct API: ScreensAPI {
+            func reload(_ thing: Thing) async throws -> FoundThing<Int> { .gone }
+            func page(of list: String, _ request: PageRequest) async throws -> ListPage<Int> {
+                ListPage(items: [], isLast: true)
+            }
+        }
+        let one = await LiveScreens(API()).settings
+        let other = await LiveScreens(API()).settings
+        #expect(one.lists.seed != other.lists.seed && one.fetches.seed != other.fetches.seed)
+        #expect(UpdateMachine.Settings().drawn().seed != UpdateMachine.Settings().drawn().seed)
+    }
+
     @Test func `comes back with a new token when the old one has expired`() async throws {
         let server = try ScriptedServer(
             [.awaitHead, .upgrade(), Self.close(4401, "token expired"), .awaitBytes(8), .close],

@@ -3,6 +3,7 @@ import Foundation
 import LiveClient
 import LiveState
 import Synchronization
+import TestHarness
 import Testing
 
 /// What an app shows of a ``ModelServer``, in memory.
@@ -58,14 +59,13 @@ struct LiveMachineTests {
     private static func settle(
         _ machine: LiveMachine<Screen>, _ screen: Screen, _ about: String, bringingBack: Bool = false
     ) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while ContinuousClock.now < deadline {
+        let isSettled = try await eventually {
             if bringingBack { await screen.server.change(.comeBack) }
             let view = await machine.view
             let things = await screen.server.things
-            if view.freshness == .connected, view.pending == 0, screen.shown.withLock({ $0 }) == things { return }
-            try await Task.sleep(for: .milliseconds(1))
+            return view.freshness == .connected && view.pending == 0 && screen.shown.withLock { $0 } == things
         }
+        guard !isSettled else { return }
         let (view, things) = (await machine.view, await screen.server.things)
         Issue.record("\(about): \(view), shown \(String(describing: screen.shown.withLock { $0 })), server \(things)")
     }

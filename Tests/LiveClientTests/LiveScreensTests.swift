@@ -359,4 +359,28 @@ private final class Incidents: ScreensAPI {
         _ = await state(states) { $0.items.contains { $0.id == "N" } }
         await screens.close()
     }
+
+    @Test func `a person sees of a list what its screen has use for, or what the app says`() async throws {
+        let api = Incidents(8)
+        let screens = await screens(api)
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 2)
+        _ = try #require(await state(states) { $0.knowledge == .known && $0.items.count == 3 })
+        func shown() async -> [Bool] {
+            var found: [Bool] = []
+            for id in ["I1", "I2", "I3"] { found.append(await screens.isShowing(thing(id))) }
+            return found
+        }
+        #expect(await shown() == [true, true, false])
+        // It is fetched wherever it stands, and seen only where it can be seen.
+        #expect(try await screens.reload(thing("I3"), types: ["updated"])?.value != nil)
+        #expect(await !screens.sawLive(thing("I3"), within: 1_000))
+        await screens.setVisible(["I3"], in: "open")
+        #expect(await shown() == [false, false, true])
+        #expect(try await screens.reload(thing("I3"), types: ["updated"])?.value != nil)
+        #expect(await screens.sawLive(thing("I3"), within: 1_000))
+        await screens.setVisible(nil, in: "open")
+        #expect(await shown() == [true, true, false])
+        await screens.close()
+    }
 }

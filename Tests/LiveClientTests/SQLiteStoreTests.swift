@@ -113,4 +113,51 @@ struct SQLiteStoreTests {
         }
         #expect(try await store.load(area: "typing")?.finger == "F")
     }
+
+    @Test func `a file of an older schema is migrated whole, with what is pending, or left as it is`() async throws {
+        struct Stop: Error {}
+        let newer = SQLiteStore.Identity(schema: 5, account: "PACC1", server: Self.identity.server)
+        try await Self.withPath { path in
+            let store = try await Self.open(path)
+            try await store.commit(area: "incidents", metadata: UpdateMetadata(finger: "F", lastSuccess: 1)) {
+                try $0.execute("INSERT INTO incidents VALUES ('A', 'fire')")
+            }
+            let actions = try await SQLiteActionStore(store) { _, _, _, _ in }
+            let action = DeferredAction(kind: "read", id: "A", value: "true", key: "k", at: 7)
+            try await actions.commit([.persist(action)])
+            await store.close()
+            // Whoever cannot migrate, or only the other way, is told what is there.
+            await #expect(throws: StoreError.otherSchema(found: 3, wanted: 5)) { try await Self.open(path, newer) }
+            await #expect(throws: Stop.self) {
+                try await SQLiteStore.open(path: path, identity: newer) { _, transaction in
+                    try transaction.execute("DROP TABLE incidents")
+                    throw Stop()
+                } prepare: { _ in
+                    throw Stop()
+                }
+            }
+            #expect(try await Self.reopen(path, Self.identity) == ["fire"])
+            let migrated = try await SQLiteStore.open(path: path, identity: newer) { schema, transaction in
+                #expect(schema == 3)
+                try transaction.execute("UPDATE incidents SET title = title || '!'")
+            } prepare: { _ in
+                throw Stop()
+            }
+            #expect(try await Self.titles(migrated) == ["fire!"])
+            #expect(try await migrated.load(area: "incidents") == UpdateMetadata(finger: "F", lastSuccess: 1))
+            #expect(try await SQLiteActionStore(migrated) { _, _, _, _ in }.loadActions() == [action])
+            await migrated.close()
+            #expect(try await Self.reopen(path, newer) == ["fire!"])
+            await #expect(throws: StoreError.otherSchema(found: 5, wanted: 3)) {
+                try await SQLiteStore.open(path: path, identity: Self.identity, migrate: { _, _ in }, prepare: { _ in })
+            }
+        }
+    }
+
+    private static func reopen(_ path: String, _ identity: SQLiteStore.Identity) async throws -> [String?] {
+        let store = try await open(path, identity)
+        let titles = try await titles(store)
+        await store.close()
+        return titles
+    }
 }

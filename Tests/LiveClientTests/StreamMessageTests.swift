@@ -1,6 +1,7 @@
 // Tests: EventStreamReading.swift
 
 import HTTP
+import LiveState
 import Testing
 import WebSocket
 
@@ -30,6 +31,16 @@ import WebSocket
         (#"{"expiring":{}}"#, .expiring(at: nil)),
         (#"{"token":{"exp":1795247200}}"#, .token(endsAt: 1_795_247_200)),
         (#"{"token":{}}"#, .token(endsAt: nil)),
+        (
+            #"{"read":{"ent":"a","id":"b","aid":"m"}}"#,
+            .read(ReadMark(of: Thing(entity: "a", id: "b"), upTo: EventID("m")))
+        ),
+        (#"{"read":{"aid":"m","new":1}}"#, .read(ReadMark(of: nil, upTo: EventID("m")))),
+        // A mark that is not understood is never taken for one of everything.
+        (#"{"read":{"ent":"a","aid":"m"}}"#, .unknownControl), (#"{"read":{"id":"b","aid":"m"}}"#, .unknownControl),
+        (#"{"read":{"ent":7,"id":8,"aid":"m"}}"#, .unknownControl),
+        (#"{"read":{"ent":"a","ent":"b","id":null,"aid":"m"}}"#, .unknownControl),
+        (#"{"read":{"ent":"a","id":"b"}}"#, .unknownControl), (#"{"read":{"aid":7}}"#, .unknownControl),
         (#"{"token":"t"}"#, .other), (#"{"bye":{"code":70000}}"#, .unknownControl),
         (#"{"news":{"at":"c"}}"#, .unknownControl),
         (#"{"live":{}}"#, .unknownControl), (#"{"source":{"state":"new"}}"#, .unknownControl),

@@ -151,8 +151,6 @@ struct LiveIncidents: Sendable {
     static func machineSettings() -> UpdateMachine.Settings {
         var settings = UpdateMachine.Settings()
         settings.entities = ["incident"]
-        // Clients that lose the same server come back at different times.
-        settings.seed = UInt32.random(in: 0...UInt32.max)
         return settings
     }
 

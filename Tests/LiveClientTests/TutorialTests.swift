@@ -1,6 +1,7 @@
 // Tests: LiveMachine.swift, LiveArea.swift, SQLiteStore.swift
 import Foundation
 import LiveClient
+import TestHarness
 import Testing
 
 /// The tutorial's code is what its readers see, and it does what the article says.
@@ -45,11 +46,7 @@ import Testing
 
     /// Waits until it holds.
     private static func until(_ about: String, _ holds: @MainActor () async -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(120)
-        while ContinuousClock.now < deadline {
-            if await holds() { return }
-            try await Task.sleep(for: .milliseconds(2))
-        }
+        if try await eventually(seconds: 120, { await holds() }) { return }
         Issue.record("it did not come about: \(about)")
     }
 

@@ -16,7 +16,10 @@ struct EndedMachineTests {
             ("a finger is asked for", loaded, .stale),
             ("a snapshot is under way", snapshot, .stale),
             ("a snapshot is being stored", snapshot + [.snapshot(number: 2)], .registering),
-            ("a stream is open", stored + [.live(number: 1, at: "G")], .pollFailed(retryAt: 1_000, failures: 0)),
+            (
+                "a stream is open", stored + [.live(number: 1, at: "G")],
+                .pollFailed(retryAt: 1_000, failures: 0, cause: .notAsked)
+            ),
             (
                 "a token is asked for", loaded + [.fingerFailed(number: 1, failure: .unauthorized), .tokenFailed],
                 .stale

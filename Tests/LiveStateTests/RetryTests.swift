@@ -20,6 +20,25 @@ struct RetryTests {
         #expect(retry.wait() < 1_000)
     }
 
+    @Test func `clients that lost their server together come back all over the time, not in its second half`() {
+        let bound: Milliseconds = 16_000
+        let waits = (0..<2_000).map { seed in
+            var retry = Retry(seed: UInt32(seed))
+            for _ in 0..<4 { _ = retry.wait() }
+            return retry.wait()
+        }
+        // Eight parts of the time with as many clients, give or take a third.
+        var parts = [Int](repeating: 0, count: 8)
+        for wait in waits { parts[Int((wait - Retry.minimum) * 8 / (bound - Retry.minimum))] += 1 }
+        #expect(parts.allSatisfy { (167...333).contains($0) }, "\(parts)")
+        // What all were told alike is spread as well, and never cut short.
+        let told = (0..<2_000).map { seed in
+            var retry = Retry(seed: UInt32(seed))
+            return retry.wait(retryAfter: 4_000)
+        }
+        #expect(Set(told).count > 1_000 && told.allSatisfy { (4_000..<6_000).contains($0) })
+    }
+
     @Test func `the server's word is taken, within a day`() {
         var retry = Retry(seed: 7)
         #expect(retry.wait(asked: 8_123) == 8_123)

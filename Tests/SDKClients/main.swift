@@ -4,6 +4,7 @@ import Synchronization
 
 // Clients of the SDK, for tests end to end.
 //
+//     sdkclients cost URL API TOKEN CLIENTS SECONDS EVENTS    what clients cost, as Tests/SDKClients/cost tells (Cost.swift)
 //     sdkclients URL TOKEN          one client with two readers, a line for what each of them gets; on its input:
 //                                   background, foreground, offline, online NETWORK
 //     sdkclients URL TOKEN COUNT    so many clients; a line a second: attempts in it, how many are connected, and how many
@@ -23,6 +24,7 @@ func words(_ update: LiveUpdate) -> String {
     case .live: "live"
     case .beat: "beat"
     case .source: "source"
+    case .read(let mark): "read \(mark.thing?.id ?? "everything") \(mark.upTo)"
     case .disconnected(let reason, _): "disconnected \(reason)"
     }
 }
@@ -72,23 +74,31 @@ struct FleetClock: Sendable {
     var now: Int64 { epoch + Int64((ContinuousClock.now - start) / .milliseconds(1)) }
 }
 
-/// What a fleet has done: attempts since it was asked last, the others by now.
+/// What a fleet has done: attempts by the second of its clock, the others by now.
 final class Tally: Sendable {
-    private let counts = Mutex((attempts: 0, connected: 0, early: 0))
+    private struct Counts {
+        var attempts: [Int64: Int] = [:]
+        var connected = 0
+        var early = 0
+    }
 
-    func attempt(isEarly: Bool) {
+    private let counts = Mutex(Counts())
+
+    /// An attempt that was to be made no earlier than `due`. The clock is read under the lock: nothing comes to a second that was
+    /// taken.
+    func attempt(_ clock: FleetClock, due: Int64) {
         counts.withLock {
-            $0.attempts += 1
-            $0.early += isEarly ? 1 : 0
+            let now = clock.now
+            $0.attempts[now / 1_000, default: 0] += 1
+            $0.early += now + clockSlack < due ? 1 : 0
         }
     }
 
     func connected(_ change: Int) { counts.withLock { $0.connected += change } }
 
-    func take() -> (attempts: Int, connected: Int, early: Int) {
+    func take(_ second: Int64) -> (attempts: Int, connected: Int, early: Int) {
         counts.withLock { counts in
-            defer { counts.attempts = 0 }
-            return counts
+            (counts.attempts.removeValue(forKey: second) ?? 0, counts.connected, counts.early)
         }
     }
 }
@@ -102,7 +112,7 @@ func watch(_ client: LiveClient, _ tally: Tally, _ clock: FleetClock) async {
         switch state {
         case .waiting(let until?, _): due = until
         // It is seen after it was begun, so it never looks earlier than it was.
-        case .connecting: tally.attempt(isEarly: clock.now + clockSlack < due)
+        case .connecting: tally.attempt(clock, due: due)
         default: break
         }
         let wasConnected = isConnected
@@ -118,14 +128,19 @@ func sail(_ configuration: LiveClientConfiguration, _ token: String, _ count: In
         Task { await watch(client, tally, clock) }
         Task { for try await _ in client.updates {} }
     }
-    for second in 1... {
-        try await Task.sleep(for: .seconds(1))
-        let (attempts, connected, early) = tally.take()
+    // A second is told when it is over: on a busy machine late, and then several at once.
+    for second in (clock.now / 1_000)... {
+        try await Task.sleep(for: .milliseconds(max((second + 1) * 1_000 - clock.now, 0)))
+        let (attempts, connected, early) = tally.take(second)
         say("second \(second) attempts \(attempts) connected \(connected) early \(early)")
     }
 }
 
 let arguments = CommandLine.arguments
+if arguments.count == 8, arguments[1] == "cost" {
+    try await tellCost(Array(arguments[2...]))
+    exit(0)
+}
 guard (3...4).contains(arguments.count) else { exit(64) }
 var configuration = LiveClientConfiguration(url: arguments[1])
 configuration.pollInterval = .seconds(1)

@@ -156,9 +156,9 @@ def check_metrics(stage, door):
 
 
 def check_holdings(stage, door, before, since):
-    seconds = min(CHART_SECONDS, time.monotonic() - since)
-
     def is_back():
+        # Up to this reading: the charts go on while those who left are waited for.
+        seconds = min(CHART_SECONDS, time.monotonic() - since)
         return all(now <= then + slack + chart * seconds for now, then, slack, chart
                    in zip(door.holdings.read(), before, SLACK_HELD, CHART_HELD))
     stage.check(f"{door.name}: nothing that was asked for is held", problem(

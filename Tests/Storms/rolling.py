@@ -120,7 +120,9 @@ async def restart(stage, site, number, phones, times):
         stage.check(f"no second has more than 1.3 times the mean of returns from node {name}",
                     None if counted <= 1.3 * mean else f"{counted:.1f} for each second, over {1.3 * mean:.1f}")
     else:
-        stage.say(f"when clients came back from node {name} is not judged: this machine has no time for them")
+        # No failure of the node: the times that it gives are judged by DrainScheduleTests, and when clients come back on a machine
+        # that stood still shows that machine. It counts as skipped, so that nobody takes it for a proof.
+        stage.skip(f"when clients came back from node {name}: this machine has no time for them")
 
 
 async def perform(stage):

@@ -23,8 +23,6 @@ import storm  # noqa: E402
 from programs import Program  # noqa: E402
 
 PARTS = {"rolling": rolling, "reloads": reloads, "churn": churn, "storm": storm, "fleet": fleet}
-# The short form of all parts leaves these out: they add a figure more than a promise.
-LONG_ONLY = {"fleet"}
 
 
 class Stage:
@@ -55,6 +53,11 @@ class Stage:
         self.outcomes.append("failed" if problem else "passed")
         self.say(f"{self.outcomes[-1]}: {name}" + (f": {problem}" if problem else ""))
 
+    def skip(self, text):
+        """A promise that cannot be judged here, and why."""
+        self.outcomes.append("skipped")
+        self.say(f"skipped: {text}")
+
     def end(self):
         for thing in reversed(self.kept):
             thing.end()
@@ -63,7 +66,7 @@ class Stage:
 def arguments():
     parser = argparse.ArgumentParser(prog="Tests/Storms/run", description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", metavar="PART",
-                        help=f"of {', '.join(PARTS)}; without any, all, but {', '.join(LONG_ONLY)} only with --long")
+                        help=f"of {', '.join(PARTS)}; without any, all")
     parser.add_argument("--long", action="store_true", help="the long forms")
     parser.add_argument("--seed", type=int, default=7, help="of the events that are written")
     parser.add_argument("--clients", type=int, help="of rolling, reloads, storm and fleet")
@@ -83,8 +86,7 @@ def perform(name, options):
         try:
             PARTS[name].play(stage)
         except pytest.skip.Exception as skipped:
-            stage.say(f"skipped: {skipped}")
-            stage.outcomes.append("skipped")
+            stage.skip(str(skipped))
         except (Exception, pytest.fail.Exception) as failure:
             stage.check("it came to its end", f"{type(failure).__name__}: {failure}")
         finally:
@@ -119,7 +121,7 @@ def main():
     options = arguments()
     # Nodes and balancer live in sessions of their own: whoever ends us must not leave them behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    names = options.parts or [name for name in PARTS if options.long or name not in LONG_ONLY]
+    names = options.parts or list(PARTS)
     # Alone are those that time matters for: the returns of `rolling`, and every figure of the long forms.
     alone = names if options.long or len(names) == 1 else [name for name in names if name == "rolling"]
     outcomes = [outcome for name in alone for outcome in perform(name, options)]

@@ -29,6 +29,14 @@ package final class TestKey: @unchecked Sendable {
         unsafe key = made!
     }
 
+    /// A key on P-256 of which this coordinate begins with a zero, as one of 256 does.
+    package static func p256(withZeroAtBeginOf coordinate: String) -> TestKey {
+        while true {
+            let key = TestKey(group: "P-256")
+            if key.parameter(coordinate).count < 32 { return key }
+        }
+    }
+
     deinit { unsafe EVP_PKEY_free(key) }
 
     package var publicPEM: [UInt8] { unsafe Self.text { unsafe PEM_write_bio_PUBKEY($0, key) } }

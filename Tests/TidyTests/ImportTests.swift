@@ -17,7 +17,8 @@ struct ImportTests {
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
         "SQLite": ["CSQLite", "Glibc", "Darwin"],
-        "Archive": ["SQLite", "LiveUpdates", "KafkaLogs", "Glibc", "Synchronization"],
+        "PostgreSQL": ["CPostgreSQL", "Glibc", "Darwin", "Synchronization"],
+        "Archive": ["SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", "Glibc", "Synchronization"],
         "Fetching": ["CCurl", "Glibc", "Synchronization"],
         "Tokens": ["HTTP", "LiveUpdates", "TLS", "CJOSE", "Synchronization"],
         "YAML": ["CYAML"],
@@ -28,8 +29,9 @@ struct ImportTests {
         ],
         "Gateway": [
             "Balancer", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport", "Kafka", "KafkaLogs",
-            "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "Archive", "CLinux", "DemoPage", "Glibc",
-            "Synchronization",
+            "Logging", "Options", "Tokens", "GatewaySettings", "Fetching", "Archive", "PostgreSQL", "CLinux",
+            "DemoPage",
+            "Glibc", "Synchronization",
         ],
         "LiveState": [],
         "LiveClient": [

@@ -12,9 +12,10 @@ import Testing
 
     /// One word for what becomes of a question.
     private static func ask(
-        _ answers: inout Answers, _ token: UInt8, by who: Int = 0, now: UInt64, epochSeconds: Int64 = 0
+        _ answers: inout Answers, _ token: UInt8, by who: Int = 0, now: UInt64, epochSeconds: Int64 = 0,
+        isHeld: Bool = false
     ) -> String {
-        switch answers.ask([token], who, now: now, epochSeconds: epochSeconds) {
+        switch answers.ask([token], who, now: now, epochSeconds: epochSeconds, isHeld: isHeld) {
         case .known(.success): "active"
         case .known(.failure(let refusal)): "\(refusal)"
         case .asks: "asks"
@@ -53,6 +54,17 @@ import Testing
         #expect(Self.ask(&answers, 63, now: 0) == "waits")
         _ = answers.answered([0], Self.active, keepFor: 1_000, now: 0)
         #expect(Self.ask(&answers, 64, now: 0) == "asks")
+    }
+
+    @Test func `whoever makes up tokens takes no question from those who are there`() {
+        var answers = Answers()
+        for token in 0..<64 { _ = Self.ask(&answers, UInt8(token), now: 0) }
+        #expect(Self.ask(&answers, 64, now: 0) == "busy")
+        for token in 64..<80 { #expect(Self.ask(&answers, UInt8(token), now: 0, isHeld: true) == "asks") }
+        #expect(Self.ask(&answers, 80, now: 0, isHeld: true) == "busy" && answers.openCount == 80)
+        // However many wait, one that is there waits with them.
+        for _ in 0..<2_000 { _ = Self.ask(&answers, 1, now: 0) }
+        #expect(Self.ask(&answers, 1, now: 0) == "busy" && Self.ask(&answers, 1, now: 0, isHeld: true) == "waits")
     }
 
     @Test func `a thousand wait, and the next does not`() {

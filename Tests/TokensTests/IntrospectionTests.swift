@@ -6,7 +6,7 @@ import Testing
     private static let now: Int64 = 1_795_240_000
 
     private static func read(_ text: String) throws -> Result<Identity, TokenRefusal> {
-        try Introspection.read(Array(text.utf8), from: source(), now: now * 1000)
+        try Introspection.read(Array(text.utf8), about: [7], from: source(), now: now * 1000)
     }
 
     private static func source(
@@ -24,11 +24,13 @@ import Testing
         ).get()
         #expect(identity.account.text == "PACC1" && identity.subject == "u1" && identity.expiresAt == 1_795_240_100)
         #expect(identity.issuedAt == 1_795_230_000 && identity.tokenID == "t1")
+        #expect(!identity.isOpenEnded && identity.askedToken == nil)
     }
 
-    @Test func `without exp the token ends when its answer does`() throws {
+    @Test func `without exp the answer ends, and the token is asked about once more`() throws {
         let identity = try Self.read(#"{"active":true,"account_id":42}"#).get()
         #expect(identity.account.text == "42" && identity.expiresAt == Self.now + 60 && identity.issuedAt == nil)
+        #expect(identity.isOpenEnded && identity.askedToken == [7])
     }
 
     @Test(arguments: [0, 1, 500, 999] as [Int64], [1_000, 1_500, 60_000] as [UInt64])
@@ -36,7 +38,8 @@ import Testing
         milliseconds: Int64, cache: UInt64
     ) throws {
         let (source, came) = (Self.source(cache: cache), Self.now * 1000 + milliseconds)
-        let verdict = try Introspection.read(Array(#"{"active":true,"account_id":"A"}"#.utf8), from: source, now: came)
+        let text = Array(#"{"active":true,"account_id":"A"}"#.utf8)
+        let verdict = try Introspection.read(text, about: [7], from: source, now: came)
         let end = try #require(try verdict.get().expiresAt) * 1000
         // The answer is kept for its time, and not any more when the token ends, which is less than a second later.
         let kept = came + Int64(source.keeps(verdict, now: came))

@@ -76,6 +76,19 @@ import Testing
         #expect(kept.isEmpty)
     }
 
+    /// Each row: the wall clock against the start, the time that has passed, and what a loss takes for the present.
+    static let presents: [(wall: Int64, now: UInt64, present: Int64)] = [
+        (0, 0, 0), (5_000, 5_000, 5_000), (3_605_000, 5_000, 3_605_000), (-3_595_000, 5_000, 5_000),
+        (4_999, 5_000, 5_000),
+        (5_001, 5_000, 5_001), (.min / 2, 0, 0),
+    ]
+
+    @Test(arguments: presents) func `a clock that was set back makes no loss look earlier than it is`(
+        row: (wall: Int64, now: UInt64, present: Int64)
+    ) {
+        #expect(Self.kept().present(now: row.now, wall: Self.start + row.wall) == Self.start + row.present)
+    }
+
     @Test func `of several the latest before counts, in whatever order they come`() {
         for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
             var kept = Self.kept()
@@ -93,35 +106,87 @@ import Testing
         }
     }
 
-    @Test func `what finds no room counts for everybody, and nobody who was shut out comes in`() {
+    @Test func `where there is no room the oldest count for everybody, and nobody who was shut out comes in`() {
         var kept = Self.kept(3)
         for (number, name) in ["A", "B", "C", "D"].enumerated() {
-            #expect(kept.room != .none)
+            #expect(kept.room != .none && kept.everybody(for: .noRoom, now: 0) == nil)
             kept.add(
-                Revocation(Self.target(name), before: 1_000_000 + Int64(number), recordedAt: Self.start), now: 0,
+                Revocation(Self.target(name), before: 1_000_000 + Int64(number) * 10, recordedAt: Self.start), now: 0,
                 wall: Self.start)
         }
-        #expect(kept.room == .none && kept.count == 3)
+        // A was the oldest: before its moment everybody is shut out, and nobody for the sake of D.
+        #expect(kept.room == .none && kept.count == 3 && kept.everybody(for: .noRoom, now: 0) == 1_000_000)
+        #expect(kept.everybody(for: .lost, now: 0) == nil)
         for name in ["A", "B", "C", "D", "E"] {
-            #expect(kept.revokes(Self.who(name, issuedAt: 1_000_002), now: 0))
+            #expect(kept.revokes(Self.who(name, issuedAt: 999_999), now: 0))
             #expect(kept.revokes(Self.who(name, issuedAt: nil), now: 0))
-            #expect(!kept.revokes(Self.who(name, issuedAt: 1_000_003), now: 0))
         }
-        // Who was meant is told so, and the others that they need a new token.
-        #expect(kept.ground(against: Self.who("C", issuedAt: 1_000_001), now: 0) == .meant)
-        #expect(kept.ground(against: Self.who("D", issuedAt: 1_000_002), now: 0) == .noRoom)
-        #expect(kept.ground(against: Self.who("E", issuedAt: 1_000_002), now: 0) == .noRoom)
-        // What has an entry already goes on having its own.
-        kept.add(Revocation(Self.target("A"), before: 1_000_009, recordedAt: Self.start), now: 0, wall: Self.start)
-        #expect(kept.revokes(Self.who("A", issuedAt: 1_000_008), now: 0))
-        #expect(!kept.revokes(Self.who("E", issuedAt: 1_000_008), now: 0))
-        kept.add(Revocation(Self.target("F"), before: 1_000_005, recordedAt: Self.start), now: 0, wall: Self.start)
-        #expect(kept.revokes(Self.who("E", issuedAt: 1_000_004), now: 0))
-        // Kept from the latest `before` on, of all of them.
-        kept.forget(now: 64_999)
-        #expect(kept.room == .none && kept.revokes(Self.who("E", issuedAt: nil), now: 64_999))
-        kept.forget(now: 65_000)
-        #expect(kept.room != .none && !kept.revokes(Self.who("E", issuedAt: nil), now: 65_000))
+        #expect(!kept.revokes(Self.who("A", issuedAt: 1_000_000), now: 0))
+        #expect(!kept.revokes(Self.who("E", issuedAt: 1_000_000), now: 0))
+        // Who was meant is told so, to the last moment, and the others that they need a new token.
+        for (name, before) in [("B", 1_000_010), ("C", 1_000_020), ("D", 1_000_030)] as [(String, Int64)] {
+            #expect(kept.ground(against: Self.who(name, issuedAt: before - 1), now: 0) == .meant)
+            #expect(kept.ground(against: Self.who(name, issuedAt: before), now: 0) == nil)
+        }
+        #expect(kept.ground(against: Self.who("A"), now: 0) == .everybody(before: 1_000_000))
+        #expect(kept.ground(against: Self.who("E"), now: 0) == .everybody(before: 1_000_000))
+        // What has an entry already goes on having its own, and needs no room.
+        kept.add(Revocation(Self.target("B"), before: 1_000_050, recordedAt: Self.start), now: 0, wall: Self.start)
+        #expect(kept.everybody(for: .noRoom, now: 0) == 1_000_000)
+        kept.add(Revocation(Self.target("F"), before: 1_000_060, recordedAt: Self.start), now: 0, wall: Self.start)
+        // Now C was the oldest.
+        #expect(kept.ground(against: Self.who("E", issuedAt: 1_000_019), now: 0) == .everybody(before: 1_000_020))
+        #expect(!kept.revokes(Self.who("E", issuedAt: 1_000_020), now: 0))
+        // Kept from the latest `before` on, of all that gave way.
+        kept.forget(now: 79_999)
+        #expect(kept.room == .none && kept.revokes(Self.who("E", issuedAt: nil), now: 79_999))
+        kept.forget(now: 80_000)
+        #expect(kept.room != .none && !kept.revokes(Self.who("E", issuedAt: nil), now: 80_000))
+    }
+
+    @Test func `a quarter gives way at once, the oldest of it, and all of one second together`() {
+        var kept = Self.kept(8)
+        for number in 1...8 {
+            kept.add(
+                Revocation(Self.target("\(number)"), before: 1_000_000 + Int64(9 - number), recordedAt: Self.start),
+                now: 0, wall: Self.start)
+        }
+        kept.add(Revocation(Self.target("9"), before: 1_000_020, recordedAt: Self.start), now: 0, wall: Self.start)
+        #expect(kept.count == 7 && kept.everybody(for: .noRoom, now: 0) == 1_000_002)
+        #expect(kept.ground(against: Self.who("6", issuedAt: 1_000_002), now: 0) == .meant)
+        var same = Self.kept(8)
+        for number in 1...9 {
+            same.add(
+                Revocation(Self.target("\(number)"), before: 1_000_000, recordedAt: Self.start), now: 0,
+                wall: Self.start)
+        }
+        #expect(same.count == 1 && same.everybody(for: .noRoom, now: 0) == 1_000_000)
+        #expect(same.ground(against: Self.who("9"), now: 0) == .meant)
+    }
+
+    /// Each row: `before` of what was lost against the start, and until when it counts.
+    @Test(arguments: [(0, 60_000), (-59, 1_000), (-60, 0), (-3_600, 0), (10, 70_000)] as [(Int64, UInt64)])
+    func `what was lost counts for everybody until it would have ended`(before: Int64, end: UInt64) {
+        var kept = Self.kept()
+        let second = 1_000_000 + before
+        #expect(kept.lose(before: second, now: 0, wall: Self.start) == (end > 0))
+        #expect(kept.isEmpty == (end == 0))
+        guard end > 0 else { return }
+        #expect(kept.everybody(for: .lost, now: end - 1) == second && kept.everybody(for: .lost, now: end) == nil)
+        for identity in [Self.who("A", issuedAt: second - 1), Self.who("B", "S", "T", issuedAt: nil)] {
+            #expect(kept.ground(against: identity, now: end - 1) == .everybody(before: second))
+            #expect(kept.ground(against: identity, now: end) == nil)
+        }
+        #expect(kept.ground(against: Self.who("A", issuedAt: second), now: 0) == nil)
+        // No loss makes a room smaller, and of several the latest counts.
+        #expect(kept.room == .enough && kept.count == 0)
+        kept.lose(before: second - 1, now: 0, wall: Self.start)
+        #expect(kept.everybody(for: .lost, now: 0) == second)
+        // Who was meant goes on being told so.
+        kept.add(Revocation(Self.target("A"), before: second, recordedAt: Self.start), now: 0, wall: Self.start)
+        #expect(kept.ground(against: Self.who("A", issuedAt: second - 1), now: 0) == .meant)
+        kept.forget(now: end)
+        #expect(kept.everybody(for: .lost, now: end) == nil)
     }
 
     @Test func `from three quarters of the room on there is nearly none, until some has ended`() {
@@ -132,11 +197,13 @@ import Testing
                 wall: Self.start)
             #expect(kept.room == (number < 6 ? .enough : number < 9 ? .nearlyNone : .none), "\(number)")
         }
-        // The fourth ends.
-        kept.forget(now: 60_004)
-        #expect(kept.room == .none && kept.count == 4)
+        // All of one second have given way together, and count for as long as the last of them.
+        kept.forget(now: 60_007)
+        #expect(kept.room == .none && kept.count == 1)
+        kept.forget(now: 60_008)
+        #expect(kept.room == .enough && kept.count == 1)
         kept.forget(now: 60_009)
-        #expect(kept.room == .enough)
+        #expect(kept.isEmpty)
     }
 
     @Test func `what has ended makes room for what comes`() {

@@ -21,7 +21,7 @@ import Testing
     private func isSame(_ left: Identity, _ right: Identity) -> Bool {
         left.account == right.account && left.subject == right.subject && left.expiresAt == right.expiresAt
             && left.issuedAt == right.issuedAt && left.tokenID == right.tokenID && left.staticToken == right.staticToken
-            && left.voucher == right.voucher
+            && left.voucher == right.voucher && left.isOpenEnded == right.isOpenEnded
     }
 
     static let identities = [
@@ -29,6 +29,8 @@ import Testing
         Identity(account: Account("\u{e4} \"1\""), subject: "dev", expiresAt: 5, issuedAt: 0, tokenID: "x"),
         Identity(account: Account("e\u{301}"), subject: "\u{1F600}", expiresAt: 9, issuedAt: nil, tokenID: nil),
         Identity(account: Account("1"), subject: nil, expiresAt: nil, issuedAt: 1, tokenID: "jti"),
+        Identity(
+            account: Account("2"), subject: nil, expiresAt: 7, isOpenEnded: true, voucher: .server("a", client: "b")),
         Identity(
             account: Account(String(repeating: "a", count: 255)), subject: String(repeating: "s", count: 255),
             expiresAt: .max, issuedAt: .max,

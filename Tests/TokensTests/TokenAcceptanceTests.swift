@@ -20,6 +20,15 @@ import Testing
         }
     }
 
+    @Test(arguments: ["qx", "qy"])
+    func `a key with a coordinate that begins with a zero is one like others`(_ coordinate: String) {
+        let key = TestKey.p256(withZeroAtBeginOf: coordinate)
+        let token = TokenForge.token(.es256, by: key)
+        for text in [key.publicPEM, key.privatePEM, TokenForge.jwks(TokenForge.webKey(key, .p256))] {
+            #expect(account(TokenForge.verifier(text), token) == "PACC1")
+        }
+    }
+
     @Test(arguments: [SignatureAlgorithm.hs256, .hs384, .hs512])
     func `a token with a shared secret is accepted when the settings list its algorithm`(
         _ algorithm: SignatureAlgorithm

@@ -9,6 +9,8 @@ import LiveUpdates
 package struct ArchiveFeed {
     /// What is held of all partitions. What finds no room is read again: a second or so of a busy node.
     package static let maximumHeldBytes = 16 << 20
+    /// Accounts whose erasure is remembered, each until it is older than what is kept.
+    package static let maximumErasures = 65_536
     /// Events of one transaction, but for the last run in it.
     package static let maximumBatchEvents = 10_000
 
@@ -37,6 +39,7 @@ package struct ArchiveFeed {
 
     private let topics: [String]
     private let maximumHeldBytes: Int
+    private let maximumErasures: Int
     private(set) var parts: [PartitionName: FeedPartition] = [:]
     /// What is on its way into the store.
     private var flights: [PartitionName: Flight] = [:]
@@ -44,9 +47,12 @@ package struct ArchiveFeed {
     private var erased: [Account: Int64] = [:]
 
     /// Topics in the order of their numbers.
-    package init(topics: [String], maximumHeldBytes: Int = Self.maximumHeldBytes) {
+    package init(
+        topics: [String], maximumHeldBytes: Int = Self.maximumHeldBytes, maximumErasures: Int = Self.maximumErasures
+    ) {
         self.topics = topics
         self.maximumHeldBytes = maximumHeldBytes
+        self.maximumErasures = maximumErasures
     }
 
     // MARK: - What is read live
@@ -173,9 +179,12 @@ package struct ArchiveFeed {
 
     // MARK: - What is stored
 
-    /// Nothing of the account that is stamped or was read before the moment is stored from now on.
-    package mutating func erase(_ account: Account, until moment: Int64) {
+    /// Nothing of the account that is stamped or was read before the moment is stored from now on. False: too many are
+    /// remembered, so that it may be.
+    package mutating func erase(_ account: Account, until moment: Int64) -> Bool {
+        guard erased[account] != nil || erased.count < maximumErasures else { return false }
         erased[account] = max(erased[account] ?? .min, moment)
+        return true
     }
 
     /// Forgets erasures from before a moment.
@@ -240,56 +249,5 @@ package struct ArchiveFeed {
     /// Since when the partition that has waited for longest waits; nil: none does. `ofAll`: also those that are not claimed.
     package func waitsSince(ofAll: Bool) -> UInt64? {
         parts.values.lazy.filter { ofAll || $0.claim != .none }.compactMap(\.waitsSince).min()
-    }
-}
-
-/// Runs of a partition on their way into a batch: one as long as nothing is missing.
-private struct Stretch {
-    private(set) var position: Int64
-    private let start: Int64
-    private let partition: ArchivePartition
-    private var from: Int64
-    private var isOtherLog: Bool
-    private var stamps: ArchiveBatch.Stamps?
-    private var events: [ArchivedEvent] = []
-    private var runs: [ArchiveBatch.Run] = []
-
-    init(_ position: Int64, _ part: FeedPartition, _ partition: ArchivePartition) {
-        self.position = position
-        start = position
-        from = position
-        isOtherLog = part.isOtherLog
-        self.partition = partition
-    }
-
-    var hasGone: Bool { position > start }
-
-    mutating func add(_ run: RecordRun, _ filter: (Account, RecordRun.Entry) -> Bool) {
-        guard run.next > position else { return }
-        if run.from > position {
-            // Nobody can read what stands before it.
-            if hasGone { end() }
-            position = run.from
-            from = run.from
-        }
-        events += run.events(from: position, filter)
-        if let later = run.stamps {
-            stamps = ArchiveBatch.Stamps(first: stamps?.first ?? later.first, last: later.last)
-        }
-        position = run.next
-    }
-
-    private mutating func end() {
-        runs.append(
-            ArchiveBatch.Run(
-                topic: partition.topic, partition: partition.number, from: from, next: position, stamps: stamps,
-                isOtherLog: isOtherLog, events: events))
-        (isOtherLog, stamps, events) = (false, nil, [])
-    }
-
-    var finished: [ArchiveBatch.Run] {
-        var copy = self
-        copy.end()
-        return copy.runs
     }
 }

@@ -9,7 +9,7 @@ import SQLite
 enum ArchiveSchema {
     /// In the file's header: "LiAr".
     static let applicationID: Int64 = 0x4C69_4172
-    static let version: Int64 = 1
+    static let version = Int64(steps.count + 1)
     static let pageBytes = 8192
     /// Above it the write-ahead log is cut as soon as nobody reads.
     static let maximumLogBytes = 64 << 20
@@ -96,6 +96,12 @@ enum ArchiveSchema {
         "CREATE INDEX marks_thing ON marks (thing)",
     ]
 
+    /// What makes of each schema the next one, from 1 on. A step is never changed: files were made by it.
+    private static let steps = [
+        // Which erasures are done, by a number that is made of the account's name, so that the name does not stand there.
+        ["CREATE TABLE erasures (account INTEGER PRIMARY KEY, moment INTEGER NOT NULL) STRICT"]
+    ]
+
     /// Prepares a connection that writes; makes the tables of a new file.
     static func openForWriting(_ database: Database, path: String, server: String, cacheBytes: Int) throws {
         // What is another's is found before anything is written.
@@ -113,15 +119,25 @@ enum ArchiveSchema {
         try database.execute("PRAGMA cache_size = -\(cacheBytes / 1024)")
         try database.execute("PRAGMA temp_store = MEMORY")
         try database.transaction {
-            guard try isEmpty(database, path: path) else { return }
+            guard try isEmpty(database, path: path) else { return try moveOn(database) }
             try database.execute("PRAGMA application_id = \(applicationID)")
-            try database.execute("PRAGMA user_version = \(version)")
+            try database.execute("PRAGMA user_version = 1")
             for table in textTables {
                 for sql in [table.creation(as: table.name)] + table.indexes { try database.execute(sql) }
             }
             for sql in tables { try database.execute(sql) }
             try database.execute("INSERT INTO archive VALUES (?, -1, 0, 0)", [.text(server)])
+            try moveOn(database)
         }
+    }
+
+    /// Takes the steps that a file lacks.
+    private static func moveOn(_ database: Database) throws {
+        guard case .integer(let found) = try database.rows("PRAGMA user_version").first?.first, found < version else {
+            return
+        }
+        for step in steps[(Int(found) - 1)...] { for sql in step { try database.execute(sql) } }
+        try database.execute("PRAGMA user_version = \(version)")
     }
 
     /// Prepares a connection that only reads.
@@ -142,7 +158,7 @@ enum ArchiveSchema {
         guard case .integer(let found) = try database.rows("PRAGMA user_version").first?.first else {
             throw ArchiveError.corrupt("no version")
         }
-        guard found == version else { throw ArchiveError.otherSchema(found: found, wanted: version) }
+        guard (1...version).contains(found) else { throw ArchiveError.otherSchema(found: found, wanted: version) }
         guard case .text(let text) = try database.rows("SELECT server FROM archive").first?.first else {
             throw ArchiveError.corrupt("no server")
         }
@@ -163,6 +179,12 @@ extension ArchiveError {
             case 8: .readOnly
             case 11, 26: .corrupt(error.message)
             case 13: .full
+            // A row that an index does not know, or a type that its column forbids: every value was checked before.
+            case 19, 20: .corrupt(error.message)
+            // The statements are the program's own, and the schema was checked: a table is missing in a damaged file alone.
+            case 1 where error.message.hasPrefix("no such"): .corrupt(error.message)
+            // The file is shorter than it says (SQLITE_IOERR_SHORT_READ).
+            case 10 where error.code == 522: .corrupt(error.message)
             default: .unavailable(error.description)
             }
     }

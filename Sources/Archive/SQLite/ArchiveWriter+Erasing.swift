@@ -8,23 +8,54 @@ extension ArchiveWriter {
         static let log: Int64 = 2
     }
 
+    /// Erasures that are remembered as done. What finds no room is done once more at each start.
+    static let maximumErasures = 65_536
+
     /// One step of an erasure: some rows, in one transaction. Returns what it has deleted, and whether there is more.
+    ///
+    /// Each node that starts reads all erasures again: one that was done, and finds nothing, leaves the file's bytes alone.
     func erase(_ account: Account, until moment: Int64) throws -> (counts: ErasureCounts, more: Bool) {
         marksDeleted = 0
         var counts = ErasureCounts()
         let isOver = try transaction {
+            let isDone = try isErased(account, until: moment)
             // An account that is not there may have been, and have left copies of rows that were let go.
-            try database.run("UPDATE archive SET to_overwrite = \(Overwriting.tables)")
-            guard let number = try first(ArchiveQuery.account, [.text(account.text)]) else { return true }
-            counts.events = try eraseEvents(of: number, until: moment)
-            guard counts.events < Self.rowsOfStep else { return false }
-            try eraseMarks(of: number, until: moment)
-            try deleteEmpty(number)
+            if !isDone { try database.run(Self.owe) }
+            if let number = try first(ArchiveQuery.account, [.text(account.text)]) {
+                counts.events = try eraseEvents(of: number, until: moment)
+                if counts.events > 0 { try database.run(Self.owe) }
+                guard counts.events < Self.rowsOfStep else { return false }
+                try eraseMarks(of: number, until: moment)
+                if marksDeleted > 0 { try database.run(Self.owe) }
+                try deleteEmpty(number)
+            }
+            if !isDone { try remember(account, until: moment) }
             return true
         }
         counts.marks = marksDeleted
         forget()
         return (counts, !isOver)
+    }
+
+    private static let owe = "UPDATE archive SET to_overwrite = \(Overwriting.tables)"
+
+    /// Of two accounts whose names make one number, each moment tells them apart.
+    static func number(_ account: Account) -> Int64 {
+        var hash = StableHash()
+        hash.combine(account.text)
+        return Int64(bitPattern: hash.state)
+    }
+
+    private func isErased(_ account: Account, until moment: Int64) throws -> Bool {
+        try first(
+            "SELECT 1 FROM erasures WHERE account = ? AND moment = ?",
+            [.integer(Self.number(account)), .integer(moment)]) != nil
+    }
+
+    private func remember(_ account: Account, until moment: Int64) throws {
+        try database.run(
+            "INSERT OR REPLACE INTO erasures SELECT ?1, ?2 WHERE (SELECT count(*) FROM erasures) < \(Self.maximumErasures)",
+            [.integer(Self.number(account)), .integer(moment)])
     }
 
     private func eraseEvents(of account: Int64, until moment: Int64) throws -> Int {

@@ -63,6 +63,7 @@ extension ArchiveWriter {
         }
         if accounts.count < Self.ownersOfStep {
             try database.run("DELETE FROM gaps WHERE last < ?", [.integer(horizon)])
+            try database.run("DELETE FROM erasures WHERE moment < ?", [.integer(horizon)])
             return true
         }
         return false
@@ -98,8 +99,11 @@ extension ArchiveWriter {
     }
 
     func deleteEvent(_ key: [UInt8], stream: Int64, thing: Int64) throws {
-        rowsAdded -= try database.run(
+        let deleted = try database.run(
             "DELETE FROM events WHERE stream = ? AND key = ?", [.integer(stream), .blob(key)])
+        // In a damaged file. Who goes on until nothing is found would find it for ever.
+        guard deleted > 0 else { throw ArchiveError.corrupt("an event that cannot be deleted") }
+        rowsAdded -= deleted
         try database.run("DELETE FROM history WHERE thing = ? AND key = ?", [.integer(thing), .blob(key)])
     }
 
@@ -120,7 +124,8 @@ extension ArchiveWriter {
     func deleteThing(_ thing: Int64) throws {
         try database.run("DELETE FROM marks WHERE thing = ?", [.integer(thing)])
         marksDeleted += database.changes
-        try database.run("DELETE FROM things WHERE id = ?", [.integer(thing)])
+        let deleted = try database.run("DELETE FROM things WHERE id = ?", [.integer(thing)])
+        guard deleted > 0 else { throw ArchiveError.corrupt("a thing that cannot be deleted") }
     }
 
     /// Deletes what of an account holds nothing any more, up to the account itself.

@@ -12,25 +12,37 @@ final class ArchiveWriter {
         var isChanged = false
     }
 
-    private struct ThingName: Hashable {
+    struct ThingName: Hashable {
         let stream: Int64
         let name: BytewiseKey
     }
 
-    private struct Word: Hashable {
+    struct Word: Hashable {
         let account: Int64
         let text: BytewiseKey
     }
 
-    /// When so many are known, all are forgotten, so that memory stays bounded.
-    private static let maximumKnown = 200_000
+    /// An event that is to be stored, as numbers.
+    private struct Row {
+        let stream: Int64
+        let key: EventKey
+        let thing: Int64
+        let type: Int64
+        let name: ThingName
+        let stamp: Int64
+        let arrival: Int64
+    }
+
+    /// When more things are known, or more accounts, streams and types, these are forgotten, so that memory stays bounded.
+    static let defaultMaximumKnown = 150_000
 
     let database: Database
+    private let maximumKnown: Int
     private(set) var horizon: Int64
-    private var accounts: [BytewiseKey: Int64] = [:]
-    private var streams: [Word: Int64] = [:]
-    private var types: [Word: Int64] = [:]
-    private var things: [ThingName: Thing] = [:]
+    var accounts: [BytewiseKey: Int64] = [:]
+    var streams: [Word: Int64] = [:]
+    var types: [Word: Int64] = [:]
+    var things: [ThingName: Thing] = [:]
     /// Those of ``things`` that the batch has changed.
     private var changed: [ThingName] = []
     var swept = SweepPosition()
@@ -39,7 +51,8 @@ final class ArchiveWriter {
     /// Of events, by the transaction under way: more, or fewer if below 0.
     var rowsAdded = 0
 
-    init(path: String, server: String) throws {
+    init(path: String, server: String, maximumKnown: Int = defaultMaximumKnown) throws {
+        self.maximumKnown = maximumKnown
         database = try Database(path: path)
         try ArchiveSchema.openForWriting(database, path: path, server: server, cacheBytes: 64 << 20)
         horizon = 0
@@ -78,17 +91,18 @@ final class ArchiveWriter {
     // MARK: - Events
 
     func append(_ batch: ArchiveBatch) throws -> AppendOutcome {
-        let known = accounts.count + streams.count + types.count + things.count
-        if known > Self.maximumKnown { forget() }
+        if things.count > maximumKnown { things = [:] }
+        if accounts.count + streams.count + types.count > maximumKnown { forget() }
         return try transaction {
             var outcome = AppendOutcome()
-            for run in batch.runs { try append(run, &outcome) }
-            try storeChangedThings()
+            var rows: [Row] = []
+            for run in batch.runs { try append(run, to: &rows, &outcome) }
+            try store(rows, &outcome)
             return outcome
         }
     }
 
-    private func append(_ run: ArchiveBatch.Run, _ outcome: inout AppendOutcome) throws {
+    private func append(_ run: ArchiveBatch.Run, to rows: inout [Row], _ outcome: inout AppendOutcome) throws {
         guard let start = try beginning(of: run, &outcome) else {
             outcome.repeated += run.events.count
             return
@@ -105,7 +119,7 @@ final class ArchiveWriter {
                 outcome.tooOld += 1
                 continue
             }
-            if try store(event, key) { outcome.stored += 1 } else { outcome.repeated += 1 }
+            rows.append(try row(of: event, key))
         }
         try database.run(
             """
@@ -118,46 +132,57 @@ final class ArchiveWriter {
             ])
     }
 
-    /// False: it is there.
-    private func store(_ event: ArchivedEvent, _ key: EventKey) throws -> Bool {
+    private func row(of event: ArchivedEvent, _ key: EventKey) throws -> Row {
         let account = try number(of: event.account)
         let stream = try stream(of: event.event.entity, in: account)
         let type = try type(event.event.type, in: account)
         let name = ThingName(stream: stream, name: BytewiseKey(text: event.event.id))
         let thing = try thing(name, account, event.event, key, type)
-        let row = try database.prepared(Self.insertEvent)
-        row.bind(0, stream)
-        row.bind(1, blob: key.bytes)
-        row.bind(2, thing.number)
-        row.bind(3, type)
-        try row.run()
-        // A record that was written again with the same stamp and offset.
-        guard database.changes == 1 else { return false }
-        rowsAdded += 1
-        let entry = try database.prepared(Self.insertHistory)
-        entry.bind(0, thing.number)
-        entry.bind(1, blob: key.bytes)
-        entry.bind(2, type)
-        try entry.run()
-        if key > thing.last {
-            if !thing.isChanged { changed.append(name) }
-            things[name] = Thing(number: thing.number, last: key, type: type, isChanged: true)
-        }
-        if event.arrival < event.stamp {
-            try database.run(
-                "INSERT OR IGNORE INTO early VALUES (?, ?, ?)",
-                [.integer(stream), .blob(key.bytes), .integer(event.arrival)])
-        }
-        return true
+        return Row(
+            stream: stream, key: key, thing: thing.number, type: type, name: name, stamp: event.stamp,
+            arrival: event.arrival)
     }
 
-    private static let insertEvent = "INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?)"
-    private static let insertHistory = "INSERT OR IGNORE INTO history VALUES (?, ?, ?)"
+    /// Each table in the order of its first column, so that a batch comes to each of its pages once.
+    private func store(_ rows: [Row], _ outcome: inout AppendOutcome) throws {
+        var stored: [Row] = []
+        stored.reserveCapacity(rows.count)
+        let event = try database.prepared("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?)")
+        for row in rows.sorted(by: { $0.stream < $1.stream }) {
+            event.bind(0, row.stream)
+            event.bind(1, blob: row.key.bytes)
+            event.bind(2, row.thing)
+            event.bind(3, row.type)
+            try event.run()
+            // Not so for a record that was written again with the same stamp and offset.
+            if database.changes == 1 { stored.append(row) }
+        }
+        outcome.stored += stored.count
+        outcome.repeated += rows.count - stored.count
+        rowsAdded += stored.count
+        let entry = try database.prepared("INSERT OR IGNORE INTO history VALUES (?, ?, ?)")
+        for row in stored.sorted(by: { $0.thing < $1.thing }) {
+            entry.bind(0, row.thing)
+            entry.bind(1, blob: row.key.bytes)
+            entry.bind(2, row.type)
+            try entry.run()
+            if let thing = things[row.name], row.key > thing.last {
+                if !thing.isChanged { changed.append(row.name) }
+                things[row.name] = Thing(number: row.thing, last: row.key, type: row.type, isChanged: true)
+            }
+        }
+        try storeChangedThings()
+        for row in stored where row.arrival < row.stamp {
+            try database.run(
+                "INSERT OR IGNORE INTO early VALUES (?, ?, ?)",
+                [.integer(row.stream), .blob(row.key.bytes), .integer(row.arrival)])
+        }
+    }
 
     /// Once for all events of the batch.
     private func storeChangedThings() throws {
         let statement = try database.prepared("UPDATE things SET last = ?, type = ? WHERE id = ?")
-        for name in changed {
+        for name in changed.sorted(by: { $0.stream < $1.stream }) {
             guard let thing = things[name] else { continue }
             statement.bind(0, blob: thing.last.bytes)
             statement.bind(1, thing.type)
@@ -166,104 +191,6 @@ final class ArchiveWriter {
             things[name]?.isChanged = false
         }
         changed.removeAll(keepingCapacity: true)
-    }
-
-    // MARK: - What stands once
-
-    func number(of account: Account) throws -> Int64 {
-        let name = BytewiseKey(text: account.text)
-        if let known = accounts[name] { return known }
-        let number =
-            try first("SELECT id FROM accounts WHERE name = ?", [.text(account.text)])
-            ?? inserted("INSERT INTO accounts (name) VALUES (?)", [.text(account.text)])
-        accounts[name] = number
-        return number
-    }
-
-    private func stream(of entity: String, in account: Int64) throws -> Int64 {
-        let word = Word(account: account, text: BytewiseKey(text: entity))
-        if let known = streams[word] { return known }
-        let values: [SQLValue] = [.integer(account), .text(entity)]
-        let number =
-            try first(ArchiveQuery.stream, values)
-            ?? inserted("INSERT INTO streams (account, entity) VALUES (?, ?)", values)
-        streams[word] = number
-        return number
-    }
-
-    /// Types are counted in each account, so that most take one byte.
-    private func type(_ name: String, in account: Int64) throws -> Int64 {
-        let word = Word(account: account, text: BytewiseKey(text: name))
-        if let known = types[word] { return known }
-        let values: [SQLValue] = [.integer(account), .text(name)]
-        var number = try first("SELECT number FROM types WHERE account = ? AND name = ?", values)
-        if number == nil {
-            let last = try first("SELECT max(number) FROM types WHERE account = ?", [.integer(account)]) ?? 0
-            try database.run(
-                "INSERT INTO types (account, number, name) VALUES (?, ?, ?)",
-                [.integer(account), .integer(last + 1), .text(name)])
-            number = last + 1
-        }
-        types[word] = number
-        return number ?? 0
-    }
-
-    private func thing(
-        _ name: ThingName, _ account: Int64, _ event: ThinEvent, _ key: EventKey, _ type: Int64
-    ) throws -> Thing {
-        if let known = things[name], known.last > EventKey(before: horizon) { return known }
-        var found: Thing?
-        try database.each(
-            "SELECT id, last, type FROM things WHERE stream = ? AND name = ?", [.integer(name.stream), .text(event.id)]
-        ) { statement in
-            found = Thing(
-                number: statement.integer(0), last: EventKey(stored: statement.blob(1)), type: statement.integer(2))
-            return false
-        }
-        let thing: Thing
-        if let found {
-            thing = found
-            if found.last <= EventKey(before: horizon) {
-                // It has gone, and its marks with it; only its rows are still there.
-                try database.run("DELETE FROM marks WHERE thing = ?", [.integer(found.number)])
-                try takeWaitingMarks(of: event, account, thing: found.number)
-            }
-        } else {
-            let number = try inserted(
-                "INSERT INTO things (stream, name, last, type) VALUES (?, ?, ?, ?)",
-                [.integer(name.stream), .text(event.id), .blob(key.bytes), .integer(type)])
-            thing = Thing(number: number, last: key, type: type)
-            try takeWaitingMarks(of: event, account, thing: number)
-        }
-        things[name] = thing
-        return thing
-    }
-
-    /// Somebody has read a thing before its first event came to this store.
-    private func takeWaitingMarks(of event: ThinEvent, _ account: Int64, thing: Int64) throws {
-        let values: [SQLValue] = [.integer(account), .text(event.entity), .text(event.id)]
-        try database.run(
-            """
-            INSERT OR REPLACE INTO marks SELECT person, ?4, key, since FROM waiting
-            WHERE account = ?1 AND entity = ?2 AND name = ?3
-            """, values + [.integer(thing)])
-        guard database.changes > 0 else { return }
-        try database.run("DELETE FROM waiting WHERE account = ? AND entity = ? AND name = ?", values)
-    }
-
-    /// The number in the first row; nil where there is none or null.
-    func first(_ sql: String, _ values: [SQLValue]) throws -> Int64? {
-        var number: Int64?
-        try database.each(sql, values) { statement in
-            number = statement.isNull(0) ? nil : statement.integer(0)
-            return false
-        }
-        return number
-    }
-
-    func inserted(_ sql: String, _ values: [SQLValue]) throws -> Int64 {
-        try database.run(sql, values)
-        return database.lastRow
     }
 
     func setHorizon(_ stamp: Int64) { horizon = stamp }

@@ -14,7 +14,7 @@ int linux_usable_cores(void);
 // What the process has used, from /proc/self and getrlimit.
 struct linux_usage {
     double cpu_seconds;
-    // Since 1970.
+    // Since 1970, as the wall clock stood when it was asked for first.
     double started_seconds;
     uint64_t resident_bytes;
     uint64_t open_descriptors;

@@ -1,6 +1,6 @@
 // The page: a list and a details view that change by themselves, and what people do about it.
 
-import { Retry, connect, openStore } from "../../LiveClientJS/livegate.js"
+import { Retry, allTabs, connect, openStore } from "../../LiveClientJS/livegate.js"
 
 import { API } from "./api.js"
 import { Incidents, idOf } from "./incidents.js"
@@ -57,7 +57,10 @@ function show() {
     const before = shown
     shown = idOf(location.hash)
     incidents.showList(!isListHidden())
-    if (shown !== before) incidents.showDetails(shown)
+    if (shown !== before) {
+        incidents.showDetails(shown)
+        views.forgetConfirmed()
+    }
     draw()
     // What is hidden cannot have the focus: it is drawn first.
     if (shown !== before) queueMicrotask(() => at(shown ? "details" : "list").focus())
@@ -86,7 +89,7 @@ async function addNote(event) {
     try {
         await outbox.addNote(id, text)
         at("note").value = ""
-        views.tell("The note was added.")
+        views.confirm("The note was added.")
     } catch (error) {
         views.tell(error.kind === "unknown"
             ? "No answer came, so the note may have been added. Send it again: it is added once."
@@ -151,7 +154,7 @@ async function start() {
     })
     outbox = made
     const client = connect({
-        url: gateway, entities: ["incident"], account, share: true,
+        url: gateway, entities: ["incident"], account, share: allTabs,
         token: async ({ fresh }) => (await api.enter(fresh)).token,
     })
     incidents = new Incidents({

@@ -32,7 +32,14 @@ export class Views {
     }
 
     /** Something that people should know, said politely. */
-    tell(text) { say(at("told"), text) }
+    tell(text, isDone = false) {
+        at("told").className = isDone ? "done" : ""
+        say(at("told"), text)
+    }
+
+    /** That something was done: of use until people look at something else. */
+    confirm(text) { this.tell(text, true) }
+    forgetConfirmed() { if (at("told").className === "done") this.tell("") }
 
     /** `list` as `Incidents` has it. */
     list({ incidents, isKnown, isOld, hasMore, isFailing }, outbox, shownID) {
@@ -108,7 +115,7 @@ export class Views {
         for (const part of ["facts", "actions", "notes", "notes-title", "note-form"]) at(part).hidden = !incident
         if (!incident) return
         const status = shownStatus(incident, pending)
-        this.facts([["Id", incident.id], ["Status", words[status]], ["Urgency", incident.urgency],
+        this.facts([["Id", incident.id], ["Status", words[status], `status ${status}`], ["Urgency", incident.urgency],
             ["Priority", incident.priority], ["Assignee", incident.assignee], ["Level", incident.escalation_level],
             ["Changed", time(incident.updated_at)]].filter(([, value]) => value))
         at("acknowledge").disabled = status !== "triggered"
@@ -120,7 +127,7 @@ export class Views {
         const drawn = JSON.stringify(pairs)
         if (this.drawnFacts === drawn) return
         this.drawnFacts = drawn
-        const nodes = pairs.flatMap(([name, value]) => [element("dt", "", name), element("dd", "", value)])
+        const nodes = pairs.flatMap(([name, value, className]) => [element("dt", "", name), element("dd", className, value)])
         at("facts").replaceChildren(...nodes)
     }
 

@@ -71,9 +71,8 @@ extension Administration {
 
     private func problems(_ report: NodeReport) -> [String] {
         report.problems(
-            readiness.parts(now: EventLoop.microseconds / 1000).compactMap { part, why in
-                why.map { "\(part.rawValue): \($0)" }
-            }, now: WallClock.milliseconds / 1000)
+            readiness.problems(now: EventLoop.microseconds / 1000).map { "\($0.part.rawValue): \($0.why)" },
+            now: WallClock.milliseconds / 1000)
     }
 
     /// The charts of the status page.

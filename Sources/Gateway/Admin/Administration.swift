@@ -43,6 +43,7 @@ package final class Administration: Sendable, AdminSite {
         var loops: [LoopReport?]
         var ingest: IngestReport?
         var partitions: [PartitionState] = []
+        var partitionsOrder: UInt64 = 0
         var lags: [PartitionName: PartitionLag] = [:]
     }
 
@@ -168,6 +169,7 @@ package final class Administration: Sendable, AdminSite {
         report.lags = lags(report.ingest?.topics ?? [])
         let verdict = readiness.verdict(now: EventLoop.microseconds / 1000)
         (report.isReady, report.isDraining) = (verdict == .ready, verdict == .draining)
+        report.readsControl = readiness.readsControl
         report.startedMilliseconds = startedMilliseconds
         report.usage = whole ? ProcessUsage.now() : nil
         report.certificateEnd = rules.certificateEnd
@@ -199,22 +201,26 @@ package final class Administration: Sendable, AdminSite {
 
     /// In slices, however many there are.
     private func askPartitions(_ count: Int) async {
-        var states: [PartitionState] = []
+        var states: [(state: PartitionState, order: UInt64)] = []
         while states.count < count {
             let first = states.count
             let answer = await desk.ask(within: Self.questionMilliseconds) { $0.partitions(from: first) }
-            guard let answer, !answer.isEmpty else { return }
-            states += answer
+            guard let answer, !answer.states.isEmpty else { return }
+            states += answer.states.map { ($0, answer.order) }
         }
         let now = EventLoop.microseconds / 1000
         known.withLock { known in
-            var lags: [PartitionName: PartitionLag] = [:]
-            for state in states {
+            // Whoever asked at the same time may have had a newer answer.
+            let order = states.last?.order ?? 0
+            let isNewest = order > known.partitionsOrder
+            var lags = isNewest ? [:] : known.lags
+            for (state, order) in states {
                 var lag = known.lags[state.partition] ?? PartitionLag()
-                lag.note(position: state.position, end: state.end, now: now)
+                lag.note(position: state.position, end: state.end, now: now, order: order)
                 lags[state.partition] = lag
             }
-            (known.partitions, known.lags) = (states, lags)
+            known.lags = lags
+            if isNewest { (known.partitions, known.partitionsOrder) = (states.map(\.state), order) }
         }
     }
 

@@ -39,6 +39,10 @@ enum MetricTable {
             outcome, "livegate_reloads_total", .counter,
             "Times that settings and the files that they name were read again.",
             { ["ok": $0.others.reloadsOK, "failed": $0.others.reloadsFailed] }),
+        .one(
+            "livegate_last_reload_successful", .gauge,
+            "Whether the node goes by its settings and files as they were read last; 1 before they are read again.",
+            { $0.others.lastReloadFailed ? 0 : 1 }),
         .by(
             outcome, "livegate_key_fetches_total", .counter, "Fetches of issuers' keys.",
             { ["ok": $0.others.keyFetchesOK, "failed": $0.others.keyFetchesFailed] }),
@@ -60,6 +64,10 @@ enum MetricTable {
                         ($0.rawValue, report.others.revocations[$0] ?? 0)
                     })
             }),
+        .one(
+            "livegate_control_up", .gauge,
+            "Whether the control topic is read, so that what is revoked counts. Only with control.topic.",
+            { $0.readsControl.map { $0 ? 1 : 0 } }),
         .one(
             "livegate_control_records_rejected_total", .counter,
             "Records of the control topic that were ignored or could not be read.",

@@ -1,3 +1,4 @@
+import HTTP
 import KafkaLogs
 import LiveUpdates
 import Reactor
@@ -21,6 +22,8 @@ struct NodeReport: Sendable {
     var lags: [Lag] = []
     var isReady = false
     var isDraining = false
+    /// Nil without a control topic.
+    var readsControl: Bool?
     var startedMilliseconds: Int64 = 0
     var usage: ProcessUsage?
     /// Seconds since 1970; nil without TLS.
@@ -51,6 +54,16 @@ struct NodeReport: Sendable {
             problems.append(
                 end <= now
                     ? "tls: the certificate has expired" : "tls: the certificate expires in \((end - now) / 3600) hours"
+            )
+        }
+        if let before = others.everybodyRevoked[.lost] {
+            problems.append(
+                "revocations: records of the control topic were lost; tokens from before \(InternetDate.text(secondsSince1970: before)), and those without iat, are refused"
+            )
+        }
+        if let before = others.everybodyRevoked[.noRoom] {
+            problems.append(
+                "revocations: more than a node can remember; tokens from before \(InternetDate.text(secondsSince1970: before)), and those without iat, are refused"
             )
         }
         if droppedLines > 0 {
@@ -86,12 +99,18 @@ struct PartitionLag: Sendable {
     static let maximumEnds = 16
 
     private var ends: [(end: Int64, at: UInt64)] = []
+    /// Of what was noted last.
+    private var order: UInt64 = 0
     private var position: Int64?
     private(set) var records: Int64 = 0
 
     /// What is known by now; `now` is monotonic, in milliseconds. Without an end what was known stays.
-    mutating func note(position: Int64?, end: Int64?, now: UInt64) {
-        guard let position else { return }
+    ///
+    /// - Parameter order: grows with the moment at which this was so. What comes later than something newer is passed over:
+    ///   several ask at once, and a position that only seems to go back would say that nothing is late.
+    mutating func note(position: Int64?, end: Int64?, now: UInt64, order: UInt64) {
+        guard let position, order >= self.order else { return }
+        self.order = order
         // Read again from further back, as after a log that has begun again: what was known of its end says nothing.
         if position < self.position ?? position { ends = [] }
         self.position = position
@@ -117,6 +136,8 @@ struct PartitionLag: Sendable {
 struct OtherCounts: Sendable {
     var reloadsOK = 0
     var reloadsFailed = 0
+    /// The last one, or the start.
+    var lastReloadFailed = false
     var keyFetchesOK = 0
     var keyFetchesFailed = 0
     var introspectionsActive = 0
@@ -125,6 +146,8 @@ struct OtherCounts: Sendable {
     var revocations: [Revocation.Kind: Int] = [:]
     var controlRecordsRejected = 0
     var revocationsKept = 0
+    /// From which second since 1970 on everybody's tokens are good, and why not before.
+    var everybodyRevoked: [Revocations.Cause: Int64] = [:]
     /// Nil: there is no archive.
     var archive: ArchiveCounts?
 }

@@ -24,11 +24,18 @@ final class ArchiveAccess: Sendable {
     /// Why the store does not hold what happens now, in a sentence; nil: it does, or is a moment behind.
     var trouble: String? { state.withLock { $0.why } }
 
-    /// Somebody who asked the store something was refused. From any thread.
-    func report(_ error: ArchiveError) {
+    /// Somebody who asked this store something was refused. From any thread.
+    ///
+    /// What is said of a store that is no longer the one in use is about a file that has another name by now: taken for the new
+    /// one it would set a good file aside, and its answers the next.
+    func report(_ error: ArchiveError, of store: any ArchiveStore) {
         guard case .corrupt = error else { return }
-        state.withLock { $0.found = error }
-        alarm()
+        let isNews = state.withLock { state in
+            guard state.store === store else { return false }
+            state.found = error
+            return true
+        }
+        if isNews { alarm() }
     }
 
     /// What was reported since the last call.
@@ -46,6 +53,7 @@ final class ArchiveAccess: Sendable {
     private func set(_ store: (any ArchiveStore)?) {
         let follower = state.withLock { state in
             state.store = store
+            state.found = nil
             return state.follower
         }
         follower?(store)

@@ -40,15 +40,15 @@ final class ArchiveDesk: Sendable {
     private let state = Mutex(State())
     private let topics: [String]
     private let catchUpMilliseconds: UInt64
-    /// Hears what the store says instead of an answer.
-    private let failed: @Sendable (ArchiveError) -> Void
+    /// Hears what a store says instead of an answer.
+    private let failed: @Sendable (ArchiveError, any ArchiveStore) -> Void
 
     /// - Parameters:
     ///   - topics: as partitions number them.
     ///   - catchUpMilliseconds: how long a question waits until the store has come as far as its cursor.
     init(
         topics: [String], catchUpMilliseconds: UInt64 = 1_000,
-        failed: @escaping @Sendable (ArchiveError) -> Void = { _ in }
+        failed: @escaping @Sendable (ArchiveError, any ArchiveStore) -> Void = { _, _ in }
     ) {
         self.topics = topics
         self.catchUpMilliseconds = catchUpMilliseconds
@@ -158,7 +158,7 @@ final class ArchiveDesk: Sendable {
                 }
             }
         } catch {
-            failed(error)
+            failed(error, store)
             if case .overloaded = error { return .overloaded }
             return .notReady
         }

@@ -2,33 +2,6 @@ import Archive
 import LiveUpdates
 import Reactor
 
-/// What was asked to be erased and is not yet.
-struct PendingErasures {
-    /// As many as the history remembers.
-    static let maximum = 65_536
-
-    struct Entry {
-        var moment: Int64
-        var isNews: Bool
-    }
-
-    private(set) var entries: [Account: Entry] = [:]
-
-    var isEmpty: Bool { entries.isEmpty }
-    var first: (account: Account, entry: Entry)? { entries.first.map { ($0.key, $0.value) } }
-
-    mutating func add(_ erasure: Erasure, isNews: Bool) {
-        let known = entries[erasure.account]
-        entries[erasure.account] = Entry(
-            moment: max(known?.moment ?? .min, erasure.moment), isNews: isNews || known?.isNews ?? false)
-    }
-
-    /// It is done up to a moment; a later one may have come since.
-    mutating func remove(_ account: Account, until moment: Int64) {
-        if let entry = entries[account], entry.moment <= moment { entries[account] = nil }
-    }
-}
-
 /// When what is let go was seen to last. Monotonic, in ms.
 struct ArchiveKeeping {
     var keepsAt: UInt64 = 0

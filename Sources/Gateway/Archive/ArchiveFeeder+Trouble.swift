@@ -10,7 +10,7 @@ extension ArchiveFeeder {
     func open(_ server: String) async {
         do throws(ArchiveError) {
             let opened = try await ArchiveStores.open(
-                settings.store, passwordFile: settings.passwordFile, server: server)
+                settings.store, passwordFile: settings.passwordFile, server: server, moved: moved)
             store = opened
             keeping = ArchiveKeeping()
             claimedPartitions = 0
@@ -63,6 +63,10 @@ extension ArchiveFeeder {
         guard case .sqlite(let path) = settings.store else { return }
         isTroubled = true
         say("the file is damaged: \(why)")
+        if let moment = damage.begin(now: Self.now) {
+            retryAt = moment
+            return report.trouble(.corrupt(why), now: Self.now)
+        }
         do throws(ArchiveError) {
             let other = try SQLiteArchive.setAside(path: path, moment: WallClock.milliseconds)
             report.setAside(why, as: other)
@@ -74,18 +78,18 @@ extension ArchiveFeeder {
     }
 }
 
-/// Opens the store that the settings name.
-enum ArchiveStores {
-    /// - Parameters:
-    ///   - server: the Kafka cluster whose events it holds, by its id.
-    static func open(
-        _ setting: ArchiveStoreSetting, passwordFile: String?, server: String
-    ) async throws(ArchiveError) -> any ArchiveStore {
-        switch setting {
-        case .off: preconditionFailure("there is no archive")
-        case .sqlite(let path): try await SQLiteArchive.open(path: path, server: server)
-        case .postgresql: throw .unavailable("PostgreSQL is not supported yet")
-        }
+/// When a file was set aside.
+struct DamagedFiles {
+    /// Between two files: a disk that damages each of them is not filled with them, nor Kafka read over and over.
+    static let pauseMilliseconds: UInt64 = 60_000
+
+    private var lastAt: UInt64?
+
+    /// Nil: a file may be set aside now, and is. Otherwise from when on one may be. Monotonic, in ms.
+    mutating func begin(now: UInt64) -> UInt64? {
+        if let lastAt, now < lastAt + Self.pauseMilliseconds { return lastAt + Self.pauseMilliseconds }
+        lastAt = now
+        return nil
     }
 }
 

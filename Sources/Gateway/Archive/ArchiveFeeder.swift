@@ -34,6 +34,8 @@ actor ArchiveFeeder {
     let report: ArchiveReport
     let failure: @Sendable (GatewayError) -> Void
     let reader: LoopBound<BehindReader>
+    /// Is told of marks that other nodes have moved.
+    let moved: @Sendable (ReadNotice) -> Void
 
     var feed: ArchiveFeed
     var store: (any ArchiveStore)?
@@ -43,6 +45,7 @@ actor ArchiveFeeder {
     var failures = 0
     /// Whether something is wrong with the store, so that its next answer is a recovery.
     var isTroubled = false
+    var damage = DamagedFiles()
     var claimsAt: UInt64 = 0
     var claimedPartitions = 0
     var batchAt: UInt64 = 0
@@ -56,7 +59,7 @@ actor ArchiveFeeder {
     init(
         _ settings: Settings, intake: ArchiveIntake, access: ArchiveAccess, counters: ArchiveCounters,
         readiness: NodeReadiness, logger: Logger, reader: LoopBound<BehindReader>,
-        failure: @escaping @Sendable (GatewayError) -> Void
+        moved: @escaping @Sendable (ReadNotice) -> Void, failure: @escaping @Sendable (GatewayError) -> Void
     ) {
         self.settings = settings
         self.intake = intake
@@ -64,6 +67,7 @@ actor ArchiveFeeder {
         self.counters = counters
         self.readiness = readiness
         self.reader = reader
+        self.moved = moved
         self.failure = failure
         report = ArchiveReport(logger: logger, store: settings.store)
         feed = ArchiveFeed(topics: settings.kafka.orderedTopics)
@@ -143,10 +147,14 @@ actor ArchiveFeeder {
         server = server ?? contents.server
         for buffer in contents.buffers { feed.receive(buffer, now: Self.now) }
         feed.miss(contents.missed, now: Self.now)
-        for (erasure, isNews) in contents.erasures {
-            feed.erase(erasure.account, until: erasure.moment)
-            erasures.add(erasure, isNews: isNews)
+        var areAllNoted = !contents.hasLostErasures
+        for (account, entry) in contents.erasures.entries {
+            // Both, whatever the first one says.
+            let isHeld = feed.erase(account, until: entry.moment)
+            let isAdded = erasures.add(account, entry)
+            areAllNoted = areAllNoted && isHeld && isAdded
         }
+        if !areAllNoted { report.tooManyErasures(now: Self.now) }
         if store == nil || isTroubled { counters.setWaitsSince(feed.waitsSince(ofAll: true)) }
     }
 

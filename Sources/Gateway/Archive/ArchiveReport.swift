@@ -39,6 +39,18 @@ struct ArchiveReport: Sendable {
             [.account: .text(account.text), .events: .number(counts.events), .count: .number(counts.marks)])
     }
 
+    func tooManyErasures(now: UInt64) {
+        guard let passed = limiter.pass("erasures", now: now) else { return }
+        logger.error(
+            "more accounts are to be erased than the archive can remember: some of them stand in it still",
+            [
+                .file: file, .limit: .number(PendingErasures.maximum),
+                .advice:
+                    "restart the node once its archive is written again: the control topic says all of it once more",
+                .suppressed: passed.suppressed,
+            ])
+    }
+
     func setAside(_ why: String, as other: String) {
         logger.error(
             "the archive's file is damaged: it has another name now, and a new one is filled from Kafka",

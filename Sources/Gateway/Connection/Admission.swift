@@ -110,7 +110,7 @@ struct Admission: Sendable {
         switch try verdict(head, service, caller, now, finding, &ticket) {
         case .success(let known):
             // Whatever brought it: a header, a cookie, a subprotocol, a ticket, another server's answer, or nothing at all.
-            if let why = revocations.refusal(of: known) { throw Refusal(.invalidToken, "\(why)") }
+            if let why = revocations.refusal(of: known) { throw Refusal(why) }
             identity = known
         case .failure(.undecided(let question)) where finding == nil: return .ask(question)
         // It was asked for, and is not there.
@@ -201,5 +201,17 @@ struct Admission: Sendable {
             return nil
         }
         return DeflatePolicy.shared.accept(offers)
+    }
+}
+
+extension Refusal {
+    /// Of a caller whose token counts no more, since something was revoked or is gone from the settings. Where a new token
+    /// would not help, the caller is to come again.
+    init(_ why: TokenRefusal) {
+        switch why {
+        case .unsettled: self.init(.notReady, "\(why)")
+        case .undated: self.init(.notReady, "\(why)", retryAfterSeconds: NodeRevocations.undatedRetrySeconds)
+        default: self.init(.invalidToken, "\(why)")
+        }
     }
 }

@@ -118,13 +118,26 @@ extension Connection {
     }
 
     /// The token that let the client in counts no more: a stream is closed with 4403, what waits for an answer gets 401. Who
-    /// was perhaps not meant is closed with 4401, to come back with a new token.
+    /// was perhaps not meant is closed with 4401, to come back with a new token, or with 1012 where no token would help yet.
     func revoke(_ why: TokenRefusal) {
+        switch (phase, why) {
+        case (.open, .olderThanRevoked): close(.tokenExpired)
+        case (.open, .unsettled): close(.restart, why: "revocations")
+        case (.open, .undated):
+            let milliseconds = NodeRevocations.undatedRetrySeconds * 1_000
+            close(.restart, why: "revocations", retryMilliseconds: milliseconds + loop.retryMilliseconds())
+        case (.open, _): close(.revoked)
+        case (.joining, _): refuse(Refusal(why))
+        case (.polling, _), (.asking, _): refuse(Refusal(why), isStorable: false)
+        case (.request, _), (.judging, _), (.answering, _), (.ending, _): break
+        }
+    }
+
+    /// A stream or a request that waits, with all that its client was promised: not what is still about to be let in.
+    var isEstablished: Bool {
         switch phase {
-        case .open: close(why == .olderThanRevoked ? .tokenExpired : .revoked)
-        case .joining: refuse(Refusal(.invalidToken, "\(why)"))
-        case .polling, .asking: refuse(Refusal(.invalidToken, "\(why)"), isStorable: false)
-        case .request, .judging, .answering, .ending: break
+        case .open, .polling, .asking: true
+        case .request, .judging, .joining, .answering, .ending: false
         }
     }
 

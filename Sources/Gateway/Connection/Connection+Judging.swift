@@ -23,10 +23,7 @@ extension Connection {
     func decide(_ head: RequestHead, early: EarlyBytes, finding: JudgingFinding? = nil) {
         identifyClient(head)
         answerFields = loop.admission.browsers.fields(head)
-        // Before a signature is paid for.
-        if case .request(let reading) = phase, let limit = reading.limit {
-            return refuse(limit, withoutBody: head.method == "HEAD")
-        }
+        if case .request(let reading) = phase, let limit = reading.limit { return refuseOverLimit(limit, head) }
         switch loop.admission.decide(head, epochSeconds: loop.epochSeconds(), finding: finding) {
         case .ask(let question): awaitFinding(question, head, early)
         case .refuse(let refusal): refuse(refusal, head)
@@ -56,8 +53,9 @@ extension Connection {
     }
 
     /// What could be found out was.
-    func judged(_ finding: JudgingFinding) {
-        if case .open(let open) = phase { return tokenJudged(open, finding) }
+    func judged(_ answer: JudgingAnswer) {
+        let finding = answer.finding
+        if case .open(let open) = phase { return tokenJudged(open, finding, recheck: answer.recheck) }
         // It may have been refused meanwhile, since its time was up.
         guard case .judging(let judging) = phase else { return }
         cancel(&judging.deadline)
@@ -72,5 +70,5 @@ extension Connection {
 
 extension ConnectionLoop {
     /// What was found out about the token of a request that waits, or of an open stream.
-    func receive(_ answer: JudgingAnswer) { connections[answer.connection]?.judged(answer.finding) }
+    func receive(_ answer: JudgingAnswer) { connections[answer.connection]?.judged(answer) }
 }

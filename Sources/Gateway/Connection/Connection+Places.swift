@@ -11,11 +11,13 @@ extension Connection {
     private var addressKey: AddressKey? { loop.policy.balancer.trusted.contains(client) ? nil : AddressKey(client) }
 
     /// Counts the connection. Once, as soon as the client's address is known, and before anything is paid for TLS.
+    ///
+    /// - Returns: the limit for which it is to be refused at once.
     func arrive(_ reading: RequestReading) -> ConnectionLimit? {
         do throws(ConnectionLimit) {
             reading.place = try loop.places.arrive(addressKey)
         } catch {
-            return error
+            return refusesLater(reading, error) ? nil : error
         }
         guard case .server = loop.policy.security else {
             // Of a plain connection the first request counts, when it begins: a balancer may keep spare connections.
@@ -25,10 +27,32 @@ extension Connection {
         return loop.places.takeHandshake(now: loop.eventLoop.now)
     }
 
+    /// Whether the refusal waits for the request's head, which says whose page asks: without the fields for its origin no
+    /// page can read when to come back. The head has the time of any other, and only so many wait for theirs.
+    private func refusesLater(_ reading: RequestReading, _ limit: ConnectionLimit) -> Bool {
+        guard case .plain = loop.policy.security, loop.admission.browsers.crossOrigin.isOn,
+            loop.lateRefusals < ConnectionLoop.maximumLateRefusals
+        else { return false }
+        loop.lateRefusals += 1
+        (reading.limit, reading.isLateRefusal) = (limit, true)
+        return true
+    }
+
     /// The first bytes of a connection's first request have come.
     func countHandshake(_ reading: RequestReading) {
         reading.owesHandshake = false
         reading.limit = loop.places.takeHandshake(now: loop.eventLoop.now)
+    }
+
+    /// Refuses a request whose connection is over a limit, before a signature is paid for. A browser that asks what a page may
+    /// ask is told so, or its page could not read the refusal that follows; on this connection nothing does.
+    func refuseOverLimit(_ limit: ConnectionLimit, _ head: RequestHead) {
+        let browsers = loop.admission.browsers.crossOrigin
+        guard browsers.isPreflight(head), case .listed = browsers.caller(head.headers) else {
+            return refuse(limit, withoutBody: head.method == "HEAD")
+        }
+        finish(
+            writing: CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: false))
     }
 
     /// Ends a connection that may not arrive. Before TLS there is no way to answer.

@@ -40,7 +40,10 @@ extension Connection {
     }
 
     /// What was asked about a token of this stream was found out.
-    func tokenJudged(_ open: OpenStream, _ finding: JudgingFinding) {
+    ///
+    /// - Parameter recheck: above 0, it is the one with which the stream goes on, not one that its client has sent.
+    func tokenJudged(_ open: OpenStream, _ finding: JudgingFinding, recheck: UInt32) {
+        if recheck > 0 { return tokenRechecked(open, finding, number: recheck) }
         if let token = open.token, token.sent.isAsked { decideTokens(open, token, finding) }
     }
 
@@ -76,11 +79,16 @@ extension Connection {
         case .later, .ask: break
         case .refused: close(.tokenExpired)
         case .taken(let identity):
-            if let why = loop.admission.revocations.refusal(of: identity) { return revoke(why) }
+            let why = loop.admission.revocations.refusal(of: identity)
+            // One that would be let in a little later changes nothing, as one that cannot be judged now.
+            if why == .unsettled || why == .undated { return }
+            if let why { return revoke(why) }
             open.identity = identity
-            open.stream.tokenTaken(endsAt: identity.expiresAt, loop.eventLoop.now)
+            open.stream.tokenTaken(
+                endsAt: identity.isOpenEnded ? nil : identity.expiresAt, loop.eventLoop.now)
             // Of the same token once more, or one that ends with it, its client knows.
-            if open.token?.watch?.expiresAt != identity.expiresAt { watchToken(open, expiresAt: identity.expiresAt) }
+            let isWatched = open.token?.watch?.expiresAt == identity.expiresAt && open.token?.recheck == nil
+            if identity.isOpenEnded || !isWatched { watchToken(open) }
         }
     }
 }

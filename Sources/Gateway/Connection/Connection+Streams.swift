@@ -24,7 +24,7 @@ extension Connection {
         subscription?.joined(answer, now: loop.eventLoop.now)
         guard case .open(let open) = phase else { return }
         beginHeartbeat(open)
-        watchToken(open, expiresAt: open.identity.expiresAt)
+        watchToken(open)
         if let session = open.session, early.count > 0 { early.consume { receiveFrames($0, session) } }
         if open.session?.hasRest != true { transport?.resumeReading() }
     }

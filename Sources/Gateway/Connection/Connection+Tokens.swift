@@ -44,24 +44,38 @@ final class StreamToken {
     var end: Timer?
     /// Nil where the token has no end.
     var watch: TokenWatch?
+    /// Nil where nobody has to be asked about the token once more.
+    var recheck: TokenRecheck?
+    /// Of the last ``recheck``.
+    var rechecks: UInt32 = 0
     var rate = TokenRate()
     /// Not decided yet.
     var sent = SentTokens()
 }
 
 extension Connection {
-    /// A stream goes on with this token: at its end, or when it is about to come, the connection acts.
-    func watchToken(_ open: OpenStream, expiresAt: Int64?) {
+    /// A stream goes on with the token of its identity: at its end, or when it is about to come, the connection acts.
+    func watchToken(_ open: OpenStream) {
+        let expiresAt = open.identity.expiresAt
         guard expiresAt != nil || open.token != nil else { return }
         let token = open.keptToken
         cancel(&token.end)
-        token.watch = expiresAt.map(TokenWatch.init)
+        (token.watch, token.recheck) = (nil, nil)
         guard let expiresAt else { return }
+        // Nothing ends of which its client would have to be told.
+        if open.identity.isOpenEnded {
+            token.rechecks &+= 1
+            token.recheck = TokenRecheck(number: max(1, token.rechecks))
+            token.end = schedule(.tokenEnd, afterMilliseconds: loop.milliseconds(until: expiresAt))
+            return
+        }
+        token.watch = TokenWatch(expiresAt: expiresAt)
         let lead = UInt64.random(in: TokenWatch.leadMilliseconds, using: &loop.spread)
         act(on: token.watch?.begin(left: loop.milliseconds(until: expiresAt), lead: lead), open, token, expiresAt)
     }
 
     func tokenAlarm(_ open: OpenStream, _ token: StreamToken) {
+        if let recheck = token.recheck { return recheckToken(open, recheck) }
         guard let expiresAt = token.watch?.expiresAt else { return }
         act(on: token.watch?.alarm(left: loop.milliseconds(until: expiresAt)), open, token, expiresAt)
     }

@@ -35,6 +35,7 @@ extension ConnectionLoop {
         }
         guard isMore else {
             walk.next = nil
+            beginExpulsions()
             guard exchange(&walk.isOwed, with: false) else {
                 walk.farewell = nil
                 walk.reckonsAges = false
@@ -49,12 +50,13 @@ extension ConnectionLoop {
     private func settle(_ connection: Connection) {
         if walk.reckonsAges { connection.reckonAge() }
         if let farewell = walk.farewell {
-            connection.close(farewell.code, retryMilliseconds: farewell.randomRetry(&spread))
-        } else if let identity = connection.identity, let refusal = admission.refusal(of: identity) {
-            connection.revoke(refusal)
-        } else {
-            connection.subscription?.settle(now: eventLoop.now)
+            return connection.close(farewell.code, retryMilliseconds: farewell.randomRetry(&spread))
         }
+        if let identity = connection.identity, let refusal = admission.refusal(of: identity) {
+            guard refusal.isOfEverybody, connection.isEstablished else { return connection.revoke(refusal) }
+            expulsions.add(connection.id)
+        }
+        connection.subscription?.settle(now: eventLoop.now)
     }
 
     /// Closes every connection; their ends follow within the close timeout. Nobody may be let in any more: those that come

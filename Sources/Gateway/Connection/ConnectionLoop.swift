@@ -17,6 +17,8 @@ struct ConnectionPolicy: Sendable {
     let pongTimeoutMilliseconds: UInt64
     /// 0: connections may last as long as they like.
     let maximumAgeMilliseconds: UInt64
+    /// Over so long those are closed whose tokens count no more through no fault of theirs.
+    let expulsionWindowMilliseconds: UInt64
     /// Requests that one connection may make, one after the other.
     let maximumRequestsPerConnection: Int
     let streams: StreamPolicy
@@ -40,6 +42,9 @@ final class ConnectionLoop {
     /// A connection that is younger, and whose first request has not begun, may have sent it: the node that goes out of service
     /// reads and refuses it instead of cutting the connection.
     static let newcomerMilliseconds: UInt64 = 1_000
+    /// Connections beyond an address's limit whose request is still read, so that the refusal can name its page. Whoever
+    /// comes on top is refused at once: sockets that say nothing hold no more than these.
+    static let maximumLateRefusals = 256
 
     let eventLoop: EventLoop
     let index: Int
@@ -64,6 +69,8 @@ final class ConnectionLoop {
     var events: [WebSocketEvent] = []
     /// Spreads what many would do at once.
     var spread = SpreadGenerator()
+    /// See ``maximumLateRefusals``.
+    var lateRefusals = 0
 
     private let backlog: LoopBacklog
     private(set) var connections = ConnectionTable()
@@ -75,6 +82,7 @@ final class ConnectionLoop {
     var emptied: (() -> Void)?
     /// What ends at a moment of its own; nil: nobody goes out of service.
     var drain: Drain?
+    var expulsions = Expulsions()
 
     init(
         eventLoop: EventLoop, index: Int, policy: ConnectionPolicy, admission: Admission, log: ConnectionLog,
@@ -140,11 +148,12 @@ final class ConnectionLoop {
     /// A time after which to come back.
     func retryMilliseconds() -> Int { Int.random(in: Self.retryMilliseconds, using: &spread) }
 
-    /// The refusal with the time after which to come back, where its code asks for one.
+    /// The refusal with the time after which to come back, where its code asks for one; behind the one that it names.
     func withRetry(_ refusal: Refusal) -> Refusal {
         guard refusal.code.passes else { return refusal }
         var refusal = refusal
-        refusal.retryAfterSeconds = Int.random(in: Self.retryAfterSeconds, using: &spread)
+        let floor = refusal.retryAfterSeconds ?? 0
+        refusal.retryAfterSeconds = floor + Int.random(in: Self.retryAfterSeconds, using: &spread)
         return refusal
     }
 

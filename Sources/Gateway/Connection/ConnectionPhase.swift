@@ -31,8 +31,11 @@ extension Connection {
         var place: Place?
         /// The first request of a plain connection has not begun.
         var owesHandshake = false
-        /// The node has had more handshakes than it may: the request is refused once it is whole.
+        /// The node has had more handshakes than it may, or the address more connections: the request is refused once it is
+        /// whole.
         var limit: ConnectionLimit?
+        /// It counts among the loop's ``ConnectionLoop/lateRefusals``.
+        var isLateRefusal = false
 
         init(_ limits: RequestLimits) { parser = RequestParser(limits: limits) }
     }

@@ -26,12 +26,15 @@ package struct Demo: Sendable {
 
     private let port: UInt16
     private let apiPort: UInt16
+    /// The file of the archive; nil: there is no past.
+    private let archive: String?
     private let seconds: Int?
     private let logger: Logger
 
-    package init(port: UInt16, apiPort: UInt16, seconds: Int?, logger: Logger) {
+    package init(port: UInt16, apiPort: UInt16, archive: String?, seconds: Int?, logger: Logger) {
         self.port = port
         self.apiPort = apiPort
+        self.archive = archive
         self.seconds = seconds
         self.logger = logger
     }
@@ -42,7 +45,8 @@ package struct Demo: Sendable {
         let account = DemoFeed.accounts[0]
         let socket = try apiSocket()
         let feed = try await DemoFeed.start(
-            DemoSite.Door(account: account, token: token), api: socket, logger: logger.named("feed"))
+            DemoSite.Door(account: account, token: token), api: socket, hasPast: archive != nil,
+            logger: logger.named("feed"))
         let parts = try parts(
             bootstrap: feed.bootstrap, token: token, account: account, pages: socket.address)
         let address = AddressBox()
@@ -83,6 +87,7 @@ package struct Demo: Sendable {
         settings.lifecycle.drainDelay = .zero
         settings.lifecycle.drainWindow = .zero
         settings.kafka.topics = [Self.topic]
+        if let archive { settings.archive.store = .sqlite(path: archive) }
         // An empty fetch of the embedded broker waits for the whole of this time before it is answered.
         settings.kafka.settings = [KafkaProperty(name: "fetch.wait.max.ms", value: "10")]
         return GatewayServer.Parts(

@@ -16,9 +16,11 @@ struct DemoFeed: Sendable {
     let bootstrap: String
     private let source: LoopBound<Source>
 
-    /// - Parameter socket: where the API is served, from now on.
+    /// - Parameters:
+    ///   - socket: where the API is served, from now on.
+    ///   - hasPast: yesterday's incidents are written too, before anything reads.
     static func start(
-        _ door: DemoSite.Door, api socket: ListeningSocket, logger: Logger
+        _ door: DemoSite.Door, api socket: ListeningSocket, hasPast: Bool, logger: Logger
     ) async throws(GatewayError) -> DemoFeed {
         let loop: EventLoop
         do throws(ReactorError) {
@@ -29,6 +31,7 @@ struct DemoFeed: Sendable {
         let made = await loop.perform { () -> Result<DemoFeed, GatewayError> in
             do throws(KafkaError) {
                 let source = try Source(door, loop: loop, logger: logger)
+                if hasPast { source.writePast() }
                 do throws(ReactorError) { try source.listen(on: socket) } catch { return .failure(.listen(error)) }
                 return .success(DemoFeed(bootstrap: source.bootstrap, source: LoopBound(source, loop: loop)))
             } catch {
@@ -87,6 +90,17 @@ struct DemoFeed: Sendable {
             listener = try Listener(socket, loop: loop, accept: { descriptor, _ in connections.accept(descriptor) })
         }
 
+        /// What happened yesterday, with stamps of yesterday.
+        func writePast() {
+            let now = Timestamp.now()
+            for record in IncidentFeed.past(seed: DemoFeed.seed + 2, accounts: DemoFeed.accounts, before: now) {
+                for change in site.follow(record.change, of: record.account, at: record.moment) {
+                    write(value(of: change, record.account, at: record.moment), record.account, at: record.moment)
+                }
+            }
+            producer.poll()
+        }
+
         func begin(gateway: SocketAddress) {
             site.gateway = gateway
             producer.learnLeaders(of: Demo.topic)
@@ -115,14 +129,16 @@ struct DemoFeed: Sendable {
             producer.poll()
         }
 
-        private func value(of change: FeedChange, _ account: String) -> [UInt8] {
+        private func value(of change: FeedChange, _ account: String, at moment: Int64 = Timestamp.now()) -> [UInt8] {
             requestCount += 1
-            return change.value(account: account, occurred: Timestamp.now(), request: requestCount)
+            return change.value(account: account, occurred: moment, request: requestCount)
         }
 
-        private func write(_ value: [UInt8], _ account: String) {
+        /// A moment of 0 is now.
+        private func write(_ value: [UInt8], _ account: String, at moment: Int64 = 0) {
             do {
-                _ = try producer.produce(topic: Demo.topic, key: Array(account.utf8), value: value)
+                _ = try producer.produce(
+                    topic: Demo.topic, key: Array(account.utf8), value: value, timestamp: moment)
             } catch {
                 logger.error(
                     "the feed cannot write",

@@ -89,6 +89,40 @@ package struct IncidentFeed: Sendable {
     }
 }
 
+/// What happened before the feed began.
+extension IncidentFeed {
+    /// A change of then.
+    package struct PastRecord: Sendable {
+        /// Since 1970, in ms.
+        package let moment: Int64
+        package let account: String
+        let change: FeedChange
+    }
+
+    /// Incidents of an account, each over before the next one begins.
+    package static let pastIncidents = 6
+    /// Between two of them. Each lasts minutes, where a live one lasts seconds.
+    static let pastPauseMilliseconds: Int64 = 1_800_000
+    static let pastSlowness: UInt64 = 60
+
+    /// What happened in the hours that ended a day before: in the order of its moments.
+    package static func past(seed: UInt64, accounts: [String], before now: Int64) -> [PastRecord] {
+        var numbers = FeedNumbers(seed: seed)
+        var records: [PastRecord] = []
+        for number in 0..<pastIncidents {
+            let start = now - 86_400_000 - Int64(pastIncidents - number) * pastPauseMilliseconds
+            for account in accounts {
+                let life = IncidentLife(id: numbers.identifier(), numbers: &numbers)
+                records += life.moments.map {
+                    PastRecord(
+                        moment: start + Int64($0.after * pastSlowness), account: account, change: $0.change)
+                }
+            }
+        }
+        return records.sorted { $0.moment < $1.moment }
+    }
+}
+
 /// What happens at a moment of the feed.
 struct FeedStep: Sendable {
     enum Action: Sendable {

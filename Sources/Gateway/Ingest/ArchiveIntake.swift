@@ -15,22 +15,27 @@ final class ArchiveIntake: Sendable {
         var buffers: [RecordBuffer] = []
         /// How far partitions were read of which something was dropped, behind all of ``buffers``.
         var missed: [PartitionName: LiveEnd] = [:]
-        var erasures: [(erasure: Erasure, isNews: Bool)] = []
+        var erasures: PendingErasures
+        /// Whether one of them found no room.
+        var hasLostErasures = false
     }
 
     private struct State {
-        var contents = Contents()
+        var contents: Contents
         var bytes = 0
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let maximumBytes: Int
+    private let maximumErasures: Int
     /// Rings when there is something; rung again before it was heard, it rings once.
     let bell: AsyncStream<Void>
     private let ringer: AsyncStream<Void>.Continuation
 
-    init(maximumBytes: Int = maximumBytes) {
+    init(maximumBytes: Int = maximumBytes, maximumErasures: Int = PendingErasures.maximum) {
         self.maximumBytes = maximumBytes
+        self.maximumErasures = maximumErasures
+        state = Mutex(State(contents: Contents(erasures: PendingErasures(maximum: maximumErasures))))
         (bell, ringer) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     }
 
@@ -56,7 +61,10 @@ final class ArchiveIntake: Sendable {
 
     /// From any thread, as it comes from the control topic.
     func erase(_ erasure: Erasure, isNews: Bool) {
-        state.withLock { $0.contents.erasures.append((erasure, isNews)) }
+        state.withLock { state in
+            let entry = PendingErasures.Entry(moment: erasure.moment, isNews: isNews)
+            if !state.contents.erasures.add(erasure.account, entry) { state.contents.hasLostErasures = true }
+        }
         ring()
     }
 
@@ -64,7 +72,8 @@ final class ArchiveIntake: Sendable {
     func take() -> Contents {
         state.withLock { state in
             let taken = state.contents
-            state = State(contents: Contents(server: taken.server))
+            let erasures = PendingErasures(maximum: maximumErasures)
+            state = State(contents: Contents(server: taken.server, erasures: erasures))
             return taken
         }
     }
@@ -73,6 +82,41 @@ final class ArchiveIntake: Sendable {
 
     /// Nobody listens any more.
     func end() { ringer.finish() }
+}
+
+/// What was asked to be erased and is not yet.
+struct PendingErasures: Sendable {
+    /// Accounts. As many as the history remembers; a store that is away for longer than that is filled again.
+    static let maximum = ArchiveFeed.maximumErasures
+
+    struct Entry: Sendable {
+        var moment: Int64
+        var isNews: Bool
+    }
+
+    private(set) var entries: [Account: Entry] = [:]
+    private let maximum: Int
+
+    init(maximum: Int = Self.maximum) { self.maximum = maximum }
+
+    var isEmpty: Bool { entries.isEmpty }
+    var first: (account: Account, entry: Entry)? { entries.first.map { ($0.key, $0.value) } }
+
+    /// False: there is no room for another account.
+    mutating func add(_ account: Account, _ entry: Entry) -> Bool {
+        guard let known = entries[account] else {
+            guard entries.count < maximum else { return false }
+            entries[account] = entry
+            return true
+        }
+        entries[account] = Entry(moment: max(known.moment, entry.moment), isNews: entry.isNews || known.isNews)
+        return true
+    }
+
+    /// It is done up to a moment; a later one may have come since.
+    mutating func remove(_ account: Account, until moment: Int64) {
+        if let entry = entries[account], entry.moment <= moment { entries[account] = nil }
+    }
 }
 
 /// Where ingest notes what it reads. Confined to its loop.

@@ -11,6 +11,8 @@ final class IngestDesk {
     private(set) var source: KafkaSource?
     private var requests = RequestQueue()
     private var isServedLater = false
+    /// Slices of partitions that were told to the administration.
+    var slices: UInt64 = 0
 
     init(loop: EventLoop) { self.loop = loop }
 

@@ -46,9 +46,11 @@ extension IngestDesk {
             reachesBroker: consumer.unreachableSince == nil)
     }
 
-    /// A slice of the partitions, from the one with this number in their order on; empty behind the last.
-    func partitions(from first: Int) -> [PartitionState] {
-        source?.consumer.tracker.partitionStates(first..<(first + Self.reportSlice)) ?? []
+    /// A slice of the partitions, from the one with this number in their order on; empty behind the last. With a number
+    /// that grows from one answer to the next, by which whoever asks twice at once knows the newer one.
+    func partitions(from first: Int) -> (states: [PartitionState], order: UInt64) {
+        slices += 1
+        return (source?.consumer.tracker.partitionStates(first..<(first + Self.reportSlice)) ?? [], slices)
     }
 
     /// A slice of the accounts that somebody follows, and where the next one begins; nil when there is none.

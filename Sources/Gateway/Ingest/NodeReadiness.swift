@@ -28,6 +28,8 @@ package final class NodeReadiness: Sendable {
         var graceMilliseconds: UInt64?
         /// What other parts of the program have reported.
         var problems: [Part: String] = [:]
+        /// The same of what leaves the part as it is.
+        var warnings: [Part: String] = [:]
         /// Before the first readiness: whether a broker answers at all.
         var reachesBroker = true
         /// Before the first readiness: nothing is missing but what else has to be read.
@@ -127,6 +129,16 @@ package final class NodeReadiness: Sendable {
         state.withLock { $0.problems[part] = why }
     }
 
+    /// What is wrong with a part that is no reason yet, or never, to send clients elsewhere; nil: nothing any more.
+    func warn(_ part: Part, _ why: String?) {
+        state.withLock { $0.warnings[part] = why }
+    }
+
+    /// Whether what is written to the control topic is read; nil where there is none.
+    var readsControl: Bool? {
+        state.withLock { $0.hasControl ? !$0.awaitsControl && $0.controlLostSince == nil : nil }
+    }
+
     /// Whether any broker answers, by what was last known.
     package var reachesBroker: Bool { state.withLock { $0.reachesBroker } }
 
@@ -136,6 +148,27 @@ package final class NodeReadiness: Sendable {
     package func parts(now: UInt64) -> [(part: Part, why: String?)] {
         let hasBeenReady = hasBeenReady
         return state.withLock { state in Part.allCases.map { ($0, why($0, state, hasBeenReady, now)) } }
+    }
+
+    /// What is wrong now, by part, whatever `/readyz` says of it: a loss within its grace, or without one, and what clients
+    /// are not kept away for.
+    package func problems(now: UInt64) -> [(part: Part, why: String)] {
+        let hasBeenReady = hasBeenReady
+        return state.withLock { state in
+            Part.allCases.compactMap { part in
+                (why(part, state, hasBeenReady, now) ?? loss(of: part, state) ?? state.warnings[part]).map {
+                    (part, $0)
+                }
+            }
+        }
+    }
+
+    private func loss(of part: Part, _ state: State) -> String? {
+        switch part {
+        case .broker where state.lostSince != nil: state.lostWhy
+        case .control where state.controlLostSince != nil: state.controlWhy
+        default: nil
+        }
     }
 
     private func why(_ part: Part, _ state: State, _ hasBeenReady: Bool, _ now: UInt64) -> String? {

@@ -91,6 +91,7 @@ final class SourceStatus {
             case .live(let since): .live(since: since)
             case .stalled(let since): .stalled(since: since)
             }
+        readiness.warn(.broker, state.isStalled ? stalledPartitions : nil)
         // Nobody is told that all is well who has not heard otherwise.
         guard state != reportedState, reportedState != nil || state.isStalled else { return }
         reportedState = state
@@ -107,6 +108,12 @@ final class SourceStatus {
             logger.notice("answers flow again: clients are told that the source is live")
         }
         ingest.notify(state)
+    }
+
+    private var stalledPartitions: String {
+        guard let (topic, partition, count) = consumer.stalledPartitions else { return "a partition stands still" }
+        let others = count > 1 ? ", and \(count - 1) more" : ""
+        return "partition \(partition) of the topic \(topic) does not answer, or stands still\(others)"
     }
 }
 

@@ -43,7 +43,8 @@ final class IntrospectionDesk {
     func ask(_ request: JudgingRequest, _ token: [UInt8]) {
         guard let source else { return answer(request, .judged(.failure(.unavailable))) }
         let digest = Digest.sha256(token)
-        switch answers.ask(digest, request, now: loop.now, epochSeconds: WallClock.milliseconds / 1000) {
+        let second = WallClock.milliseconds / 1000
+        switch answers.ask(digest, request, now: loop.now, epochSeconds: second, isHeld: request.recheck > 0) {
         case .known(let verdict): answer(request, .judged(verdict))
         case .busy: answer(request, .judged(.failure(.unavailable)))
         case .waits: break
@@ -61,18 +62,20 @@ final class IntrospectionDesk {
             timeoutMilliseconds: Int(source.timeoutMilliseconds))
         let (desk, loop) = (LoopBound(self, loop: loop), loop)
         fetching.fetch(request) { result in
-            loop.execute { desk.value.answered(digest, source, result) }
+            loop.execute { desk.value.answered(token, digest, source, result) }
         }
     }
 
-    private func answered(_ digest: [UInt8], _ asked: IntrospectionSource, _ result: Result<[UInt8], FetchError>) {
+    private func answered(
+        _ token: [UInt8], _ digest: [UInt8], _ asked: IntrospectionSource, _ result: Result<[UInt8], FetchError>
+    ) {
         // Nobody waits any more for an answer of a server that the settings have replaced.
         guard let source, source.answers(as: asked) else { return }
         let now = WallClock.milliseconds
         var verdict: Result<Identity, TokenRefusal> = .failure(.unavailable)
         var keepFor: UInt64?
         do {
-            verdict = try Introspection.read(try result.get(), from: source, now: now)
+            verdict = try Introspection.read(try result.get(), about: token, from: source, now: now)
             keepFor = source.keeps(verdict, now: now)
             if verdict.isSuccess {
                 counters.introspectionsActive.add(1, ordering: .relaxed)

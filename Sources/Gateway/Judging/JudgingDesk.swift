@@ -8,11 +8,14 @@ import Tokens
 /// Connection loops need its mailbox and it needs theirs; it stands first, and opens when all of them are there.
 final class JudgingDesk {
     private let loop: EventLoop
-    private let fetching = LazyFetcher()
+    private let fetching: LazyFetcher
     private var keys: KeyDesk?
     private var introspection: IntrospectionDesk?
 
-    init(loop: EventLoop) { self.loop = loop }
+    init(loop: EventLoop, fetching: LazyFetcher = LazyFetcher()) {
+        self.loop = loop
+        self.fetching = fetching
+    }
 
     /// Begins to fetch what the settings name. `outlets` are those of the connection loops, by their index.
     func open(
@@ -24,7 +27,7 @@ final class JudgingDesk {
         introspection = IntrospectionDesk(
             loop: loop, fetching: fetching, counters: counters, logger: logger
         ) { request, finding in
-            outlets[request.loop].post(JudgingAnswer(connection: request.connection, finding: finding))
+            outlets[request.loop].post(JudgingAnswer(request, finding))
         }
         adopt(verifier)
     }
@@ -56,11 +59,18 @@ extension JudgingDesk: Sendable {}
 
 /// A fetcher whose thread begins with the first request: most gateways ask nobody. Confined to a loop.
 final class LazyFetcher {
+    typealias Fetch = (FetchRequest, @escaping Fetcher.Done) -> Void
+
     private var fetcher: Fetcher?
     private var isStopped = false
+    private let substitute: Fetch?
+
+    /// - Parameter substitute: what fetches instead of libcurl, in tests.
+    init(_ substitute: Fetch? = nil) { self.substitute = substitute }
 
     func fetch(_ request: FetchRequest, _ done: @escaping Fetcher.Done) {
         guard !isStopped else { return done(.failure(.stopped)) }
+        if let substitute { return substitute(request, done) }
         do throws(FetchError) {
             if fetcher == nil { fetcher = try Fetcher() }
             fetcher?.fetch(request, done)

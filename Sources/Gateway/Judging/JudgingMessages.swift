@@ -6,12 +6,21 @@ struct JudgingRequest: Sendable {
     let question: TokenQuestion
     let loop: Int
     let connection: ConnectionID
+    /// Above 0: the token is that of the connection's open stream, and is asked about once more.
+    var recheck: UInt32 = 0
 }
 
 /// What a request that waits is told.
 struct JudgingAnswer: Sendable {
     let connection: ConnectionID
     let finding: JudgingFinding
+    let recheck: UInt32
+
+    init(_ request: JudgingRequest, _ finding: JudgingFinding) {
+        connection = request.connection
+        recheck = request.recheck
+        self.finding = finding
+    }
 }
 
 enum JudgingFinding: Sendable {

@@ -106,7 +106,7 @@ final class KeyDesk {
     }
 
     private func answer(_ request: JudgingRequest, _ finding: JudgingFinding) {
-        _ = outlets[request.loop].post(JudgingAnswer(connection: request.connection, finding: finding))
+        _ = outlets[request.loop].post(JudgingAnswer(request, finding))
     }
 
     /// Answers all who wait for this issuer.
@@ -143,6 +143,8 @@ final class KeyDesk {
         issuer.timer = loop.schedule(at: wake) { [weak self] in
             issuer.timer = nil
             self?.goOn(issuer)
+            // Its keys may have become too old.
+            self?.reportReadiness()
         }
     }
 
@@ -225,6 +227,13 @@ final class KeyDesk {
         }
         let missing = keyReadiness.missing(states, now: now)
         readiness.report(.keys, missing.map { "the keys of the issuer \($0) have not been fetched yet" })
+        let without = states.filter { !$0.hasKeys }.map(\.name)
+        readiness.warn(
+            .keys,
+            without.first.map { name in
+                let others = without.count > 1 ? ", and \(without.count - 1) more," : ""
+                return "the issuer \(name)\(others) has no keys that count: its tokens are refused with 503"
+            })
     }
 }
 

@@ -53,6 +53,7 @@ extension OtherCounts {
     ) {
         reloadsOK = Int(reloads.succeeded)
         reloadsFailed = Int(reloads.failed)
+        lastReloadFailed = reloads.problem != nil
         keyFetchesOK = judging.keyFetchesOK.load(ordering: .relaxed)
         keyFetchesFailed = judging.keyFetchesFailed.load(ordering: .relaxed)
         introspectionsActive = judging.introspectionsActive.load(ordering: .relaxed)
@@ -61,5 +62,6 @@ extension OtherCounts {
         revocations = control.byKind
         controlRecordsRejected = control.rejected
         revocationsKept = control.kept
+        everybodyRevoked = control.everybody
     }
 }

@@ -18,7 +18,7 @@ struct NodeArchive: Sendable {
         self.intake = intake
         let access = ArchiveAccess(alarm: { intake.ring() })
         self.access = access
-        let desk = ArchiveDesk(topics: topics) { access.report($0) }
+        let desk = ArchiveDesk(topics: topics) { access.report($0, of: $1) }
         self.desk = desk
         access.follow { [weak desk] in desk?.use($0) }
     }
@@ -48,7 +48,8 @@ extension GatewayServer {
         }
         let feeder = ArchiveFeeder(
             settings, intake: archive.intake, access: archive.access, counters: archive.counters,
-            readiness: readiness, logger: logger.named("archive"), reader: reader, failure: failure)
+            readiness: readiness, logger: logger.named("archive"), reader: reader,
+            moved: { archive.desk.moved($0) }, failure: failure)
         self.feeder = feeder
         await feeder.start()
     }

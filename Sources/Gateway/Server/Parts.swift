@@ -63,6 +63,9 @@ extension ConnectionPolicy {
     /// From the first frame of a client's message to its last byte: as long as a request's head has. A client has nothing to
     /// say that takes longer, and one that never comes to its end would keep an inflater.
     static let messageMilliseconds: UInt64 = 10_000
+    /// A `drain_window` of 0 s is for nodes that nobody misses. After a loss of revocations all nodes close their clients, and
+    /// each of these asks the server of tokens: 20,000 clients of a node come to 2,000 a second.
+    static let minimumExpulsionMilliseconds: UInt64 = 10_000
 
     init(_ parts: GatewayServer.Parts) {
         let limits = parts.settings.limits
@@ -80,6 +83,8 @@ extension ConnectionPolicy {
         pingIntervalMilliseconds = limits.pingInterval.milliseconds
         pongTimeoutMilliseconds = limits.pongTimeout.milliseconds
         maximumAgeMilliseconds = limits.maximumConnectionAge.milliseconds
+        expulsionWindowMilliseconds = max(
+            parts.settings.lifecycle.drainWindow.milliseconds, Self.minimumExpulsionMilliseconds)
         maximumRequestsPerConnection = limits.maximumRequestsPerConnection
         streams = StreamPolicy(parts.settings)
         security = parts.tls.map { .server($0) } ?? .plain

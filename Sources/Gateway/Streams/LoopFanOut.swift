@@ -8,7 +8,7 @@ final class LoopFanOut<Port: SubscriberPort> {
     typealias Group = AudienceGroup<Port>
 
     /// Bytes of recent slices on this loop, all forms together; over it those who are behind go on from the log.
-    private static var maximumRecentBytes: Int { 32 * 1_048_576 }
+    static var maximumRecentBytes: Int { 32 * 1_048_576 }
 
     /// Replaced when settings are read again.
     var policy: StreamPolicy

@@ -51,6 +51,8 @@ package struct UpgradeOffer: Sendable {
     package var protocols: [String] = []
     /// The value of `Sec-WebSocket-Extensions`, or nil to offer none.
     package var extensions: String?
+    /// What a plain request carries, as JSON; it is a `POST` then.
+    package var jsonBody: [UInt8]?
     /// Sent behind ours. Those that the handshake itself needs are not taken from here.
     package var headers: [(name: String, value: String)] = []
 
@@ -66,10 +68,15 @@ package struct UpgradeOffer: Sendable {
         self.key = key
     }
 
-    /// The same address asked for by an ordinary `GET`, whose answer may be a stream or end the connection.
+    /// The same address asked for by an ordinary `GET`, or a `POST` where there is a body; the answer may be a stream or end
+    /// the connection.
     package func plainRequest(accept: String) throws(RequestFault) -> [UInt8] {
-        let fields = [(name: "Host", value: host), ("Accept", accept), ("Connection", "close")]
-        return try ClientRequest.serialized(method: "GET", target: target, headers: fields + freeHeaders)
+        var fields = [(name: "Host", value: host), ("Accept", accept), ("Connection", "close")]
+        guard let jsonBody else {
+            return try ClientRequest.serialized(method: "GET", target: target, headers: fields + freeHeaders)
+        }
+        fields += [("Content-Type", "application/json"), ("Content-Length", String(jsonBody.count))]
+        return try ClientRequest.serialized(method: "POST", target: target, headers: fields + freeHeaders) + jsonBody
     }
 
     private var freeHeaders: [(name: String, value: String)] {

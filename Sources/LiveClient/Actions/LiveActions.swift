@@ -17,7 +17,8 @@ public actor LiveActions {
     private let maximumRows: Int
     let requestDeadline: Milliseconds
     private let storeDeadline: Milliseconds
-    private var inbox: [(input: ActionQueue.Input, call: Int?)] = []
+    /// What is to be handled, in its order; `isDone` is asked when its turn comes.
+    private var inbox: [(input: ActionQueue.Input, call: Int?, isDone: IsDone?)] = []
     /// Whoever waits for an input, by the number of the call.
     private var calls: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var lastCall = 0
@@ -154,7 +155,7 @@ public actor LiveActions {
         isClosed = true
         timer?.cancel()
         sending?.cancel()
-        for (_, call) in inbox { end(call, .failure(DeferrableActionError.closed)) }
+        for (_, call, _) in inbox { end(call, .failure(DeferrableActionError.closed)) }
         inbox = []
         held = []
         for follower in followers.values { follower.finish() }
@@ -163,7 +164,10 @@ public actor LiveActions {
 
     // MARK: - One input after another
 
-    private func hand(_ input: ActionQueue.Input) async throws {
+    /// Whether what is pending already makes an input needless.
+    typealias IsDone = @Sendable (_ pending: [DeferredAction]) -> Bool
+
+    func hand(_ input: ActionQueue.Input, unless isDone: IsDone? = nil) async throws {
         lastCall += 1
         let (call, deadline) = (lastCall, storeDeadline)
         let alarm = Task { [weak self] in
@@ -174,7 +178,7 @@ public actor LiveActions {
         try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
             guard !isClosed else { return done.resume(throwing: DeferrableActionError.closed) }
             calls[call] = done
-            inbox.append((input, call))
+            inbox.append((input, call, isDone))
             work()
         }
     }
@@ -191,7 +195,7 @@ public actor LiveActions {
 
     func give(_ input: ActionQueue.Input) {
         guard !isClosed else { return }
-        inbox.append((input, nil))
+        inbox.append((input, nil, nil))
         work()
     }
 
@@ -203,9 +207,9 @@ public actor LiveActions {
 
     private func drain() async {
         while !isClosed, !inbox.isEmpty {
-            let (input, call) = inbox.removeFirst()
+            let (input, call, isDone) = inbox.removeFirst()
             do {
-                try await step(input)
+                if isDone?(pending) != true { try await step(input) }
                 end(call, .success(()))
             } catch {
                 if call == nil { hold(input) } else { end(call, .failure(error)) }

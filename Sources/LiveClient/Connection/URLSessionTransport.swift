@@ -13,7 +13,8 @@
     /// `Tests/EndToEnd/test_urlsession_transport.py` sees with `LIVEGATE_URLSESSION`; programs on Linux leave it out, and with it
     /// Foundation. On Apple's platforms `EventLoop`, which this module runs on, has to be replaced before.
     ///
-    /// Only ``ConnectionWay/webSocket`` is written: ``LiveClientConfiguration/ways`` has to name it alone. An event stream and
+    /// Only ``ConnectionWay/webSocket`` is written: ``LiveClientConfiguration/ways`` has to name it alone. Anything else ends with
+    /// ``ConnectFailure/unsupported(_:)``. An event stream and
     /// a poll would be a data task whose delegate reports bytes, with status and `Retry-After` from its `HTTPURLResponse`.
     /// Whatever reports on a queue of its own hops to the loop. `waitsForConnectivity` stays off: when to wait is decided by
     /// ``ConnectionMachine``.
@@ -23,8 +24,42 @@
         package func open(
             _ settings: ConnectionSettings, on shared: TransportLoop, _ report: @escaping (ChannelEvent) -> Void
         ) -> any LiveChannel {
-            precondition(settings.form == .webSocket, "URLSessionTransport carries WebSockets alone")
-            return URLSessionChannel(settings, on: shared.loop, report)
+            guard settings.form == .webSocket else {
+                return RefusedChannel(.unsupported(settings.form), on: shared.loop, report)
+            }
+            guard let url = URL(string: settings.url.description) else {
+                return RefusedChannel(.network("URLSession does not take the address"), on: shared.loop, report)
+            }
+            return URLSessionChannel(url, settings, on: shared.loop, report)
+        }
+    }
+
+    /// What was refused before anything was sent, as a channel that has ended.
+    private final class RefusedChannel: LiveChannel {
+        private let loop: EventLoop
+        private var report: ((ChannelEvent) -> Void)?
+
+        init(_ failure: ConnectFailure, on loop: EventLoop, _ report: @escaping (ChannelEvent) -> Void) {
+            self.loop = loop
+            self.report = report
+            // Whoever opens it has to have it first. It holds itself until then.
+            loop.executeNextTick {
+                self.report?(.ended(.notConnected(failure), wasReached: false))
+                self.report = nil
+            }
+        }
+
+        func send(_ text: [UInt8]) {}
+
+        func ping() {}
+
+        func pauseReading() {}
+
+        func resumeReading() {}
+
+        func end(withWord: Bool, _ done: @escaping () -> Void) {
+            report = nil
+            loop.executeNextTick(done)
         }
     }
 
@@ -36,12 +71,12 @@
         private var isPaused = false
         private var isReceiving = false
 
-        init(_ settings: ConnectionSettings, on loop: EventLoop, _ report: @escaping (ChannelEvent) -> Void) {
+        init(
+            _ url: URL, _ settings: ConnectionSettings, on loop: EventLoop,
+            _ report: @escaping (ChannelEvent) -> Void
+        ) {
             self.loop = loop
             self.report = report
-            guard let url = URL(string: settings.url.description) else {
-                preconditionFailure("an address that was checked is one: \(settings.url)")
-            }
             var request = URLRequest(url: url)
             for header in settings.headers { request.setValue(header.value, forHTTPHeaderField: header.name) }
             request.timeoutInterval = Double(settings.limits.connectMilliseconds) / 1000

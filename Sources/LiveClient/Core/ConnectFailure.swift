@@ -25,6 +25,8 @@ package enum ConnectFailure: Error, Equatable, Sendable {
     case badRequest(RequestFault)
     /// TLS to the server within TLS to the proxy, which is not supported.
     case secureProxyForSecureServer
+    /// The transport carries no such stream, or no request.
+    case unsupported(StreamForm)
 }
 
 extension ConnectFailure: CustomStringConvertible {
@@ -41,6 +43,7 @@ extension ConnectFailure: CustomStringConvertible {
         case .badExtensions: "the server chose extensions that were not offered"
         case .credentials(let why): "no token: \(why)"
         case .badRequest(let fault): fault.explanation
+        case .unsupported(let form): "the transport carries no \(form)"
         case .secureProxyForSecureServer: "wss through an https proxy is not supported: use an http proxy"
         }
     }

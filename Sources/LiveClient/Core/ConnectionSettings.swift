@@ -25,6 +25,8 @@ package struct ConnectionSettings: Sendable {
     package var protocols: [String] = []
     /// Fields besides those of the handshake itself.
     package var headers: [(name: String, value: String)] = []
+    /// What a document is asked for with, as JSON; the request is a `POST` then.
+    package var jsonBody: [UInt8]?
     /// Offered where it is set.
     package var deflate: DeflateOffer?
     package var limits = ClientLimits()
@@ -39,6 +41,7 @@ package struct ConnectionSettings: Sendable {
         offer.protocols = protocols
         offer.extensions = deflate?.text
         offer.headers = headers
+        offer.jsonBody = jsonBody
         return offer
     }
 }

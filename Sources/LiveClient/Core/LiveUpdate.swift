@@ -3,7 +3,7 @@ import LiveState
 /// Something of the account has changed: which thing, and what happened to it.
 ///
 /// It is so thin that it can neither be stale nor arrive in a harmful order: fetch the thing from the ordinary API.
-public struct LiveEvent: Sendable, Hashable {
+public struct LiveEvent: Sendable, Hashable, Codable {
     /// The kind of thing: `incident`.
     public let entity: String
     /// Which one of its kind.
@@ -14,14 +14,20 @@ public struct LiveEvent: Sendable, Hashable {
     public let cursor: LiveCursor?
     /// When it was written, in milliseconds of Unix time: for ``RefreshCounts``. Nil where the server does not say.
     public let ts: Milliseconds?
+    /// Its id in the archive. Nil where it was not asked for (``LiveClientConfiguration/asksForEventIDs``).
+    public let aid: EventID?
 
     /// Makes an event; the client does, and tests of applications may.
-    public init(entity: String, id: String, type: String, cursor: LiveCursor? = nil, ts: Milliseconds? = nil) {
+    public init(
+        entity: String, id: String, type: String, cursor: LiveCursor? = nil, ts: Milliseconds? = nil,
+        aid: EventID? = nil
+    ) {
         self.entity = entity
         self.id = id
         self.type = type
         self.cursor = cursor
         self.ts = ts
+        self.aid = aid
     }
 
     /// Equal when entity, id and type are the same bytes: identifiers are no text to be normalised, and the same event
@@ -104,6 +110,9 @@ public enum LiveUpdate: Sendable, Equatable {
     case beat(LiveCursor)
     /// The server has lost its own source of events, or found it again.
     case source(LiveSource)
+    /// This person has read up to there, perhaps on another device. One may be lost: fetch the inbox after each
+    /// ``live(_:)``.
+    case read(ReadMark)
     /// The stream has ended, or an attempt at one failed; after `retry` there is another attempt, which goes on where
     /// this one ended or tells to ``resync(_:_:)``.
     case disconnected(reason: String, retry: Duration)
@@ -115,7 +124,7 @@ public enum LiveUpdate: Sendable, Equatable {
         case .event(let event): event.cursor
         case .resync(_, let cursor): cursor
         case .live(let cursor), .beat(let cursor): cursor
-        case .connected, .source, .disconnected: nil
+        case .connected, .source, .read, .disconnected: nil
         }
     }
 }

@@ -1,3 +1,4 @@
+import LiveState
 import LiveUpdates
 import WebSocket
 
@@ -16,6 +17,8 @@ package enum StreamMessage: Equatable, Sendable {
     case expiring(at: Int64?)
     /// The next token is taken; the second at which it ends, if it does.
     case token(endsAt: Int64?)
+    /// This person has read up to there.
+    case read(ReadMark)
     /// A control message that this version does not know.
     case unknownControl
     /// Anything else.
@@ -38,7 +41,7 @@ package enum StreamMessage: Equatable, Sendable {
         case .event(let event): event.cursor
         case .changed(let cursor), .live(let cursor), .beat(let cursor): cursor
         case .resync(_, let cursor): cursor
-        case .source, .bye, .expiring, .token, .unknownControl, .other: nil
+        case .source, .bye, .expiring, .token, .read, .unknownControl, .other: nil
         }
     }
 
@@ -47,7 +50,8 @@ package enum StreamMessage: Equatable, Sendable {
             return nil
         }
         return LiveEvent(
-            entity: entity, id: id, type: type, cursor: value.cursor, ts: value.number("ts").map(Int64.init))
+            entity: entity, id: id, type: type, cursor: value.cursor, ts: value.number("ts").map(Int64.init),
+            aid: value.eventID)
     }
 
     private static func control(_ root: JSONValue) -> StreamMessage? {
@@ -62,6 +66,7 @@ package enum StreamMessage: Equatable, Sendable {
         case "source": return source(body)
         case "bye": return bye(body)
         case "expiring": return .expiring(at: body.number("exp").map(Int64.init))
+        case "read": return read(body)
         case "token": return .token(endsAt: body.number("exp").map(Int64.init))
         default: return .unknownControl
         }
@@ -74,6 +79,16 @@ package enum StreamMessage: Equatable, Sendable {
         case "live": return .source(.live(since: time))
         default: return .unknownControl
         }
+    }
+
+    /// One without an id, or with names that are not both texts, is of a later version; of everything is one without names.
+    private static func read(_ body: JSONValue) -> StreamMessage {
+        guard let upTo = body.eventID, let names = try? [body.member("ent"), body.member("id")] else {
+            return .unknownControl
+        }
+        if names.allSatisfy({ $0 == nil }) { return .read(ReadMark(of: nil, upTo: upTo)) }
+        guard let entity = body.text("ent"), let id = body.text("id") else { return .unknownControl }
+        return .read(ReadMark(of: Thing(entity: entity, id: id), upTo: upTo))
     }
 
     private static func bye(_ body: JSONValue) -> StreamMessage {
@@ -128,6 +143,9 @@ extension JSONValue {
         guard case .positive(let value) = (try? member(name))?.integer else { return nil }
         return Int(exactly: value)
     }
+
+    /// The member `aid`.
+    var eventID: EventID? { text("aid").map(EventID.init) }
 
     /// The member `at`.
     var cursor: LiveCursor? { text("at").map(LiveCursor.init) }

@@ -21,11 +21,18 @@ extension LiveMachine {
     ) {
         let missing = client.entities.isEmpty ? [] : settings.entities.filter { !client.entities.contains($0) }
         precondition(missing.isEmpty, "the client's configuration does not deliver the machine's entities \(missing)")
-        var settings = settings
-        settings.seed = .random(in: 0 ... .max)
         self.init(
-            area, store: store, feed: ClientFeed(client), settings: settings, maximumReloads: maximumReloads,
+            area, store: store, feed: ClientFeed(client), settings: settings.drawn(), maximumReloads: maximumReloads,
             requestDeadline: requestDeadline, storeDeadline: storeDeadline)
+    }
+}
+
+extension UpdateMachine.Settings {
+    /// The same with a seed of its own: clients that lose the same server come back at different times.
+    func drawn() -> Self {
+        var settings = self
+        settings.seed = .random(in: 0 ... .max)
+        return settings
     }
 }
 

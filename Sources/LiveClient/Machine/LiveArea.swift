@@ -2,6 +2,7 @@ import LiveState
 
 /// What a reload of one thing has brought.
 public enum LiveReload<Value: Sendable>: Sendable {
+    /// The thing as it is now.
     case value(Value)
     /// No screen needs it: what is known of it was marked stale, or there is nothing to be marked. A store that keeps the thing
     /// has to keep the mark too (``LiveArea/write(_:in:)``): after the next start the finger is good, and the old value looks new.
@@ -41,6 +42,7 @@ public struct LiveTime: Equatable, Sendable {
 /// Requests throw ``RequestError`` (<doc:Errors>); a request whose task is cancelled, because its deadline is over or nobody waits
 /// for it any more, should end soon, and what it still brings is passed over.
 public protocol LiveArea: Sendable {
+    /// Where it is kept, with the finger.
     associatedtype Store: LiveStore
     /// The whole area, as the app's API gives it.
     associatedtype Snapshot: Sendable
@@ -114,6 +116,15 @@ public protocol ListKeeping: Sendable {
     /// Shows what was read: as good as the finger it was kept with, if that is held now; else as old.
     func restore() async
 
+    /// What a commit of the machine keeps of the lists. Called before each, when what it changes has been reloaded; nil: nothing is to
+    /// be kept with it.
+    ///
+    /// - Returns: writes the lists, in the commit's transaction (of the type ``LiveStore/Transaction``), with the finger that it stores.
+    func prepareCommit() async -> (@Sendable (_ finger: String?, _ transaction: Any) throws -> Void)?
+
+    /// The commit that was prepared is done, or nothing of it is stored.
+    func commitEnded(isDone: Bool)
+
     /// The store has the state as of another finger, or (nil) of none.
     func fingerMoved(to finger: String?)
 
@@ -122,4 +133,11 @@ public protocol ListKeeping: Sendable {
 
     /// Keeps nothing any more.
     func close()
+}
+
+extension ListKeeping {
+    /// Nothing is kept with a commit.
+    public func prepareCommit() async -> (@Sendable (_ finger: String?, _ transaction: Any) throws -> Void)? { nil }
+    /// Nothing was.
+    public func commitEnded(isDone: Bool) {}
 }

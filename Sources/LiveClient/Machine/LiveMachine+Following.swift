@@ -61,7 +61,7 @@ extension LiveMachine {
             }
         }
         switch update {
-        case .connected: break
+        case .connected, .read: break
         case .event(let event):
             handle(.events(number: number, events: [ThingEvent(event)], at: (event.cursor ?? known.cursor).text))
         case .beat(let cursor): handle(.events(number: number, events: [], at: cursor.text))
@@ -72,7 +72,7 @@ extension LiveMachine {
         case .source(.live): handle(.source(number: number, stalledSince: nil))
         case .disconnected(_, let retry):
             following?.number = nil
-            handle(.lost(number: number, after: Milliseconds(retry / .milliseconds(1))))
+            handle(.lost(number: number, after: retry.wholeMilliseconds))
         }
         return following?.reader == reader
     }

@@ -222,11 +222,14 @@ extension LiveMachine {
         // It is not cancelled, and not begun again when it is late: what has begun may be stored, and is stored whole.
         Task { [weak self] in
             defer { alarm.cancel() }
+            let lists = await area.lists?.prepareCommit()
             do {
                 try await store.commit(area: area.name, metadata: metadata) { transaction in
                     if let kept { try area.write(kept, in: transaction) }
+                    try lists?(metadata.finger, transaction)
                 }
             } catch {
+                if lists != nil { area.lists?.commitEnded(isDone: false) }
                 await self?.storeHasAnswered(error)
                 await self?.notCommitted(number, values, generation)
                 return
@@ -235,6 +238,7 @@ extension LiveMachine {
             if let kept { await area.show(kept) }
             if !times.isEmpty { await area.shown(times) }
             await self?.handle(.committed(number: number))
+            if lists != nil { area.lists?.commitEnded(isDone: true) }
         }
     }
 

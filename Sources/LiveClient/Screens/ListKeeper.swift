@@ -5,9 +5,11 @@ import Synchronization
 ///
 ///     let lists = ListKeeper(screens, in: try await SQLiteListStore(store, encode: encode, decode: decode), area: "incidents")
 ///
-/// Give it to the machine as ``LiveArea/lists``. Lists are kept with the finger that the machine has stored. Only those whose
-/// finger is still that of the stored state are as good as that at the next start; all others are old, and loaded again from the
-/// end that is looked at. At most 500 items of each are kept.
+/// Give it to the machine as ``LiveArea/lists``. Each commit of the machine keeps the lists too, in its transaction where they are in
+/// the same ``SQLiteStore``: state, finger and lists are those of before or of after it, whenever the process ends. What changes
+/// between two commits, such as by a page, is kept soon afterwards, with the same finger. Only lists whose finger is that of the
+/// stored state are as good as that at the next start; all others are old, and loaded again from the end that is looked at. At
+/// most 500 items of each are kept.
 public final class ListKeeper<API: ScreensAPI>: ListKeeping {
     private struct State {
         /// What was read, and no screen has got yet.
@@ -18,6 +20,10 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
         /// The lists have changed since they were kept, and not only the finger.
         var isDirty = true
         var finger: String?
+        /// Commits of the machine that were prepared and have not ended: nothing else is written meanwhile.
+        var commits = 0
+        /// The finger that the last of them has kept the lists with; nil: none has.
+        var committed: String??
         var timer: Task<Void, Never>?
         /// The writing before: one at a time, so that no finger stands beside lists whose writing has failed.
         var writing: Task<Void, Never>?
@@ -79,8 +85,46 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
 
     /// The store has the state as of another finger.
     public func fingerMoved(to finger: String?) {
-        state.withLock { $0.finger = finger }
-        keepLater()
+        let isKept = state.withLock { state in
+            state.finger = finger
+            return state.committed == .some(finger)
+        }
+        if !isKept { keepLater() }
+    }
+
+    /// What a commit of the machine keeps of the lists.
+    public func prepareCommit() async -> (@Sendable (_ finger: String?, _ transaction: Any) throws -> Void)? {
+        let (isReady, writing) = state.withLock { state in
+            let isReady = state.isRestored && !state.isClosed && store.isInMachineStore
+            if isReady { state.commits += 1 }
+            return (isReady, state.writing)
+        }
+        guard isReady else { return nil }
+        // What it takes of the lists is newer than what is being written.
+        await writing?.value
+        let isDirty = state.withLock { state in
+            defer { state.isDirty = false }
+            return state.isDirty
+        }
+        let (isFingerHeld, lists) = await screens.toStore()
+        return { [weak self, store, area] finger, transaction in
+            let finger = isFingerHeld ? finger : nil
+            let isKept = try store.write(area: area, finger: finger, lists: isDirty ? lists : nil, in: transaction)
+            self?.state.withLock { state in
+                state.isDirty = state.isDirty || (isDirty && !isKept)
+                state.committed = isKept ? .some(finger) : nil
+            }
+        }
+    }
+
+    /// A commit that was prepared is done, or nothing of it is stored.
+    public func commitEnded(isDone: Bool) {
+        let mustKeep = state.withLock { state in
+            state.commits -= 1
+            if !isDone { (state.isDirty, state.committed) = (true, nil) }
+            return state.isDirty || state.committed != .some(state.finger)
+        }
+        if mustKeep { keepLater() }
     }
 
     private func changed() {
@@ -113,8 +157,11 @@ public final class ListKeeper<API: ScreensAPI>: ListKeeping {
 
     /// The finger is read before the lists: they may know more than it says, never less.
     private func write() async {
-        let (finger, isDirty, isClosed) = state.withLock { state in
-            defer { (state.isDirty, state.isWritingNext) = (false, false) }
+        let (finger, isDirty, isClosed) = state.withLock { state -> (String?, Bool, Bool) in
+            state.isWritingNext = false
+            // A commit that is under way keeps them, and what changes meanwhile is kept behind it.
+            guard state.commits == 0 else { return (state.finger, false, true) }
+            defer { state.isDirty = false }
             return (state.finger, state.isDirty, state.isClosed)
         }
         guard !isClosed else { return }

@@ -56,6 +56,23 @@ public protocol ListStore<Value>: Sendable {
     /// Keeps the finger of the area's lists, and in the same transaction the lists, in place of all that were there; without lists
     /// those stay.
     func commit(area: String, finger: String?, lists: [StoredList<Value>]?) async throws
+
+    /// Whether lists can be written in a transaction of the machine's store.
+    var isInMachineStore: Bool { get }
+
+    /// The same as ``commit(area:finger:lists:)`` in a transaction of the machine's store, with the state: `transaction` is that
+    /// store's `Transaction`. False: it is another store's, and ``commit(area:finger:lists:)`` is called later.
+    func write(area: String, finger: String?, lists: [StoredList<Value>]?, in transaction: Any) throws -> Bool
+}
+
+extension ListStore {
+    /// Lists are kept elsewhere than the state.
+    public var isInMachineStore: Bool { false }
+
+    /// Lists are kept elsewhere than the state.
+    public func write(area: String, finger: String?, lists: [StoredList<Value>]?, in transaction: Any) throws -> Bool {
+        false
+    }
 }
 
 /// Keeps lists in a ``SQLiteStore``, beside the state of their machine.
@@ -82,13 +99,14 @@ public final class SQLiteListStore<Value: Sendable>: ListStore {
     }
 
     private static func makeTables(_ transaction: StoreTransaction) throws {
+        // The columns of a key come first: SQLite 3.40's `integrity_check` says of such a table otherwise that it holds NULL.
         for table in [
             "live_list_areas (area TEXT PRIMARY KEY, finger TEXT)",
             "live_lists (area TEXT, name TEXT, entity TEXT NOT NULL, PRIMARY KEY (area, name))",
             """
-            live_list_intervals (area TEXT, name TEXT, lower TEXT NOT NULL, lower_rank INTEGER NOT NULL,
-                lower_text TEXT NOT NULL, upper TEXT NOT NULL, upper_rank INTEGER NOT NULL, upper_text TEXT NOT NULL,
-                position INTEGER, PRIMARY KEY (area, name, position))
+            live_list_intervals (area TEXT, name TEXT, position INTEGER, lower TEXT NOT NULL,
+                lower_rank INTEGER NOT NULL, lower_text TEXT NOT NULL, upper TEXT NOT NULL,
+                upper_rank INTEGER NOT NULL, upper_text TEXT NOT NULL, PRIMARY KEY (area, name, position))
             """,
             """
             live_list_items (area TEXT, name TEXT, position INTEGER, id TEXT NOT NULL, rank INTEGER NOT NULL,
@@ -149,16 +167,33 @@ public final class SQLiteListStore<Value: Sendable>: ListStore {
     /// Keeps all of it, or throws and keeps what was there.
     public func commit(area: String, finger: String?, lists: [StoredList<Value>]?) async throws {
         let encode = encode
-        try await store.transaction { transaction in
-            try transaction.execute(
-                "INSERT OR REPLACE INTO live_list_areas (area, finger) VALUES (?, ?)",
-                [.text(area), finger.map { .text($0) } ?? .null])
-            guard let lists else { return }
-            for table in ["live_lists", "live_list_intervals", "live_list_items"] {
-                try transaction.execute("DELETE FROM \(table) WHERE area = ?", [.text(area)])
-            }
-            for list in lists { try Self.insert(list, area, transaction, encode) }
+        try await store.transaction { try Self.write(area, finger, lists, $0, encode) }
+    }
+
+    /// They stand in the same file.
+    public var isInMachineStore: Bool { true }
+
+    /// Keeps it in a transaction of the same ``SQLiteStore``; false for one of another store.
+    public func write(area: String, finger: String?, lists: [StoredList<Value>]?, in transaction: Any) throws -> Bool {
+        guard let transaction = transaction as? StoreTransaction, transaction.store == ObjectIdentifier(store) else {
+            return false
         }
+        try Self.write(area, finger, lists, transaction, encode)
+        return true
+    }
+
+    private static func write(
+        _ area: String, _ finger: String?, _ lists: [StoredList<Value>]?, _ transaction: StoreTransaction,
+        _ encode: (Value) throws -> [UInt8]
+    ) throws {
+        try transaction.execute(
+            "INSERT OR REPLACE INTO live_list_areas (area, finger) VALUES (?, ?)",
+            [.text(area), finger.map { .text($0) } ?? .null])
+        guard let lists else { return }
+        for table in ["live_lists", "live_list_intervals", "live_list_items"] {
+            try transaction.execute("DELETE FROM \(table) WHERE area = ?", [.text(area)])
+        }
+        for list in lists { try insert(list, area, transaction, encode) }
     }
 
     private static func insert(

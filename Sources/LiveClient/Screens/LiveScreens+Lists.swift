@@ -54,7 +54,15 @@ extension LiveScreens {
         guard lists[name]?.isRead == true else { return }
         lists[name]?.isShown = true
         lists[name]?.isBackward = direction == .backward
+        lists[name]?.count = count
         give(name, .show(from: from, direction: direction, count: count))
+    }
+
+    /// What of a list a person can see now, by their ids: for a screen that loads more than it shows. Nil: as many items as it has use
+    /// for. It decides ``isShowing(_:)`` and ``sawLive(_:within:)``, and nothing else.
+    public func setVisible(_ ids: [String]?, in list: String) {
+        lists[list]?.visible = ids
+        if lists[list]?.isShown == true { publish(list) }
     }
 
     /// Ends a list, and forgets what it knew.
@@ -88,7 +96,7 @@ extension LiveScreens {
         let isThere = list.machine.has(thing.id)
         let (fetch, removed) = relevance.needs(list.interest(isThere ? [thing.id] : []), thing, types: types)
         guard !list.isShown else {
-            if fetch, !isThere, list.awaited[thing.id] == nil { lists[name]?.awaited[thing.id] = false }
+            if fetch, !isThere, list.awaited[Exact(thing.id)] == nil { lists[name]?.awaited[Exact(thing.id)] = false }
             return
         }
         if removed { give(name, .removed(id: thing.id)) }
@@ -98,7 +106,8 @@ extension LiveScreens {
     /// Whether a list on a screen should perhaps have the thing, which is being fetched.
     func isAwaited(_ thing: Thing) -> Bool {
         lists.values.contains { list in
-            list.entity == thing.entity && list.isShown && list.awaited[thing.id] != nil && !list.machine.has(thing.id)
+            list.entity == thing.entity && list.isShown && list.awaited[Exact(thing.id)] != nil
+                && !list.machine.has(thing.id)
         }
     }
 
@@ -108,8 +117,8 @@ extension LiveScreens {
         give(name, .finger(isHeld: true))
     }
 
-    func give(_ name: String, _ input: PartialList.Input) {
-        guard !isClosed, let effects = lists[name]?.machine.handle(input, at: now()) else { return }
+    func give(_ name: String, _ input: PartialList.Input, at time: Milliseconds? = nil) {
+        guard !isClosed, let effects = lists[name]?.machine.handle(input, at: time ?? now()) else { return }
         for effect in effects {
             switch effect {
             case .loadPage(let number, let page): load(name, number, page)
@@ -118,7 +127,7 @@ extension LiveScreens {
             case .reload(let ids):
                 // Each as if its event came now, behind the page. One that cannot be fetched stands in no page yet.
                 for id in ids {
-                    if lists[name]?.machine.has(id) == false { lists[name]?.awaited[id] = false }
+                    if lists[name]?.machine.has(id) == false { lists[name]?.awaited[Exact(id)] = false }
                     ask(.refresh(thing: Thing(entity: lists[name]?.entity ?? "", id: id)))
                 }
             }
@@ -133,10 +142,11 @@ extension LiveScreens {
         let page = lastPage
         lists[name]?.request = "page \(page)"
         ask(.asked(page: page))
-        let (deadline, sleep) = (settings.requestDeadline, sleep)
+        let (deadline, sleep, mayAsk, tokens) = (settings.requestDeadline, sleep, mayAsk, tokens)
         requests["page \(page)"] = Task { [weak self, api] in
             let result: Result<ListPage<Value>, any Error>
             do {
+                guard mayAsk else { throw RequestFailure.unauthorized }
                 let found = try await Deadline.run(milliseconds: deadline, sleep: sleep) {
                     try await api.page(of: name, request)
                 }
@@ -144,20 +154,25 @@ extension LiveScreens {
             } catch {
                 result = .failure(error)
             }
-            await self?.finish(name, page, number, result)
+            await self?.finish(name, page, number, result, tokens)
         }
     }
 
-    private func finish(_ name: String, _ page: Int, _ number: Int, _ result: Result<ListPage<Value>, any Error>) {
+    private func finish(
+        _ name: String, _ page: Int, _ number: Int, _ result: Result<ListPage<Value>, any Error>, _ tokens: Int
+    ) {
         guard requests.removeValue(forKey: "page \(page)") != nil, let entity = lists[name]?.entity else { return }
         switch result {
         case .failure(let error):
             switch RequestFailure(error) {
             case .retry(let after): give(name, .pageFailed(number: number, retryAfter: after))
             case .rejected: give(name, .pageFailed(number: number, retryAfter: nil, isRefused: true))
-            case .unauthorized: give(name, .pageFailed(number: number, retryAfter: nil))
+            case .unauthorized:
+                refuseToken(tokens)
+                give(name, .pageFailed(number: number, retryAfter: nil))
             }
         case .success(let found):
+            noteToken(tokens)
             let things = found.items.map { Thing(entity: entity, id: $0.id) }
             learn(page, things, found.items.map(\.value))
             let items = found.items.map { ListItem(id: $0.id, key: $0.key) }
@@ -166,13 +181,14 @@ extension LiveScreens {
         }
     }
 
-    private func publish(_ name: String) {
+    func publish(_ name: String) {
         guard let list = lists[name] else { return }
         listChanged?()
         let view = list.machine.view
         if list.isShown {
             let interest = list.interest(view.items.map(\.id))
-            _ = relevance.handle(.show(screen: name, interest: interest), at: now())
+            let visible = list.visibleIDs(of: view.stretch)
+            _ = relevance.handle(.show(screen: name, interest: interest, visible: visible), at: now())
             follow()
         }
         let items = view.items.map { item in
@@ -183,6 +199,7 @@ extension LiveScreens {
         list.states.yield(
             ListState(
                 items: items, complete: view.complete, stale: view.stale, knowledge: view.knowledge,
-                stretch: view.stretch, isLoading: view.isLoading, failures: view.failures))
+                stretch: view.stretch, isLoading: view.isLoading, failures: view.failures,
+                isUnauthorized: isUnauthorized))
     }
 }

@@ -41,9 +41,11 @@ extension LiveScreens {
     }
 
     /// - Parameter found: what the fetch found that is handed over.
-    @discardableResult func ask(_ input: FetchQueue.Input, found: FoundThing<Value>? = nil) -> [FetchQueue.Effect] {
+    @discardableResult func ask(
+        _ input: FetchQueue.Input, found: FoundThing<Value>? = nil, at time: Milliseconds? = nil
+    ) -> [FetchQueue.Effect] {
         guard !isClosed else { return [] }
-        let effects = queue.handle(input, at: now())
+        let effects = queue.handle(input, at: time ?? now())
         for effect in effects {
             switch effect {
             case .fetch(let fetch, let thing): begin(fetch, thing)
@@ -64,10 +66,11 @@ extension LiveScreens {
     }
 
     private func begin(_ fetch: Int, _ thing: Thing) {
-        let (deadline, sleep) = (settings.requestDeadline, sleep)
+        let (deadline, sleep, mayAsk, tokens) = (settings.requestDeadline, sleep, mayAsk, tokens)
         requests["fetch \(fetch)"] = Task { [weak self, api] in
             let result: Result<FoundThing<Value>, any Error>
             do {
+                guard mayAsk else { throw RequestFailure.unauthorized }
                 let found = try await Deadline.run(milliseconds: deadline, sleep: sleep) {
                     try await api.reload(thing)
                 }
@@ -79,19 +82,25 @@ extension LiveScreens {
                 case .value?, nil: result = .failure(error)
                 }
             }
-            await self?.finish(fetch, thing, result)
+            await self?.finish(fetch, thing, result, tokens)
         }
     }
 
-    private func finish(_ fetch: Int, _ thing: Thing, _ result: Result<FoundThing<Value>, any Error>) {
+    private func finish(
+        _ fetch: Int, _ thing: Thing, _ result: Result<FoundThing<Value>, any Error>, _ tokens: Int
+    ) {
         guard requests.removeValue(forKey: "fetch \(fetch)") != nil else { return }
         switch result {
-        case .success(let found): ask(.fetched(fetch: fetch, outcome: found.outcome), found: found)
+        case .success(let found):
+            noteToken(tokens)
+            ask(.fetched(fetch: fetch, outcome: found.outcome), found: found)
         case .failure(let error):
-            ask(.failed(fetch: fetch, failure: RequestFailure(error)))
+            let failure = RequestFailure(error)
+            if failure == .unauthorized { refuseToken(tokens) }
+            ask(.failed(fetch: fetch, failure: failure))
             // A list that waits for it knows only by its page whether it is there. Once, however often the thing fails.
-            for (name, list) in lists where list.entity == thing.entity && list.awaited[thing.id] == false {
-                lists[name]?.awaited[thing.id] = true
+            for (name, list) in lists where list.entity == thing.entity && list.awaited[Exact(thing.id)] == false {
+                lists[name]?.awaited[Exact(thing.id)] = true
                 if !list.machine.has(thing.id) { makeStale(name) }
             }
         }
@@ -101,7 +110,7 @@ extension LiveScreens {
         if let value = found.value { keep(value, of: thing) } else { values[thing] = nil }
         noteAnswer(found.absence, of: thing)
         for (name, list) in lists where list.entity == thing.entity {
-            lists[name]?.awaited[thing.id] = nil
+            lists[name]?.awaited[Exact(thing.id)] = nil
             let key = found.value.flatMap(list.key)
             give(name, key.map { .placed(id: thing.id, key: $0) } ?? .removed(id: thing.id))
         }
@@ -140,7 +149,8 @@ extension LiveScreens {
     /// Wakes a list, or with an empty name the queue, when it is due.
     func wait(_ name: String, until due: Milliseconds?) {
         waits.removeValue(forKey: name)?.cancel()
-        guard let due else { return }
+        // Without a token nothing is due.
+        guard let due, mayAsk else { return }
         let wait = max(0, due - now())
         waits[name] = Task { [weak self, sleep] in
             guard (try? await sleep(wait)) != nil, !Task.isCancelled else { return }

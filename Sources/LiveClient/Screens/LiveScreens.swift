@@ -40,12 +40,19 @@ public actor LiveScreens<API: ScreensAPI> {
         var isRead = true
         /// How it was shown last.
         var isBackward = false
+        /// How many items the screen has use for.
+        var count = 0
+        /// What the app says that a person can see; nil: as many items as the screen has use for.
+        var visible: [String]?
         var machine: PartialList
         var isShown = false
         /// Things that should perhaps be in it and are fetched by themselves; true: that has failed, so a page was asked for.
-        var awaited: [String: Bool] = [:]
+        var awaited: [Exact: Bool] = [:]
         /// The name of the request that is on its way.
         var request: String?
+
+        /// What a person can see of it, where it is so long.
+        func visibleIDs(of stretch: ListStretch?) -> [String] { visible ?? Array(stretch?.ids.prefix(count) ?? []) }
 
         func interest(_ ids: [String]) -> Interest { .list(entity: entity, ids: ids, takesNew: takesNew) }
     }
@@ -83,6 +90,10 @@ public actor LiveScreens<API: ScreensAPI> {
     var lastShown = 0
     var isFingerHeld = false
     var isClosed = false
+    /// What is known of the API's token, and how many there were.
+    var token = TokenState.usable(isRenewed: false)
+    var tokens = 0
+    var tokenRetry = Retry(seed: .random(in: 0 ... .max))
 
     /// Makes screens that show nothing yet. The seeds of the settings are drawn here: clients wait for different times.
     public init(_ api: API, settings: Settings = Settings()) {
@@ -117,10 +128,11 @@ public actor LiveScreens<API: ScreensAPI> {
     /// Fetches made, merged and avoided, and answers that came too late.
     public var counts: FetchQueue.View { queue.view }
 
-    /// Whether a person can see the thing now.
+    /// Whether a person can see the thing now: its details, or its place in the visible part of a list. Of a list that is as many
+    /// items as its screen has use for, from where it was shown, unless ``setVisible(_:in:)`` says it better.
     public func isShowing(_ thing: Thing) -> Bool { relevance.isShowing(thing) }
 
-    /// Whether a person saw the thing change, live, at most so many milliseconds ago.
+    /// Whether a person saw the thing change, live, at most so many milliseconds ago: ``isShowing(_:)`` was true then.
     public func sawLive(_ thing: Thing, within: Milliseconds) -> Bool {
         relevance.sawLive(thing, within: within, at: now())
     }

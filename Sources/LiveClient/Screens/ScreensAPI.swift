@@ -12,6 +12,15 @@ public protocol ScreensAPI: Sendable {
 
     /// Fetches a page of the list of that name.
     func page(of list: String, _ request: PageRequest) async throws -> ListPage<Value>
+
+    /// Gets another token: a thing or a page was refused with 401. It throws ``LiveClientError/unauthorized`` where nobody is signed
+    /// in; after any other error it is called again behind a wait. Called once, until something has succeeded.
+    func renewToken() async throws
+}
+
+extension ScreensAPI {
+    /// The app's own client gets tokens by itself: what was refused is asked for once more.
+    public func renewToken() async throws {}
 }
 
 /// What a fetch found.
@@ -125,6 +134,8 @@ public struct ListState<Value: Sendable>: Sendable {
     public let isLoading: Bool
     /// Failed pages in a row.
     public let failures: Int
+    /// Neither the API's token nor the one after it was taken: nothing is asked until ``LiveScreens/tokenChanged()``.
+    public let isUnauthorized: Bool
 }
 
 /// What a screen of details shows.

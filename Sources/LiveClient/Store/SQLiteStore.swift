@@ -4,8 +4,8 @@ import SQLite
 /// One file for the metadata of all machines and for the app's tables. It works on a thread of its own.
 ///
 /// Whatever happens to the process, a transaction is in the file whole or not at all, and what was said to be committed is in
-/// it. A file of another schema, account or server is not used and not changed: ``open(path:identity:prepare:)`` says what it
-/// found, and whoever wants it gone says so with ``remove(path:)``.
+/// it. A file of another schema, account or server is not used and not changed: ``open(path:identity:deadline:migrate:prepare:)``
+/// says what it found, and whoever wants it gone says so with ``remove(path:)``. A file of an older schema may be migrated.
 public final class SQLiteStore: LiveStore {
     /// What the app's part of a commit reads and writes with.
     public typealias Transaction = StoreTransaction
@@ -27,6 +27,9 @@ public final class SQLiteStore: LiveStore {
         }
     }
 
+    /// Makes newer tables out of older ones: it is given the schema that the file has.
+    public typealias Migration = @Sendable (_ from: Int64, _ transaction: StoreTransaction) throws -> Void
+
     /// In the file's header: the store is this SDK's ("Live").
     private static let applicationID: Int64 = 0x4C69_7665
     /// The version of the SDK's own tables.
@@ -40,16 +43,18 @@ public final class SQLiteStore: LiveStore {
     ///
     /// - Parameters:
     ///   - deadline: so long it may take, in ms. What is opened later is closed again.
+    ///   - migrate: makes the tables of this identity's schema out of those of an older one, which it is given, in one transaction;
+    ///     what is pending in the file (<doc:Actions>) stays. Nil, or what it throws, leaves the file as it is.
     ///   - prepare: makes the app's tables in the file's first transaction; called for a new file alone.
     /// - Throws: ``StoreError``, which is ``StoreError/noAnswer`` after the deadline, or what `prepare` throws.
     public static func open(
-        path: String, identity: Identity, deadline: Milliseconds = 10_000,
+        path: String, identity: Identity, deadline: Milliseconds = 10_000, migrate: Migration? = nil,
         prepare: @escaping @Sendable (StoreTransaction) throws -> Void
     ) async throws -> SQLiteStore {
         do {
             return try await Deadline.run(milliseconds: deadline, late: StoreError.noAnswer) {
                 let store = try SQLiteStore()
-                try await store.database.open(path: path) { try begin($0, path, identity, prepare) }
+                try await store.database.open(path: path) { try begin($0, path, identity, migrate, prepare) }
                 return store
             }
         } catch let error as SQLiteError {
@@ -58,28 +63,45 @@ public final class SQLiteStore: LiveStore {
     }
 
     private static func begin(
-        _ database: Database, _ path: String, _ identity: Identity, _ prepare: (StoreTransaction) throws -> Void
+        _ database: Database, _ path: String, _ identity: Identity, _ migrate: Migration?,
+        _ prepare: (StoreTransaction) throws -> Void
     ) throws {
         // What is another's is found before anything is written.
-        let isNew = try check(database, identity, path)
+        let found = try check(database, identity, path, mayMigrate: migrate != nil)
         // A commit waits until the disk has it: what users did is not asked for again.
         _ = try database.rows("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = FULL")
         try database.execute("PRAGMA foreign_keys = ON")
-        if isNew {
-            try database.transaction {
-                // Another process may have made it meanwhile.
-                guard try check(database, identity, path) else { return }
+        guard found != .good else { return }
+        try database.transaction {
+            // Another process may have made or migrated it meanwhile.
+            switch try check(database, identity, path, mayMigrate: migrate != nil) {
+            case .good: break
+            case .empty:
                 try makeTables(database, identity)
                 try prepare(StoreTransaction(database: database))
+            case .older(let schema):
+                try migrate?(schema, StoreTransaction(database: database))
+                try database.execute("UPDATE live_identity SET app_schema = ?", [.integer(identity.schema)])
             }
         }
     }
 
-    /// Whether the file is empty.
-    private static func check(_ database: Database, _ identity: Identity, _ path: String) throws -> Bool {
+    /// What a file is to those who want to use it.
+    private enum Found: Equatable {
+        case empty
+        case good
+        /// All but the schema, which is older.
+        case older(schema: Int64)
+    }
+
+    private static func check(
+        _ database: Database, _ identity: Identity, _ path: String, mayMigrate: Bool
+    ) throws -> Found {
         let application = try database.rows("PRAGMA application_id").first?.first
-        if application == .integer(0), try database.rows("SELECT 1 FROM sqlite_master LIMIT 1").isEmpty { return true }
+        if application == .integer(0), try database.rows("SELECT 1 FROM sqlite_master LIMIT 1").isEmpty {
+            return .empty
+        }
         guard application == .integer(applicationID) else { throw StoreError.notAStore(path: path) }
         if case .integer(let found) = try database.rows("PRAGMA user_version").first?.first, found != layout {
             throw StoreError.otherSchema(found: found, wanted: layout)
@@ -90,8 +112,11 @@ public final class SQLiteStore: LiveStore {
         else { throw StoreError.notAStore(path: path) }
         if server != identity.server { throw StoreError.otherServer(found: server, wanted: identity.server) }
         if account != identity.account { throw StoreError.otherAccount(found: account, wanted: identity.account) }
-        if schema != identity.schema { throw StoreError.otherSchema(found: schema, wanted: identity.schema) }
-        return false
+        if schema == identity.schema { return .good }
+        guard mayMigrate, schema < identity.schema else {
+            throw StoreError.otherSchema(found: schema, wanted: identity.schema)
+        }
+        return .older(schema: schema)
     }
 
     private static func makeTables(_ database: Database, _ identity: Identity) throws(SQLiteError) {
@@ -142,9 +167,10 @@ public final class SQLiteStore: LiveStore {
     public func transaction<Value: Sendable>(
         _ body: @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
+        let store = ObjectIdentifier(self)
         do {
             let value = try await database.run { database in
-                try database.transaction { try body(StoreTransaction(database: database)) }
+                try database.transaction { try body(StoreTransaction(database: database, store: store)) }
             }
             guard let value else { throw StoreError.closed }
             return value

@@ -2,10 +2,15 @@ import SQLite
 
 /// A value in a ``SQLiteStore``.
 public enum StoreValue: Equatable, Sendable {
+    /// No value.
     case null
+    /// `INTEGER`: 64 bits with a sign.
     case integer(Int64)
+    /// `REAL`.
     case real(Double)
+    /// `TEXT`, in UTF-8.
     case text(String)
+    /// `BLOB`: bytes as they are.
     case blob([UInt8])
 
     init(_ value: SQLValue) {
@@ -35,6 +40,8 @@ public struct StoreTransaction {
     public static let maximumRows = 10_000
 
     let database: Database
+    /// Whose transaction it is; nil: of a file that is being opened.
+    var store: ObjectIdentifier?
 
     /// Runs one statement with its values in the order of its parameters.
     ///

@@ -18,14 +18,14 @@ export function leastTime(...times) {
     return given.length === 0 ? null : Math.min(...given)
 }
 
+/** So long after an action was done, an answer that was asked for before does not hide it. */
+const settledFor = 60_000
+
 /**
  * A row: {name, action, order, isSent, isUncertain, isRead, isSuspect, triedUntil}; `isRead`: `before` was read from the server
  * or the store since the last attempt ended, which was at `triedUntil`. On its way: {name, action, wasUncertain, isBeforeKnown}.
  */
 export class ActionRows {
-    /** So long after an action was done, an answer that was asked for before does not hide it. */
-    static settledFor = 60_000
-
     settings
     rows = new Map()
     isLoaded = false
@@ -170,7 +170,7 @@ export class ActionRows {
     }
 
     settle(sent, now, effects) {
-        for (const [name, { at }] of this.settled) if (now - at >= ActionRows.settledFor) this.settled.delete(name)
+        for (const [name, { at }] of this.settled) if (now - at >= settledFor) this.settled.delete(name)
         if (this.settled.size < this.settings.maximumRows) {
             this.settled.set(sent.name, { value: sent.action.value, at: now })
         }

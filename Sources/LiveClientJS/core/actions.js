@@ -3,22 +3,15 @@
 // An action: {kind, id, value, before?, key, at}. Of the effects of one input, persist, delete, apply and undo belong
 // into one transaction, which is committed before the others are carried out.
 import { ActionRows, leastTime } from "./actionrows.js"
+import { actionOutcome } from "./outcome.js"
 import { Retry } from "./retry.js"
-
-/** What an answer means for an action: "done", "unauthorized", "rejected" or "again". */
-export function actionOutcome(status) {
-    if (status >= 200 && status <= 299) return "done"
-    if (status === 401) return "unauthorized"
-    if (status === 408 || status === 429) return "again"
-    return status >= 400 && status <= 499 ? "rejected" : "again"
-}
 
 const usableToken = { is: "usable" }
 
-export class ActionQueue extends ActionRows {
-    /** So many failed answers in a row, and the rows of a batch are sent one by one. */
-    static failuresBeforeSplit = 3
+/** So many failed answers in a row, and the rows of a batch are sent one by one. */
+const failuresBeforeSplit = 3
 
+export class ActionQueue extends ActionRows {
     #waitUntil = null
     #isServersWait = false
     #isReachable = true
@@ -172,7 +165,7 @@ export class ActionQueue extends ActionRows {
         this.#wait(retryAfter, now)
         if (status >= 500) {
             for (const sent of flight) this.#putBehind(sent)
-            if (this.#retry.failures >= ActionQueue.failuresBeforeSplit) this.#suspect(flight)
+            if (this.#retry.failures >= failuresBeforeSplit) this.#suspect(flight)
         }
     }
 

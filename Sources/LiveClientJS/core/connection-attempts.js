@@ -9,11 +9,11 @@ const connectionDefaults = {
     silenceLimit: 35_000, known: [],
 }
 
+/** A token or an answer to a poll that takes longer than this is given up. */
+export const tokenLimit = 30_000
+
 /** The first part of ConnectionMachine: what begins, and what is waited for. */
 export class ConnectionAttempts {
-    /** A token or an answer to a poll that takes longer than this is given up. */
-    static tokenLimit = 30_000
-
     constructor(settings) {
         this.settings = { ...connectionDefaults, ...settings }
         this.ladder = new WayLadder(this.settings.ways, this.settings.longPollWait, this.settings.known)
@@ -47,7 +47,7 @@ export class ConnectionAttempts {
         this.lastAttemptAt = this.now
         this.ladder.begin(this.now)
         this.lastRequest += 1
-        this.phase = { name: "fetching", request: this.lastRequest, until: this.now + ConnectionAttempts.tokenLimit }
+        this.phase = { name: "fetching", request: this.lastRequest, until: this.now + tokenLimit }
         this.emit("fetchToken", { request: this.lastRequest, fresh: this.isTokenRefused })
     }
 

@@ -1,6 +1,6 @@
 // While a stream is open (ConnectionMachine+Stream.swift).
 
-import { ConnectionAttempts } from "./connection-attempts.js"
+import { ConnectionAttempts, tokenLimit } from "./connection-attempts.js"
 
 /** The earliest of these times; null where there is none. */
 function earliest(times) {
@@ -10,16 +10,16 @@ function earliest(times) {
 
 const freshRenewal = sentAt => ({ request: null, dueAt: null, sentAt, tries: 0 })
 
+/** Long polls begin no faster after each other, unless there is more already. */
+const pollPause = 1_000
+/** Between two renewals of the token of one stream. */
+const renewalPause = 30_000
+/** A renewal that brought no new token is tried again after so long, so often. */
+const renewalRetry = 15_000
+const maximumRenewals = 5
+
 /** The second part of ConnectionMachine: signs of life, polls, the next token, and what is due. */
 export class ConnectionStream extends ConnectionAttempts {
-    /** Long polls begin no faster after each other, unless there is more already. */
-    static pollPause = 1_000
-    /** Between two renewals of the token of one stream. */
-    static renewalPause = 30_000
-    /** A renewal that brought no new token is tried again after so long, so often. */
-    static renewalRetry = 15_000
-    static maximumRenewals = 5
-
     get wakeAt() {
         const phase = this.phase
         if (phase.name !== "open") return phase.until ?? null
@@ -82,7 +82,7 @@ export class ConnectionStream extends ConnectionAttempts {
     /** Asks again: at once for what is there already, else with a pause, so that answers that come too fast make no loop. */
     nextPoll(more) {
         const poll = this.phase.poll
-        const soonest = poll?.until === undefined ? this.now : poll.since + ConnectionStream.pollPause
+        const soonest = poll?.until === undefined ? this.now : poll.since + pollPause
         if (!more && soonest > this.now) this.phase.poll = { at: soonest }
         else this.sendPoll(more ? 0 : this.ladder.wait)
     }
@@ -99,7 +99,7 @@ export class ConnectionStream extends ConnectionAttempts {
         if (stream?.way !== "webSocket" || stream.renewal.request !== null) return
         stream.renewal.tries = 0
         const sentAt = stream.renewal.sentAt
-        stream.renewal.dueAt = sentAt === null ? this.now : Math.max(this.now, sentAt + ConnectionStream.renewalPause)
+        stream.renewal.dueAt = sentAt === null ? this.now : Math.max(this.now, sentAt + renewalPause)
         this.fetchRenewal(stream)
     }
 
@@ -107,7 +107,7 @@ export class ConnectionStream extends ConnectionAttempts {
         if (renewal.dueAt > this.now) return
         this.lastRequest += 1
         renewal.request = this.lastRequest
-        renewal.dueAt = this.now + ConnectionAttempts.tokenLimit
+        renewal.dueAt = this.now + tokenLimit
         this.emit("fetchToken", { request: this.lastRequest, fresh: true })
     }
 
@@ -125,8 +125,8 @@ export class ConnectionStream extends ConnectionAttempts {
         const renewal = this.phase.renewal
         renewal.request = null
         renewal.tries += 1
-        const isLast = renewal.tries >= ConnectionStream.maximumRenewals
-        renewal.dueAt = isLast ? null : this.now + ConnectionStream.renewalRetry
+        const isLast = renewal.tries >= maximumRenewals
+        renewal.dueAt = isLast ? null : this.now + renewalRetry
     }
 
     // What is due

@@ -1,17 +1,17 @@
 // The one connection of a client: when to try, with which token, by which way, and when to give up (ConnectionMachine.swift).
 
 import { ConnectionStream } from "./connection-stream.js"
-import { WayLadder, closeAdvice } from "./ways.js"
+import { closeAdvice, maximumStrikes } from "./ways.js"
 import { Retry, finalStatuses } from "./retry.js"
+
+/** From a ping after a change of path to whatever comes. */
+const testLimit = 2_000
 
 /**
  * Decides about a connection. Its owner carries out the effects; each attempt has an `id` and each wish for a token a `request`;
  * what comes of them comes back with that number, and what comes late changes nothing. The owner keeps the cursor.
  */
 export class ConnectionMachine extends ConnectionStream {
-    /** From a ping after a change of path to whatever comes. */
-    static testLimit = 2_000
-
     /** What the owner keeps of the ladder, as text. */
     #remembered = null
 
@@ -146,7 +146,7 @@ export class ConnectionMachine extends ConnectionStream {
             return this.beginSoon()
         }
         // Of several changes the first sets the end: a path that flaps does not put it off.
-        stream.testUntil ??= this.now + ConnectionMachine.testLimit
+        stream.testUntil ??= this.now + testLimit
         this.emit("ping", { id: stream.id })
     }
 
@@ -221,7 +221,7 @@ export class ConnectionMachine extends ConnectionStream {
         if (!this.isOpening(id)) return
         if (how === "blocked" && this.isStream && this.ladder.stepDownGuessing(this.now)) return this.begin()
         const weights = { unreachable: this.ladder.isTrial ? 1 : 0, cut: 1, unknown: 1 }
-        if (this.ladder.failed(weights[how] ?? WayLadder.maximumStrikes, this.now)) this.begin()
+        if (this.ladder.failed(weights[how] ?? maximumStrikes, this.now)) this.begin()
         else this.backOff()
     }
 

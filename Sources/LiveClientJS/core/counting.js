@@ -30,9 +30,9 @@ function countLatency(count, milliseconds) {
 
 export class RefreshCounts {
     /** The name under which screens beyond the limit are counted. */
-    static otherScreens = "other"
+    static get otherScreens() { return "other" }
     /** The longest name of a screen, in bytes of UTF-8. */
-    static maximumNameBytes = 100
+    static get maximumNameBytes() { return 100 }
 
     #settings
     /** Sorted by day: {day, counts}, a day's screens in the order in which they came. */

@@ -3,9 +3,9 @@ import { KnownThings } from "./known.js"
 import { thingKey } from "./relevance.js"
 import { Retry } from "./retry.js"
 
-export class FetchQueue {
-    static defaults = { maximumAtOnce: 4, maximumWaiting: 1_000, maximumThings: 10_000, maximumPages: 32, seed: 0 }
+const fetchDefaults = { maximumAtOnce: 4, maximumWaiting: 1_000, maximumThings: 10_000, maximumPages: 32, seed: 0 }
 
+export class FetchQueue {
     #settings
     #known
     /** Waiting or on its way, by thing, in the order in which they came: see #job. */
@@ -21,7 +21,7 @@ export class FetchQueue {
     #effects = []
 
     constructor(settings = {}) {
-        this.#settings = { ...FetchQueue.defaults, ...settings }
+        this.#settings = { ...fetchDefaults, ...settings }
         this.#known = new KnownThings(this.#settings.maximumThings)
     }
 

@@ -70,7 +70,7 @@ function mergeInterval(list, interval) {
 /** Several stretches, sorted, merged when they touch or overlap, split by nothing but what makes them stale. */
 export class CompleteIntervals {
     /** So many stretches are remembered, complete and stale ones together. */
-    static maximumIntervals = 64
+    static get maximumIntervals() { return 64 }
 
     /** Nothing is missing in these. Sorted; no two touch. */
     complete = []

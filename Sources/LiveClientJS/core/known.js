@@ -4,7 +4,7 @@ import { thingKey } from "./relevance.js"
 /** How far each thing can be trusted: questions, changes and losses are numbered in one row, so that late tells from new. */
 export class KnownThings {
     /** So many things are remembered; beyond it the eighth that was used longest ago goes. What is pinned stays. */
-    static maximumThings = 10_000
+    static get maximumThings() { return 10_000 }
 
     #maximum
     #number = 0

@@ -1,19 +1,21 @@
 // What comes over the wire, in the SDK's words: the messages of a WebSocket, of an event stream, and the pages of `/sync/v1`.
-// Each is an object with one member, its kind: {event: {entity, id, type, at, ts}}, {live: {at}}, {beat: {at}},
-// {resync: {why, at}}, {source: {state, ts}}, {bye: {code, why, retry}}, {expiring: {exp}}, {token: {exp}}.
+// Each is an object with one member, its kind: {event: {entity, id, type, at, ts, aid}}, {live: {at}}, {beat: {at}},
+// {resync: {why, at}}, {source: {state, ts}}, {bye: {code, why, retry}}, {expiring: {exp}}, {token: {exp}}, {read: {thing, upTo}}.
 
-const isText = value => typeof value === "string" && value !== ""
+export const isText = value => typeof value === "string" && value !== ""
 
 /** Members that have a value: one that is absent is left out, as in JSON. */
-function given(members) {
+export function given(members) {
     return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null))
 }
 
 const number = value => typeof value === "number" && Number.isFinite(value) ? value : undefined
 
-function readEvent({ ent, id, type, at, ts }) {
+/** {event}; null: it lacks one of its three names. */
+export function readEvent({ ent, id, type, at, ts, aid }) {
     if (!isText(ent) || !isText(id) || !isText(type)) return null
-    return { event: given({ entity: ent, id, type, at: isText(at) ? at : undefined, ts: number(ts) }) }
+    const [cursor, eventID] = [at, aid].map(value => isText(value) ? value : undefined)
+    return { event: given({ entity: ent, id, type, at: cursor, ts: number(ts), aid: eventID }) }
 }
 
 /** What stands inside of each control message that a client has to do with. */
@@ -25,9 +27,17 @@ const readControl = {
     bye: ({ code, why, retry_ms }) => given({ code: number(code), why, retry: number(retry_ms) }),
     expiring: ({ exp }) => given({ exp: number(exp) }),
     token: ({ exp }) => given({ exp: number(exp) }),
+    read: readMark,
 }
 
-function isObject(value) { return typeof value === "object" && value !== null && !Array.isArray(value) }
+/** How far a person has read: a thing, or without both of its names everything. One with half of them is of a later version. */
+function readMark({ ent, id, aid }) {
+    if (!isText(aid)) return null
+    if (ent === undefined && id === undefined) return { upTo: aid }
+    return isText(ent) && isText(id) ? { thing: { entity: ent, id }, upTo: aid } : null
+}
+
+export function isObject(value) { return typeof value === "object" && value !== null && !Array.isArray(value) }
 
 /** A control message by its name and what stands inside; null where it is not known, which is to be ignored. */
 function control(name, inside) {
@@ -35,7 +45,7 @@ function control(name, inside) {
     return read && { [name]: read }
 }
 
-function parse(text) {
+export function parse(text) {
     try {
         return JSON.parse(text)
     } catch {
@@ -60,12 +70,13 @@ export function readPage(text) {
     return { events: events.filter(event => event !== undefined), at: page.at, more: page.more === true }
 }
 
-/** A refusal's body: RFC 9457, of which what a client decides by. `resync` where it is one. */
+/** A refusal's body: RFC 9457, of which what a client decides by, and `detail` for a log. `resync` where it is one. */
 export function readProblem(text) {
     const problem = parse(text)
     if (!isObject(problem)) return {}
     const resync = problem.code === "resync" && isText(problem.at) ? { why: String(problem.why ?? ""), at: problem.at } : null
-    return given({ code: isText(problem.code) ? problem.code : undefined, resync })
+    const [code, detail] = [problem.code, problem.detail].map(value => isText(value) ? value : undefined)
+    return given({ code, detail, resync })
 }
 
 /** `Retry-After` in milliseconds: seconds, or a date; undefined: none that can be read. */
@@ -79,7 +90,7 @@ export function readRetryAfter(text, wallClock) {
 /** Server-sent events, piece by piece (HTML standard §9.2.6): lines that end with LF, CR or CRLF, at any split. */
 export class EventStreamReader {
     /** The longest message, in characters: what is longer is no stream of ours, and would fill the memory. */
-    static maximumMessage = 65_536
+    static get maximumMessage() { return 65_536 }
 
     #rest = ""
     #afterReturn = false

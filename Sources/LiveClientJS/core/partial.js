@@ -2,9 +2,9 @@
 import { CompleteIntervals, compareEnds, compareKeys, intervalHasEnd, keyEnd } from "./intervals.js"
 import { Retry } from "./retry.js"
 
-export class PartialList {
-    static defaults = { pageLimit: 50, maximumItems: 10_000, maximumIntervals: 64, maximumChanges: 200, seed: 0 }
+const listDefaults = { pageLimit: 50, maximumItems: 10_000, maximumIntervals: 64, maximumChanges: 200, seed: 0 }
 
+export class PartialList {
     wakeAt = null
     #settings
     #intervals
@@ -22,7 +22,7 @@ export class PartialList {
     #effects = []
 
     constructor(settings = {}) {
-        this.#settings = { ...PartialList.defaults, ...settings }
+        this.#settings = { ...listDefaults, ...settings }
         this.#intervals = new CompleteIntervals(this.#settings.maximumIntervals)
         this.#retry = new Retry(this.#settings.seed)
     }

@@ -21,6 +21,11 @@ function interestShows({ details, list }, thing) {
     return list.entity === thing.entity && list.ids.includes(thing.id)
 }
 
+/** Whether a person can see the thing: its details, or its place in the visible part of a list. */
+function isVisibleOn({ interest, visible }, thing) {
+    return interestShows(interest, thing) && (visible === undefined || interest.details !== undefined || visible.includes(thing.id))
+}
+
 /** Whether what happened to a thing, in this order, has to be fetched for a screen, and whether it goes off the list. */
 function interestNeeds(interest, thing, types, rules) {
     const screen = interest.details ? "details" : "list"
@@ -49,9 +54,9 @@ function interestNeeds(interest, thing, types, rules) {
 
 function uniqueThings(things) { return [...new Map(things.map(thing => [thingKey(thing), thing])).values()] }
 
-export class Relevance {
-    static defaults = { rules: [], maximumScreens: 32, maximumIDs: 10_000, maximumSeen: 1_000, seenFor: 600_000 }
+const relevanceDefaults = { rules: [], maximumScreens: 32, maximumIDs: 10_000, maximumSeen: 1_000, seenFor: 600_000 }
 
+export class Relevance {
     wakeAt = null
     #settings
     #rules
@@ -61,14 +66,14 @@ export class Relevance {
     #isLive = false
 
     constructor(settings = {}) {
-        this.#settings = { ...Relevance.defaults, ...settings }
+        this.#settings = { ...relevanceDefaults, ...settings }
         this.#rules = [...this.#settings.rules, ...standardRules]
     }
 
-    get view() { return { screens: this.#screens, seen: this.#seen } }
+    get view() { return { screens: this.#screens.map(({ name, interest }) => ({ name, interest })), seen: this.#seen } }
 
     /** Whether a person can see the thing now. */
-    isShowing(thing) { return this.#isVisible && this.#screens.some(({ interest }) => interestShows(interest, thing)) }
+    isShowing(thing) { return this.#isVisible && this.#screens.some(screen => isVisibleOn(screen, thing)) }
 
     /** Whether a person saw the thing change, live, at most so many milliseconds ago. */
     sawLive(thing, within, now) {
@@ -101,7 +106,7 @@ export class Relevance {
         switch (name) {
         case "show":
             this.#screens = this.#screens.filter(screen => screen.name !== it.screen)
-            this.#screens.push({ name: it.screen, interest: this.#limited(it.interest) })
+            this.#screens.push({ name: it.screen, interest: this.#limited(it.interest), visible: it.visible })
             if (this.#screens.length > this.#settings.maximumScreens) this.#screens.shift()
             break
         case "hide": this.#screens = this.#screens.filter(screen => screen.name !== it.screen); break

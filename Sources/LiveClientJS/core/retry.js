@@ -20,19 +20,23 @@ export class Jitter {
 
     /** Uniform from `low` up to, but without, `high`. */
     milliseconds(low, high) {
-        return low + Math.floor((Math.max(high, low) - low) * this.next() / 2 ** 32)
+        const spread = Math.max(high, low) - low, word = this.next()
+        // Exact, also where the product is: a spread may be years.
+        return low + (spread < 2 ** 21 ? Math.floor(spread * word / 2 ** 32) : Number(BigInt(spread) * BigInt(word) >> 32n))
     }
 }
 
+const firstBound = 1_000
+/** The longest wait that a server can ask for: a day. */
+const maximumAsked = 86_400_000
+
 /** When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles. */
 export class Retry {
-    static minimum = 500
-    static maximum = 20_000
-    static #firstBound = 1_000
+    // As getters: esbuild turns each private member of a class with static fields into a WeakMap, which a page has to load.
+    static get minimum() { return 500 }
+    static get maximum() { return 20_000 }
     /** So long without a failure, and the next one counts as the first. */
-    static calm = 30_000
-    /** The longest wait that a server can ask for: a day. */
-    static #maximumAsked = 86_400_000
+    static get calm() { return 30_000 }
 
     #jitter
     #failures = 0
@@ -44,16 +48,16 @@ export class Retry {
 
     /** Counts a failure and says how long to wait; `asked` is the server's `retry_ms`, taken as it is. */
     wait(asked) {
-        const bound = Math.min(Retry.#firstBound * 2 ** Math.min(this.#failures, 10), Retry.maximum)
+        const bound = Math.min(firstBound * 2 ** Math.min(this.#failures, 10), Retry.maximum)
         this.#failures += 1
-        if (asked !== undefined) return Math.min(Math.max(asked, 0), Retry.#maximumAsked)
+        if (asked !== undefined) return Math.min(Math.max(asked, 0), maximumAsked)
         return this.#jitter.milliseconds(Retry.minimum, bound)
     }
 
     /** Counts a failure and says how long to wait after `Retry-After`: up to half of it more, and at least a second more. */
     waitAfter(retryAfter) {
         this.#failures += 1
-        const asked = Math.min(Math.max(retryAfter, 0), Retry.#maximumAsked)
+        const asked = Math.min(Math.max(retryAfter, 0), maximumAsked)
         return this.#jitter.milliseconds(asked, asked + Math.max(Math.floor(asked / 2), 1_000))
     }
 

@@ -36,9 +36,9 @@ export class UpdateMachine extends UpdateCore {
         case "ended": this.ended(input.error); break
         case "refresh": this.refresh(); break
         case "finger": this.finger(number, at); break
-        case "fingerFailed": if (this.phase?.finger === number) this.registerFailed(failure); break
+        case "fingerFailed": if (this.phase?.finger === number) this.registerFailed({ request: { failure } }); break
         case "snapshot": if (this.phase?.snapshot === number) this.phase = { storing: true }; break
-        case "snapshotFailed": if (this.phase?.snapshot === number) this.registerFailed(failure); break
+        case "snapshotFailed": if (this.phase?.snapshot === number) this.registerFailed({ request: { failure } }); break
         case "events": if (isFollowed) this.collect(events, at); break
         case "live": if (isFollowed) this.caughtUp(at); break
         case "resync": if (isFollowed) this.resync(at); break
@@ -110,16 +110,17 @@ export class UpdateMachine extends UpdateCore {
     }
 
     /** What fails throws the finger away, and what was collected since. */
-    registerFailed(failure) {
+    registerFailed(cause) {
         this.phase = undefined
         this.forgetFresh()
+        const failure = cause.request?.failure ?? {}
         if ("unauthorized" in failure) {
             this.state = { stale: {} }
             this.unauthorized()
         } else {
             this.failures += 1
             const retryAt = this.now + waitFor(failure, this.retry)
-            this.state = { registerFailed: { retryAt, failures: this.failures } }
+            this.state = { registerFailed: { retryAt, failures: this.failures, cause } }
         }
     }
 
@@ -190,7 +191,21 @@ export class UpdateMachine extends UpdateCore {
         if (this.tokenRetryAt !== undefined) this.tokenRetryAt = this.now
         if (!this.isForeground || !this.canAsk) return
         this.retryNow()
-        if (this.is("live")) this.becomeStale()
+        if (this.is("live")) this.fetchAgain()
+    }
+
+    /**
+     * Has everything fetched again. The stream goes on: what it has brought so far is in a snapshot that begins now, and what
+     * it brings from now on follows that.
+     */
+    fetchAgain() {
+        const cursor = this.pending.lastCursor ?? this.metadata.finger
+        if (this.followNumber === undefined || cursor === undefined) return this.becomeStale()
+        const { caughtUpAt } = this, came = this.metadata.lastSuccess ?? this.now
+        this.becomeStale(cursor)
+        this.caughtUpAt = caughtUpAt
+        // While something is missed yet, the cursor is as old as the state.
+        if (caughtUpAt === undefined) this.fresh.came = came
     }
 
     /** Makes whatever waits for a time due. */
@@ -206,7 +221,7 @@ export class UpdateMachine extends UpdateCore {
     open() {
         if (!this.isForeground) return this.rest()
         if (!this.canAsk) {
-            this.state = { pollFailed: { retryAt: this.now, failures: this.failures } }
+            this.state = { pollFailed: { retryAt: this.now, failures: this.failures, cause: { notAsked: {} } } }
             return
         }
         this.state = { live: {} }
@@ -218,12 +233,24 @@ export class UpdateMachine extends UpdateCore {
         this.effects.push({ follow: { number, since } })
     }
 
-    rest() {
+    /** Up to a tenth later than the interval says: clients that went to the background together do not ask together for ever. */
+    rest(asked = 0) {
         const { pollInterval } = this.settings
-        this.state = { idle: { nextPoll: pollInterval === undefined || this.end ? undefined : this.now + pollInterval } }
+        this.state = { idle: { nextPoll: undefined } }
+        if (pollInterval === undefined || this.end) return
+        const spread = this.pollJitter.milliseconds(0, Math.floor(pollInterval / 10))
+        this.state = { idle: { nextPoll: this.now + Math.max(pollInterval + spread, asked) } }
     }
 
+    /** Whether the stream is open and a snapshot is to be begun: what comes meanwhile is in that. */
+    get awaitsSnapshot() { return this.followNumber !== undefined && (this.is("stale") || this.is("registerFailed")) }
+
     collect(events, at) {
+        // A snapshot that has not begun will have all of it.
+        if (this.awaitsSnapshot) {
+            this.fresh = { at, came: this.now }
+            return
+        }
         const { entities, maximumPending } = this.settings
         const ours = entities.length === 0 ? events : events.filter(event => entities.includes(event.thing.entity))
         this.pending.add(ours, at, this.now, this.commit?.batches ?? 0)
@@ -235,12 +262,16 @@ export class UpdateMachine extends UpdateCore {
      * when the API is slow already: only the first is taken at once.
      */
     overflow() {
-        if (this.caughtUpAt !== undefined && this.now - this.caughtUpAt >= Retry.calm) this.overflowRetry.reset()
+        if (this.is("live") && this.now - this.calmSince >= Retry.calm) this.overflowRetry.reset()
         const isFirst = this.overflowRetry.failures === 0
         const wait = this.overflowRetry.wait()
-        this.becomeStale()
-        if (!isFirst) this.state = { registerFailed: { retryAt: this.now + wait, failures: this.failures } }
+        this.fetchAgain()
+        if (isFirst) return
+        this.state = { registerFailed: { retryAt: this.now + wait, failures: this.failures, cause: { overflow: {} } } }
     }
+
+    /** Since when there was nothing to be fetched as a whole; NaN: it is not caught up. */
+    get calmSince() { return Math.max(this.caughtUpAt ?? NaN, this.snapshotAt ?? -Infinity) }
 
     caughtUp(at) {
         this.caughtUpAt ??= this.now
@@ -259,7 +290,8 @@ export class UpdateMachine extends UpdateCore {
         // Whoever registers goes on where the stream ended, once the snapshot is there.
         if (!this.is("live")) return
         this.failures += 1
-        this.state = { pollFailed: { retryAt: this.now + this.retry.wait(after), failures: this.failures } }
+        const retryAt = this.now + this.retry.wait(after)
+        this.state = { pollFailed: { retryAt, failures: this.failures, cause: { lost: {} } } }
     }
 
     poll() {
@@ -287,6 +319,8 @@ export class UpdateMachine extends UpdateCore {
         if (isRefused) this.unauthorized()
         // The cursor cannot be read: asking again would change nothing.
         if (failure.rejected?.status === 400) this.becomeStale()
+        const after = failure.retry?.after
+        if (after !== undefined) this.rest(new Retry(this.pollJitter.next()).waitAfter(after))
     }
 
     reloadFailed(number, failure) {

@@ -2,7 +2,7 @@
 // (UpdateMachine.swift, UpdateMachine+Committing.swift).
 import { earliestOf, freshnessOf, nextFreshnessChange, signOf } from "./freshness.js"
 import { PendingEvents } from "./pending.js"
-import { Retry } from "./retry.js"
+import { Jitter, Retry } from "./retry.js"
 
 const updateDefaults = {
     entities: [], retention: 86_400_000, pollInterval: undefined, maximumPending: 1_000, patience: 5_000, seed: 1,
@@ -42,7 +42,11 @@ export class UpdateCore {
     /** When everything missed had been given. */
     caughtUpAt
     stalledSince
+    /** When a snapshot became the state. */
+    snapshotAt
     pollNumber
+    /** Spreads the polls of clients. */
+    pollJitter
     /** Failed attempts since the last success. */
     failures = 0
     retry
@@ -73,6 +77,7 @@ export class UpdateCore {
         this.pending = new PendingEvents(seed + 2)
         this.overflowRetry = new Retry(seed + 3)
         this.tokenRetry = new Retry(seed + 4)
+        this.pollJitter = new Jitter(seed + 5)
     }
 
     get view() {
@@ -223,6 +228,7 @@ export class UpdateCore {
         if (done.isSnapshot) {
             this.phase = undefined
             this.fresh = undefined
+            this.snapshotAt = this.now
             this.open()
         }
     }
@@ -232,7 +238,7 @@ export class UpdateCore {
         if (failed?.number !== number) return
         this.commit = undefined
         if (failed.isVoid) return
-        if (failed.isSnapshot) this.registerFailed({ retry: {} })
+        if (failed.isSnapshot) this.registerFailed({ store: {} })
         else this.commitRetryAt = this.now + this.commitRetry.wait()
     }
 }

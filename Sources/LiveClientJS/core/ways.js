@@ -3,23 +3,23 @@
 /** The ways, the best first. */
 export const connectionWays = ["webSocket", "eventStream", "longPoll", "polling"]
 
+/** Better ways are tried again after so long. */
+const trialPause = 3_600_000
+/** After a guess: between the half and the whole of this. */
+const guessPause = 60_000
+/** Failures, each by its weight, that lead to a guess. */
+export const maximumStrikes = 3
+/** Lives below this may be a timer's; a trial is passed by what lives longer. */
+const shortLife = 120_000
+/** How many alike prove a timer. */
+const provingLives = 3
+/** A long poll that is cut waits for half as long, but for this at least. */
+const minimumWait = 10_000
+/** Networks that are remembered; over it, the one whose trial is due first is forgotten. */
+const maximumKnown = 32
+
 /** Begins with the best way, steps down by what fails, remembers it for the network, tries the better ones after an hour. */
 export class WayLadder {
-    /** Better ways are tried again after so long. */
-    static trialPause = 3_600_000
-    /** After a guess: between the half and the whole of this. */
-    static guessPause = 60_000
-    /** Failures, each by its weight, that lead to a guess. */
-    static maximumStrikes = 3
-    /** Lives below this may be a timer's; a trial is passed by what lives longer. */
-    static shortLife = 120_000
-    /** How many alike prove a timer. */
-    static provingLives = 3
-    /** A long poll that is cut waits for half as long, but for this at least. */
-    static minimumWait = 10_000
-    /** Networks that are remembered; over it, the one whose trial is due first is forgotten. */
-    static maximumKnown = 32
-
     #ways
     #longestWait
     #isGuess
@@ -33,7 +33,7 @@ export class WayLadder {
         this.#longestWait = longestWait
         /** What the owner keeps. */
         this.known = known.filter(({ way }) => this.#ways.includes(way) && way !== this.#ways[0])
-            .slice(0, WayLadder.maximumKnown).map(record => ({ ...record }))
+            .slice(0, maximumKnown).map(record => ({ ...record }))
         this.network = ""
         this.#settle()
     }
@@ -72,7 +72,7 @@ export class WayLadder {
         const record = this.#record()
         if (!record) return
         // A clock that was set back, as it is kept over restarts, does not put a trial off for ever.
-        record.upAt = Math.min(record.upAt, now + WayLadder.trialPause)
+        record.upAt = Math.min(record.upAt, now + trialPause)
         if (this.isTrial || this.way !== record.way || now < record.upAt) return
         this.#settle()
         this.isTrial = true
@@ -83,21 +83,21 @@ export class WayLadder {
     stepDown(now) {
         const lower = this.#lower()
         if (lower === undefined) return false
-        const cutAfter = this.#lives.length === WayLadder.provingLives ? Math.min(...this.#lives) : this.#cutAfter
+        const cutAfter = this.#lives.length === provingLives ? Math.min(...this.#lives) : this.#cutAfter
         this.way = lower
-        this.#strikes = WayLadder.maximumStrikes - 1
+        this.#strikes = maximumStrikes - 1
         this.#lives = []
         this.#cutWaits = 0
         this.#cutAfter = cutAfter
         this.wait = cutAfter === null
             ? this.#longestWait
-            : Math.min(this.#longestWait, Math.max(WayLadder.minimumWait, Math.floor(cutAfter * 3 / 4)))
+            : Math.min(this.#longestWait, Math.max(minimumWait, Math.floor(cutAfter * 3 / 4)))
         const record = this.#record()
         if (this.isTrial && record && this.way === record.way) {
             // The trial has failed.
             this.isTrial = false
             this.wait = record.wait
-            this.#keep(now + WayLadder.trialPause)
+            this.#keep(now + trialPause)
         }
         return true
     }
@@ -114,7 +114,7 @@ export class WayLadder {
     failed(weight, now) {
         if (this.isTrial) return this.stepDown(now)
         this.#strikes += weight
-        if (this.#strikes < WayLadder.maximumStrikes) return false
+        if (this.#strikes < maximumStrikes) return false
         const lower = this.#lower()
         if (lower !== undefined && lower !== "polling") {
             this.stepDownGuessing(now)
@@ -133,25 +133,24 @@ export class WayLadder {
         if (record && record.way === this.way && record.wait === this.wait && record.upAt > now) return
         const isGuess = this.#isGuess
         this.#isGuess = false
-        const { guessPause, trialPause } = WayLadder
         this.#keep(now + (isGuess ? jitter.milliseconds(guessPause / 2, guessPause) : trialPause))
     }
 
     /** What had opened has ended. Whether the next way is to be tried at once. */
     ended(lived, isCut, now) {
         if (this.isTrial) {
-            if (lived < WayLadder.shortLife) return isCut && this.stepDown(now)
+            if (lived < shortLife) return isCut && this.stepDown(now)
             this.#pass(now)
             return false
         }
-        if (!isCut || lived >= WayLadder.shortLife) {
+        if (!isCut || lived >= shortLife) {
             this.#lives = []
             return false
         }
-        this.#lives = [...this.#lives.slice(1 - WayLadder.provingLives), lived]
+        this.#lives = [...this.#lives.slice(1 - provingLives), lived]
         const least = Math.min(...this.#lives), most = Math.max(...this.#lives)
         const isTimer = most - least <= Math.max(1_000, Math.floor(most / 5))
-        if (this.#lives.length === WayLadder.provingLives && isTimer) this.stepDown(now)
+        if (this.#lives.length === provingLives && isTimer) this.stepDown(now)
         return false
     }
 
@@ -159,14 +158,14 @@ export class WayLadder {
     #pass(now) {
         this.isTrial = false
         if (this.way === this.#ways[0]) this.#forget()
-        else this.#keep(now + WayLadder.trialPause)
+        else this.#keep(now + trialPause)
     }
 
     #forget() { this.known = this.known.filter(({ network }) => network !== this.network) }
 
     #keep(upAt) {
         this.#forget()
-        if (this.known.length >= WayLadder.maximumKnown) {
+        if (this.known.length >= maximumKnown) {
             const first = Math.min(...this.known.map(record => record.upAt))
             this.known.splice(this.known.findIndex(record => record.upAt === first), 1)
         }
@@ -179,7 +178,7 @@ export class WayLadder {
         if (this.#cutWaits < 2) return
         this.#cutWaits = 0
         const half = Math.floor(this.wait / 2)
-        if (half >= WayLadder.minimumWait) this.wait = half
+        if (half >= minimumWait) this.wait = half
         else this.stepDown(now)
     }
 

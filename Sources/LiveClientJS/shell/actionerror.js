@@ -1,5 +1,5 @@
 // Why actions are not taken or not done.
-import { actionOutcome } from "../core/actions.js"
+import { actionOutcome } from "../core/outcome.js"
 
 /** Why an action was not taken or not done. */
 export class ActionError extends Error {

@@ -34,7 +34,8 @@ export class ActionRequests {
     }
 
     renewToken() {
-        const work = () => within(this.#environment, tokenLimit, () => this.#options.renewToken(), () => new RequestError())
+        const late = () => new RequestError()
+        const work = signal => within(this.#environment, tokenLimit, () => this.#options.renewToken(), late, signal)
         this.#requests.begin("token", work,
             () => this.#give({ token: {} }),
             error => this.#give({ tokenFailed: isSignedOut(error) ? { isUnauthorized: true } : {} }))

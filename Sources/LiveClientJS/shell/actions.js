@@ -40,6 +40,7 @@ export class LiveActions {
     #timer = null
     #requests
     #isClosed = false
+    #closing = new AbortController()
     #isReachable = true
 
     constructor(options) {
@@ -84,8 +85,11 @@ export class LiveActions {
      * Gives a thing a status; fulfilled when it is shown and kept.
      *
      * @param from the status that is shown until now; undefined: not known
+     * @param unless is asked in its turn with the status that is pending: true, and nothing is done
      */
-    set(kind, id, value, from) { return this.#hand({ set: { kind, id, value, before: from } }) }
+    set(kind, id, value, from, { unless = () => false } = {}) {
+        return this.#hand({ set: { kind, id, value, before: from, unless } })
+    }
 
     /** A status was read from the server and written to the local state: what is pending is put on top of it. */
     reloaded(kind, id, value, askedAt) { return this.#hand({ reloaded: { kind, id, value, askedAt } }) }
@@ -106,6 +110,7 @@ export class LiveActions {
     close() {
         if (this.#isClosed) return
         this.#isClosed = true
+        this.#closing.abort(new ActionError("closed", "the actions are closed"))
         this.#environment.clearTimer(this.#timer)
         this.#requests.close()
         this.#tabs?.close()
@@ -145,8 +150,10 @@ export class LiveActions {
         }
         this.#refuseClosed()
         try {
-            await within(this.#environment, tokenLimit, () => this.#options.renewToken(), () => new RequestError())
+            const late = () => new RequestError()
+            await within(this.#environment, tokenLimit, () => this.#options.renewToken(), late, this.#closing.signal)
         } catch (error) {
+            this.#refuseClosed()
             if (isSignedOut(error)) throw immediateError(new RequestError(401))
             throw new ActionError("unavailable", "it needs another token, and none could be got", { cause: error })
         }
@@ -221,16 +228,21 @@ export class LiveActions {
         }
         if (input.read && !this.#isClosed) callApp(this.#options.changed)
         if (input.yield || input.lost || input.read) return
+        if (input.set?.unless(this.pendingValue(input.set.kind, input.set.id))) return
         const isNetwork = input.network && !this.#isSending
         if (!isNetwork) await this.#carryOut(this.#queue.handle(input, this.now()))
     }
 
-    /** What the store gives. What was handed in before it was asked has waited with it where it does not answer. */
-    async #ask(work) {
+    /**
+     * What the store gives. What was handed in before it was asked has waited with it where it does not answer.
+     *
+     * @param signal ends the wait where that changes nothing: a row that is being written may be there, and is waited for
+     */
+    async #ask(work, signal) {
         const through = this.#handed
         this.#late = null
         try {
-            return await ofStore(this.#environment, work)
+            return await ofStore(this.#environment, work, signal)
         } catch (error) {
             if (error?.kind === "late") this.#late = { through, error }
             throw error
@@ -243,7 +255,7 @@ export class LiveActions {
         this.#waitFor(actionStoreRetryMilliseconds)
         const { store, settings } = this.#options
         this.#isOutdated = false
-        const actions = await this.#ask(() => store.load())
+        const actions = await this.#ask(() => store.load(), this.#closing.signal)
         this.#refuseClosed()
         const { random } = this.#environment
         const queue = new SharedActionQueue({
@@ -259,7 +271,7 @@ export class LiveActions {
     /** Reads what other tabs have stored, and goes on. */
     async #read(mayBeSent) {
         this.#isOutdated = false
-        const actions = await this.#ask(() => this.#options.store.load()).catch(error => {
+        const actions = await this.#ask(() => this.#options.store.load(), this.#closing.signal).catch(error => {
             this.#drop(actionStoreRetryMilliseconds)
             throw error
         })

@@ -1,5 +1,6 @@
 // Which of the tabs that share a store of actions sends them: the lock and the channel around a TabMachine.
 import { TabMachine } from "../core/tabs.js"
+import { isActionWord } from "../core/tabwords.js"
 import { setDue, watchPage } from "./environment.js"
 
 /** One tab of those that share a store of actions. */
@@ -29,7 +30,7 @@ export class ActionTabs {
         this.#on = on
         this.#id = `${random().toString(36)}-${random().toString(36)}`
         this.#channel = new BroadcastChannel(this.#name)
-        this.#channel.onmessage = ({ data }) => this.#receive(data)
+        this.#channel.onmessage = ({ data }) => { if (isActionWord(data)) this.#receive(data) }
         const isVisible = () => page?.document ? page.document.visibilityState !== "hidden" : true
         this.#step({ start: { isVisible: isVisible() } })
         this.#unwatch = watchPage(page, {

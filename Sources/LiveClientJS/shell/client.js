@@ -3,7 +3,6 @@
 import { Addresses, askSync } from "./requests.js"
 import { systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
 import { Link } from "./link.js"
-import { SharedLink } from "./tabs.js"
 import { UpdateQueue } from "./updates.js"
 
 /** Why a request or a client came to nothing; `kind` says what to do: see livegate.d.ts. */
@@ -19,13 +18,14 @@ export class LivegateError extends Error {
 /** How long a page may be hidden before its connection is closed, in ms: who changes tabs for a moment misses nothing. */
 const hiddenGrace = 30_000
 
-function tokenSource({ token, cookie }, environment, refuseClosed) {
+function tokenSource({ token, cookie }, environment, closing, refuseClosed) {
     if (cookie) return null
     const late = () => new LivegateError("unreachable", "token: no answer within 30 s")
     if (typeof token === "function") {
         return async ({ fresh }) => {
             refuseClosed()
-            return within(environment, tokenLimit, () => token({ fresh }), late)
+            // Null stands for a cookie, here and for all who ask.
+            return await within(environment, tokenLimit, () => token({ fresh }), late, closing) ?? undefined
         }
     }
     if (typeof token === "string" && token !== "") return async () => token
@@ -46,8 +46,9 @@ class Client {
     #page = { isVisible: true, isForeground: true }
     #unwatch
     #hiding = null
-    /** Requests of `sync` that are under way. */
+    /** Requests that are under way. */
     #asked = new Set()
+    #closing = new AbortController()
     #isClosing = false
     /** The app has been told of the end, and is called no more. */
     #isClosed = false
@@ -65,13 +66,15 @@ class Client {
         this.environment = { ...environment, fetch }
         this.addresses = new Addresses(url)
         this.account = account ?? null
-        this.#token = tokenSource(options, this.environment, () => this.#refuseClosed())
+        this.#token = tokenSource(options, this.environment, this.#closing.signal, () => this.#refuseClosed())
         this.#options = { ...options, entities, token: this.#token, usesTicket: options.ticket === true }
         const canShare = this.environment.locks && this.environment.BroadcastChannel
+        // Tabs are a part of their own: a page that shares nothing does not load them.
+        if (share && typeof share !== "function") throw new TypeError("share: give it allTabs, of livegate/tabs")
         if (share && account === undefined) throw new TypeError("share: needs account, so that two people never share")
         const owner = { deliver: update => this.#deliver(update), changed: view => this.#changed(view), closed: () => this.#unwatch?.() }
-        const Kind = share && canShare ? SharedLink : Link
-        this.#link = new Kind(this.environment, this.addresses, this.#options, owner)
+        const open = share && canShare ? share : (...given) => new Link(...given)
+        this.#link = open(this.environment, this.addresses, this.#options, owner)
         this.#unwatch = watchPage(this.environment.page, this.#reactions(), options.network)
         this.#link.handle({ start: {} })
     }
@@ -116,6 +119,7 @@ class Client {
     get way() { return this.#link.view.way }
     get isLeader() { return this.#link.isLeader ?? true }
     get cursor() { return this.#link.cursor }
+    get entities() { return this.#options.entities }
 
     #deliver(update) {
         for (const listener of [...this.#subscribers]) this.#call(listener, update)
@@ -174,7 +178,7 @@ class Client {
         const queue = new UpdateQueue(() => {
             leave()
             this.#queues.delete(queue)
-        })
+        }, this.cursor)
         const leave = this.subscribe(update => queue.push(update))
         this.#queues.add(queue)
         if (this.state.ended) this.#end(queue)
@@ -186,13 +190,16 @@ class Client {
         return this.#token === null ? null : this.#token({ fresh })
     }
 
-    async sync({ signal, ...question } = {}) {
+    sync({ signal, ...question } = {}) { return this.whileOpen(signal, inner => this.#sync({ ...question, signal: inner })) }
+
+    /** What `work(signal)` gives; its signal aborts with this one, and with the client's end. */
+    async whileOpen(signal, work) {
         const abort = new AbortController(), give = () => abort.abort(signal.reason)
         if (signal?.aborted) give()
         signal?.addEventListener("abort", give)
         this.#asked.add(abort)
         try {
-            return await this.#sync({ ...question, signal: abort.signal })
+            return await work(abort.signal)
         } finally {
             signal?.removeEventListener("abort", give)
             this.#asked.delete(abort)
@@ -200,12 +207,13 @@ class Client {
     }
 
     async #sync({ since, limit, wait, signal }) {
+        const { entities, asksForEventIDs } = this.#options
         for (let isAgain = false; ; isAgain = true) {
             const token = await this.token({ fresh: isAgain })
             if (signal.aborted) throw signal.reason
             if (token !== null && !token) throw new LivegateError("unauthorized", "there is no token: nobody is signed in")
-            const { entities } = this.#options
-            const answer = await askSync(this.environment, this.addresses, { token, since, limit, wait, entities, signal })
+            const question = { token, since, limit, wait, entities, asksForEventIDs, signal }
+            const answer = await askSync(this.environment, this.addresses, question)
             if (answer.page || answer.resync) return answer
             if (signal.aborted) throw signal.reason
             if (answer.lost) throw new LivegateError("unreachable", "the server was not reached")
@@ -250,7 +258,9 @@ class Client {
         this.#unwatch?.()
         this.#link.handle({ stop: {} })
         this.#isClosed = true
-        for (const abort of [...this.#asked]) abort.abort(new LivegateError("closed", "the client is closed"))
+        const error = new LivegateError("closed", "the client is closed")
+        this.#closing.abort(error)
+        for (const abort of [...this.#asked]) abort.abort(error)
         for (const queue of this.#queues) queue.end(null)
     }
 }

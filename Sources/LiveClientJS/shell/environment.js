@@ -61,24 +61,45 @@ export const maximumTimer = 2_000_000_000
 /** An app's token that takes longer than this is none, in ms, as in Swift's TokenFetch: it is asked for again. */
 export const tokenLimit = 30_000
 
-/** What `work()` gives; where it takes longer than so many ms, the error of `late()`, and what comes after that is dropped. */
-export function within({ setTimer, clearTimer }, milliseconds, work, late) {
+/**
+ * What `work()` gives; where it takes longer than so many ms, the error of `late()`, and the reason of `signal` where that
+ * aborts. What comes after that is dropped.
+ */
+export function within({ setTimer, clearTimer }, milliseconds, work, late, signal) {
     return new Promise((resolve, reject) => {
-        const timer = setTimer(() => reject(late()), milliseconds)
         const end = finish => value => {
             clearTimer(timer)
+            signal?.removeEventListener("abort", give)
             finish(value)
         }
+        const give = () => end(reject)(signal.reason)
+        const timer = setTimer(() => end(reject)(late()), milliseconds)
+        if (signal?.aborted) return give()
+        signal?.addEventListener("abort", give)
         try { Promise.resolve(work()).then(end(resolve), end(reject)) } catch (error) { end(reject)(error) }
+    })
+}
+
+/** Fulfilled after so many ms, or at once where the signal aborts. */
+export function pause({ setTimer, clearTimer }, milliseconds, signal) {
+    return new Promise(resolve => {
+        const end = () => {
+            clearTimer(timer)
+            signal.removeEventListener("abort", end)
+            resolve()
+        }
+        const timer = setTimer(end, milliseconds)
+        signal.addEventListener("abort", end)
+        if (signal.aborted) end()
     })
 }
 
 /** A store that takes longer than this, in ms, is given up and asked again later: browsers have left IndexedDB hanging. */
 const storeLimit = 10_000
 
-/** What a store gives; throws a `StoreError` "late" where it does not answer. */
-export function ofStore(environment, work) {
-    return within(environment, storeLimit, work, () => new StoreError("late", "the store did not answer within 10 s"))
+/** What a store gives; throws a `StoreError` "late" where it does not answer, or the signal's reason. */
+export function ofStore(environment, work, signal) {
+    return within(environment, storeLimit, work, () => new StoreError("late", "the store did not answer within 10 s"), signal)
 }
 
 /** Sets a timer anew, for this time; null: for none. Returns the timer, or null. */

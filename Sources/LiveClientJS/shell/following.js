@@ -1,6 +1,7 @@
 // One stream for many machines: each follows from its own finger, and no two nodes' cursors are ever compared.
 
 import { nodeLag } from "../core/recent.js"
+import { pause } from "./environment.js"
 import { callApp, endOf } from "./failures.js"
 
 /** The newest messages of the stream that are kept for those who join it. */
@@ -74,7 +75,8 @@ export class Following {
         const follower = { sink: message => callApp(sink, message), isJoined: true, abort: new AbortController() }
         const others = this.#followers.size
         this.#followers.set(key, follower)
-        const index = this.#recent.findLastIndex(message => message.at === since)
+        // The first: what comes without a cursor of its own stands behind it with the same.
+        const index = this.#recent.findIndex(message => message.at === since)
         if (index >= 0) return this.#join(follower, index + 1)
         if (this.#start?.since === since && this.#start.isWhole) return this.#join(follower, 0)
         if (others > 0) {
@@ -117,7 +119,9 @@ export class Following {
                 const answer = await this.#client.sync({ since: cursor, signal })
                 if (signal.aborted) return false
                 if (answer.resync) {
-                    follower.sink({ resync: answer.resync.at })
+                    // What is asked once more is what came since then.
+                    cursor = answer.resync.at
+                    follower.sink({ resync: cursor })
                     return true
                 }
                 cursor = answer.page.at
@@ -130,7 +134,7 @@ export class Following {
             // A stream that began so lately may have begun behind the node that answered.
             const rest = this.#start.time + nodeLag - this.#now()
             if (rest > 0) {
-                await new Promise(resolve => { this.#client.environment.setTimer(resolve, rest) })
+                await pause(this.#client.environment, rest, signal)
                 if (signal.aborted || !await pages()) return
             }
         } catch (error) {
@@ -197,7 +201,9 @@ export class Following {
         if (this.#start) this.#start.isWhole = false
     }
 
-    #message(at, event) {
+    /** Without a cursor it moves none: whoever resumes gets it again. */
+    #message(given, event) {
+        const at = given ?? this.#recent.at(-1)?.at ?? this.#start.since
         this.#remember(at, event)
         this.#tell({ events: event ? [event] : [], at })
     }

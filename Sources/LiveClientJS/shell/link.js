@@ -138,8 +138,8 @@ export class Link {
     }
 
     #settings() {
-        const { entities, usesTicket } = this.#options
-        return { token: this.#token, since: this.cursor, entities, usesTicket }
+        const { entities, asksForEventIDs, usesTicket } = this.#options
+        return { token: this.#token, since: this.cursor, entities, asksForEventIDs, usesTicket }
     }
 
     #open({ id, way }) {
@@ -187,9 +187,8 @@ export class Link {
         const current = { id, way, transport: { close: end, drop: end } }
         this.#release("drop")
         this.#current = current
-        const { entities } = this.#options
         // The machine says when it has waited long enough.
-        const question = { token: this.#token, since: this.cursor, wait, entities, signal: abort.signal, isTimed: false }
+        const question = { ...this.#settings(), wait, signal: abort.signal, isTimed: false }
         const answer = await askSync(this.#environment, this.#addresses, question)
         if (this.#current !== current) return
         const [[name, values]] = Object.entries(answer)

@@ -24,6 +24,7 @@ export class LiveMachine {
     #inputs = []
     #isBusy = false
     #isClosed = false
+    #closing = new AbortController()
     #hasNetwork = true
     #isConnected = false
     /** This page: the connection may be another tab's, which is looked at. */
@@ -102,6 +103,7 @@ export class LiveMachine {
     /** There is a new token, for example because the user has signed in again. A connection that waits for it begins too. */
     tokenChanged() {
         this.#requests.forgetToken()
+        this.#screens?.tokenChanged?.()
         if (this.#client.state.unauthorized) this.#client.start()
         this.#send({ token: { isValid: true } })
     }
@@ -110,6 +112,7 @@ export class LiveMachine {
     close() {
         if (this.#isClosed) return
         this.#isClosed = true
+        this.#closing.abort()
         this.#unwatch?.()
         this.#screens?.close()
         this.#lists?.close()
@@ -235,11 +238,12 @@ export class LiveMachine {
         const { environment } = this.#client
         let stored
         try {
-            stored = await ofStore(environment, () => this.#store?.load(this.#options.area))
+            stored = await ofStore(environment, () => this.#store?.load(this.#options.area), this.#closing.signal)
             this.storeError = null
         } catch (error) {
+            if (this.#isClosed) return
             if (error?.kind !== "late") this.#loseStore(error)
-            else if (!this.#isClosed) {
+            else {
                 this.storeError = error
                 this.#loading = environment.setTimer(() => this.#load(), this.#storeRetry.wait())
                 return this.#show(true)
@@ -304,8 +308,9 @@ export class LiveMachine {
                     isWhole, put: isWhole ? [...next] : put, remove: isWhole ? [] : remove,
                 })),
             }
-            await ofStore(this.#client.environment, () => this.#store?.commit(area, written))
+            await ofStore(this.#client.environment, () => this.#store?.commit(area, written), this.#closing.signal)
         } catch (error) {
+            if (this.#isClosed) return
             // A store of another account or schema does not come back: better none than nothing new.
             const isLost = error?.name === "StoreError" && error.kind !== "late"
             if (isLost) this.#loseStore(error)

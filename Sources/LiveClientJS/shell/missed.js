@@ -1,6 +1,7 @@
 // What a tab missed while another one led: by `/sync/v1`.
 
 import { Retry, finalStatuses } from "../core/retry.js"
+import { pause } from "./environment.js"
 import { isSignedOut } from "./failures.js"
 import { askSync } from "./requests.js"
 
@@ -15,7 +16,7 @@ export class MissedUpdates {
     #options
     #retry
 
-    /** `options`: token (a function, or null: a cookie), entities. */
+    /** `options`: token (a function, or null: a cookie), entities, asksForEventIDs. */
     constructor(environment, addresses, options) {
         this.#environment = environment
         this.#addresses = addresses
@@ -31,19 +32,19 @@ export class MissedUpdates {
         const first = await this.#pages(cursor, signal)
         const last = first.page?.at(-1)
         if (!last || last.resync || first.page.length > maximumMissed || wait === 0) return first
-        await new Promise(resolve => { this.#environment.setTimer(resolve, wait) })
+        await pause(this.#environment, wait, signal)
         if (signal.aborted) return {}
         const rest = await this.#pages(last.beat.at, signal)
         return rest.page ? { page: [...first.page, ...rest.page] } : rest
     }
 
     async #pages(cursor, signal) {
-        const { entities } = this.#options, page = []
+        const { entities, asksForEventIDs } = this.#options, page = []
         let since = cursor, isRenewed = false
         for (let tries = 0; tries < maximumTries && !signal.aborted;) {
             const token = await this.#token(isRenewed)
             const answer = token === undefined ? {} : await askSync(
-                this.#environment, this.#addresses, { token, since, entities, signal })
+                this.#environment, this.#addresses, { token, since, entities, asksForEventIDs, signal })
             const { status, code, retryAfter } = answer.refused ?? {}
             if (token === "" || status === 401) {
                 // One other token, and no more: whoever is refused twice has to sign in.
@@ -61,7 +62,7 @@ export class MissedUpdates {
             } else {
                 tries += 1
                 const wait = retryAfter === undefined ? this.#retry.wait() : this.#retry.waitAfter(retryAfter)
-                await new Promise(resolve => { this.#environment.setTimer(resolve, wait) })
+                await pause(this.#environment, wait, signal)
             }
         }
         return {}

@@ -14,6 +14,8 @@ export class NamedList {
     isShown = false
     /** Where it was shown last: `{from, direction, count}`. */
     place = null
+    /** What the app says that a person can see; null: as many items as the screen has use for. */
+    visible = null
     /** Of its page that is on its way. */
     page = null
     timer = null
@@ -32,6 +34,7 @@ export class NamedList {
         this.#listener = listener
     }
 
+    get visibleIDs() { return this.visible ?? this.machine.stretch?.ids.slice(0, this.place?.count ?? 0) ?? [] }
     get ids() { return this.machine.view.items.map(item => item.id) }
     has(id) { return this.machine.view.items.some(item => item.id === id) }
     get interest() { return { list: { entity: this.entity, ids: this.ids, takesNew: this.#takesNew } } }

@@ -45,13 +45,16 @@ async function readRefusal(answer, environment) {
     return { refused }
 }
 
+/** What messages carry for an app that shows the archive beside them. */
+const withEventIDs = "at,ts,aid"
+
 /** A server that is there begins its answer within so long, in ms, behind a wait that was asked for. */
-const headLimit = 12_000
+export const headLimit = 12_000
 /** The rest of an answer, in ms: a page of 500 events is 60 KB, and slow paths carry 2 KB in a second. */
-const bodyLimit = 30_000
+export const bodyLimit = 30_000
 
 /** Rejects when `signal` aborts, or when `extend(milliseconds)` was not called again in time; `signal` then aborts too. */
-function answerDeadline(environment, outer) {
+export function answerDeadline(environment, outer) {
     const abort = new AbortController()
     let timer = null, fail
     const ended = new Promise((_, reject) => { fail = reject })
@@ -83,9 +86,12 @@ function answerDeadline(environment, outer) {
  * `isTimed: false`, for who aborts by himself.
  */
 export async function askSync(environment, addresses, question) {
-    const { token, since, wait, limit, entities, signal: outer, isTimed = true } = question
+    const { token, since, wait, limit, entities, asksForEventIDs, signal: outer, isTimed = true } = question
     const begun = environment.now()
-    const parameters = { since, limit, wait: wait ? Math.ceil(wait / 1000) : undefined, ent: entities?.join(",") }
+    const parameters = {
+        since, limit, wait: wait ? Math.ceil(wait / 1000) : undefined, ent: entities?.join(","),
+        with: asksForEventIDs ? withEventIDs : undefined,
+    }
     const { signal, ended, extend, end } = answerDeadline(environment, outer)
     const ask = async () => {
         const url = addresses.request("/sync/v1", parameters)
@@ -127,8 +133,8 @@ export async function buyTicket(environment, addresses, { token, signal }) {
 }
 
 /** What streams ask for, beside the token. `beat` has the server send something every 25 s, so that silence is a loss. */
-export function streamParameters({ since, entities }) {
-    return { since, with: "at,ts", beat: 25, ent: entities?.join(",") }
+export function streamParameters({ since, entities, asksForEventIDs }) {
+    return { since, with: asksForEventIDs ? withEventIDs : "at,ts", beat: 25, ent: entities?.join(",") }
 }
 
 /**

@@ -11,6 +11,7 @@ export class ScreenLists {
     #api
     #environment
     #requests
+    #token
     #relevance
     #things
     #settings
@@ -28,10 +29,11 @@ export class ScreenLists {
      *     `makeOld(thing)`: it has changed, and was not fetched; `shown()`: the things on screens; `changed()`: a list is
      *     another one
      */
-    constructor({ api, environment, requests, relevance, things, settings }) {
+    constructor({ api, environment, requests, token, relevance, things, settings }) {
         this.#api = api
         this.#environment = environment
         this.#requests = requests
+        this.#token = token
         this.#relevance = relevance
         this.#things = things
         this.#settings = settings
@@ -67,6 +69,11 @@ export class ScreenLists {
                 list.place = place
                 if (this.#awaitsStored) this.#tell(list)
                 else this.#give(list, { show: place })
+            },
+            setVisible: ids => {
+                if (!isThere()) return
+                list.visible = ids ?? null
+                if (list.isShown) this.#tell(list)
             },
             isThere,
             close: () => {
@@ -170,6 +177,9 @@ export class ScreenLists {
         }
     }
 
+    /** Tells each what it was told, where nothing but the token is another one. */
+    tellAll() { for (const list of this.#lists.values()) this.#tell(list) }
+
     /** What waits to be tried again is due. */
     retryNow(endOfTime) { for (const list of this.#lists.values()) this.#give(list, { wake: {} }, endOfTime) }
 
@@ -198,14 +208,16 @@ export class ScreenLists {
                 this.#things.ask({ refresh: { thing: { entity: list.entity, id } } })
             }
         }
-        list.timer = setDue(this.#environment, list.timer, list.machine.wakeAt, () => this.#give(list, { wake: {} }))
+        const due = this.#token.mayAsk ? list.machine.wakeAt : null
+        list.timer = setDue(this.#environment, list.timer, due, () => this.#give(list, { wake: {} }))
         if (!input.changed) this.#tell(list)
     }
 
     #loadPage(list, { number, page: request }) {
         const page = this.#askForPage()
         list.page = page
-        this.#requests.begin(`page ${page}`, signal => readPageOf(this.#api, { list: list.name, request, signal }),
+        const read = signal => readPageOf(this.#api, { list: list.name, request, signal })
+        this.#requests.begin(`page ${page}`, signal => this.#token.ask(() => read(signal)),
             ({ items, isLast }) => this.#take(list, { page, number, items, isLast }), error => {
                 const { rejected, retry } = failureOf(error)
                 const why = rejected ? { isRefused: true } : retry?.after === undefined ? {} : { retryAfter: retry.after }
@@ -239,13 +251,14 @@ export class ScreenLists {
     #tell(list) {
         const { items, ...rest } = list.machine.view
         if (list.isShown) {
-            const show = { screen: list.name, interest: list.interest }
+            const show = { screen: list.name, interest: list.interest, visible: list.visibleIDs }
             this.#relevance.handle({ show }, this.#environment.now())
             this.#things.follow()
         }
         this.#things.changed()
         list.tell({
-            ...rest, stretch: list.machine.stretch, items: items.map(({ id, key }) => ({ id, key, ...this.#things.of({ entity: list.entity, id }) })),
+            ...rest, stretch: list.machine.stretch, isUnauthorized: this.#token.isRefused,
+            items: items.map(({ id, key }) => ({ id, key, ...this.#things.of({ entity: list.entity, id }) })),
         })
     }
 }

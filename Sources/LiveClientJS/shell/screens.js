@@ -7,16 +7,18 @@ import { callApp, failureOf } from "./failures.js"
 import { PendingRequests } from "./pendingrequests.js"
 import { ScreenLists } from "./screenlists.js"
 import { readThingOf } from "./screensapi.js"
+import { ScreenToken } from "./screentoken.js"
 
 /** Later than all that anything waits for. */
 const endOfTime = Number.MAX_SAFE_INTEGER
+
+/** When more values are kept, those of things that are not remembered go: twice as many as are remembered. */
+const maximumValues = 20_000
 
 /** The lists and details that screens show of one machine's things. See types/screens.d.ts. */
 export class Screens {
     /** Called when a list is another one than before: what `toStore` gives is too. For the machine. */
     onChange = () => {}
-    /** When more values are kept, those of things that are not remembered go: twice as many as are remembered. */
-    static maximumValues = 20_000
 
     #api
     #environment
@@ -24,6 +26,7 @@ export class Screens {
     #relevance
     #queue
     #requests
+    #token
     #lists
     #details = new DetailsScreens()
     /** By thing: {thing, value}. */
@@ -44,6 +47,9 @@ export class Screens {
         this.#relevance = new Relevance({ ...settings.relevance, rules })
         this.#queue = new FetchQueue(settings.fetches)
         this.#requests = new PendingRequests(environment, settings.requestDeadline)
+        this.#token = new ScreenToken({
+            api, environment, requests: this.#requests, onChange: () => this.#tokenChanged(),
+        })
         const things = {
             ask: input => this.#ask(input), keep: (thing, value) => this.#keep(thing, value), of: thing => this.#of(thing),
             follow: () => this.#follow(), changed: () => this.onChange(),
@@ -51,7 +57,7 @@ export class Screens {
             shown: () => this.#queue.view.shown.map(({ thing }) => thing), tell: thing => this.#tellDetails(thing),
         }
         this.#lists = new ScreenLists({
-            api, environment, requests: this.#requests, relevance: this.#relevance, things, settings: settings.lists,
+            api, environment, requests: this.#requests, token: this.#token, relevance: this.#relevance, things, settings: settings.lists,
         })
     }
 
@@ -60,6 +66,12 @@ export class Screens {
         const { made, merged, avoided, dropped } = this.#queue.view
         return { made, merged, avoided, dropped }
     }
+
+    /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */
+    get isUnauthorized() { return this.#token.isRefused }
+
+    /** Somebody has signed in, or there is another token: what waits for one is asked for at once. */
+    tokenChanged() { this.#token.change() }
 
     isShowing(thing) { return this.#relevance.isShowing(thing) }
 
@@ -84,9 +96,10 @@ export class Screens {
     list(options) {
         const { name } = options
         if (this.#details.has(name)) throw new TypeError(`${JSON.stringify(name)} is the name of a screen of details`)
-        const { show, isThere, close } = this.#lists.make(options)
+        const { show, setVisible, isThere, close } = this.#lists.make(options)
         return {
             show,
+            setVisible,
             hide: () => { if (isThere()) this.#hide(name) },
             close: () => {
                 if (!isThere()) return
@@ -139,14 +152,25 @@ export class Screens {
     /** There is a network again: what the one before has not answered has failed, and what waits is tried now. */
     networkIsBack() {
         this.#requests.networkIsBack()
+        this.#retryNow()
+    }
+
+    #retryNow() {
         this.#ask({ wake: {} }, undefined, endOfTime)
         this.#lists.retryNow(endOfTime)
+    }
+
+    #tokenChanged() {
+        if (this.#token.mayAsk) return this.#retryNow()
+        this.#lists.tellAll()
+        for (const thing of this.#details.things) this.#tellDetails(thing)
     }
 
     /** Gives up all that is on its way. */
     close() {
         this.#isClosed = true
         this.#lists.close()
+        this.#token.close()
         if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
         this.#requests.close()
     }
@@ -173,7 +197,8 @@ export class Screens {
         if (this.#isClosed) return []
         const effects = this.#queue.handle(input, now)
         for (const effect of effects) this.#carryOut(effect, found)
-        this.#timer = setDue(this.#environment, this.#timer, this.#queue.wakeAt, () => this.#ask({ wake: {} }))
+        const due = this.#token.mayAsk ? this.#queue.wakeAt : null
+        this.#timer = setDue(this.#environment, this.#timer, due, () => this.#ask({ wake: {} }))
         return effects
     }
 
@@ -196,7 +221,7 @@ export class Screens {
     }
 
     #fetch({ fetch, thing }) {
-        this.#requests.begin(`fetch ${fetch}`, signal => readThingOf(this.#api, thing, signal),
+        this.#requests.begin(`fetch ${fetch}`, signal => this.#token.ask(() => readThingOf(this.#api, thing, signal)),
             found => this.#ask({ fetched: { fetch, outcome: Object.keys(found)[0] } }, found),
             error => {
                 this.#ask({ failed: { fetch, failure: failureOf(error) } })
@@ -219,7 +244,7 @@ export class Screens {
     #keep(thing, value) {
         this.#values.set(thingKey(thing), { thing, value })
         this.#details.noteAnswer(thing, null)
-        if (this.#values.size <= Screens.maximumValues) return
+        if (this.#values.size <= maximumValues) return
         for (const [key, { thing: kept }] of this.#values) {
             if (this.#queue.knowledge(kept) === "unknown") this.#values.delete(key)
         }

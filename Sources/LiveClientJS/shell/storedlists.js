@@ -18,6 +18,7 @@ export class StoredLists {
     #found = null
     #isLoaded = false
     #isClosed = false
+    #closing = new AbortController()
     /** The lists are others than those that are written, and not only the finger: what was kept is not this visit's. */
     #isDirty = true
     #timer = null
@@ -41,7 +42,7 @@ export class StoredLists {
     async load(finger) {
         let stored
         // What cannot be read is not shown.
-        try { stored = await ofStore(this.#environment, () => this.#store()?.load(this.#name)) } catch { }
+        try { stored = await ofStore(this.#environment, () => this.#store()?.load(this.#name), this.#closing.signal) } catch { }
         this.#isLoaded = true
         if (!stored || this.#isClosed) return
         this.#found = [...stored.entries].map(([name, list]) => ({ ...list, name }))
@@ -77,7 +78,7 @@ export class StoredLists {
             const put = isWhole ? lists() : []
             const whole = isWhole ? () => put : lists
             const written = { metadata, put, isWhole, whole }
-            const place = await ofStore(this.#environment, () => this.#store().commit(this.#name, written))
+            const place = await ofStore(this.#environment, () => this.#store().commit(this.#name, written), this.#closing.signal)
             if (place === "leave") this.#isDirty = true
         } catch {
             this.#isDirty = true
@@ -87,6 +88,7 @@ export class StoredLists {
     /** Nothing is written any more. */
     close() {
         this.#isClosed = true
+        this.#closing.abort()
         if (this.#timer !== null) this.#environment.clearTimer(this.#timer)
     }
 }

@@ -2,6 +2,7 @@
 
 import { RecentUpdates, placeAmong } from "../core/recent.js"
 import { TabMachine } from "../core/tabs.js"
+import { isConnectionWord, tabVersion } from "../core/tabwords.js"
 import { MissedUpdates, maximumMissed } from "./missed.js"
 import { Link } from "./link.js"
 
@@ -11,8 +12,11 @@ const endingPause = 1_000
 /** A leader that nobody lets in gives its lead to one tab, and to another no sooner than so much later, in ms. */
 const cedingPause = 5_000
 
+/** For `share` of `connect`: all tabs of a browser have one connection. */
+export function allTabs(...given) { return new SharedLink(...given) }
+
 /** In the place of a Link: leads, with a Link of its own, or follows what the leader broadcasts. */
-export class SharedLink {
+class SharedLink {
     #environment
     #addresses
     #options
@@ -54,7 +58,8 @@ export class SharedLink {
         this.#options = options
         this.#owner = owner
         this.#id = `${environment.random().toString(36)}-${environment.random().toString(36)}`
-        this.#name = `livegate ${JSON.stringify([addresses.text, options.account, options.entities])}`
+        const shared = [addresses.text, options.account, options.entities, ...options.asksForEventIDs ? ["aid"] : []]
+        this.#name = `livegate ${tabVersion} ${JSON.stringify(shared)}`
         this.#missed = new MissedUpdates(environment, addresses, options)
         this.#machine = new TabMachine(options.tabs ?? {})
         this.cursor = options.since ?? null
@@ -110,7 +115,7 @@ export class SharedLink {
 
     #begin() {
         this.#channel = new this.#environment.BroadcastChannel(this.#name)
-        this.#channel.onmessage = ({ data }) => this.#receive(data)
+        this.#channel.onmessage = ({ data }) => { if (isConnectionWord(data)) this.#receive(data) }
         this.#step({ start: { isVisible: this.#isVisible } })
     }
 

@@ -1,31 +1,38 @@
 // An async iterator of updates for one reader.
 
+/** Updates that wait for a reader. A page cannot slow its server down, so it would fill the memory. */
+const maximumWaiting = 1024
+
 /** Holds what a busy reader has not read; over its limit that is dropped, and a resync says so. */
 export class UpdateQueue {
-    /** Updates that wait for a reader. A page cannot slow its server down, so it would fill the memory. */
-    static maximum = 1024
-
     #waiting = []
     #readers = []
     #hasEnded = false
     #error = null
     #leave
+    /** The newest cursor, also of what was read. */
+    #at
 
-    constructor(leave) { this.#leave = leave }
+    /** @param at the cursor that its reader begins with; null: none */
+    constructor(leave, at = null) {
+        this.#leave = leave
+        this.#at = at
+    }
 
     push(update) {
         if (this.#hasEnded) return
+        this.#at = Object.values(update)[0].at ?? this.#at
         const reader = this.#readers.shift()
         if (reader) return reader.resolve({ done: false, value: update })
         this.#waiting.push(update)
-        if (this.#waiting.length <= UpdateQueue.maximum) return
+        if (this.#waiting.length <= maximumWaiting) return
         this.#waiting = this.#shortened()
     }
 
     /** What a reader has to know of all that it has not read: how things stand, and to fetch what it shows. */
     #shortened() {
         const last = isOne => this.#waiting.filter(isOne).slice(-1)
-        const at = this.#waiting.map(update => Object.values(update)[0].at).filter(Boolean).at(-1)
+        const at = this.#at
         const standing = last(update => update.connected || update.disconnected)
         const source = last(update => update.source)
         if (!at) return [...standing, ...source]

@@ -151,8 +151,13 @@ export class LiveActions {
     pendingValue(kind: string, id: string): string | undefined
     /** The time by which actions are kept, in ms. */
     now(): number
-    /** Gives a thing a status; fulfilled when it is shown and kept. `from`: what is shown until now. */
-    set(kind: string, id: string, value: string, from?: string): Promise<void>
+    /**
+     * Gives a thing a status; fulfilled when it is shown and kept. `from`: what is shown until now. `unless` is asked in its turn
+     * with the status that is pending, and where it says true nothing is done.
+     */
+    set(kind: string, id: string, value: string, from?: string, options?: {
+        unless?: (pending: string | undefined) => boolean
+    }): Promise<void>
     /** A status was read from the server and written to the local state: what is pending is put on top of it. */
     reloaded(kind: string, id: string, value: string, askedAt?: number): Promise<void>
     /** Nothing is sent without a network, and everything at once when it is back. */

@@ -1,6 +1,8 @@
 // The one connection of an app, and what comes over it.
 
+import type { EventID, ReadMark } from "./archive.js"
 import { Timing } from "./screens.js"
+import type { Sharing } from "./tabs.js"
 
 /** How events come, the best way first: what works is found out for each network. */
 export type ConnectionWay = "webSocket" | "eventStream" | "longPoll" | "polling"
@@ -38,6 +40,8 @@ export interface LiveEvent {
     at?: string
     /** The record's time stamp, in ms since 1970. */
     ts?: number
+    /** Its id in the archive, where the client asks for ids. */
+    aid?: EventID
 }
 
 /** What a client delivers, in its order. */
@@ -55,6 +59,8 @@ export type LiveUpdate =
     | { resync: { why: string, at: string } }
     /** The server has lost its own source of events (`stalled`), or found it again (`live`). */
     | { source: { state: string, ts?: number } }
+    /** This person has read so far, on another device or this one. It moves no cursor: fetch the inbox after each `live`. */
+    | { read: ReadMark }
     | { disconnected: {} }
 
 /** What a client is made with. */
@@ -74,12 +80,14 @@ export interface ClientOptions {
     since?: string | null
     /** The entities whose events are delivered, at most 16; none: all. */
     entities?: string[]
+    /** Whether events carry `aid`, their ids in the archive: for what stands beside pages of it. */
+    asksForEventIDs?: boolean
     /** The ways that may be tried, the best first: all. */
     ways?: ConnectionWay[]
     /** Between two requests of the way `polling`, in ms. */
     pollInterval?: number
-    /** All tabs of this browser with the same server and `account` share one connection. */
-    share?: boolean
+    /** `allTabs` of `livegate/tabs`: all tabs of this browser with the same server and `account` share one connection. */
+    share?: Sharing
     /** Whose connection it is, so that two people never share one. */
     account?: string
     /** Names the network that the device is on, so that what was found out about it is remembered. */
@@ -209,5 +217,3 @@ export interface Machine {
 
 /** What decides about a connection. */
 export const ConnectionMachine: new (settings: Record<string, unknown>) => Machine
-/** What decides which tab of several has the connection. */
-export const TabMachine: new (settings: Record<string, unknown>) => Machine

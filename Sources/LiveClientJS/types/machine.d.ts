@@ -1,7 +1,7 @@
 // Areas of state that are kept as the server has them, and the stores that they live in.
 
 import { Client, ConnectionEnd, Machine } from "./connection.js"
-import { ReloadResult, StoredList } from "./screens.js"
+import { ReloadResult, ScreenFailure, StoredList } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
 export interface Thing {
@@ -32,6 +32,19 @@ export type Freshness =
     /** The server has lost its own source of events; since then by its clock. */
     | { sourceStalled: { since: number } }
 
+/** Why an attempt of a machine has failed. */
+export type UpdateFailure =
+    /** The request for a finger has failed, or the app's snapshot. */
+    | { request: { failure: ScreenFailure } }
+    /** The store did not take the snapshot. */
+    | { store: {} }
+    /** More events came behind a snapshot than may wait. */
+    | { overflow: {} }
+    /** The stream has ended, or could not be opened. */
+    | { lost: {} }
+    /** Nothing was asked: there is no network, no token, or no connection any more. */
+    | { notAsked: {} }
+
 /** Where a machine stands. Times in ms of the client's clock. */
 export type MachineState =
     /** The store is being read: nothing is known yet, which is neither empty nor old. */
@@ -40,10 +53,10 @@ export type MachineState =
     | { stale: {} }
     /** The same, and a new snapshot is under way. */
     | { registering: {} }
-    | { registerFailed: { retryAt: number, failures: number } }
+    | { registerFailed: { retryAt: number, failures: number, cause: UpdateFailure } }
     /** A stream is open, or being opened. */
     | { live: {} }
-    | { pollFailed: { retryAt: number, failures: number } }
+    | { pollFailed: { retryAt: number, failures: number, cause: UpdateFailure } }
     /** In the background; polled then, if at all. */
     | { idle: { nextPoll?: number } }
 

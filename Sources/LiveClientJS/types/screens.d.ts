@@ -49,6 +49,11 @@ export interface ScreensAPI<Value = unknown> {
     reload(thing: ScreenThing, options: { signal: AbortSignal }): Promise<FoundThing<Value>>
     /** Fetches a page of the list of that name. */
     page(options: { list: string; request: PageRequest; signal: AbortSignal }): Promise<ListPage<Value>>
+    /**
+     * Gets another token: something was refused with 401. Called once, until something has succeeded. Left out: the app's own
+     * client gets tokens by itself, and what was refused is asked for once more.
+     */
+    renewToken?(options: { signal: AbortSignal }): Promise<unknown>
 }
 
 /** Which action an event has on a kind of screen; of several rules the first that fits holds. */
@@ -104,12 +109,19 @@ export interface ListState<Value = unknown> {
     isLoading: boolean
     /** Failed pages in a row. */
     failures: number
+    /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */
+    isUnauthorized: boolean
 }
 
 /** A list, which knows what it knows also while no screen shows it. */
 export interface ScreenList {
     /** A screen shows it from there on, and has use for so many items. */
     show(place: { from: ListEnd; direction: ListDirection; count: number }): void
+    /**
+     * What of it a person can see now, by ids: for a screen that loads more than it shows. Null: as many items as it has use
+     * for. It decides `isShowing` and `sawLive`, and nothing else.
+     */
+    setVisible(ids: string[] | null): void
     /** No screen shows it: its page is given up. */
     hide(): void
     /** Ends it, and forgets what it knew. */
@@ -203,7 +215,11 @@ export class Screens<Value = unknown> {
     networkIsBack(): void
     /** Whether a person can see the app: at first one can. */
     setVisible(isVisible: boolean): void
-    /** Whether a person can see the thing now. */
+    /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */
+    readonly isUnauthorized: boolean
+    /** Somebody has signed in, or there is another token: what waits for one is asked for at once. */
+    tokenChanged(): void
+    /** Whether a person can see the thing now: its details, or its place in the visible part of a list. */
     isShowing(thing: ScreenThing): boolean
     /** Whether a person saw the thing change, live, at most so many ms ago. */
     sawLive(thing: ScreenThing, within: number): boolean

@@ -3,6 +3,14 @@ extension ActionQueue {
     struct Name: Hashable, Sendable {
         let kind: String
         let id: String
+
+        /// By bytes, as a store's primary key is.
+        static func == (a: Self, b: Self) -> Bool { Exact(a.id) == Exact(b.id) && Exact(a.kind) == Exact(b.kind) }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(Exact(kind))
+            hasher.combine(Exact(id))
+        }
     }
 
     struct Row: Sendable {
@@ -62,14 +70,14 @@ extension ActionQueue {
         _ name: Name, _ value: String, before: String?, at now: Milliseconds, _ effects: inout [Effect]
     ) {
         guard var row = rows[name] else { return add(name, value, before: before, at: now, &effects) }
-        guard row.action.value != value else { return }
+        guard Exact(row.action.value) != Exact(value) else { return }
         effects.append(.apply(kind: name.kind, id: name.id, value: value))
-        if isLoaded, value == row.action.before, !row.isSent, !row.isUncertain {
+        if isLoaded, row.action.before.map(Exact.init) == Exact(value), !row.isSent, !row.isUncertain {
             // Undone before it was sent: the server has it so.
             rows[name] = nil
             return effects.insert(.delete(kind: name.kind, id: name.id), at: 0)
         }
-        if let sent = flight.first(where: { $0.name == name && $0.action.value == value }) {
+        if let sent = flight.first(where: { $0.name == name && Exact($0.action.value) == Exact(value) }) {
             // Back to the value on its way: a retry of it is the same request with the same key.
             row.action.key = sent.action.key
             row.action.at = sent.action.at
@@ -92,7 +100,7 @@ extension ActionQueue {
     private mutating func add(
         _ name: Name, _ value: String, before: String?, at now: Milliseconds, _ effects: inout [Effect]
     ) {
-        guard value != before else { return }
+        guard before.map(Exact.init) != Exact(value) else { return }
         guard rows.count < settings.maximumRows else {
             return effects.append(.refused(kind: name.kind, id: name.id, value: value))
         }
@@ -111,14 +119,14 @@ extension ActionQueue {
             // What is on its way may be done after the read.
             let isTried = flight.contains { $0.name == name } || askedAt < row.triedUntil ?? askedAt
             row.isRead = row.isRead || !isTried
-            if row.action.before != known {
+            if row.action.before.map(Exact.init) != Exact(known) {
                 row.action.before = known
                 effects.append(.persist(action: row.action))
             }
             rows[name] = row
         }
         let shown = rows[name]?.action.value ?? known
-        if shown != value { effects.append(.apply(kind: name.kind, id: name.id, value: shown)) }
+        if Exact(shown) != Exact(value) { effects.append(.apply(kind: name.kind, id: name.id, value: shown)) }
     }
 
     /// Undoes what has been kept too long and is not on its way.

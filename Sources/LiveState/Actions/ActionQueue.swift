@@ -42,6 +42,7 @@ public struct ActionQueue: StateMachine {
 
     /// What happens. `batch` is the number of the effect that sent.
     public enum Input: Codable, Equatable, Sendable {
+        /// It is time for what was due.
         case wake
         /// What the store has; nothing is sent before it.
         case loaded(actions: [DeferredAction])
@@ -69,6 +70,7 @@ public struct ActionQueue: StateMachine {
     public enum Effect: Codable, Equatable, Sendable {
         /// Write the row of (kind, id), in place of any other.
         case persist(action: DeferredAction)
+        /// Delete the row of (kind, id).
         case delete(kind: String, id: String)
         /// Show this status.
         case apply(kind: String, id: String, value: String)

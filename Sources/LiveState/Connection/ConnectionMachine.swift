@@ -64,6 +64,8 @@ public struct ConnectionMachine: StateMachine {
 
     /// A connection that nobody wants yet.
     public init(_ settings: Settings) {
+        var settings = settings
+        settings.pollInterval = settings.pollInterval.limited(least: 1_000)
         self.settings = settings
         ladder = WayLadder(ways: settings.ways, longestWait: settings.longPollWait, known: settings.known)
         remembered = ladder.known

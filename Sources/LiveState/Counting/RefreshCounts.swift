@@ -26,6 +26,7 @@ public struct RefreshCounts: StateMachine {
 
     /// What happens.
     public enum Input: Codable, Equatable, Sendable {
+        /// Changes nothing: no time is waited for.
         case wake
         /// What an earlier process counted: added to what is there.
         case loaded(counts: [RefreshCount])

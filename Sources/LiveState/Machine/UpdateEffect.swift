@@ -15,6 +15,20 @@ public struct ThingChange: Codable, Equatable, Sendable {
     }
 }
 
+/// Why an attempt of an ``UpdateMachine`` has failed.
+public enum UpdateFailure: Codable, Equatable, Sendable {
+    /// The request for a finger has failed, or the app's snapshot.
+    case request(failure: RequestFailure)
+    /// The store did not take the snapshot.
+    case store
+    /// More events came behind a snapshot than may wait (``UpdateMachine/Settings/maximumPending``).
+    case overflow
+    /// The stream has ended, or could not be opened.
+    case lost
+    /// Nothing was asked: there is no network, no token, or no connection any more.
+    case notAsked
+}
+
 extension UpdateMachine {
     /// What its owner does, in order.
     public enum Effect: Codable, Equatable, Sendable {
@@ -28,6 +42,7 @@ extension UpdateMachine {
         case cancel(number: Int)
         /// Hand in everything after this cursor, in order, then `live`, then what comes; and nothing more of an earlier number.
         case follow(number: Int, since: String)
+        /// Hand in nothing more of the stream.
         case unfollow
         /// Ask `/sync/v1` once.
         case poll(number: Int, since: String)
@@ -50,11 +65,11 @@ extension UpdateMachine {
         /// The same, and a request is under way.
         case registering
         /// The same, until the next attempt.
-        case registerFailed(retryAt: Milliseconds, failures: Int)
+        case registerFailed(retryAt: Milliseconds, failures: Int, cause: UpdateFailure)
         /// State and finger; a stream is open, or being opened.
         case live
         /// State and finger, until the next attempt.
-        case pollFailed(retryAt: Milliseconds, failures: Int)
+        case pollFailed(retryAt: Milliseconds, failures: Int, cause: UpdateFailure)
         /// In the background, with state and finger; the next poll, if there is one.
         case idle(nextPoll: Milliseconds?)
     }

@@ -68,7 +68,8 @@ extension UpdateMachine {
         /// How long the server keeps events, in ms: a state whose last success lies further back cannot be caught up. 0 to 100
         /// years, as of each time here; what lies outside counts as the nearer end.
         public var retention: Milliseconds = 86_400_000
-        /// How often to ask in the background, in ms, 1 or more; nil: not at all.
+        /// How often to ask in the background, in ms, 1 or more, and up to a tenth later; nil: not at all. A server's `Retry-After`
+        /// puts the next one off.
         public var pollInterval: Milliseconds?
         /// The most things, counted again for each type of event and each batch, that wait for a commit. Beyond it the machine
         /// becomes stale: one snapshot costs less than so many reloads. If it happens again before 30 s of calm, it waits first.
@@ -99,8 +100,11 @@ extension UpdateMachine {
         case start
         /// The store has been read; nil: it has nothing of this machine.
         case loaded(stored: UpdateMetadata?)
+        /// It is time for what was due.
         case wake
+        /// The app is in sight again.
         case foreground
+        /// The app is out of sight.
         case background
         /// Whether there is a network.
         case network(isSatisfied: Bool)
@@ -115,9 +119,11 @@ extension UpdateMachine {
         case refresh
         /// `/sync/v1` without `since` gave a fresh finger.
         case finger(number: Int, at: String)
+        /// It gave none.
         case fingerFailed(number: Int, failure: RequestFailure)
         /// The snapshot is complete; its owner keeps it until the commit.
         case snapshot(number: Int)
+        /// There is no snapshot.
         case snapshotFailed(number: Int, failure: RequestFailure)
         /// The stream: events in their order, and the cursor behind them. Without events: a newer cursor, a beat.
         case events(number: Int, events: [ThingEvent], at: String)
@@ -131,11 +137,17 @@ extension UpdateMachine {
         case lost(number: Int, after: Milliseconds?)
         /// A poll in the background.
         case page(number: Int, events: [ThingEvent], at: String, more: Bool)
+        /// The poll: what was missed cannot be given; what comes after `at` follows.
         case pageResync(number: Int, at: String)
+        /// The poll had no answer, or was refused.
         case pageFailed(number: Int, failure: RequestFailure)
+        /// A reload has found this; its owner keeps the value until a commit names the thing.
         case reloaded(number: Int, outcome: Reloaded)
+        /// A reload has failed: it is tried again.
         case reloadFailed(number: Int, failure: RequestFailure)
+        /// The store has all of the commit.
         case committed(number: Int)
+        /// The store has nothing of the commit.
         case commitFailed(number: Int)
     }
 }

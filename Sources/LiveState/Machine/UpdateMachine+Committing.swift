@@ -52,6 +52,7 @@ extension UpdateMachine {
         if done.isSnapshot {
             phase = nil
             fresh = nil
+            snapshotAt = now
             open()
         }
     }
@@ -61,7 +62,7 @@ extension UpdateMachine {
         commit = nil
         if failed.isVoid { return }
         if failed.isSnapshot {
-            registerFailed(.storing, .retry(after: nil))
+            registerFailed(.storing, .store)
         } else {
             commitRetryAt = now + commitRetry.wait()
         }

@@ -72,7 +72,18 @@ extension UpdateMachine {
         if tokenRetryAt != nil { tokenRetryAt = now }
         guard isForeground && canAsk else { return }
         retryNow()
-        if state == .live { becomeStale() }
+        if state == .live { fetchAgain() }
+    }
+
+    /// Has everything fetched again. The stream goes on: what it has brought so far is in a snapshot that begins now, and what it
+    /// brings from now on follows that.
+    private mutating func fetchAgain() {
+        guard followNumber != nil, let cursor = pending.lastCursor ?? metadata.finger else { return becomeStale() }
+        let (caughtUpAt, came) = (caughtUpAt, metadata.lastSuccess ?? now)
+        becomeStale(resync: cursor)
+        self.caughtUpAt = caughtUpAt
+        // While something is missed yet, the cursor is as old as the state.
+        if caughtUpAt == nil { fresh?.came = came }
     }
 
     private mutating func retryNow() {
@@ -86,7 +97,7 @@ extension UpdateMachine {
     mutating func open() {
         guard isForeground else { return rest() }
         guard canAsk else {
-            state = .pollFailed(retryAt: now, failures: failures)
+            state = .pollFailed(retryAt: now, failures: failures, cause: .notAsked)
             return
         }
         state = .live
@@ -97,7 +108,15 @@ extension UpdateMachine {
         effects.append(.follow(number: number, since: since))
     }
 
-    private mutating func rest() { state = .idle(nextPoll: end == nil ? settings.pollInterval.map { now + $0 } : nil) }
+    /// Up to a tenth later than the interval says: clients that went to the background together do not ask together for ever.
+    private mutating func rest(asked: Milliseconds = 0) {
+        guard end == nil, let interval = settings.pollInterval else {
+            state = .idle(nextPoll: nil)
+            return
+        }
+        let spread = pollJitter.milliseconds(0, interval / 10)
+        state = .idle(nextPoll: now + max(interval + spread, asked))
+    }
 
     mutating func unfollow() {
         guard followNumber != nil else { return }
@@ -112,20 +131,37 @@ extension UpdateMachine {
     }
 
     mutating func collect(_ events: [ThingEvent], _ at: String) {
+        // A snapshot that has not begun will have all of it.
+        if awaitsSnapshot {
+            fresh = (at, now)
+            return
+        }
         let ours = settings.entities.isEmpty ? events : events.filter { settings.entities.contains($0.thing.entity) }
         pending.add(ours, at, now: now, committing: commit?.batches ?? 0)
         if pending.count > settings.maximumPending { overflow() }
     }
 
+    /// Whether the stream is open and a snapshot is to be begun: what comes meanwhile is in that.
+    private var awaitsSnapshot: Bool {
+        guard followNumber != nil else { return false }
+        return switch state {
+        case .stale, .registerFailed: true
+        case .notLoaded, .registering, .live, .pollFailed, .idle: false
+        }
+    }
+
     /// One snapshot costs less than so many reloads. But snapshots one after the other, by all clients of a busy account, come
     /// when the API is slow already: only the first is taken at once.
     private mutating func overflow() {
-        if let caughtUpAt, now - caughtUpAt >= Retry.calm { overflowRetry.reset() }
+        if state == .live, let calmSince, now - calmSince >= Retry.calm { overflowRetry.reset() }
         let isFirst = overflowRetry.failures == 0
         let wait = overflowRetry.wait()
-        becomeStale()
-        if !isFirst { state = .registerFailed(retryAt: now + wait, failures: failures) }
+        fetchAgain()
+        if !isFirst { state = .registerFailed(retryAt: now + wait, failures: failures, cause: .overflow) }
     }
+
+    /// Since when there was nothing to be fetched as a whole.
+    private var calmSince: Milliseconds? { caughtUpAt.map { max($0, snapshotAt ?? $0) } }
 
     mutating func caughtUp(_ at: String) {
         caughtUpAt = caughtUpAt ?? now
@@ -139,7 +175,7 @@ extension UpdateMachine {
         // Whoever registers goes on where the stream ended, once the snapshot is there.
         guard state == .live else { return }
         failures += 1
-        state = .pollFailed(retryAt: now + retry.wait(asked: after), failures: failures)
+        state = .pollFailed(retryAt: now + retry.wait(asked: after), failures: failures, cause: .lost)
     }
 
     mutating func poll() {
@@ -166,6 +202,9 @@ extension UpdateMachine {
         case .unauthorized: if number > lastNumberBeforeToken { unauthorized() }
         // The cursor cannot be read: asking again would change nothing.
         case .rejected(400): becomeStale()
+        case .retry(let after?):
+            var retry = Retry(seed: pollJitter.next())
+            rest(asked: retry.wait(retryAfter: after))
         case .rejected, .retry: break
         }
     }

@@ -21,8 +21,8 @@ extension UpdateMachine {
         let mayTry = isForeground && canAsk
         switch state {
         case .stale: if mayTry { register() }
-        case .registerFailed(let retryAt, _): if mayTry && retryAt <= now { register() }
-        case .pollFailed(let retryAt, _): if mayTry && retryAt <= now { open() }
+        case .registerFailed(let retryAt, _, _): if mayTry && retryAt <= now { register() }
+        case .pollFailed(let retryAt, _, _): if mayTry && retryAt <= now { open() }
         case .idle(let nextPoll): if let nextPoll, nextPoll <= now, pollNumber == nil { poll() }
         case .notLoaded, .registering, .live: break
         }
@@ -58,17 +58,20 @@ extension UpdateMachine {
     }
 
     /// What fails throws the finger away, and what was collected since.
-    mutating func registerFailed(_ expected: Phase, _ failure: RequestFailure) {
+    mutating func registerFailed(_ expected: Phase, _ cause: UpdateFailure) {
         guard phase == expected else { return }
         phase = nil
         forgetFresh()
-        if failure == .unauthorized {
+        let wait: Milliseconds
+        switch cause {
+        case .request(.unauthorized):
             state = .stale
-            unauthorized()
-        } else {
-            failures += 1
-            state = .registerFailed(retryAt: now + retry.wait(for: failure), failures: failures)
+            return unauthorized()
+        case .request(let failure): wait = retry.wait(for: failure)
+        case .store, .overflow, .lost, .notAsked: wait = retry.wait()
         }
+        failures += 1
+        state = .registerFailed(retryAt: now + wait, failures: failures, cause: cause)
     }
 
     /// The finger of the next registering is to be asked for.

@@ -38,7 +38,11 @@ public struct UpdateMachine: StateMachine {
     /// When everything missed had been given.
     var caughtUpAt: Milliseconds?
     var stalledSince: Milliseconds?
+    /// When a snapshot became the state.
+    var snapshotAt: Milliseconds?
     var pollNumber: Int?
+    /// Spreads the polls of clients.
+    var pollJitter: Jitter
     /// Failed attempts since the last success.
     var failures = 0
     var retry: Retry
@@ -72,6 +76,7 @@ public struct UpdateMachine: StateMachine {
         pending = PendingEvents(seed: settings.seed &+ 2)
         overflowRetry = Retry(seed: settings.seed &+ 3)
         tokenRetry = Retry(seed: settings.seed &+ 4)
+        pollJitter = Jitter(seed: settings.seed &+ 5)
     }
 
     /// Handles one input.
@@ -98,9 +103,10 @@ public struct UpdateMachine: StateMachine {
         case .ended(let error): ended(error)
         case .refresh: refresh()
         case .finger(let number, let at): finger(number, at)
-        case .fingerFailed(let number, let failure): registerFailed(.finger(number: number), failure)
+        case .fingerFailed(let number, let failure): registerFailed(.finger(number: number), .request(failure: failure))
         case .snapshot(let number): if phase == .snapshot(number: number) { phase = .storing }
-        case .snapshotFailed(let number, let failure): registerFailed(.snapshot(number: number), failure)
+        case .snapshotFailed(let number, let failure):
+            registerFailed(.snapshot(number: number), .request(failure: failure))
         case .events(let number, let events, let at): if number == followNumber { collect(events, at) }
         case .live(let number, let at): if number == followNumber { caughtUp(at) }
         case .resync(let number, let at): if number == followNumber { resync(at) }
@@ -176,7 +182,7 @@ public struct UpdateMachine: StateMachine {
 extension UpdateMachine.State {
     var retryAt: Milliseconds? {
         switch self {
-        case .registerFailed(let retryAt, _), .pollFailed(let retryAt, _): retryAt
+        case .registerFailed(let retryAt, _, _), .pollFailed(let retryAt, _, _): retryAt
         case .notLoaded, .stale, .registering, .live, .idle: nil
         }
     }
@@ -184,8 +190,9 @@ extension UpdateMachine.State {
     /// The same with another time.
     func retrying(at now: Milliseconds) -> Self {
         switch self {
-        case .registerFailed(_, let failures): .registerFailed(retryAt: now, failures: failures)
-        case .pollFailed(_, let failures): .pollFailed(retryAt: now, failures: failures)
+        case .registerFailed(_, let failures, let cause):
+            .registerFailed(retryAt: now, failures: failures, cause: cause)
+        case .pollFailed(_, let failures, let cause): .pollFailed(retryAt: now, failures: failures, cause: cause)
         case .notLoaded, .stale, .registering, .live, .idle: self
         }
     }

@@ -16,7 +16,7 @@ public struct ListKey: Codable, Hashable, Comparable, Sendable {
     }
 
     /// By bytes throughout: two strings that a person reads alike may be two ids.
-    public static func == (a: Self, b: Self) -> Bool { a.rank == b.rank && a.text.utf8.elementsEqual(b.text.utf8) }
+    public static func == (a: Self, b: Self) -> Bool { a.rank == b.rank && Exact(a.text) == Exact(b.text) }
 
     /// By the number, then by the bytes of the text in UTF-8, as in JavaScript.
     public static func < (a: Self, b: Self) -> Bool {
@@ -26,14 +26,17 @@ public struct ListKey: Codable, Hashable, Comparable, Sendable {
     /// By bytes, as ``==(_:_:)`` compares.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(rank)
-        for byte in text.utf8 { hasher.combine(byte) }
+        hasher.combine(Exact(text))
     }
 }
 
 /// An end of a stretch of a list: a key, or the very beginning or end, behind which nothing can come.
 public enum ListEnd: Codable, Hashable, Comparable, Sendable {
+    /// Before every item, also of those that come later.
     case beginning
+    /// At an item, or where one could stand.
     case at(key: ListKey)
+    /// Behind every item, also of those that come later.
     case end
 
     /// The beginning is before every key, and the end behind.
@@ -112,6 +115,15 @@ public struct ListItem: Codable, Hashable, Sendable {
     public init(id: String, key: ListKey) {
         self.id = id
         self.key = key
+    }
+
+    /// By bytes, as things are told apart.
+    public static func == (a: Self, b: Self) -> Bool { Exact(a.id) == Exact(b.id) && a.key == b.key }
+
+    /// By bytes, as ``==(_:_:)`` compares.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(Exact(id))
+        hasher.combine(key)
     }
 }
 

@@ -82,16 +82,18 @@ extension PartialList {
         retry.reset()
         let loaded = isForward ? ListInterval(lower: from, upper: end) : ListInterval(lower: end, upper: from)
         let changed = page.changed
-        let there = Dictionary(given.map { ($0.id, $0.key) }) { first, _ in first }
+        let there = Dictionary(given.map { (Exact($0.id), $0.key) }) { first, _ in first }
         let gone = items.filter { item in
             let isIn = page.request.covers(item.key) && loaded.contains(.at(key: item.key))
-            return isIn && there[item.id] == nil && !changed.contains(item.id)
+            return isIn && there[Exact(item.id)] == nil && !changed.contains(Exact(item.id))
         }
         for item in gone { set(item.id, nil) }
-        for (id, key) in there where !changed.contains(id) { set(id, key) }
+        for (id, key) in there where !changed.contains(id) { set(id.text, key) }
         if page.isWatched { intervals.insert(loaded) } else { intervals.insertStale(loaded) }
         limitItems()
-        if !changed.isEmpty { effects.append(.reload(ids: changed.sorted { ListKey(text: $0) < ListKey(text: $1) })) }
+        if !changed.isEmpty {
+            effects.append(.reload(ids: changed.map(\.text).sorted { ListKey(text: $0) < ListKey(text: $1) }))
+        }
     }
 
     mutating func fail(_ retryAfter: Milliseconds?, at now: Milliseconds) {
@@ -117,8 +119,8 @@ extension PartialList {
 
     mutating func noteChange(_ id: String) {
         guard page != nil else { return }
-        if page?.changed.count ?? 0 < settings.maximumChanges || page?.changed.contains(id) == true {
-            page?.changed.insert(id)
+        if page?.changed.count ?? 0 < settings.maximumChanges || page?.changed.contains(Exact(id)) == true {
+            page?.changed.insert(Exact(id))
         } else {
             page?.isOverrun = true
         }
@@ -126,16 +128,16 @@ extension PartialList {
 
     /// Puts an item where it stands now; nil removes it.
     mutating func set(_ id: String, _ key: ListKey?) {
-        if let old = keys[id] {
+        if let old = keys[Exact(id)] {
             guard old != key else { return }
             items.remove(at: index(of: old))
         }
-        keys[id] = key
+        keys[Exact(id)] = key
         guard let key else { return }
         let index = index(of: key)
         // Two of one key: the later one has it.
         if index < items.count, items[index].key == key {
-            keys[items[index].id] = nil
+            keys[Exact(items[index].id)] = nil
             items[index] = ListItem(id: id, key: key)
         } else {
             items.insert(ListItem(id: id, key: key), at: index)
@@ -169,7 +171,7 @@ extension PartialList {
         let known = items.filter { intervals.knowledge(of: $0.key) != .unknown }
         guard known.count < items.count else { return }
         items = known
-        keys = Dictionary(known.map { ($0.id, $0.key) }) { first, _ in first }
+        keys = Dictionary(known.map { (Exact($0.id), $0.key) }) { first, _ in first }
     }
 }
 

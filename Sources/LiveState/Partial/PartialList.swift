@@ -57,6 +57,7 @@ public struct PartialList: StateMachine {
         case placed(id: String, key: ListKey)
         /// The thing is gone, or does not belong to the list any more.
         case removed(id: String)
+        /// It is time for what was due.
         case wake
     }
 
@@ -100,7 +101,7 @@ public struct PartialList: StateMachine {
         let request: PageRequest
         /// Whether each event since it was asked for comes here.
         let isWatched: Bool
-        var changed: Set<String> = []
+        var changed: Set<Exact> = []
         /// More changed than is remembered.
         var isOverrun = false
     }
@@ -109,7 +110,7 @@ public struct PartialList: StateMachine {
     var intervals: CompleteIntervals
     /// In their order.
     var items: [ListItem] = []
-    var keys: [String: ListKey] = [:]
+    var keys: [Exact: ListKey] = [:]
     var place: Place?
     var page: Page?
     /// What the server does not give.
@@ -140,7 +141,7 @@ public struct PartialList: StateMachine {
     public var wakeAt: Milliseconds? { retryAt }
 
     /// Whether the list has this thing.
-    public func has(_ id: String) -> Bool { keys[id] != nil }
+    public func has(_ id: String) -> Bool { keys[Exact(id)] != nil }
 
     /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {

@@ -50,12 +50,15 @@ public struct FetchQueue: StateMachine {
         case dropReloads
         /// The machine got a finger, or lost it. Before what is asked with it: pages that are on their way are forgotten.
         case finger(isHeld: Bool)
+        /// A fetch has found this.
         case fetched(fetch: Int, outcome: Reloaded)
+        /// A fetch has failed.
         case failed(fetch: Int, failure: RequestFailure)
         /// A page, or a snapshot, is asked for now. The number is the caller's.
         case asked(page: Int)
         /// What it had.
         case answered(page: Int, things: [Thing])
+        /// It is time for what was due.
         case wake
     }
 
@@ -69,6 +72,7 @@ public struct FetchQueue: StateMachine {
         case apply(fetch: Int, thing: Thing, outcome: Reloaded)
         /// A reload of the machine is done.
         case reloaded(number: Int, outcome: Reloaded)
+        /// A reload of the machine has failed; the machine tries it again.
         case reloadFailed(number: Int, failure: RequestFailure)
         /// A screen waits for the thing, and it could not be fetched. It is tried again unless the server refused it.
         case unavailable(thing: Thing, failure: RequestFailure)

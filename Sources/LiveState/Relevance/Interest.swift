@@ -8,7 +8,9 @@ public enum Interest: Codable, Equatable, Sendable {
 
 /// A kind of screen that rules tell apart.
 public enum InterestKind: String, Codable, Sendable {
+    /// A screen of one thing.
     case details
+    /// A screen of many.
     case list
 }
 
@@ -67,12 +69,15 @@ public struct Screen: Codable, Equatable, Sendable {
     /// What it shows now.
     public internal(set) var interest: Interest
     /// The same ids, to be found at once.
-    private(set) var ids: Set<String>
+    private(set) var ids: Set<Exact>
+    /// What of a list a person can see; nil: all of it.
+    private let visible: Set<Exact>?
 
-    init(name: String, interest: Interest) {
+    init(name: String, interest: Interest, visible: [String]? = nil) {
         self.name = name
         self.interest = interest
-        ids = if case .list(_, let ids, _) = interest { Set(ids) } else { [] }
+        self.visible = visible.map { Set($0.map(Exact.init)) }
+        ids = if case .list(_, let ids, _) = interest { Set(ids.map(Exact.init)) } else { [] }
     }
 
     enum CodingKeys: CodingKey { case name, interest }
@@ -88,14 +93,21 @@ public struct Screen: Codable, Equatable, Sendable {
     func shows(_ thing: Thing) -> Bool {
         switch interest {
         case .details(let shown): shown == thing
-        case .list(let entity, _, _): entity == thing.entity && ids.contains(thing.id)
+        case .list(let entity, _, _): entity == thing.entity && ids.contains(Exact(thing.id))
         }
+    }
+
+    func isVisible(_ thing: Thing) -> Bool {
+        guard shows(thing) else { return false }
+        if case .details = interest { return true }
+        return visible?.contains(Exact(thing.id)) ?? true
     }
 
     mutating func remove(_ id: String) {
         guard case .list(let entity, let all, let takesNew) = interest else { return }
-        ids.remove(id)
-        interest = .list(entity: entity, ids: all.filter { $0 != id }, takesNew: takesNew)
+        let gone = Exact(id)
+        ids.remove(gone)
+        interest = .list(entity: entity, ids: all.filter { Exact($0) != gone }, takesNew: takesNew)
     }
 
     /// Whether what happened to a thing, in this order, has to be fetched for this screen.

@@ -29,8 +29,10 @@ public struct Relevance: StateMachine {
 
     /// What happens.
     public enum Input: Codable, Equatable, Sendable {
-        /// A screen shows this from now on; each has a name of its own, and one interest.
-        case show(screen: String, interest: Interest)
+        /// A screen shows this from now on; each has a name of its own, and one interest. `visible`: of a list, the ids that a
+        /// person can see; nil: all of them.
+        case show(screen: String, interest: Interest, visible: [String]? = nil)
+        /// The screen of this name is gone.
         case hide(screen: String)
         /// Whether a person can see the app: it is in the foreground. At first it is.
         case visible(isVisible: Bool)
@@ -40,6 +42,7 @@ public struct Relevance: StateMachine {
         case changed(number: Int, thing: Thing, types: [String])
         /// What the server has of the thing was put on the screens that show it.
         case displayed(thing: Thing)
+        /// Changes nothing: no time is waited for.
         case wake
     }
 
@@ -91,8 +94,8 @@ public struct Relevance: StateMachine {
     /// Nil: time alone changes nothing.
     public var wakeAt: Milliseconds? { nil }
 
-    /// Whether a person can see the thing now.
-    public func isShowing(_ thing: Thing) -> Bool { isVisible && screens.contains { $0.shows(thing) } }
+    /// Whether a person can see the thing now: it is on a screen of details, or in the visible part of a list.
+    public func isShowing(_ thing: Thing) -> Bool { isVisible && screens.contains { $0.isVisible(thing) } }
 
     /// Whether a person saw the thing change, live, at most so many milliseconds ago: then a push notification of it needs no
     /// dialog.
@@ -137,11 +140,11 @@ public struct Relevance: StateMachine {
     /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         switch input {
-        case .show(let name, let interest):
-            screens.removeAll { $0.name == name }
-            screens.append(Screen(name: name, interest: limited(interest)))
+        case .show(let name, let interest, let visible):
+            screens.removeAll { Exact($0.name) == Exact(name) }
+            screens.append(Screen(name: name, interest: limited(interest), visible: visible))
             if screens.count > settings.maximumScreens { screens.removeFirst() }
-        case .hide(let name): screens.removeAll { $0.name == name }
+        case .hide(let name): screens.removeAll { Exact($0.name) == Exact(name) }
         case .visible(let isVisible): self.isVisible = isVisible
         case .live(let isLive): self.isLive = isLive
         case .changed(let number, let thing, let types): return change(number, thing, types)

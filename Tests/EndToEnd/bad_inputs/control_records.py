@@ -1,4 +1,4 @@
-"""Records of the control topic that do not say to the letter what is revoked, and their harmless neighbours."""
+"""Records of the control topic that do not say to the letter what is revoked or erased, and their harmless neighbours."""
 
 import json
 import time
@@ -79,4 +79,16 @@ ROWS = [
     before("a time an hour ago", -3600, REVOKED),
     padded("a value of 64 KiB", REVOKED, LARGEST),
     padded("a value of 64 KiB and a byte", REJECTED, LARGEST + 1),
+    Row("erase as a text", REJECTED, "own rule", b'{"erase":"PNOBODY"}'),
+    Row("an erase of null", REJECTED, "own rule", b'{"erase":null}'),
+    Row("an erase of nobody", REJECTED, "own rule", b'{"erase":{}}'),
+    Row("erase twice", REJECTED, "RFC 8259 §4", b'{"erase":{"account":"PNOBODY"},"erase":{"account":"PNOBODY"}}'),
+    Row("an erase beside a revoke", REJECTED, "own rule",
+        b'{"erase":{"account":"PNOBODY"},"revoke":{"account":"PNOBODY"}}'),
+    Row("an erase with a time", REJECTED, "own rule", b'{"erase":{"account":"PNOBODY","before":1}}'),
+    Row("an erase of a subject", REJECTED, "own rule", b'{"erase":{"account":"PNOBODY","subject":"u1"}}'),
+    Row("an erase of a token", REJECTED, "own rule", b'{"erase":{"token":"t1"}}'),
+    Row("an erase of an empty account", REJECTED, "own rule", b'{"erase":{"account":""}}'),
+    Row("an erase of an account of 256 bytes", REJECTED, "own rule", b'{"erase":{"account":"' + b"x" * 256 + b'"}}'),
+    Row("an erase of an account that is a list", REJECTED, "own rule", b'{"erase":{"account":["PNOBODY"]}}'),
 ]

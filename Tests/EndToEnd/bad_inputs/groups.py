@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from bad_inputs import (admin_requests, browsers, control_records, forwarded, frames, hellos, http_requests, late,
-                        proxy_headers, servers, tokens_of_clients, upgrades)
+from bad_inputs import (admin_requests, archive_requests, browsers, control_records, forwarded, frames, hellos,
+                        http_requests, late, proxy_headers, servers, tokens_of_clients, upgrades)
 
 
 @dataclass(frozen=True)
@@ -43,4 +43,6 @@ GROUPS = [
     Group("Origins", browsers.ORIGINS),
     Group("Control records", control_records.ROWS, "control"),
     Group("Administration", admin_requests.ROWS, "admin"),
+    Group("Pages of the archive", archive_requests.PAGES, "archive"),
+    Group("Read marks", archive_requests.MARKS, "archive"),
 ]

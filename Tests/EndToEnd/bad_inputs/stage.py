@@ -116,9 +116,14 @@ class Stage:
         self.behind = begin(balancer=TRUSTED, limits={"handshake_timeout": "60s"})
         self.impatient = begin(ticket="strange", patience="2s", limits={"handshake_timeout": "10s"})
         self.nodes = [self.door, self.behind, self.impatient]
+        # What it holds is not measured: it closes its second client of Kafka when it wants to.
+        self.past = begin(ticket="strange", archive={"store": f"sqlite:{folder / 'archive.db'}"},
+                          limits={"handshake_timeout": "60s"})
+        eventually(lambda: "[+]archive" in self.asked(self.past, "/readyz?verbose"), 20, "the archive")
         # Told now and then that there is nothing new, so that its socket does not give up while the others have their turn.
         self.victim = keep(LiveClient(self.door, self.token("PVICTIM"), self.context, beat=20))
-        self.values = {b"@TOKEN@": self.own, b"@VICTIM@": self.token("PVICTIM"), b"@STATIC@": "token-PACC3",
+        self.values = {b"@TOKEN@": self.own, b"@VICTIM@": self.token("PVICTIM"), b"@NOBODY@": self.tokens.token("PACC1"),
+                       b"@STATIC@": "token-PACC3",
                        b"@ADMIN@": self.secrets["admin"], b"@STRANGE@": self.ticket(self.impatient)}
 
     # What the nodes are told
@@ -179,6 +184,9 @@ class Stage:
     async def ask(self, row, name, is_bytewise, sent):
         """At the address of clients."""
         return await self._talk(self.door, sent, is_bytewise)
+
+    async def archive(self, row, name, is_bytewise, sent):
+        return await self._talk(self.past, sent, is_bytewise)
 
     async def late(self, row, name, is_bytewise, sent):
         return await self._talk(self.impatient, sent, is_bytewise)

@@ -126,17 +126,44 @@ struct MetricTests {
 
     @Test(arguments: lags.indices) func `the lag in seconds is the age of the oldest that is not read`(row: Int) {
         var lag = PartitionLag()
-        for step in Self.lags[row] {
-            lag.note(position: step.position, end: step.end, now: step.now)
+        for (order, step) in Self.lags[row].enumerated() {
+            lag.note(position: step.position, end: step.end, now: step.now, order: UInt64(order + 1))
             #expect(lag.records == step.records && lag.milliseconds(now: step.now) == step.milliseconds, "\(step)")
         }
     }
 
+    @Test func `an answer that comes behind a newer one leaves the lag as it is`() {
+        var lag = PartitionLag()
+        lag.note(position: 4, end: 9, now: 0, order: 1)
+        lag.note(position: 6, end: 12, now: 5_000, order: 3)
+        // Somebody else had asked before, and is told of it only now.
+        lag.note(position: 5, end: 9, now: 5_001, order: 2)
+        #expect(lag.records == 6 && lag.milliseconds(now: 6_000) == 6_000)
+        // A log that really is read from further back is the newest answer.
+        lag.note(position: 5, end: 9, now: 7_000, order: 4)
+        #expect(lag.records == 4 && lag.milliseconds(now: 7_500) == 500)
+    }
+
     @Test func `ends that are remembered are bounded, and the oldest stays`() {
         var lag = PartitionLag()
-        for step in 1...1_000 { lag.note(position: 0, end: Int64(step), now: UInt64(step) * 1_000) }
+        for step in 1...1_000 {
+            lag.note(position: 0, end: Int64(step), now: UInt64(step) * 1_000, order: UInt64(step))
+        }
         #expect(lag.records == 1_000 && lag.milliseconds(now: 1_000_000) == 999_000)
         #expect(MemoryLayout.size(ofValue: lag) < 64)
+    }
+
+    @Test func `the last reading of the settings and the control topic each have a value of their own`() {
+        func value(_ name: String, _ report: NodeReport) -> String? {
+            Self.lines(report).first { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }
+        }
+        var report = NodeReport()
+        #expect(value("livegate_last_reload_successful", report) == "1" && value("livegate_control_up", report) == nil)
+        for (failed, reads) in [(true, false), (false, true)] {
+            (report.others.lastReloadFailed, report.readsControl) = (failed, reads)
+            #expect(value("livegate_last_reload_successful", report) == (failed ? "0" : "1"))
+            #expect(value("livegate_control_up", report) == (reads ? "1" : "0"))
+        }
     }
 
     @Test func `what is wrong is told, the gravest first`() {
@@ -158,6 +185,14 @@ struct MetricTests {
                 "broker: away", "lag: t/2 is 20 records and 40 s behind, and 1 more",
                 "tls: the certificate expires in 2 hours", "log: 3 lines were dropped: not read, or not to be written",
             ])
+        report.others.everybodyRevoked = [.lost: 1_795_240_000, .noRoom: 0]
+        #expect(
+            report.problems([], now: 0).suffix(3) == [
+                "revocations: records of the control topic were lost; tokens from before 2026-11-21T05:46:40Z, and those without iat, are refused",
+                "revocations: more than a node can remember; tokens from before 1970-01-01T00:00:00Z, and those without iat, are refused",
+                "log: 3 lines were dropped: not read, or not to be written",
+            ])
+        report.others.everybodyRevoked = [:]
         (report.lags, report.certificateEnd, report.droppedLines) = ([lag(1, 15)], 0, 0)
         #expect(
             report.problems([], now: 0) == [

@@ -53,7 +53,8 @@ struct ConnectionEndingTests {
     @Test(
         arguments: [
             (.revoked, "4403", "\u{11}\u{33}"), (.unknownToken, "4403", "\u{11}\u{33}"),
-            (.olderThanRevoked, "4401", "\u{11}\u{31}"),
+            (.olderThanRevoked, "4401", "\u{11}\u{31}"), (.unsettled, "1012", "\u{03}\u{F4}"),
+            (.undated, "1012", "retry_ms=3"),
         ] as [(TokenRefusal, String, String)], [webSocket, eventStream])
     func `whose token was revoked is told so, and who was perhaps not meant comes back with a new one`(
         row: (why: TokenRefusal, code: String, bytes: String), request: String

@@ -51,7 +51,8 @@ final class ConnectionRig {
         let node = ConnectionLoop(
             eventLoop: loop, index: 0, policy: ConnectionPolicy(parts),
             admission: Admission(
-                parts, readiness: readiness, usedTickets: NodeTickets(), revocations: NodeRevocations()),
+                parts, readiness: readiness, usedTickets: NodeTickets(),
+                revocations: NodeRevocations(retention: parts.settings.control.retention)),
             log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: ingest,
             judging: Mailbox(loop: loop) { _ in }, places: Places(PlaceLimits()), backlog: LoopBacklog(), topics: ["t"])
         self.node = node

@@ -1,5 +1,6 @@
 import HTTP
 import LiveUpdates
+import Reactor
 import TestTokens
 import Testing
 import Tokens
@@ -105,21 +106,67 @@ struct NodeRevocationsTests {
         #expect(revocations.counts.kept == 1 && revocations.refusal(of: Self.person) == .revoked)
     }
 
-    @Test func `what finds no room shuts out whoever has an older token, and only until a new one is fetched`() {
+    private static func refusal(
+        _ revocations: NodeRevocations, _ account: String, issuedAt: Int64?
+    ) -> TokenRefusal? {
+        revocations.refusal(of: Identity(account: Account(account), subject: nil, expiresAt: nil, issuedAt: issuedAt))
+    }
+
+    @Test func `what has no room shuts out whoever has an older token, and only until a new one is fetched`() {
         let revocations = NodeRevocations(retention: .seconds(3600), maximumEntries: 1)
-        for account in ["PACC9", "PACC8"] {
-            revocations.add(Revocation(.account(Account(account)), before: 6, recordedAt: .max / 8))
+        for (account, before) in [("PACC9", 6), ("PACC8", 7)] as [(String, Int64)] {
+            revocations.add(Revocation(.account(Account(account)), before: before, recordedAt: .max / 8))
         }
         #expect(revocations.room == .none && revocations.counts.kept == 1)
-        func refusal(_ account: String, issuedAt: Int64?) -> TokenRefusal? {
-            revocations.refusal(
-                of: Identity(account: Account(account), subject: nil, expiresAt: nil, issuedAt: issuedAt))
+        #expect(revocations.counts.everybody == [.noRoom: 6])
+        #expect(Self.refusal(revocations, "PACC8", issuedAt: 6) == .revoked)
+        for account in ["PACC9", "PACC2"] {
+            #expect(Self.refusal(revocations, account, issuedAt: 5) == .olderThanRevoked)
+            #expect(Self.refusal(revocations, account, issuedAt: nil) == .undated)
+            #expect(Self.refusal(revocations, account, issuedAt: 6) == nil)
         }
-        #expect(refusal("PACC9", issuedAt: 5) == .revoked)
-        for account in ["PACC8", "PACC2"] {
-            #expect(refusal(account, issuedAt: 5) == .olderThanRevoked)
-            #expect(refusal(account, issuedAt: nil) == .olderThanRevoked)
-            #expect(refusal(account, issuedAt: 6) == nil)
-        }
+        #expect(revocations.millisecondsUntilSettled == 0)
+    }
+
+    @Test func `records that were lost shut out every older token, one from the future only for a while`() {
+        let revocations = NodeRevocations(retention: .seconds(3600))
+        let second = WallClock.milliseconds / 1000
+        #expect(!revocations.lose(before: second - 3_700) && revocations.counts.everybody.isEmpty)
+        #expect(Self.refusal(revocations, "PACC1", issuedAt: 5) == nil)
+        #expect(revocations.lose(before: second - 600))
+        #expect(revocations.counts.everybody == [.lost: second - 600] && revocations.counts.kept == 0)
+        #expect(Self.refusal(revocations, "PACC1", issuedAt: second - 601) == .olderThanRevoked)
+        #expect(Self.refusal(revocations, "PACC1", issuedAt: nil) == .undated)
+        #expect(Self.refusal(revocations, "PACC1", issuedAt: second - 600) == nil)
+        // As long as a token that is fetched now could be refused as well, nobody is sent to fetch one.
+        #expect(revocations.lose(before: second + 60))
+        #expect(Self.refusal(revocations, "PACC1", issuedAt: second + 59) == .unsettled)
+        #expect(Self.refusal(revocations, "PACC1", issuedAt: second + 60) == nil)
+        #expect((1...90_000).contains(revocations.millisecondsUntilSettled))
+        revocations.sweep()
+        #expect(Self.refusal(revocations, "PACC1", issuedAt: 5) == .unsettled)
+    }
+
+    @Test(
+        arguments: [
+            (1_000, 1_005_000, 0), (1_000, 1_004_999, 1), (1_000, 1_000_000, 5_000), (1_000, 999_000, 6_000),
+            (1_000, 2_000_000, 0), (.max, 0, .max), (.max / 1000, 0, .max), (0, -1, 5_001),
+        ] as [(Int64, Int64, UInt64)])
+    func `a token that is fetched five seconds later is good, though its issuer's clock is behind`(
+        before: Int64, wall: Int64, milliseconds: UInt64
+    ) {
+        #expect(NodeRevocations.millisecondsUntilSettled(before, wall: wall) == milliseconds)
+    }
+
+    @Test(
+        arguments: [
+            (.revoked, 401, nil), (.olderThanRevoked, 401, nil), (.unknownToken, 401, nil), (.unsettled, 503, nil),
+            (.undated, 503, 30),
+        ] as [(TokenRefusal, Int, Int?)])
+    func `who would be refused with a new token too is asked to come again`(
+        why: TokenRefusal, status: Int, seconds: Int?
+    ) {
+        let refusal = Refusal(why)
+        #expect(refusal.status == status && refusal.retryAfterSeconds == seconds && refusal.detail == "\(why)")
     }
 }

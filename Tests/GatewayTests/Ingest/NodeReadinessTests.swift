@@ -120,6 +120,48 @@ struct NodeReadinessTests {
         #expect(failing(99) == [.draining])
     }
 
+    /// What happens to a node that has been ready, and what somebody is to know of it at once.
+    static let troubles: [(name: String, happens: @Sendable (NodeReadiness) -> Void, part: NodeReadiness.Part)] = [
+        ("brokers are out of reach", { $0.lose("why", now: 5) }, .broker),
+        ("a partition stands still", { $0.warn(.broker, "why") }, .broker),
+        ("the control topic is lost", { $0.noteControl("why", now: 5) }, .control),
+        ("an issuer has no keys that count", { $0.warn(.keys, "why") }, .keys),
+        ("the archive cannot be written", { $0.report(.archive, "why") }, .archive),
+        ("the settings could not be read again", { $0.report(.reload, "why") }, .reload),
+    ]
+
+    @Test(arguments: troubles.indices) func `what is wrong is told at once, though the node is ready`(_ index: Int) {
+        let row = Self.troubles[index]
+        for grace in [nil, 1_000] as [UInt64?] {
+            let readiness = NodeReadiness(graceMilliseconds: grace, awaitsControl: true)
+            readiness.noteControl(nil, now: 0)
+            _ = readiness.becomeReady()
+            #expect(readiness.problems(now: 0).isEmpty, "\(row.name)")
+            row.happens(readiness)
+            #expect(readiness.verdict(now: 5) == .ready, "\(row.name)")
+            #expect(readiness.problems(now: 5).map(\.part) == [row.part], "\(row.name)")
+            #expect(readiness.problems(now: 5).first?.why == "why", "\(row.name)")
+        }
+    }
+
+    @Test func `what is over is told no more`() {
+        let readiness = NodeReadiness(graceMilliseconds: nil, awaitsControl: true)
+        readiness.noteControl(nil, now: 0)
+        _ = readiness.becomeReady()
+        for row in Self.troubles { row.happens(readiness) }
+        #expect(readiness.readsControl == false)
+        // The graver of two things about one part.
+        #expect(readiness.problems(now: 5).map(\.part) == [.broker, .keys, .control, .archive, .reload])
+        _ = readiness.becomeReady()
+        readiness.noteControl(nil, now: 6)
+        for part in NodeReadiness.Part.allCases {
+            readiness.warn(part, nil)
+            readiness.report(part, nil)
+        }
+        #expect(readiness.problems(now: 6).isEmpty && readiness.readsControl == true)
+        #expect(NodeReadiness(graceMilliseconds: nil).readsControl == nil)
+    }
+
     @Test func `of several parts the first one is given`() {
         let readiness = NodeReadiness(graceMilliseconds: nil)
         readiness.report(.keys, "keys")

@@ -37,4 +37,16 @@ struct PartsTests {
         #expect(history.retentionMilliseconds == 604_800_000 && history.maximumEventsPerAccount == 20)
         #expect(history.maximumLogBytes == 1 << 20 && history.maximumTimestampDelayMilliseconds == 172_800_000)
     }
+
+    @Test(arguments: [("0s", 0, 10_000), ("9s", 9_000, 10_000), ("11s", 11_000, 11_000)] as [(String, UInt64, UInt64)])
+    func `who is to fetch a new token is closed over the window of a drain, and never all at once`(
+        window: String, drain: UInt64, expulsions: UInt64
+    ) throws {
+        let parts = GatewayServer.Parts(
+            settings: try load("lifecycle: {drain_window: \(window)}"),
+            mapping: try EventMapping(.init(preset: "rails")),
+            verifier: TokenVerifier(issuers: []))
+        #expect(ConnectionPolicy(parts).expulsionWindowMilliseconds == expulsions)
+        #expect(NodeLifecycle.Times(parts.settings.lifecycle).window == drain)
+    }
 }

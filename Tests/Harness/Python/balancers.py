@@ -1,20 +1,24 @@
 """Balancers that others wrote, with the files of deploy/, before two nodes."""
 
 import importlib.util
+import json
 import os
 import re
 import signal
 import socket
 from pathlib import Path
 
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+
 from brokers import unavailable
+from metrics import scrape
 from processes import children
 from programs import eventually, free_port
 from wire import connect
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
 # Where clients come from, and where the balancer comes from: addresses of loopback that differ.
-PHONE, BALANCER = "127.0.0.77", "127.0.0.1"
+PHONE, OTHER_PHONE, BALANCER = "127.0.0.77", "127.0.0.78", "127.0.0.1"
 # A broker that is not there: who reads from it never becomes ready.
 NOBODY = "127.0.0.1:1"
 
@@ -124,6 +128,54 @@ class Site:
     def opened(self):
         """How many streams each node has opened."""
         return [len(peers) for peers in self.peers()]
+
+    def listed(self):
+        """The addresses that each node lists of those who are connected."""
+        return [[json.loads(line)["peer"] for line in node.asked("/admin/connections")[1].splitlines()]
+                for node in self.nodes]
+
+    def waiting(self):
+        """How many wait for an answer of /sync/v1."""
+        return sum(int(scrape(node.admin)['livegate_connections{kind="sync"}']) for node in self.nodes)
+
+    def limit(self, **limits):
+        """Has both nodes read these limits."""
+        for node in self.nodes:
+            node.settings["limits"] |= limits
+            Path(node.program.command[-1]).write_text(
+                "".join(f"{key}: {json.dumps(value)}\n" for key, value in node.settings.items()))
+            count = len(node.log("settings reloaded"))
+            node.program.signal(signal.SIGHUP)
+            node.wait_for_log("settings reloaded", count=count + 1)
+
+
+def assert_places_are_of_phones(site, come):
+    """Each node has one place for an address. Those that a phone has are its own, and another phone has others. `come` opens a
+    WebSocket, or raises. Nobody may be connected."""
+    site.limit(max_connections_per_address=1)
+    held = []
+
+    def told():
+        return [line for node in site.nodes for line in node.log("client refused: it is at a limit")]
+
+    def is_full():
+        try:
+            held.append(come())
+            return False
+        except (AssertionError, ConnectionClosed):
+            # Both of the library, where the answer is there before it has looked up from its request: if it was refused.
+            assert eventually(told, 20, "the refusal in a log")
+            return True
+        except (InvalidHandshake, OSError):
+            return True
+    eventually(is_full, 20, lambda: f"a refusal; {site.listed()}")
+    assert all(client.closed is None for client in held)
+    refused = eventually(told, 20, "the refusal in a log")
+    assert {(line["limit"], line["peer"]) for line in refused} == {("max_connections_per_address 1", PHONE)}
+    site.source = OTHER_PHONE
+    held.append(come())
+    eventually(lambda: sorted(sum(site.listed(), [])) == [PHONE] * (len(held) - 1) + [OTHER_PHONE], 20,
+               lambda: f"who is connected; {site.listed()}")
 
 
 def cut(client):

@@ -13,12 +13,13 @@ MODULE = pathlib.Path(__file__).resolve().parents[3] / "Sources" / "LiveClientJS
 # A client, and in `seen` what came of it. With `ahead` its clock can be set forward.
 OPEN = """
     const [options, done] = arguments
-    import("/connection.js").then(({connect}) => {
+    Promise.all([import("/connection.js"), import("/tabs.js")]).then(([{connect}, {allTabs}]) => {
         const seen = window.seen = {ids: [], ways: [], resyncs: [], lives: 0}
         window.ahead = 0
         const environment = options.ahead
             ? {now: () => Math.floor(performance.timeOrigin + performance.now()) + window.ahead} : {}
-        const client = window.client = connect({...options, network: () => options.network, environment})
+        const share = options.share && allTabs
+        const client = window.client = connect({...options, share, network: () => options.network, environment})
         client.subscribe(update => {
             if (update.event) seen.ids.push(update.event.id)
             if (update.connected) seen.ways.push(update.connected.way)
@@ -47,9 +48,8 @@ class Pages:
         def log_message(self, *_):
             pass
 
-    def __init__(self):
-        self.server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), functools.partial(Pages.Files, directory=MODULE))
+    def __init__(self, files=Files):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(files, directory=MODULE))
         self.origin = f"http://localhost:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 

@@ -119,9 +119,15 @@ class StoppedThread:
         except OSError:
             # It stands already, or has ended.
             pass
+        StoppedThread._detach(thread)
+
+    @staticmethod
+    def _detach(thread):
+        """Of one that stands. Its stop was seen: whoever waited for another one would wait in vain."""
         try:
             _ptrace(DETACH, thread)
         except OSError:
+            # It has ended.
             pass
 
     def go_on(self):
@@ -129,7 +135,7 @@ class StoppedThread:
         thread, self.thread = self.thread, None
         if thread is not None:
             self.standing.discard(thread)
-            self._let_go(thread)
+            self._detach(thread)
 
     def bury(self):
         """After the program's end: its threads stay until whoever traced them has looked."""

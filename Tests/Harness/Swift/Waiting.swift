@@ -37,16 +37,16 @@ package func waitUntil(seconds: Int = 60, _ condition: () throws -> Bool) rethro
 
 /// As ``waitUntil(seconds:_:)``, without keeping the thread. Time in which no task had its turn does not count: what a test
 /// waits for may need one too, and tests that keep threads leave none for anybody.
-package func eventually(seconds: Int = 60, _ condition: () throws -> Bool) async throws -> Bool {
+package func eventually(seconds: Int = 60, _ condition: () async throws -> Bool) async throws -> Bool {
     let deadline = DispatchTime.now() + .seconds(seconds)
     // A sixth of those that a free machine has in the time.
     var turns = seconds * 1_000 / pauseMilliseconds / 6
     while turns > 0 || DispatchTime.now() < deadline {
-        if try condition() { return true }
+        if try await condition() { return true }
         try await Task.sleep(for: .milliseconds(pauseMilliseconds))
         turns -= 1
     }
-    return try condition()
+    return try await condition()
 }
 
 private let pauseMilliseconds = 5

@@ -28,10 +28,11 @@ export function input(draw, { step }) {
     const thing = { entity: draw.weighted([[4, "incident"], [1, "note"]]), id: draw.one(["A", "B", "C", "D"]) }
     const screen = draw.one(["1", "2", "3", "4"])
     const ids = ["A", "B", "C", "D"].filter(() => draw.once(2))
+    const visible = optional(draw, "visible", ["A", "B", "C"].filter(() => draw.once(2)))
     const happened = Array.from({ length: draw.int(0, 3) }, () => draw.one(types))
     return draw.weighted([
         [3, { show: { screen, interest: { details: { thing } } } }],
-        [4, { show: { screen, interest: { list: { entity: thing.entity, ids, takesNew: !draw.once(3) } } } }],
+        [4, { show: { screen, interest: { list: { entity: thing.entity, ids, takesNew: !draw.once(3) } }, ...visible } }],
         [2, { hide: { screen } }], [10, { changed: { number: step, thing, types: happened } }],
         [6, { displayed: { thing } }], [1, { visible: { isVisible: !draw.once(3) } }],
         [2, { live: { isLive: !draw.once(4) } }]])

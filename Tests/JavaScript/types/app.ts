@@ -1,9 +1,11 @@
 // A small app, as an app's developer writes it: it is only compiled (types.test.js).
 import {
-    IndexedDBActionStore, LivegateError, MemoryStore, PartialList, RefreshCounts, RequestError, Screens, connect, createMachine, keyOf,
-    openActions, openStore,
+    ArchiveError, ArchivePageSource, IndexedDBActionStore, LiveArchive, LivegateError, MemoryStore, PartialList, RefreshCounts, RequestError,
+    Screens, connect, createMachine, eventKey, isEventID, keyOf, markCovers, markRead, openActions, openStore, readKind, readMarkOf,
 } from "../../../Sources/LiveClientJS/livegate.js"
-import type { ConnectionState, Freshness, ListKey, LiveTime, LiveUpdate, Thing } from "../../../Sources/LiveClientJS/livegate.js"
+import type {
+    ArchivedEvent, ConnectionState, EventID, Freshness, InboxPage, ListKey, LiveActions, LiveTime, LiveUpdate, Thing,
+} from "../../../Sources/LiveClientJS/livegate.js"
 
 const counts = new RefreshCounts()
 console.log(new PartialList().stretch?.isComplete)
@@ -86,4 +88,30 @@ export async function read(): Promise<void> {
     } catch (error) {
         if (error instanceof LivegateError && error.kind === "revoked") unwatch()
     }
+}
+
+export async function past(kept: LiveActions, abort: AbortSignal): Promise<EventID | undefined> {
+    const archive = new LiveArchive(connect({ url: "https://live.example.com", token: "T", asksForEventIDs: true }), { patience: 5_000 })
+    let oldest: EventID | undefined
+    try {
+        for await (const page of archive.pages({ entities: ["incident"], order: "newestFirst", limit: 50 }, { signal: abort })) {
+            for (const { from, to } of page.gaps) console.log(from, to ?? "now", page.at)
+            oldest = page.events.at(-1)?.aid
+        }
+        const { things, unreadThings }: InboxPage = await archive.inbox({ isUnreadOnly: true })
+        for (const { thing, last, unread } of things) if (unread > 0) await markRead(kept, { thing, upTo: last.aid }, { from: oldest })
+        if (unreadThings > 0 && oldest) await archive.markRead({ upTo: oldest })
+    } catch (error) {
+        if (error instanceof ArchiveError && error.kind === "unavailable") console.log(error.retryAfter, error.requestError.status)
+    }
+    const source = new ArchivePageSource(archive, { thing: { entity: "incident", id: "I1" } })
+    new Screens<ArchivedEvent>({ api: { reload: async () => ({ gone: {} }), page: options => source.page(options) } })
+        .list({ name: "past", entity: "past", key: ({ aid }) => eventKey(aid) })
+    const mark = readMarkOf({ id: "[]", value: oldest ?? "" })
+    if (mark && isEventID(oldest)) console.log(readKind, markCovers(mark, oldest, { entity: "incident", id: "I1" }))
+    await openActions({
+        store: { load: async () => [], commit: async () => {} }, renewToken: async () => {},
+        send: (sent, signal) => archive.sendReadMarks(sent, signal),
+    })
+    return oldest
 }

@@ -11,7 +11,7 @@ private let source = IntrospectionSource(
 @_cdecl("LLVMFuzzerTestOneInput")
 package func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
     let input = unsafe fuzzInput(start, count)
-    let answer = try? Introspection.read(input, from: source, now: now * 1000)
+    let answer = try? Introspection.read(input, about: [], from: source, now: now * 1000)
     guard case .success(let identity) = answer else { return 0 }
     let account = Array(identity.account.text.utf8)
     require((1...Account.maximumBytes).contains(account.count), "an account is neither empty nor long")

@@ -1,0 +1,246 @@
+import LiveUpdates
+import PostgreSQL
+import SQLite
+import Synchronization
+
+/// An archive in a database of PostgreSQL, for a fleet: each node writes the partitions whose locks it has got, and reads all.
+///
+/// One thread writes, one moves marks, a few read and one listens, each with a session of its own.
+package final class PostgreSQLArchive: ArchiveStore {
+    package struct Settings: Sendable {
+        /// A libpq URI.
+        let uri: String
+        /// The Kafka cluster whose events it holds, by its id.
+        let server: String
+        let readers: Int
+        /// Asked for each connection.
+        let password: @Sendable () throws(PostgreSQLError) -> String?
+
+        package init(
+            uri: String, server: String, readers: Int = defaultReaders,
+            password: @escaping @Sendable () throws(PostgreSQLError) -> String? = { () throws(PostgreSQLError) in nil }
+        ) {
+            precondition((1...64).contains(readers), "an archive is read by a few")
+            self.uri = uri
+            self.server = server
+            self.readers = readers
+            self.password = password
+        }
+    }
+
+    /// So many calls wait at most; what a loop asks beyond it is refused.
+    package static let maximumWaiting = 1000
+    package static let defaultReaders = 3
+    /// A page, an inbox or a mark is answered or refused within 2 s, waiting included.
+    static let readMilliseconds: UInt64 = 1_800
+    /// Of one statement of the writer: a batch takes some tenths of a second. The feeder tells of one that takes longer than 2 s.
+    static let writeMilliseconds: UInt64 = 10_000
+    /// Between two looks at whether another node has ended its erasure.
+    private static let erasurePause = 50
+
+    private let writer: ThreadBound<PostgreSQLWriter>
+    private let marker: ThreadBound<PostgreSQLMarker>
+    private let readers: [ThreadBound<PostgreSQLReader>]
+    private let listener: MarkListener
+    private let interruption: Interruption
+    private let settings: Settings
+    /// This node, among those that tell each other of marks.
+    private let sender: String
+    /// Calls of each reader, and of the marker and the writer behind them, that have not been answered.
+    private let waiting: Mutex<[Int]>
+
+    private init(
+        _ settings: Settings, moved: @escaping @Sendable (MarkMessage) -> Void
+    ) throws(SQLiteError) {
+        self.settings = settings
+        interruption = Interruption()
+        sender = String(UInt64.random(in: .min ... .max), radix: 16)
+        writer = try ThreadBound()
+        marker = try ThreadBound()
+        var threads: [ThreadBound<PostgreSQLReader>] = []
+        for _ in 0..<settings.readers { threads.append(try ThreadBound()) }
+        readers = threads
+        listener = try MarkListener(sender: sender, interruption: interruption, moved: moved)
+        waiting = Mutex(Array(repeating: 0, count: settings.readers + 2))
+    }
+
+    /// Connects to the archive of this server, or makes its tables.
+    ///
+    /// - Parameter moved: is told of marks that other nodes have moved, from any thread.
+    package static func open(
+        _ settings: Settings, moved: @escaping @Sendable (MarkMessage) -> Void = { _ in }
+    ) async throws(ArchiveError) -> PostgreSQLArchive {
+        do {
+            let archive = try PostgreSQLArchive(settings, moved: moved)
+            do {
+                try await archive.open()
+            } catch {
+                await archive.close()
+                throw error
+            }
+            return archive
+        } catch {
+            throw ArchiveError(postgreSQL: error)
+        }
+    }
+
+    private func open() async throws {
+        let (settings, interruption, locks) = (settings, interruption, LockKey(server: settings.server))
+        let channel = Self.channel(settings.server)
+        try await writer.open {
+            let writer = PostgreSQLWriter(Self.writing(settings, interruption), locks)
+            // Makes the tables.
+            try writer.session.run { _ in }
+            return writer
+        }
+        try await marker.open { [sender] in
+            let session = Self.answering(settings, interruption) { _ in }
+            return PostgreSQLMarker(PostgreSQLWriter(session, locks), channel: channel, sender: sender)
+        }
+        for reader in readers {
+            try await reader.open { PostgreSQLReader(Self.answering(settings, interruption) { _ in }) }
+        }
+        try await listener.start {
+            Self.answering(settings, interruption) { try $0.command("LISTEN \(channel)") }
+        }
+    }
+
+    private static func channel(_ server: String) -> String {
+        "livegate_" + String(UInt64(bitPattern: LockKey.hash(server)), radix: 16)
+    }
+
+    /// Positions stand in the transactions of their rows: what a failure of the server takes is read again.
+    private static func writing(_ settings: Settings, _ interruption: Interruption) -> Session {
+        Session(
+            .init(
+                uri: settings.uri, password: settings.password, milliseconds: readMilliseconds,
+                statementMilliseconds: writeMilliseconds, isReplaceable: false), interruption: interruption
+        ) { connection in
+            try PostgreSQLSchema.prepare(connection, statementMilliseconds: Int(writeMilliseconds))
+            try connection.command("SET synchronous_commit = off")
+            try PostgreSQLSchema.open(connection, server: settings.server)
+        }
+    }
+
+    private static func answering(
+        _ settings: Settings, _ interruption: Interruption, _ prepare: @escaping (Connection) throws -> Void
+    ) -> Session {
+        Session(
+            .init(uri: settings.uri, password: settings.password, milliseconds: readMilliseconds),
+            interruption: interruption
+        ) { connection in
+            try PostgreSQLSchema.prepare(connection, statementMilliseconds: Int(readMilliseconds))
+            try prepare(connection)
+        }
+    }
+
+    package func close() async {
+        interruption.set()
+        await listener.close()
+        for reader in readers { await reader.close() }
+        await marker.close()
+        await writer.close()
+    }
+
+    // MARK: - Calls
+
+    package func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome {
+        try await write { try $0.append(batch) }
+    }
+
+    package func positions() async throws(ArchiveError) -> [StoredPosition] { try await read { try $0.positions } }
+
+    package func claim(_ partitions: [ArchivePartition]) async throws(ArchiveError) -> [ClaimedPartition] {
+        try await write { try $0.claim(partitions) }
+    }
+
+    package func size() async throws(ArchiveError) -> ArchiveSize { try await read { try $0.size } }
+
+    package func page(_ query: PageQuery) async throws(ArchiveError) -> EventPage {
+        try await read { try $0.page(query) }
+    }
+
+    package func inbox(_ query: InboxQuery) async throws(ArchiveError) -> InboxPage {
+        try await read { try $0.inbox(query) }
+    }
+
+    package func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome {
+        try await call(marker, readers.count) { try $0.mark(mark) }
+    }
+
+    package func keep(from stamp: Int64) async throws(ArchiveError) { try await write { try $0.keep(from: stamp) } }
+
+    package func sweep() async throws(ArchiveError) -> Bool { try await write { try $0.sweep() } }
+
+    package func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts {
+        while try await !write({ try $0.beginErasing() }) {
+            try? await Task.sleep(for: .milliseconds(Self.erasurePause))
+        }
+        do throws(ArchiveError) {
+            let counts = try await eraseAlone(account, until: moment)
+            try await write { try $0.endErasing() }
+            return counts
+        } catch {
+            // Where the session is lost, the lock has gone with it.
+            try? await write { try $0.endErasing() }
+            throw error
+        }
+    }
+
+    private func eraseAlone(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts {
+        var counts = ErasureCounts()
+        while true {
+            let step = try await write { try $0.erase(account, until: moment) }
+            counts.events += step.counts.events
+            counts.marks += step.counts.marks
+            guard step.more else { return counts }
+        }
+    }
+
+    package func overwrite() async throws(ArchiveError) { try await write { try $0.overwrite() } }
+
+    package func isToBeOverwritten() async throws(ArchiveError) -> Bool {
+        try await write { try $0.isToBeOverwritten }
+    }
+
+    // MARK: - Threads
+
+    private func write<Value: Sendable>(
+        _ body: @Sendable (PostgreSQLWriter) throws -> Value
+    ) async throws(ArchiveError) -> Value {
+        try await call(writer, readers.count + 1, body)
+    }
+
+    private func read<Value: Sendable>(
+        _ body: @Sendable (PostgreSQLReader) throws -> Value
+    ) async throws(ArchiveError) -> Value {
+        let index = waiting.withLock { counts in
+            readers.indices.min { counts[$0] < counts[$1] } ?? 0
+        }
+        return try await call(readers[index], index, body)
+    }
+
+    private func call<Owner, Value: Sendable>(
+        _ thread: ThreadBound<Owner>, _ index: Int, _ body: @Sendable (Owner) throws -> Value
+    ) async throws(ArchiveError) -> Value {
+        try begin(index)
+        defer { waiting.withLock { $0[index] -= 1 } }
+        let value: Value?
+        do {
+            value = try await thread.run(body)
+        } catch {
+            throw interruption.isSet ? .closed : ArchiveError(postgreSQL: error)
+        }
+        guard let value else { throw .closed }
+        return value
+    }
+
+    private func begin(_ index: Int) throws(ArchiveError) {
+        let isFull = waiting.withLock { counts in
+            guard counts.reduce(0, +) < Self.maximumWaiting else { return true }
+            counts[index] += 1
+            return false
+        }
+        if isFull { throw .overloaded(maximumWaiting: Self.maximumWaiting) }
+    }
+}

@@ -1,0 +1,46 @@
+import LiveUpdates
+import PostgreSQL
+
+extension PostgreSQLWriter {
+    /// Those of the partitions whose locks this session has got, each with where it goes on. Locks of others are given back.
+    func claim(_ partitions: [ArchivePartition]) throws -> [ClaimedPartition] {
+        try session.run { connection in
+            if held.connection != session.connections { held = ([], session.connections) }
+            for partition in held.partitions.subtracting(partitions) {
+                _ = try connection.run("SELECT pg_advisory_unlock($1)", [.integer(locks.partition(partition))])
+                held.partitions.remove(partition)
+            }
+            try lock(partitions.filter { !held.partitions.contains($0) }, connection)
+            return try places(partitions.filter(held.partitions.contains), connection)
+        }
+    }
+
+    private func lock(_ partitions: [ArchivePartition], _ connection: Connection) throws {
+        guard !partitions.isEmpty else { return }
+        let rows = try connection.run(
+            "SELECT pg_try_advisory_lock(k.key) FROM unnest($1::bigint[]) WITH ORDINALITY k(key, place) ORDER BY k.place",
+            [.integers(partitions.map(locks.partition))])
+        for (row, partition) in partitions.enumerated() where rows.bool(row, 0) {
+            held.partitions.insert(partition)
+        }
+    }
+
+    private func places(_ partitions: [ArchivePartition], _ connection: Connection) throws -> [ClaimedPartition] {
+        // Asked also where there is none: whether the session lives has to be known.
+        let rows = try connection.run(
+            """
+            SELECT k.place, p.next, p.stamp FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY
+            k(topic, partition, place) JOIN livegate_positions p ON p.topic = k.topic AND p.partition = k.partition
+            """,
+            [
+                .byteStrings(partitions.map { Array($0.topic.utf8) }), .integers(partitions.map { Int64($0.number) }),
+            ])
+        var claimed = partitions.map { ClaimedPartition($0, next: nil) }
+        for row in 0..<rows.count where !rows.isNull(row, 1) {
+            let place = Int(rows.integer(row, 0)) - 1
+            claimed[place] = ClaimedPartition(
+                partitions[place], next: rows.integer(row, 1), stamp: rows.isNull(row, 2) ? nil : rows.integer(row, 2))
+        }
+        return claimed
+    }
+}

@@ -1,0 +1,158 @@
+import LiveUpdates
+import PostgreSQL
+
+extension PostgreSQLWriter {
+    /// Whether this node erases now: of several that are asked to, one deletes and counts all, and the others find nothing.
+    func beginErasing() throws -> Bool {
+        try session.run { connection in
+            try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(locks.erasure)]).bool(0, 0)
+        }
+    }
+
+    func endErasing() throws {
+        try session.run { connection in
+            _ = try connection.run("SELECT pg_advisory_unlock($1)", [.integer(locks.erasure)])
+        }
+    }
+
+    /// One step of an erasure: some rows, in one transaction. Returns what it has deleted, and whether there is more.
+    ///
+    /// Each node that starts reads all erasures again: one that was done, and finds nothing, leaves the tables alone.
+    func erase(_ account: Account, until moment: Int64) throws -> (counts: ErasureCounts, more: Bool) {
+        try transaction(alone: true) { connection in
+            try connection.command("SET LOCAL synchronous_commit = on")
+            let isDone = try isErased(account, until: moment, connection)
+            let step = try eraseRows(of: account, until: moment, connection)
+            // An account that is not there may have been, and have left copies of rows that were let go.
+            if !isDone || step.counts != ErasureCounts() {
+                _ = try connection.run("UPDATE livegate_archive SET to_overwrite = true WHERE NOT to_overwrite")
+            }
+            if !isDone && !step.more { try remember(account, until: moment, connection) }
+            return step
+        }
+    }
+
+    private func isErased(_ account: Account, until moment: Int64, _ connection: Connection) throws -> Bool {
+        try connection.run(
+            "SELECT EXISTS (SELECT 1 FROM livegate_erasures WHERE account = $1 AND moment = $2)",
+            [.integer(ArchiveWriter.number(account)), .integer(moment)]
+        ).bool(0, 0)
+    }
+
+    private func remember(_ account: Account, until moment: Int64, _ connection: Connection) throws {
+        _ = try connection.run(
+            """
+            INSERT INTO livegate_erasures SELECT $1::bigint, $2::bigint WHERE (SELECT count(*) FROM livegate_erasures) < $3
+            ON CONFLICT (account) DO UPDATE SET moment = excluded.moment
+            """,
+            [
+                .integer(ArchiveWriter.number(account)), .integer(moment),
+                .integer(Int64(ArchiveWriter.maximumErasures)),
+            ])
+    }
+
+    private func eraseRows(
+        of account: Account, until moment: Int64, _ connection: Connection
+    ) throws -> (counts: ErasureCounts, more: Bool) {
+        var counts = ErasureCounts()
+        let found = try connection.run(PostgreSQLQuery.account, [.text(account.text)])
+        guard found.count > 0 else { return (counts, false) }
+        let number = found.integer(0, 0)
+        let limit = ArchiveWriter.rowsOfStep
+        let end = EventKey(before: moment)
+        let streams = Self.numbers(
+            try connection.run("SELECT id FROM livegate_streams WHERE account = $1", [.integer(number)]))
+        for stream in streams {
+            let early = try eraseEarly(of: stream, until: moment, limit: limit - counts.events, connection)
+            counts.events += early.events
+            counts.marks += early.marks
+            guard counts.events < limit else { return (counts, true) }
+            counts.events += try deleteEvents(
+                of: stream, before: end, limit: limit - counts.events, connection)
+            guard counts.events < limit else { return (counts, true) }
+            let gone = try deleteThings(of: stream, before: end, limit: limit, connection)
+            counts.marks += gone.marks
+            guard gone.things < limit else { return (counts, true) }
+        }
+        counts.marks += try eraseMarks(of: number, until: moment, connection)
+        try deleteEmpty([number], connection)
+        return (counts, false)
+    }
+
+    /// Deletes events that arrived before the moment and are stamped later, and sets their things to what is left of them.
+    private func eraseEarly(
+        of stream: Int64, until moment: Int64, limit: Int, _ connection: Connection
+    ) throws -> ErasureCounts {
+        var counts = ErasureCounts()
+        let rows = try connection.run(
+            """
+            WITH gone AS (SELECT key FROM livegate_events WHERE stream = $1 AND arrival < $2 LIMIT $3)
+            DELETE FROM livegate_events e USING gone g WHERE e.stream = $1 AND e.key = g.key RETURNING e.thing
+            """, [.integer(stream), .integer(moment), .integer(Int64(limit))])
+        let deleted = Self.numbers(rows)
+        guard !deleted.isEmpty else { return counts }
+        counts.events = deleted.count
+        let things: Parameter = .integers(Array(Set(deleted)))
+        _ = try connection.run(
+            """
+            UPDATE livegate_things t SET last = n.key, type = n.type FROM (SELECT k.thing, e.key, e.type
+            FROM unnest($1::bigint[]) k(thing) CROSS JOIN LATERAL (SELECT key, type FROM livegate_events
+            WHERE thing = k.thing ORDER BY key DESC LIMIT 1) e) n WHERE t.id = n.thing
+            """, [things])
+        let gone = try connection.run(
+            """
+            DELETE FROM livegate_things t WHERE t.id = ANY($1)
+            AND NOT EXISTS (SELECT 1 FROM livegate_events WHERE thing = t.id) RETURNING t.id
+            """, [things])
+        counts.marks = try deleteMarks(of: Self.numbers(gone), connection)
+        return counts
+    }
+
+    private func eraseMarks(of account: Int64, until moment: Int64, _ connection: Connection) throws -> Int {
+        let values: [Parameter] = [.integer(account), .integer(moment), .bytes(EventKey(before: moment).bytes)]
+        var marks = 0
+        for sql in [
+            """
+            DELETE FROM livegate_marks m USING livegate_people p WHERE p.account = $1 AND m.person = p.id
+            AND (m.since < $2 OR m.key < $3)
+            """,
+            "DELETE FROM livegate_waiting WHERE account = $1 AND (since < $2 OR key < $3)",
+            """
+            UPDATE livegate_people SET key = ''::bytea, since = 0
+            WHERE account = $1 AND key > ''::bytea AND (since < $2 OR key < $3)
+            """,
+        ] { marks += try connection.run(sql, values).changes }
+        return marks
+    }
+
+    // MARK: - Bytes
+
+    var isToBeOverwritten: Bool {
+        get throws {
+            try session.run { try $0.run("SELECT to_overwrite FROM livegate_archive").bool(0, 0) }
+        }
+    }
+
+    /// Takes rows that were deleted out of the tables that hold texts, as far as PostgreSQL does: their room is used again.
+    /// Copies in its write-ahead log, in replicas and in backups are not Livegate's. Of several nodes one does it.
+    func overwrite() throws {
+        guard try isToBeOverwritten else { return }
+        try session.run { connection in
+            let lock = try connection.run("SELECT pg_try_advisory_lock($1)", [.integer(locks.overwriting)])
+            guard lock.bool(0, 0) else { throw ArchiveError.stillRead }
+            defer { _ = try? connection.run("SELECT pg_advisory_unlock($1)", [.integer(locks.overwriting)]) }
+            let milliseconds = connection.statementMilliseconds
+            connection.statementMilliseconds = Self.vacuumMilliseconds
+            defer { connection.statementMilliseconds = milliseconds }
+            try connection.command("SET statement_timeout = \(Self.vacuumMilliseconds)")
+            defer { try? connection.command("SET statement_timeout = \(PostgreSQLArchive.writeMilliseconds)") }
+            for table in ["accounts", "streams", "types", "things", "people", "waiting"] {
+                try connection.command("VACUUM livegate_\(table)")
+            }
+            try connection.command("UPDATE livegate_archive SET to_overwrite = false")
+        }
+    }
+
+    /// For one table.
+    private static let vacuumMilliseconds: UInt64 = 60_000
+}

@@ -1,0 +1,131 @@
+import LiveUpdates
+import PostgreSQL
+
+extension PostgreSQLWriter {
+    func keep(from stamp: Int64) throws {
+        try transaction { connection in
+            _ = try connection.run(
+                "UPDATE livegate_archive SET horizon = $1 WHERE horizon < $1", [.integer(stamp)])
+        }
+    }
+
+    /// One step. False: the pass is over, or another node makes it.
+    func sweep() throws -> Bool {
+        var position = swept
+        let more = try transaction(alone: true) { connection in
+            let isMine = try connection.run("SELECT pg_try_advisory_xact_lock($1)", [.integer(locks.sweep)])
+            guard isMine.bool(0, 0) else { return false }
+            let horizon = try PostgreSQLReader.horizon(connection)
+            guard position.isBehindStreams else {
+                try sweepStreams(&position, EventKey(before: horizon), connection)
+                return true
+            }
+            return try !sweepAccounts(&position, horizon, connection)
+        }
+        swept = more ? position : SweepPosition()
+        return more
+    }
+
+    private func sweepStreams(_ position: inout SweepPosition, _ end: EventKey, _ connection: Connection) throws {
+        let limit = ArchiveWriter.rowsOfStep
+        let streams = try numbers(
+            "SELECT id FROM livegate_streams WHERE id > $1 ORDER BY id LIMIT $2", position.stream, connection)
+        var rows = 0
+        for stream in streams {
+            rows += try deleteEvents(of: stream, before: end, limit: limit - rows, connection)
+            guard rows < limit else { return }
+            rows += try deleteThings(of: stream, before: end, limit: limit - rows, connection).things
+            guard rows < limit else { return }
+            position.stream = stream
+        }
+        if streams.count < ArchiveWriter.ownersOfStep { position.isBehindStreams = true }
+    }
+
+    /// True: the pass is over.
+    private func sweepAccounts(
+        _ position: inout SweepPosition, _ horizon: Int64, _ connection: Connection
+    ) throws -> Bool {
+        let end: Parameter = .bytes(EventKey(before: horizon).bytes)
+        let accounts = try numbers(
+            "SELECT id FROM livegate_accounts WHERE id > $1 ORDER BY id LIMIT $2", position.account, connection)
+        let all: Parameter = .integers(accounts)
+        _ = try connection.run("DELETE FROM livegate_waiting WHERE account = ANY($1) AND key < $2", [all, end])
+        _ = try connection.run(
+            """
+            UPDATE livegate_people SET key = ''::bytea, since = 0 WHERE account = ANY($1) AND key > ''::bytea AND key < $2
+            """, [all, end])
+        try deleteEmpty(accounts, connection)
+        position.account = accounts.last ?? position.account
+        guard accounts.count < ArchiveWriter.ownersOfStep else { return false }
+        _ = try connection.run("DELETE FROM livegate_gaps WHERE last < $1", [.integer(horizon)])
+        _ = try connection.run("DELETE FROM livegate_erasures WHERE moment < $1", [.integer(horizon)])
+        return true
+    }
+
+    private func numbers(_ sql: String, _ start: Int64, _ connection: Connection) throws -> [Int64] {
+        let rows = try connection.run(sql, [.integer(start), .integer(Int64(ArchiveWriter.ownersOfStep))])
+        return Self.numbers(rows)
+    }
+
+    static func numbers(_ rows: borrowing Rows) -> [Int64] {
+        var numbers: [Int64] = []
+        for row in 0..<rows.count { numbers.append(rows.integer(row, 0)) }
+        return numbers
+    }
+
+    // MARK: - What erasing does too
+
+    /// Deletes so many events of a stream, the oldest first. Returns how many.
+    func deleteEvents(
+        of stream: Int64, before end: EventKey, limit: Int, _ connection: Connection
+    ) throws -> Int {
+        try connection.run(
+            """
+            WITH gone AS (SELECT key FROM livegate_events WHERE stream = $1 AND key < $2 ORDER BY key LIMIT $3)
+            DELETE FROM livegate_events e USING gone g WHERE e.stream = $1 AND e.key = g.key
+            """, [.integer(stream), .bytes(end.bytes), .integer(Int64(limit))]
+        ).changes
+    }
+
+    /// Deletes so many things whose last event is older, and marks of theirs.
+    func deleteThings(
+        of stream: Int64, before end: EventKey, limit: Int, _ connection: Connection
+    ) throws -> (things: Int, marks: Int) {
+        let rows = try connection.run(
+            """
+            WITH gone AS (SELECT id FROM livegate_things WHERE stream = $1 AND last < $2 ORDER BY last LIMIT $3)
+            DELETE FROM livegate_things t USING gone g WHERE t.id = g.id RETURNING t.id
+            """, [.integer(stream), .bytes(end.bytes), .integer(Int64(limit))])
+        let things = Self.numbers(rows)
+        return (things.count, try deleteMarks(of: things, connection))
+    }
+
+    func deleteMarks(of things: [Int64], _ connection: Connection) throws -> Int {
+        guard !things.isEmpty else { return 0 }
+        return try connection.run("DELETE FROM livegate_marks WHERE thing = ANY($1)", [.integers(things)]).changes
+    }
+
+    /// Deletes what of accounts holds nothing any more, up to the accounts themselves.
+    func deleteEmpty(_ accounts: [Int64], _ connection: Connection) throws {
+        for sql in [
+            """
+            DELETE FROM livegate_streams s WHERE s.account = ANY($1)
+            AND NOT EXISTS (SELECT 1 FROM livegate_things WHERE stream = s.id)
+            """,
+            """
+            DELETE FROM livegate_people p WHERE p.account = ANY($1) AND p.key = ''::bytea
+            AND NOT EXISTS (SELECT 1 FROM livegate_marks WHERE person = p.id)
+            AND NOT EXISTS (SELECT 1 FROM livegate_waiting WHERE account = p.account AND person = p.id)
+            """,
+            """
+            DELETE FROM livegate_types y WHERE y.account = ANY($1)
+            AND NOT EXISTS (SELECT 1 FROM livegate_streams WHERE account = y.account)
+            """,
+            """
+            DELETE FROM livegate_accounts a WHERE a.id = ANY($1)
+            AND NOT EXISTS (SELECT 1 FROM livegate_streams WHERE account = a.id)
+            AND NOT EXISTS (SELECT 1 FROM livegate_people WHERE account = a.id)
+            """,
+        ] { _ = try connection.run(sql, [.integers(accounts)]) }
+    }
+}

@@ -1,0 +1,72 @@
+import Reactor
+import Tokens
+
+/// The questions about the token of one open stream whose end nobody knows: its server has said that it is good, for as long as
+/// that is kept. A value without a clock; times are monotonic, in milliseconds.
+struct TokenRecheck: Equatable {
+    /// Where the server says nothing, it is asked again after so long: not all at the same moment.
+    static let pauseMilliseconds: ClosedRange<UInt64> = 1_000...5_000
+    /// For so long at least a stream goes on while its server says nothing.
+    static let minimumPatienceMilliseconds: UInt64 = 60_000
+
+    enum Step: Equatable {
+        /// The server is asked again after so long.
+        case askLater(milliseconds: UInt64)
+        /// The server has said nothing for too long.
+        case giveUp
+    }
+
+    /// What an answer has to bear: it may be one about the token of before.
+    let number: UInt32
+    /// Since when there is no answer.
+    private var silentSince: UInt64?
+
+    init(number: UInt32) { self.number = number }
+
+    /// The server cannot be asked now. A stream goes on for as long again as one answer is believed (`cache`), a minute at least:
+    /// by then the server is really away, and the next node says the same at its door.
+    mutating func noAnswer(now: UInt64, cacheMilliseconds: UInt64, pause: UInt64) -> Step {
+        let since = silentSince ?? now
+        silentSince = since
+        let patience = max(Self.minimumPatienceMilliseconds, cacheMilliseconds)
+        return now - min(now, since) >= patience ? .giveUp : .askLater(milliseconds: pause)
+    }
+}
+
+/// Tokens whose server has to be asked once more while their stream is open.
+extension Connection {
+    /// What the server has said counts no longer. Until it has said more the stream goes on.
+    func recheckToken(_ open: OpenStream, _ recheck: TokenRecheck) {
+        // Whoever came by a ticket buys the next one with the token, which is judged anew then.
+        guard let token = open.identity.askedToken else { return close(.restart, why: "ticket") }
+        guard loop.admission.verifier.stillVouches(for: open.identity) else { return close(.tokenExpired) }
+        loop.judging.post(
+            JudgingRequest(
+                question: .introspection(token: token), loop: loop.index, connection: id, recheck: recheck.number))
+    }
+
+    /// The server has answered, or could not be asked.
+    func tokenRechecked(_ open: OpenStream, _ finding: JudgingFinding, number: UInt32) {
+        guard let token = open.token, token.recheck?.number == number else { return }
+        guard case .judged(let verdict) = finding else { return close(.tokenExpired) }
+        switch verdict {
+        case .success(let identity) where identity.account == open.stream.account:
+            // Something may have been revoked that names what only this answer tells.
+            if loop.admission.revocations.refusal(of: identity) == .revoked { return revoke(.revoked) }
+            open.identity = identity
+            watchToken(open)
+        case .failure(.unavailable): awaitServer(open, token)
+        case .success, .failure: close(.tokenExpired)
+        }
+    }
+
+    private func awaitServer(_ open: OpenStream, _ token: StreamToken) {
+        let cache = loop.admission.verifier.introspection?.cacheMilliseconds ?? 0
+        let pause = UInt64.random(in: TokenRecheck.pauseMilliseconds, using: &loop.spread)
+        switch token.recheck?.noAnswer(now: loop.eventLoop.now, cacheMilliseconds: cache, pause: pause) {
+        case .askLater(let milliseconds): token.end = schedule(.tokenEnd, afterMilliseconds: milliseconds)
+        case .giveUp: close(.restart, why: "token")
+        case nil: break
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import HTTP
+import Kafka
+import KafkaLogs
+import LiveUpdates
+import Logging
+import Reactor
+import Tokens
+
+/// Takes what the control topic holds: records that revoke or erase, and losses, which count for everybody
+/// (<doc:LostRevocations>). It asks no broker, and knows no loop; confined to that of its ``ControlSource``.
+final class ControlIntake {
+    /// Stands for all partitions, where the topic was created anew.
+    private static let wholeTopic: Int32 = -1
+
+    private let revocations: NodeRevocations
+    /// For so long after its time a record may be read again.
+    private let retentionMilliseconds: Int64
+    private let logger: Logger
+    private let limiter = RateLimiter()
+    /// Called for each record that erases; whether it is to be logged.
+    private let erased: (Erasure, _ isNews: Bool) -> Void
+    /// The topic was read back as far as it counts: what comes from now on is news.
+    var isLoaded = false
+    /// Something was revoked of which loops are not told yet.
+    private var owesNotice = false
+    private var losses = ControlLosses()
+
+    init(
+        revocations: NodeRevocations, retentionMilliseconds: Int64, logger: Logger,
+        erased: @escaping (Erasure, _ isNews: Bool) -> Void
+    ) {
+        self.revocations = revocations
+        self.retentionMilliseconds = retentionMilliseconds
+        self.logger = logger
+        self.erased = erased
+    }
+
+    /// Whether something was revoked since it was asked last.
+    func takeNotice() -> Bool { exchange(&owesNotice, with: false) }
+
+    // MARK: - Records
+
+    func take(_ record: borrowing Record, now: UInt64) {
+        if !losses.isEmpty {
+            let present = revocations.present
+            revokeEverybody(losses.end(record.partition, timestamp: record.timestamp, present: present))
+        }
+        do throws(ControlRecord.Problem) {
+            switch try read(record) {
+            case .revoke(let revocation): revoke(revocation, now: now)
+            case .erase(let account, let moment):
+                let (end, isForEver) = moment.addingReportingOverflow(retentionMilliseconds)
+                erased(Erasure(account: account, moment: moment, end: isForEver ? .max : end), isLoaded)
+            }
+        } catch {
+            revocations.countRejected()
+            guard let passed = limiter.pass("\(error)", now: now) else { return }
+            logger.warning(
+                "a control record is ignored",
+                [
+                    .topic: .text(record.topic), .partition: .number(Int(record.partition)),
+                    .offset: .number(Int(record.offset)), .reason: .text("\(error)"),
+                    .advice: "write once more what was meant, or use livegate revoke and livegate erase",
+                    .suppressed: passed.suppressed,
+                ])
+        }
+    }
+
+    private func read(_ record: borrowing Record) throws(ControlRecord.Problem) -> ControlRecord {
+        // Kafka lets a record have 2 GiB: of one that is too large nothing is copied.
+        guard record.valueByteCount <= ControlRecord.maximumBytes else { throw .tooLarge }
+        var value: [UInt8]?
+        _ = record.readValue { bytes in value = bytes.indices.map { bytes[$0] } }
+        return try ControlRecord.read(value, timestamp: record.timestamp)
+    }
+
+    private func revoke(_ revocation: Revocation, now: UInt64) {
+        guard revocations.add(revocation) else { return }
+        owesNotice = true
+        reportRoom(now)
+        // A line for each account and person, but not for each token: those are many where all are revoked that sign out.
+        let (cause, account, subject): (String, LogValue, LogValue) =
+            switch revocation.target {
+            case .account(let account): ("account \(account)", .text(account.text), .absent)
+            case .subject(let account, let subject):
+                ("subject \(subject.text) of \(account)", .text(account.text), .text(subject.text))
+            case .token: ("token", .absent, .absent)
+            }
+        guard isLoaded, let passed = limiter.pass(cause, now: now) else { return }
+        logger.notice(
+            "revoked: connections with tokens from before it are closed",
+            [
+                .kind: .text(revocation.target.kind.rawValue), .account: account, .subject: subject,
+                .suppressed: passed.suppressed,
+            ])
+    }
+
+    private func reportRoom(_ now: UInt64) {
+        switch revocations.room {
+        case .enough: break
+        case .nearlyNone:
+            guard let passed = limiter.pass("nearly full", now: now) else { return }
+            logger.warning(
+                "over three quarters are taken of what a node can remember of revocations; then the oldest count for everybody",
+                [
+                    .count: .number(revocations.count), .limit: .number(revocations.maximumEntries),
+                    .advice: "revoke accounts instead of token after token", .suppressed: passed.suppressed,
+                ])
+        case .none:
+            guard let passed = limiter.pass("overfull", now: now) else { return }
+            logger.error(
+                "more is revoked than a node can remember: the oldest count for everybody with an older token",
+                [
+                    .limit: .number(revocations.maximumEntries),
+                    .advice: "whoever is refused fetches a new token; revoke accounts instead of token after token",
+                    .suppressed: passed.suppressed,
+                ])
+        }
+    }
+
+    // MARK: - Losses
+
+    /// What has become of the topic.
+    func take(_ change: LogChange, of tracker: LogTracker, now: UInt64) {
+        switch change {
+        case .recordsLost(let partition, let loss):
+            revocations.countRejected()
+            losses.add(partition.number, now: now)
+            logger.error(
+                loss == .retention
+                    ? "retention removed control records before they were read"
+                    : "control records could not be read",
+                [
+                    .advice: "revoke and erase once more what was meant lately",
+                    .topic: .text(tracker.topicName(Int(partition.topic))),
+                    .partition: .number(Int(partition.number)),
+                ])
+        // What was revoked by the one before stays so. What stood there last, nobody may have read.
+        case .recreated(let topic):
+            revocations.countRejected()
+            losses.add(Self.wholeTopic, now: now)
+            logger.error(
+                "the control topic was created anew: nodes that start later know nothing of what was revoked before",
+                [
+                    .advice: "revoke and erase once more what is still to count",
+                    .topic: .text(tracker.topicName(Int(topic))),
+                ])
+        case .facts, .found, .vanished, .identified: break
+        }
+    }
+
+    /// Ends losses behind which no record has come: all of them before anybody is let in, else those of which it might have.
+    func endOverdueLosses(now: UInt64) {
+        guard !losses.isEmpty else { return }
+        revokeEverybody(losses.endOverdue(now, all: !isLoaded, present: revocations.present))
+    }
+
+    /// Something may have been revoked that nobody can read any more: who it was is not known, so it counts for everybody.
+    ///
+    /// - Parameter before: seconds since 1970; nil: nothing was lost.
+    private func revokeEverybody(_ before: Int64?) {
+        guard let before else { return }
+        guard revocations.lose(before: before) else {
+            logger.notice("what was lost of the control topic is older than control.retention, and counts no more")
+            return
+        }
+        owesNotice = true
+        logger.error(
+            "control records were lost: whoever has a token from before is refused, and closed one after the other",
+            [
+                .before: .text(InternetDate.text(secondsSince1970: before)),
+                .advice: "clients fetch new tokens by themselves; the runbook says what to do about tokens without iat",
+            ])
+    }
+}
+
+@available(*, unavailable)
+extension ControlIntake: Sendable {}

@@ -1,0 +1,82 @@
+import LiveState
+import LiveUpdates
+
+// Read marks as deferrable actions: shown at once, kept on the device, sent when there is a network. A mark is a status of the kind
+// "read" of its thing, whose value is the event that was read last; so the last one wins, and one is sent for many.
+extension LiveActions {
+    /// The kind of the statuses that are read marks.
+    public static let readKind = "read"
+
+    /// This person has read a thing up to this event; nil: everything. A mark that leads no further than what is pending, or than
+    /// `before`, changes nothing.
+    ///
+    /// - Parameter before: up to where it was read until now, for an undo; nil: not known.
+    public func markRead(_ thing: Thing?, upTo: EventID, from before: EventID? = nil) async throws {
+        let id = ReadMark.actionID(of: thing)
+        if let before, before >= upTo { return }
+        // Asked in its turn: another mark may be on its way to the store.
+        try await hand(.set(kind: Self.readKind, id: id, value: upTo.text, before: before?.text)) { pending in
+            pending.contains { $0.kind == Self.readKind && $0.id == id && EventID($0.value) >= upTo }
+        }
+    }
+}
+
+extension ReadMark {
+    /// The mark that a deferrable action of the kind ``LiveActions/readKind`` is; nil: the id is none of ``actionID(of:)``.
+    public init?(actionID: String, value: String) {
+        let limits = JSONLimits(maximumBytes: 1 << 16, maximumDepth: 2)
+        guard let names = (try? JSONDocument(Array(actionID.utf8), limits: limits))?.root.elements?.map(\.string) else {
+            return nil
+        }
+        switch names.count {
+        case 0: self.init(of: nil, upTo: EventID(value))
+        case 2:
+            guard let entity = names[0], let id = names[1] else { return nil }
+            self.init(of: Thing(entity: entity, id: id), upTo: EventID(value))
+        default: return nil
+        }
+    }
+
+    /// The id of the action that marks a thing, `["incident","PAM4FGS"]`; of everything it is `[]`.
+    public static func actionID(of thing: Thing?) -> String {
+        guard let thing else { return "[]" }
+        var bytes = Array("[".utf8)
+        WireMessage.appendString(thing.entity, to: &bytes)
+        bytes.append(UInt8(ascii: ","))
+        WireMessage.appendString(thing.id, to: &bytes)
+        return String(decoding: bytes + [UInt8(ascii: "]")], as: UTF8.self)
+    }
+}
+
+extension LiveArchive {
+    /// Sends actions of the kind ``LiveActions/readKind``, one after the other: for ``LiveActions/Functions/send``, where an app
+    /// gives the others to its own API. Neither waits nor renews a token: the actions do. After 20 s it gives what results there
+    /// are, before ``LiveActions`` gives the batch up as a whole; the rest is sent again.
+    ///
+    /// - Throws: ``RequestError`` where nothing was answered for want of a token or of an answer.
+    public func sendReadMarks(_ actions: [DeferredAction]) async throws -> [ActionResult] {
+        var results: [ActionResult] = []
+        let end = now() + Self.batchMilliseconds
+        for action in actions where results.isEmpty || now() < end {
+            guard let mark = ReadMark(actionID: action.id, value: action.value) else {
+                results.append(ActionResult(key: action.key, status: 400))
+                continue
+            }
+            do throws(ArchiveError) {
+                let answer = try await askOnce("/inbox/v1/read", [], body: mark.body)
+                let outcome = ActionOutcome(status: answer.status)
+                // Whoever is not signed in is asked for once, and not for each mark.
+                if outcome == .unauthorized { throw .unauthorized }
+                if outcome == .done, answer.status != Self.marked { throw ArchiveError(answer) }
+                let retryAfter = answer.retryAfterMilliseconds.map(Milliseconds.init)
+                results.append(ActionResult(key: action.key, status: answer.status, retryAfter: retryAfter))
+                if outcome == .again { return results }
+            } catch {
+                // What has no result is sent again.
+                if results.isEmpty { throw error.requestError }
+                return results
+            }
+        }
+        return results
+    }
+}

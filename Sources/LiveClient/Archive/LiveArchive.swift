@@ -1,0 +1,174 @@
+import HTTP
+import LiveState
+
+extension LiveClient {
+    /// The account's past, and what this person has not read of it. No stream is needed for it.
+    public nonisolated var archive: LiveArchive { LiveArchive(handle) }
+}
+
+/// The past of a client's account: pages of events, the person's inbox, and read marks.
+///
+///     for try await page in client.archive.pages(ArchiveRequest(limit: 50)) {
+///         model.add(page.events)
+///         if page.events.last?.aid ?? EventID("") < oldestOnScreen { break }
+///     }
+///     try await client.archive.markRead(Thing(entity: "incident", id: "PAM4FGS"), upTo: last)
+///
+/// After a 401 a token is fetched once more. What `Retry-After` asks for is waited, up to ``patience``. Reading never consumes:
+/// each device sees all of it.
+public struct LiveArchive: Sendable {
+    /// So long a request may wait altogether because the server asks for it, in milliseconds. What asks for more fails at once.
+    public var patience: Milliseconds = 30_000
+
+    /// A server that always asks to wait for no time is not asked for ever.
+    private static let maximumAttempts = 5
+    /// An answer takes no longer; the connection has a deadline of its own below it.
+    private static let answerMilliseconds: Milliseconds = 20_000
+
+    /// What a server answers that has a mark. Whoever says another status of success is somebody between.
+    static let marked = 204
+
+    /// What a batch of marks may take.
+    static let batchMilliseconds: Milliseconds = 20_000
+
+    private let handle: LiveHandle
+    var now: @Sendable () -> Milliseconds = { [clock = AppClock()] in clock.now }
+    var sleep: @Sendable (Milliseconds) async throws -> Void = { try await Task.sleep(for: .milliseconds($0)) }
+
+    init(_ handle: LiveHandle) { self.handle = handle }
+
+    /// One page of the past.
+    public func page(_ request: ArchiveRequest = ArchiveRequest()) async throws(ArchiveError) -> ArchivePage {
+        let answer = try await ask("/archive/v1", request.parameters)
+        guard let (page, _) = ArchivePage.read(answer) else { throw ArchiveError(answer) }
+        return page
+    }
+
+    /// The pages of the past from a request on, each asked for when it is read. Stable: each event once, while new ones come.
+    public func pages(_ request: ArchiveRequest = ArchiveRequest()) -> ArchivePages<ArchivePage> {
+        ArchivePages { [self] (place: ArchiveRequest?) async throws(ArchiveError) in
+            let asked = place ?? request
+            let page = try await page(asked)
+            return (page, asked.following(page))
+        }
+    }
+
+    /// One page of the person's inbox.
+    public func inbox(_ request: InboxRequest = InboxRequest()) async throws(ArchiveError) -> InboxPage {
+        let answer = try await ask("/inbox/v1", request.parameters)
+        guard let (page, _) = InboxPage.read(answer) else { throw ArchiveError(answer) }
+        return page
+    }
+
+    /// The pages of the person's inbox from a request on, each asked for when it is read. A thing to which something happens
+    /// meanwhile moves up and comes by the stream.
+    public func inboxPages(_ request: InboxRequest = InboxRequest()) -> ArchivePages<InboxPage> {
+        ArchivePages { [self] (place: InboxRequest?) async throws(ArchiveError) in
+            let asked = place ?? request
+            let page = try await inbox(asked)
+            return (page, asked.following(page))
+        }
+    }
+
+    /// This person has read a thing up to this event; without a thing, everything. A mark never goes back, and all streams of the
+    /// person get ``LiveUpdate/read(_:)``. To show it at once and send it when there is a network:
+    /// ``LiveActions/markRead(_:upTo:from:)``.
+    public func markRead(_ thing: Thing? = nil, upTo: EventID) async throws(ArchiveError) {
+        let answer = try await ask("/inbox/v1/read", [], body: ReadMark(of: thing, upTo: upTo).body)
+        guard answer.status == Self.marked else { throw ArchiveError(answer) }
+    }
+
+    // MARK: - Requests
+
+    private func ask(
+        _ path: String, _ parameters: [(name: String, value: String)], body: [UInt8]? = nil
+    ) async throws(ArchiveError) -> ServerAnswer {
+        var retry = Retry(seed: .random(in: 0 ... .max))
+        var (waited, hasRenewed): (Milliseconds, Bool) = (0, false)
+        for _ in 1..<Self.maximumAttempts {
+            let answer = try await askOnce(path, parameters, body: body)
+            switch answer.status {
+            case 401 where !hasRenewed: hasRenewed = true
+            case 429, 503:
+                guard let asked = answer.retryAfterMilliseconds else { return answer }
+                let wait = retry.wait(retryAfter: Milliseconds(asked))
+                waited += wait
+                guard waited <= patience else { return answer }
+                do { try await sleep(wait) } catch { throw .cancelled }
+            default: return answer
+            }
+        }
+        return try await askOnce(path, parameters, body: body)
+    }
+
+    /// One request, whatever is answered, with the token that the app gives now.
+    func askOnce(
+        _ path: String, _ parameters: [(name: String, value: String)], body: [UInt8]?
+    ) async throws(ArchiveError) -> ServerAnswer {
+        let handle = handle
+        do {
+            return try await Deadline.run(
+                milliseconds: Self.answerMilliseconds, late: LiveClientError.unreachable("no answer in time")
+            ) {
+                let token = try await handle.parts.token()
+                var settings = handle.parts.settings.asking(.document, since: nil, waitMilliseconds: 0, token: token)
+                settings.url = settings.url.replacing(pathSuffix: "/sync/v1", with: path).setting(parameters)
+                settings.jsonBody = body
+                return try await handle.ask(settings)
+            }
+        } catch {
+            throw ArchiveError(error)
+        }
+    }
+}
+
+/// Pages of a ``LiveArchive``, one after the other. Each iteration begins anew.
+public struct ArchivePages<Page: Sendable>: AsyncSequence, Sendable {
+    /// A page.
+    public typealias Element = Page
+    /// Why a page did not come.
+    public typealias Failure = ArchiveError
+
+    /// Asks for page by page.
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate let first: @Sendable () async throws(ArchiveError) -> Step
+        fileprivate var following: (@Sendable () async throws(ArchiveError) -> Step)?
+        fileprivate var hasBegun = false
+
+        /// Asks for the next page; nil behind the last. One that failed is asked for again by the next call.
+        public mutating func next() async throws(ArchiveError) -> Page? {
+            guard let ask = hasBegun ? following : first else { return nil }
+            let step = try await ask()
+            hasBegun = true
+            following = step.following
+            return step.page
+        }
+    }
+
+    fileprivate struct Step: Sendable {
+        let page: Page
+        let following: (@Sendable () async throws(ArchiveError) -> Step)?
+    }
+
+    private let first: @Sendable () async throws(ArchiveError) -> Step
+
+    /// - Parameter ask: gives a page from a place on (nil: the beginning), and the place behind it.
+    init<Place: Sendable>(
+        _ ask: @escaping @Sendable (Place?) async throws(ArchiveError) -> (page: Page, following: Place?)
+    ) {
+        first = Self.step(nil, ask)
+    }
+
+    private static func step<Place: Sendable>(
+        _ place: Place?,
+        _ ask: @escaping @Sendable (Place?) async throws(ArchiveError) -> (page: Page, following: Place?)
+    ) -> @Sendable () async throws(ArchiveError) -> Step {
+        { () async throws(ArchiveError) in
+            let (page, following) = try await ask(place)
+            return Step(page: page, following: following.map { step($0, ask) })
+        }
+    }
+
+    /// Begins at the first page.
+    public func makeAsyncIterator() -> Iterator { Iterator(first: first) }
+}

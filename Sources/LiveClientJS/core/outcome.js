@@ -1,0 +1,9 @@
+// What a server's answer to an action means. Apart from the queue, for those who only send.
+
+/** What an answer means for an action: "done", "unauthorized", "rejected" or "again". */
+export function actionOutcome(status) {
+    if (status >= 200 && status <= 299) return "done"
+    if (status === 401) return "unauthorized"
+    if (status === 408 || status === 429) return "again"
+    return status >= 400 && status <= 499 ? "rejected" : "again"
+}

@@ -1,0 +1,3 @@
+// What tabs.js exports.
+
+export * from "./types/tabs.js"

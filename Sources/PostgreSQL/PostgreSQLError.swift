@@ -1,0 +1,27 @@
+import CPostgreSQL
+
+/// What PostgreSQL has refused, or why it cannot be asked.
+package struct PostgreSQLError: Error, Equatable, CustomStringConvertible {
+    /// Five characters (postgresql.org/docs/15/errcodes-appendix.html); nil where the server has not said it: there is no
+    /// connection, or no answer came in time.
+    package let state: String?
+    package let message: String
+    package let statement: String?
+
+    package init(state: String? = nil, message: String, statement: String? = nil) {
+        self.state = state
+        self.message = message
+        self.statement = statement
+    }
+
+    package var description: String {
+        "PostgreSQL error\(state.map { " \($0)" } ?? ""): \(message)" + (statement.map { ", in: \($0)" } ?? "")
+    }
+
+    /// The message of a connection or a result, on one line.
+    init(_ text: UnsafePointer<CChar>?, state: String? = nil, statement: String?) {
+        let words = unsafe text.map { unsafe String(cString: $0) } ?? ""
+        let lines = words.split(separator: "\n").map { $0.drop { $0 == " " || $0 == "\t" } }
+        self.init(state: state, message: lines.joined(separator: "; "), statement: statement)
+    }
+}

@@ -1,0 +1,87 @@
+/// A connection that is made when it is needed and made anew when it was lost, for one thread.
+package final class Session {
+    package struct Settings: Sendable {
+        /// A libpq URI.
+        let uri: String
+        /// Asked for each connection: it may be another one by then.
+        let password: @Sendable () throws(PostgreSQLError) -> String?
+        /// How long connecting may take, and where statements have none of their own, a call of ``Session/run(_:)``.
+        let milliseconds: UInt64
+        /// For each statement.
+        let statementMilliseconds: UInt64?
+        /// Whether a connection that was lost while nobody used it is made anew without a word. Not where the session holds
+        /// something, such as locks.
+        let isReplaceable: Bool
+
+        package init(
+            uri: String, password: @escaping @Sendable () throws(PostgreSQLError) -> String?, milliseconds: UInt64,
+            statementMilliseconds: UInt64? = nil, isReplaceable: Bool = true
+        ) {
+            self.uri = uri
+            self.password = password
+            self.milliseconds = milliseconds
+            self.statementMilliseconds = statementMilliseconds
+            self.isReplaceable = isReplaceable
+        }
+    }
+
+    /// After a failure to connect nobody tries again for so long.
+    static let pauseMilliseconds: UInt64 = 200
+
+    private let settings: Settings
+    private let interruption: Interruption
+    private let prepare: (Connection) throws -> Void
+    /// How many were made: what the one before held is gone with the next.
+    package private(set) var connections = 0
+    private var connection: Connection?
+    private var failure: (error: any Error, at: UInt64)?
+
+    /// - Parameter prepare: what each new connection is for.
+    package init(
+        _ settings: Settings, interruption: Interruption, prepare: @escaping (Connection) throws -> Void
+    ) {
+        self.settings = settings
+        self.interruption = interruption
+        self.prepare = prepare
+    }
+
+    /// Does something on the connection, which is closed where it was lost or did not answer.
+    package func run<Value>(_ body: (Connection) throws -> Value) throws -> Value {
+        let deadline = Connection.now + settings.milliseconds
+        let connection = try opened(by: deadline)
+        defer { if !connection.isUsable { self.connection = nil } }
+        connection.deadline = deadline
+        return try body(connection)
+    }
+
+    private func opened(by deadline: UInt64) throws -> Connection {
+        if let connection {
+            guard connection.hasEnded else { return connection }
+            self.connection = nil
+            guard settings.isReplaceable else { throw PostgreSQLError(message: "the server has ended the session") }
+        }
+        if let failure, Connection.now < failure.at + Self.pauseMilliseconds { throw failure.error }
+        do {
+            let made = try connect(by: deadline)
+            try prepare(made)
+            made.statementMilliseconds = settings.statementMilliseconds
+            (connection, failure) = (made, nil)
+            connections += 1
+            return made
+        } catch {
+            failure = (error, Connection.now)
+            throw error
+        }
+    }
+
+    /// A server or a network that is gone is noticed within seconds, on both sides; what the URI says counts more.
+    private func connect(by deadline: UInt64) throws(PostgreSQLError) -> Connection {
+        var words = [
+            ("keepalives_idle", "1"), ("keepalives_interval", "1"), ("keepalives_count", "2"),
+            ("tcp_user_timeout", "2000"), ("fallback_application_name", "livegate"), ("dbname", settings.uri),
+        ]
+        if let password = try settings.password() { words.append(("password", password)) }
+        return try Connection(
+            words.map { (key: $0.0, value: $0.1) }, deadline: deadline, interruption: interruption)
+    }
+}

@@ -1,0 +1,105 @@
+# Tests: Administration+Answers.swift, ConnectionLoop+Reporting.swift
+"""What the administration says of a node and of one client, each value of it."""
+
+import contextlib
+import json
+import socket
+import threading
+
+import pytest
+
+from asker import Asker
+from balancers import NOBODY
+from clients import LiveClient
+from programs import event, eventually, produce
+from wire import narrow
+
+
+@pytest.fixture
+def node_in(gateway, mock_broker):
+    """A node that is in this state, or comes to it."""
+    def begin(state):
+        if state == "starting":
+            return gateway(NOBODY, ready=False)
+        door = gateway(mock_broker.bootstrap, limits={"broker_grace": "1s"})
+        if state == "draining":
+            assert Asker(door.admin).ask("POST", "/admin/drain?window=0s")[0] == 202
+        if state == "failing":
+            mock_broker.down()
+        return door
+    return begin
+
+
+@pytest.mark.parametrize("state", ["starting", "ready", "draining", "failing"])
+def test_the_state_of_a_node(node_in, state):
+    door = node_in(state)
+    door.wait_for_log("listening")
+    asker = Asker(door.admin)
+
+    def status():
+        return asker.json("/admin/status")
+
+    def parts():
+        lines = door.asked("/readyz?verbose")[1].splitlines()
+        return {line.partition("]")[2].partition(" ")[0] for line in lines if line[1] == "-"}
+
+    # That no broker answers is believed after a while.
+    wrong = {"starting": {"window", "broker"}, "ready": set(), "draining": {"draining"}, "failing": {"broker"}}[state]
+    eventually(lambda: parts() == wrong, 30, lambda: f"{state}: {parts()}")
+    found = status()
+    assert (found["state"], found["ready"]) == (state, state == "ready")
+    assert {text.partition(":")[0] for text in found["problems"]} == wrong
+
+
+def test_an_operator_disconnects_one_user_and_nobody_else(door, tokens, ends_with_test):
+    def clients(account, *arguments):
+        return [ends_with_test(LiveClient(door, tokens.token(account, *arguments))) for _ in range(2)]
+
+    ann, bob = clients("PACC1", "--subject", "ann"), clients("PACC1", "--subject", "bob")
+    others = clients("PACC1") + clients("PACC2", "--subject", "ann")
+    asker = Asker(door.admin)
+    eventually(lambda: sum(asker.json("/admin/status")["connections"].values()) == 8, what="eight connections")
+    assert asker.json("/admin/disconnect?account=PACC1&subject=ann", "POST") == {"closed": 2}
+    assert [client.wait_until_closed() for client in ann] == [1012, 1012]
+    line = door.wait_for_log("closed by an operator")
+    assert (line["account"], line["subject"], line["count"]) == ("PACC1", "ann", 2)
+    left = [json.loads(line) for line in asker.ask("GET", "/admin/connections")[2].splitlines()]
+    assert sorted((one["account"], one["subject"] or "") for one in left) == [
+        ("PACC1", "")] * 2 + [("PACC1", "bob")] * 2 + [("PACC2", "ann")] * 2
+    assert all(client.closed is None for client in bob + others)
+
+
+@pytest.mark.unsanitized
+def test_how_long_a_client_has_been_behind(gateway, mock_broker, tokens, live):
+    door = gateway(mock_broker.bootstrap, limits={"max_lag": "1h"}, history={"max_events_per_account": 1_000_000})
+    asker, quick = Asker(door.admin), live(door)
+
+    def behind():
+        lines = [json.loads(line) for line in asker.ask("GET", "/admin/connections")[2].splitlines()]
+        return {line["deliveries"]: line["behind_ms"] for line in lines}
+
+    with contextlib.closing(narrow(door.host, tokens.token("PACC1"))) as slow:
+        eventually(lambda: len(asker.ask("GET", "/admin/connections")[2].splitlines()) == 2, what="two connections")
+        assert set(behind().values()) == {0}
+        written = 0
+
+        def falls_behind():
+            nonlocal written
+            produce(mock_broker.bootstrap, "incidents", [event("PACC1", written + number) for number in range(5_000)])
+            written += 5_000
+            quick.wait_for_events(written)
+            return behind().get(written) == 0 and max(behind().values()) > 0
+        eventually(falls_behind, 60, lambda: f"that one is behind: {behind()}")
+        since = max(behind().values())
+        eventually(lambda: max(behind().values()) > since, what="that it grows")
+        slow.settimeout(None)
+
+        def read():
+            with contextlib.suppress(OSError):
+                while slow.recv(1 << 20):
+                    pass
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        eventually(lambda: behind() == {written: 0}, 60, lambda: f"that it has caught up: {behind()}")
+        slow.shutdown(socket.SHUT_RDWR)
+        reader.join()

@@ -1,0 +1,292 @@
+# Tests: ArchiveFeeder+Trouble.swift, SQLiteArchive.swift
+"""What goes wrong with an archive's file, each with the real thing: live streams go on, `/readyz` stays true, what can be read is
+served, and the writer goes on where it was."""
+
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+
+import pytest
+
+from archives import Archive, archive_line, metric
+from programs import eventually, run
+from test_revocation import settings_of
+
+WRONG = "the archive's file is damaged"
+# Mounts are this process's own; who is not root gets a user namespace of its own too.
+ALONE = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+
+
+def is_damaged(file):
+    return ".damaged-" in file.name
+
+
+def kill(door):
+    door.program.process.send_signal(signal.SIGKILL)
+    door.program.process.wait()
+
+
+def head(file):
+    """Not SQLite's any more."""
+    with file.open("r+b") as opened:
+        opened.write(os.urandom(100))
+
+
+def middle(file):
+    """Every page but the first."""
+    with file.open("r+b") as opened:
+        opened.seek(8192)
+        opened.write(random.Random(1).randbytes(file.stat().st_size - 8192))
+
+
+def end(file):
+    os.truncate(file, file.stat().st_size * 2 // 3)
+
+
+def everything(file):
+    file.write_bytes(b"This is no database.\n" * 1000)
+
+
+@pytest.mark.parametrize("damage", [head, middle, end, everything])
+@pytest.mark.parametrize("stop", [lambda door: door.stop(), kill], ids=["stopped", "killed"])
+def test_a_file_that_is_damaged_at_the_start_is_set_aside_once_and_made_anew(
+        archived, archive, tell, live, past, damage, stop):
+    door = archived()
+    names = [f"e{number}" for number in range(400)]
+    tell(names)
+    archive.wait_for(names)
+    stop(door)
+    # What a killed node had in its log beside the file would mend it, or is all that there is.
+    archive.change("PRAGMA wal_checkpoint(TRUNCATE)")
+    damage(archive.path)
+    door = archived()
+    client = live(door)
+    tell(["more"])
+    client.wait_for_id("more")
+    archive.wait_for([*names, "more"])
+    eventually(lambda: archive_line(door) == "[+]archive ok")
+    line, = door.log(WRONG)
+    assert line["level"] == "error" and [str(file) for file in archive.files if is_damaged(file)] == [line["file"]]
+    assert past(door).page(limit=1)["events"][0]["id"] == "more"
+    assert len(past(door).walk(limit=500)) == 401
+
+
+def test_bytes_that_flip_under_a_running_node_are_found_by_who_reads_or_writes(archived, archive, tell, live, past):
+    door = archived()
+    names = [f"e{number}" for number in range(400)]
+    tell(names)
+    archive.wait_for(names)
+    client = live(door)
+    # What stands in the log beside it is written into the file, so that it is the file that is read.
+    with sqlite3.connect(archive.path, timeout=30) as database:
+        eventually(lambda: database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0] == 0)
+    middle(archive.path)
+    tell(["after"])
+    client.wait_for_id("after")
+
+    def is_found():
+        past(door).ask("/archive/v1?order=asc&limit=500")
+        return door.log(WRONG)
+    eventually(is_found, 20)
+    tell(["again"])
+    archive.wait_for([*names, "after", "again"])
+    eventually(lambda: archive_line(door) == "[+]archive ok")
+    assert len(past(door).walk(limit=500)) == 402 and door.readyz()[0] == 200
+    assert any(is_damaged(file) for file in archive.files)
+    assert metric(door, "livegate_archive_errors_total") >= 1 and client.closed is None
+
+
+def forget_rows(file, table, index, where):
+    """Deletes rows that the index goes on naming."""
+    def change(*statements):
+        with sqlite3.connect(file) as database:
+            database.execute("PRAGMA writable_schema = ON")
+            for sql, values in statements:
+                database.execute(sql, values)
+        database.close()
+    with sqlite3.connect(file) as database:
+        entry, = database.execute("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master WHERE name = ?", [index])
+    database.close()
+    change(("DELETE FROM sqlite_master WHERE name = ?", [index]))
+    change((f"DELETE FROM {table} WHERE {where}", []))
+    change(("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", entry))
+
+
+def test_an_erasure_ends_where_the_file_names_what_is_not_there(erasing, archive, tell):
+    door = erasing()
+    tell(["gone"], account="GONE")
+    tell(["kept"])
+    archive.wait_for(["gone", "kept"])
+    door.stop()
+    forget_rows(archive.path, "things", "things_last", "name = 'gone'")
+    door = erasing()
+    assert run("livegate", "erase", "--config", settings_of(door), "--account", "GONE")[0] == 0
+    assert door.wait_for_log(WRONG)["level"] == "error"
+    archive.wait_for(["kept"])
+    eventually(lambda: archive_line(door) == "[+]archive ok")
+
+
+def test_a_file_of_a_newer_version_is_refused_and_left_alone(archived, archive, tell):
+    door = archived()
+    tell(["a"])
+    archive.wait_for(["a"])
+    door.stop()
+    archive.change("PRAGMA user_version = 1000")
+    before = archive.path.read_bytes()
+    door = archived(ready=False)
+    assert door.program.wait(30) == 78
+    assert "schema 1000 is of another version of Livegate" in door.program.told()
+    assert archive.path.read_bytes() == before
+
+
+def test_a_file_of_somebody_else_is_refused_and_left_alone(archived, archive):
+    archive.change("CREATE TABLE mine (a TEXT)")
+    before = archive.path.read_bytes()
+    door = archived(ready=False)
+    assert door.program.wait(30) == 78
+    assert "is no archive of Livegate, and is left alone" in door.program.told()
+    assert archive.path.read_bytes() == before
+
+
+def test_a_file_of_another_cluster_is_not_written(archived, archive, tell, live):
+    door = archived()
+    tell(["a"])
+    archive.wait_for(["a"])
+    door.stop()
+    archive.change("UPDATE archive SET server = 'another one'")
+    door = archived()
+    client = live(door)
+    tell(["b"])
+    client.wait_for_id("b")
+    eventually(lambda: "it holds events of the Kafka cluster 'another one'" in archive_line(door))
+    assert archive.ids == ["a"] and door.readyz()[0] == 200
+
+
+class Disk:
+    """A file system of its own, which only the node sees."""
+
+    def __init__(self, folder, options, prepare=""):
+        self.folder = folder
+        folder.mkdir()
+        self.archive = Archive(folder / "archive.db")
+        script = f'mount -t tmpfs -o {options} none "$0" && {prepare or ":"} && exec "$@"'
+        self.around = [*ALONE, "sh", "-c", script, str(folder)]
+
+    def does(self, door, *command):
+        """Runs a command where the node sees the file system."""
+        inside = ["nsenter", "-t", str(door.program.pid), "-m", *(["-U", "--preserve-credentials"] if "-rm" in ALONE else [])]
+        done = subprocess.run([*inside, *command], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def disk(tmp_path):
+    done = subprocess.run([*ALONE, "true"], capture_output=True, timeout=60)
+    if done.returncode != 0:
+        pytest.skip(f"no mounts of our own: {done.stderr.decode().strip()}")
+    return lambda *words: Disk(tmp_path / "disk", *words)
+
+
+def refused(past, door):
+    """What needs the store to be written is not ready, within the time that an answer may take."""
+    for ask in (lambda client: client.ask("/archive/v1"), lambda client: client.ask("/inbox/v1")):
+        answer = ask(past(door, "amy"))
+        assert (answer.status, answer.body["code"]) == (503, "not_ready"), answer
+
+
+def test_a_full_disk_costs_what_is_newest_until_there_is_room(gateway, mock_broker, disk, tell, live, past):
+    small = disk("size=2m")
+    door = gateway(mock_broker.bootstrap, archive__store=small.archive.store, around=small.around)
+    eventually(lambda: archive_line(door) == "[+]archive ok")
+    tell(["first"])
+    eventually(lambda: past(door).page()["events"])
+    client = live(door)
+    first, = past(door).page()["events"]
+    count = 30_000
+    tell(range(count))
+    client.wait_for_id(str(count - 1), within=60)
+    door.wait_for_log("the archive cannot be written")
+    eventually(lambda: "no room is left on the disk" in archive_line(door))
+    assert door.readyz()[0] == 200
+    # What it holds is served, and nothing says that there is no more.
+    page = past(door).page(order="asc", limit=1)
+    assert page["events"] == [first]
+    refused(past, door)
+    tell(["live"])
+    client.wait_for_id("live")
+    small.does(door, "mount", "-o", "remount,size=256m", str(small.folder))
+    door.wait_for_log("the archive is written again", within=60)
+    eventually(lambda: metric(door, "livegate_archive_rows") == count + 2, 60)
+    eventually(lambda: archive_line(door) == "[+]archive ok")
+    page = past(door).page(limit=2)
+    assert [event["id"] for event in page["events"]] == ["live", str(count - 1)] and page["gaps"] == []
+    assert client.closed is None
+
+
+def test_a_folder_that_may_only_be_read_is_written_when_it_may(gateway, mock_broker, disk, tell, live, past):
+    tied = disk("size=64m", 'mount -o remount,ro "$0"')
+    door = gateway(mock_broker.bootstrap, archive__store=tied.archive.store, around=tied.around)
+    client = live(door)
+    tell(["a"])
+    client.wait_for_id("a")
+    door.wait_for_log("the archive cannot be written")
+    assert archive_line(door).startswith("[-]archive ") and door.readyz()[0] == 200
+    refused(past, door)
+    tied.does(door, "mount", "-o", "remount,rw", str(tied.folder))
+    door.wait_for_log("the archive is written again", within=30)
+    eventually(lambda: [event["id"] for event in past(door).page()["events"]] == ["a"])
+
+
+def test_a_node_that_stands_still_for_its_store_is_asked_in_vain_and_not_for_long(archived, archive, tell, live, past):
+    """Another process has begun to write and does not end: SQLite waits, then says that it is locked."""
+    door = archived()
+    tell(["a"])
+    archive.wait_for(["a"])
+    client = live(door)
+    amy = past(door, "amy")
+    first, = amy.page()["events"]
+    held = sqlite3.connect(archive.path, isolation_level=None, timeout=30)
+    held.execute("BEGIN IMMEDIATE")
+    tell(["b"])
+    client.wait_for_id("b")
+    eventually(lambda: archive_line(door).startswith("[-]archive "), 20)
+    assert door.readyz()[0] == 200
+    assert past(door).page(order="asc")["events"] == [first]
+    refused(past, door)
+    answer = amy.read(aid=first["aid"])
+    assert (answer.status, answer.body["code"]) == (503, "not_ready")
+    held.execute("ROLLBACK")
+    held.close()
+    archive.wait_for(["a", "b"])
+    eventually(lambda: archive_line(door) == "[+]archive ok")
+    assert [event["id"] for event in past(door).page()["events"]] == ["b", "a"]
+
+
+def test_what_was_erased_is_told_once_and_overwritten_once(erasing, archive, tell):
+    door = erasing()
+    tell(["gone"], account="GONE")
+    tell(["kept"])
+    archive.wait_for(["gone", "kept"])
+    assert run("livegate", "erase", "--config", settings_of(door), "--account", "GONE")[0] == 0
+    said = "nothing of the account from before it is in the archive"
+    door.wait_for_log(said)
+    eventually(lambda: not archive.has("GONE") and not archive.has("gone"), 60)
+    # After it the account goes on.
+    tell(["new"], account="GONE")
+    archive.wait_for(["kept", "new"])
+    door.stop()
+    for _ in range(2):
+        door = erasing()
+        tell(["kept"])
+        eventually(lambda: archive_line(door) == "[+]archive ok")
+        assert archive.rows("SELECT to_overwrite FROM archive") == [(0,)]
+        assert "new" in archive.ids and not door.log(said)
+        door.stop()
+    # Said again, it is done and told again.
+    door = erasing()
+    assert run("livegate", "erase", "--config", settings_of(door), "--account", "GONE")[0] == 0
+    assert door.wait_for_log(said)["events"] == 1
+    eventually(lambda: not archive.has("GONE"), 60)
