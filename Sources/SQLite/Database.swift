@@ -1,4 +1,5 @@
 import CSQLite
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -50,6 +51,14 @@ struct DatabaseHandle: ~Copyable {
     var reason: String { unsafe String(cString: sqlite3_errmsg(pointer)) }
 }
 
+/// How many pages the write-ahead log had at the last commit, in the file already or not; for all threads.
+package final class LogPages: Sendable {
+    private let pages = Atomic(0)
+
+    package var count: Int { pages.load(ordering: .relaxed) }
+    func set(_ count: Int) { pages.store(count, ordering: .relaxed) }
+}
+
 /// A file of SQLite. Every call may wait for the disk: it belongs to a thread of its own (``DatabaseThread``), never to an
 /// event loop.
 package final class Database {
@@ -61,6 +70,8 @@ package final class Database {
 
     let handle: DatabaseHandle
     private let path: String
+    /// As far as ``countLogPages()`` was called.
+    package let logPages = LogPages()
     /// What ``prepared(_:)`` has made, by its text.
     var statements: [String: PreparedStatement] = [:]
 
@@ -120,13 +131,29 @@ package final class Database {
         return unsafe stat(path + "-wal", &status) == 0 ? Int(status.st_size) : 0
     }
 
+    /// Counts the log's pages at each commit from now on, and leaves checkpoints to the caller, where SQLite itself would
+    /// make one in a commit (sqlite.org/c3ref/wal_hook.html).
+    package func countLogPages() {
+        unsafe sqlite3_wal_hook(
+            handle.pointer,
+            { count, _, _, pages in
+                unsafe count.map { unsafe Unmanaged<LogPages>.fromOpaque($0).takeUnretainedValue().set(Int(pages)) }
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(logPages).toOpaque())
+    }
+
+    /// Writes of the log into the file what nobody reads in it any more; waits for nobody, and keeps nobody waiting.
+    package func checkpoint() throws(SQLiteError) { _ = try rows("PRAGMA wal_checkpoint(PASSIVE)") }
+
     /// Writes the log into the file and cuts it to nothing (sqlite.org/pragma.html#pragma_wal_checkpoint).
     ///
     /// False: somebody has read all the time, or written in another process, so that something of it is left.
     package func cutLog(waitingMilliseconds: Int32) throws(SQLiteError) -> Bool {
         unsafe _ = sqlite3_busy_timeout(handle.pointer, waitingMilliseconds)
         defer { unsafe _ = sqlite3_busy_timeout(handle.pointer, Self.busyTimeout) }
-        return try rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first == .integer(0)
+        guard try rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first == .integer(0) else { return false }
+        logPages.set(0)
+        return true
     }
 
     // MARK: - Files

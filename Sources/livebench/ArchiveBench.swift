@@ -34,7 +34,8 @@ struct ArchiveBench {
 
     private static let accounts = 10_000
     private static let thingsOfLargeAccount = 10_000
-    private static let batch = 20_000
+    /// As large as a gateway's, when it has more to write than it can.
+    private static let batch = ArchiveFeed.maximumBatchEvents
     private static let partitions = 16
     private static let rounds = 200
     private static let large = Account("LARGE-ACCOUNT")

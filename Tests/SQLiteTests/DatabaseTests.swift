@@ -167,6 +167,41 @@ struct DatabaseTests {
         }
     }
 
+    @Test func `the log's pages are counted at each commit, and a checkpoint beside the writer lets it begin again`()
+        throws
+    {
+        try Self.withDatabase { database, path in
+            _ = try database.rows("PRAGMA journal_mode = WAL")
+            database.countLogPages()
+            try database.execute("CREATE TABLE t (n INTEGER)")
+            var counts = [database.logPages.count]
+            let other = try Database(path: path)
+            let reader = try Database(path: path)
+            func insert() throws {
+                try database.execute("INSERT INTO t VALUES (1)")
+                counts.append(database.logPages.count)
+            }
+            try insert()
+            #expect(counts[0] > 0 && counts[1] == counts[0] + 1)
+            // No checkpoint is made in a commit, however long the log is.
+            for _ in 0..<1500 { try insert() }
+            #expect(counts.last ?? 0 > 1500)
+            // One reads from the log: it cannot begin again, though all stands in the file.
+            _ = try other.rows("SELECT count(*) FROM t")
+            try reader.snapshot {
+                _ = try reader.rows("SELECT count(*) FROM t")
+                try other.checkpoint()
+                try insert()
+                #expect(counts.last == counts[counts.count - 2] + 1)
+            }
+            try other.checkpoint()
+            try insert()
+            #expect(counts.last == 1)
+            #expect(try database.cutLog(waitingMilliseconds: 60_000) && database.logPages.count == 0)
+            #expect(try reader.rows("SELECT count(*) FROM t") == [[.integer(1503)]])
+        }
+    }
+
     @Test func `a file is given another name with those beside it`() throws {
         try Self.withDatabase { database, path in
             _ = try database.rows("PRAGMA journal_mode = WAL")

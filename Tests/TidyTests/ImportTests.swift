@@ -16,7 +16,7 @@ struct ImportTests {
         "Kafka": ["CRdKafka", "Glibc", "KafkaLogs", "Synchronization"],
         "Logging": ["CLinux", "Glibc", "Synchronization"],
         "Options": ["CLinux", "Glibc", "Synchronization"],
-        "SQLite": ["CSQLite", "Glibc", "Darwin"],
+        "SQLite": ["CSQLite", "Glibc", "Darwin", "Synchronization"],
         "PostgreSQL": ["CPostgreSQL", "Glibc", "Darwin", "Synchronization"],
         "Archive": ["SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", "Glibc", "Synchronization"],
         "Fetching": ["CCurl", "Glibc", "Synchronization"],

@@ -11,8 +11,6 @@ enum ArchiveSchema {
     static let applicationID: Int64 = 0x4C69_4172
     static let version = Int64(steps.count + 1)
     static let pageBytes = 8192
-    /// Above it the write-ahead log is cut as soon as nobody reads.
-    static let maximumLogBytes = 64 << 20
 
     /// A table that holds texts, with what it is made by. Erasing writes these again, so that no page keeps what was moved.
     struct TextTable {
@@ -102,8 +100,11 @@ enum ArchiveSchema {
         ["CREATE TABLE erasures (account INTEGER PRIMARY KEY, moment INTEGER NOT NULL) STRICT"]
     ]
 
-    /// Prepares a connection that writes; makes the tables of a new file.
-    static func openForWriting(_ database: Database, path: String, server: String, cacheBytes: Int) throws {
+    /// Prepares a connection that writes; makes the tables of a new file. So much of the log's file is kept when the log
+    /// begins from its start again.
+    static func openForWriting(
+        _ database: Database, path: String, server: String, cacheBytes: Int, keptLogBytes: Int
+    ) throws {
         // What is another's is found before anything is written.
         if try isEmpty(database, path: path) {
             try database.execute("PRAGMA page_size = \(pageBytes)")
@@ -114,8 +115,8 @@ enum ArchiveSchema {
         // Positions are in the transactions of their rows: what a power failure takes is read again.
         try database.execute("PRAGMA synchronous = NORMAL")
         _ = try database.rows("PRAGMA secure_delete = ON")
-        _ = try database.rows("PRAGMA journal_size_limit = \(maximumLogBytes)")
-        _ = try database.rows("PRAGMA wal_autocheckpoint = \(maximumLogBytes / 2 / pageBytes)")
+        _ = try database.rows("PRAGMA journal_size_limit = \(keptLogBytes)")
+        database.countLogPages()
         try database.execute("PRAGMA cache_size = -\(cacheBytes / 1024)")
         try database.execute("PRAGMA temp_store = MEMORY")
         try database.transaction {
@@ -138,6 +139,13 @@ enum ArchiveSchema {
         }
         for step in steps[(Int(found) - 1)...] { for sql in step { try database.execute(sql) } }
         try database.execute("PRAGMA user_version = \(version)")
+    }
+
+    /// Prepares a connection that makes checkpoints, and nothing else.
+    static func openForCheckpoints(_ database: Database) throws {
+        try database.execute("PRAGMA synchronous = NORMAL")
+        // A connection has no log before it has read.
+        _ = try database.rows("SELECT 1 FROM sqlite_master LIMIT 1")
     }
 
     /// Prepares a connection that only reads.

@@ -51,10 +51,13 @@ final class ArchiveWriter {
     /// Of events, by the transaction under way: more, or fewer if below 0.
     var rowsAdded = 0
 
-    init(path: String, server: String, maximumKnown: Int = defaultMaximumKnown) throws {
+    init(
+        path: String, server: String, maximumKnown: Int = defaultMaximumKnown, keptLogBytes: Int = LogLimits().wait
+    ) throws {
         self.maximumKnown = maximumKnown
         database = try Database(path: path)
-        try ArchiveSchema.openForWriting(database, path: path, server: server, cacheBytes: 64 << 20)
+        try ArchiveSchema.openForWriting(
+            database, path: path, server: server, cacheBytes: 64 << 20, keptLogBytes: keptLogBytes)
         horizon = 0
         try database.each(ArchiveQuery.horizon) { statement in
             horizon = statement.integer(0)
@@ -194,11 +197,4 @@ final class ArchiveWriter {
     }
 
     func setHorizon(_ stamp: Int64) { horizon = stamp }
-
-    /// Cuts the write-ahead log where readers have kept SQLite from beginning it again. Where they still do, the next call
-    /// tries again.
-    func limitLog() {
-        guard database.logBytes > ArchiveSchema.maximumLogBytes else { return }
-        _ = try? database.cutLog(waitingMilliseconds: 50)
-    }
 }

@@ -10,14 +10,16 @@ package final class SQLiteArchive: ArchiveStore {
 
     private let writer: ThreadBound<ArchiveWriter>
     private let readers: [ThreadBound<ArchiveReader>]
+    private let log: ArchiveLog
     /// Calls of each reader, and of the writer behind them, that have not been answered.
     private let waiting: Mutex<[Int]>
 
-    private init(readers: Int) throws(SQLiteError) {
+    private init(readers: Int, _ limits: LogLimits) throws(SQLiteError) {
         writer = try ThreadBound()
         var threads: [ThreadBound<ArchiveReader>] = []
         for _ in 0..<readers { threads.append(try ThreadBound()) }
         self.readers = threads
+        log = try ArchiveLog(limits)
         waiting = Mutex(Array(repeating: 0, count: readers + 1))
     }
 
@@ -25,10 +27,19 @@ package final class SQLiteArchive: ArchiveStore {
     package static func open(
         path: String, server: String, readers: Int = defaultReaders
     ) async throws(ArchiveError) -> SQLiteArchive {
+        try await open(path: path, server: server, readers: readers, LogLimits())
+    }
+
+    static func open(
+        path: String, server: String, readers: Int, _ limits: LogLimits
+    ) async throws(ArchiveError) -> SQLiteArchive {
         precondition((1...64).contains(readers), "an archive is read by a few")
         do {
-            let archive = try SQLiteArchive(readers: readers)
-            try await archive.writer.open { try ArchiveWriter(path: path, server: server) }
+            let archive = try SQLiteArchive(readers: readers, limits)
+            try await archive.writer.open {
+                try ArchiveWriter(path: path, server: server, keptLogBytes: limits.wait)
+            }
+            try await archive.log.open(path: path, of: archive.writer)
             for reader in archive.readers { try await reader.open { try ArchiveReader(path: path) } }
             return archive
         } catch {
@@ -49,6 +60,7 @@ package final class SQLiteArchive: ArchiveStore {
 
     package func close() async {
         for reader in readers { await reader.close() }
+        await log.close()
         await writer.close()
     }
 
@@ -107,13 +119,12 @@ package final class SQLiteArchive: ArchiveStore {
         defer { end(readers.count) }
         let value: Value?
         do {
-            value = try await writer.run { writer in
-                defer { writer.limitLog() }
-                return try body(writer)
-            }
+            value = try await writer.run(body)
         } catch {
+            await log.keepShort(writer)
             throw ArchiveError(error)
         }
+        await log.keepShort(writer)
         guard let value else { throw .closed }
         return value
     }
