@@ -18,6 +18,32 @@ test("a list loads the pages that its screen has use for, and shows their values
     assert.deepEqual(state.stretch, { ids: ["I1", "I2", "I3", "I4", "I5", "I6"], isComplete: false, isStale: false })
 })
 
+test("things of a list keep their values, however many are remembered", async () => {
+    const world = new World(40, { maximumThings: 10, maximumWaiting: 2 })
+    let state
+    world.list(next => { state = next }).show({ from: { beginning: {} }, direction: "forward", count: 40 })
+    await world.answerAll()
+    assert.deepEqual(state.items.map(({ value }) => value?.title), [...Array(40).keys()].map(index => `title ${index + 1}`))
+})
+
+test("what is new beyond the room for fetches comes by one page", async () => {
+    const world = new World(2, { maximumWaiting: 3, maximumAtOnce: 1 })
+    let state
+    world.list(next => { state = next }).show({ from: { beginning: {} }, direction: "forward", count: 50 })
+    await world.answerAll()
+    for (let number = 1; number <= 40; number += 1) {
+        world.incidents.set(`N${number}`, { rank: 2 + number, title: `new ${number}` })
+        world.change(number, `N${number}`, "created")
+    }
+    await world.settled()
+    // One fetch, and one page that was not asked for again with each of them.
+    assert.deepEqual(world.pending.map(({ kind }) => kind), ["reload", "page"])
+    assert.equal(world.aborted, 0)
+    assert.equal(world.reloads.filter(({ reloadFailed }) => reloadFailed).length, 37)
+    await world.answerAll()
+    assert.deepEqual(state.items.slice(2).map(({ value }) => value.title), [...Array(40).keys()].map(index => `new ${index + 1}`))
+})
+
 test("a change is fetched and stands where it belongs; what leaves the list, or is gone, goes off it", async () => {
     const world = new World(3)
     let state

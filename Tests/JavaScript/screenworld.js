@@ -10,7 +10,7 @@ export class ScreenWorld {
     reloads = []
     aborted = 0
 
-    constructor(count = 0) {
+    constructor(count = 0, fetches = {}) {
         for (let rank = 1; rank <= count; rank += 1) this.incidents.set(`I${rank}`, { rank, title: `title ${rank}` })
         let last = 0
         this.screens = new Screens({
@@ -26,7 +26,7 @@ export class ScreenWorld {
                     this.#page(request))),
             },
             onReload: result => this.reloads.push(result),
-            settings: { lists: { pageLimit: 3 } },
+            settings: { lists: { pageLimit: 3 }, fetches },
         })
         this.screens.setFinger(true)
         this.screens.setLive(true)

@@ -1,96 +1,16 @@
 // Tests: ScreensAPI.swift
-import Synchronization
 import TestHarness
 import Testing
 
 @testable import LiveClient
 
-/// Incidents of a server, which a test changes; a fetch or page can be held until it is released.
-private final class Incidents: ScreensAPI {
-    struct Incident: Sendable, Equatable {
-        var rank: Int64
-        var title: String
-    }
-
-    struct State {
-        var incidents: [String: Incident] = [:]
-        var isHolding = false
-        var held: [CheckedContinuation<Void, any Error>] = []
-        var failure: RequestFailure?
-        var reloads = 0
-        /// Things that cannot be fetched by themselves.
-        var failing: Set<String> = []
-        var cancelled = 0
-    }
-
-    let state = Mutex(State())
-
-    init(_ count: Int) {
-        state.withLock { state in
-            for rank in 1...count { state.incidents["I\(rank)"] = Incident(rank: Int64(rank), title: "title \(rank)") }
-        }
-    }
-
-    func set(_ id: String, _ rank: Int64?, _ title: String = "") {
-        state.withLock { $0.incidents[id] = rank.map { Incident(rank: $0, title: title) } }
-    }
-
-    func hold() { state.withLock { $0.isHolding = true } }
-
-    func release() {
-        let held = state.withLock { state in
-            state.isHolding = false
-            defer { state.held = [] }
-            return state.held
-        }
-        for waiting in held { waiting.resume() }
-    }
-
-    private func wait() async throws {
-        if let failure = state.withLock({ $0.failure }) { throw failure }
-        guard state.withLock({ $0.isHolding }) else { return }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiting in
-                let isHolding = state.withLock { state in
-                    if state.isHolding { state.held.append(waiting) }
-                    return state.isHolding
-                }
-                if !isHolding { waiting.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.cancelled += 1 }
-        }
-    }
-
-    func reload(_ thing: Thing) async throws -> FoundThing<Incident> {
-        let (found, isFailing) = state.withLock { state in
-            state.reloads += 1
-            return (state.incidents[thing.id], state.failing.contains(thing.id))
-        }
-        if isFailing { throw RequestError(status: 503) }
-        try await wait()
-        return found.map { .value($0) } ?? .gone
-    }
-
-    func page(of list: String, _ request: PageRequest) async throws -> ListPage<Incident> {
-        let all = state.withLock { $0.incidents }.map { ($0.key, ListKey(rank: $0.value.rank, text: ""), $0.value) }
-            .filter { item in
-                let end = ListEnd.at(key: item.1)
-                return end > request.from || (request.isInclusive && end == request.from)
-            }.sorted { $0.1 < $1.1 }
-        try await wait()
-        let items = all.prefix(request.limit).map { ListPage<Incident>.Item(id: $0.0, key: $0.1, value: $0.2) }
-        return ListPage(items: Array(items), isLast: all.count <= request.limit)
-    }
-}
-
 @Suite(.timeLimit(.minutes(5))) struct LiveScreensTests {
-    private typealias Screens = LiveScreens<Incidents>
+    private typealias Screens = LiveScreens<HeldIncidents>
 
     private func thing(_ id: String) -> Thing { Thing(entity: "incident", id: id) }
 
-    private func screens(_ api: Incidents) async -> Screens {
-        var settings = Screens.Settings()
+    private func screens(_ api: HeldIncidents, _ settings: Screens.Settings = Screens.Settings()) async -> Screens {
+        var settings = settings
         settings.lists.pageLimit = 3
         // Sleeps end only when they are cancelled.
         let screens = Screens(
@@ -100,7 +20,7 @@ private final class Incidents: ScreensAPI {
         return screens
     }
 
-    private func list(_ screens: Screens) async -> AsyncStream<ListState<Incidents.Incident>> {
+    private func list(_ screens: Screens) async -> AsyncStream<ListState<HeldIncidents.Incident>> {
         await screens.makeList("open", of: "incident") { $0.rank > 0 ? ListKey(rank: $0.rank, text: "") : nil }
     }
 
@@ -111,7 +31,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a list loads the pages that its screen has use for, and shows their values`() async throws {
-        let screens = await screens(Incidents(8))
+        let screens = await screens(HeldIncidents(8))
         let states = await list(screens)
         await screens.show("open", from: .beginning, .forward, count: 5)
         let shown = try #require(await state(states) { $0.knowledge == .known })
@@ -120,8 +40,55 @@ private final class Incidents: ScreensAPI {
         await screens.close()
     }
 
+    @Test func `things of a list keep their values, however many are remembered`() async throws {
+        var settings = Screens.Settings()
+        (settings.fetches.maximumThings, settings.fetches.maximumWaiting) = (10, 2)
+        let screens = await screens(HeldIncidents(40), settings)
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 40)
+        let shown = try #require(await state(states) { $0.items.count == 40 })
+        #expect(shown.items.map { $0.value?.title } == (1...40).map { "title \($0)" })
+        // Of those that stand in no list only the remembered ones do.
+        await screens.removeList("open")
+        let others = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 3)
+        _ = try #require(await state(others) { $0.items.count == 3 })
+        for _ in 0..<40 {
+            await screens.keep(
+                HeldIncidents.Incident(rank: 0, title: ""), of: thing("X\(UInt64.random(in: 0 ... .max))"))
+        }
+        #expect(await screens.values.count < 50)
+        await screens.close()
+    }
+
+    @Test func `what is new beyond the room for fetches comes by a page`() async throws {
+        let api = HeldIncidents(2)
+        var settings = Screens.Settings()
+        (settings.fetches.maximumWaiting, settings.fetches.maximumAtOnce) = (3, 1)
+        let screens = await screens(api, settings)
+        let states = await list(screens)
+        await screens.show("open", from: .beginning, .forward, count: 50)
+        _ = try #require(await state(states) { $0.knowledge == .known })
+        api.hold()
+        await withTaskGroup(of: Bool.self) { group in
+            for number in 1...40 {
+                api.set("N\(number)", Int64(2 + number), "new \(number)")
+                group.addTask { (try? await screens.reload(thing("N\(number)"), types: ["created"])) != nil }
+            }
+            var refused = 0
+            for await isTaken in group where !isTaken {
+                refused += 1
+                // The last one that has no room lets the others go on.
+                if refused == 37 { api.release() }
+            }
+        }
+        let shown = try #require(await state(states) { $0.items.count == 42 && $0.knowledge == .known })
+        #expect(shown.items.dropFirst(2).map { $0.value?.title } == (1...40).map { "new \($0)" })
+        await screens.close()
+    }
+
     @Test func `a change is fetched and stands where it belongs; what leaves the list goes off it`() async throws {
-        let api = Incidents(3)
+        let api = HeldIncidents(3)
         let screens = await screens(api)
         let states = await list(screens)
         await screens.show("open", from: .beginning, .forward, count: 9)
@@ -144,7 +111,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `details are fetched while they are shown, and their wait ends with them`() async throws {
-        let api = Incidents(1)
+        let api = HeldIncidents(1)
         let screens = await screens(api)
         let states = await screens.showDetails("details", of: thing("I1"))
         #expect(await state(states) { $0.knowledge == .known }?.value?.title == "title 1")
@@ -166,7 +133,7 @@ private final class Incidents: ScreensAPI {
     func `a thing that is not there is said to be gone or another one's, until it is there`(
         _ status: Int, _ absence: ThingAbsence
     ) async throws {
-        let api = Incidents(1)
+        let api = HeldIncidents(1)
         api.state.withLock { $0.failure = .rejected(status: status) }
         let screens = await screens(api)
         let states = await screens.showDetails("details", of: thing("I1"))
@@ -184,7 +151,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a list says what of it can be drawn`() async throws {
-        let screens = await screens(Incidents(8))
+        let screens = await screens(HeldIncidents(8))
         let states = await list(screens)
         await screens.show("open", from: .beginning, .forward, count: 5)
         let shown = try #require(await state(states) { $0.knowledge == .known && !$0.isLoading })
@@ -198,7 +165,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a list that was hidden when something new came is old when it is shown again`() async throws {
-        let api = Incidents(2)
+        let api = HeldIncidents(2)
         let screens = await screens(api)
         let states = await list(screens)
         await screens.show("open", from: .beginning, .forward, count: 5)
@@ -214,7 +181,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `what changed under a page and cannot be fetched comes by another page`() async throws {
-        let api = Incidents(3)
+        let api = HeldIncidents(3)
         let screens = await screens(api)
         let states = await list(screens)
         api.hold()
@@ -232,7 +199,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `what a list waits for is fetched, though the details that show it too are hidden`() async throws {
-        let api = Incidents(3)
+        let api = HeldIncidents(3)
         let screens = await screens(api)
         let states = await list(screens)
         api.hold()
@@ -258,7 +225,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a failure is over with the answer that the thing is gone`() async throws {
-        let api = Incidents(1)
+        let api = HeldIncidents(1)
         let screens = await screens(api)
         let states = await screens.showDetails("details", of: thing("I1"))
         _ = await state(states) { $0.knowledge == .known }
@@ -276,7 +243,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a failure is told to screen and machine, and a cancelled reload ends`() async throws {
-        let api = Incidents(1)
+        let api = HeldIncidents(1)
         let screens = await screens(api)
         let states = await screens.showDetails("details", of: thing("I1"))
         _ = await state(states) { $0.knowledge == .known }
@@ -297,7 +264,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a reader that goes late ends what it was shown, not what another one is`() async throws {
-        let screens = await screens(Incidents(3))
+        let screens = await screens(HeldIncidents(3))
         let first = await screens.showDetails("details", of: thing("I1"))
         let late = await screens.lastShown
         let second = await screens.showDetails("details", of: thing("I1"))
@@ -309,7 +276,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a list that nobody reads is hidden, and taken up again with what it knows`() async throws {
-        let api = Incidents(8)
+        let api = HeldIncidents(8)
         let screens = await screens(api)
         let states = await list(screens)
         await screens.show("open", from: .beginning, .forward, count: 3)
@@ -335,7 +302,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a thing that cannot be fetched costs the list that waits for it one page, and no other`() async throws {
-        let api = Incidents(3)
+        let api = HeldIncidents(3)
         let screens = await screens(api)
         let states = await list(screens)
         await screens.show("open", from: .beginning, .forward, count: 9)
@@ -361,7 +328,7 @@ private final class Incidents: ScreensAPI {
     }
 
     @Test func `a person sees of a list what its screen has use for, or what the app says`() async throws {
-        let api = Incidents(8)
+        let api = HeldIncidents(8)
         let screens = await screens(api)
         let states = await list(screens)
         await screens.show("open", from: .beginning, .forward, count: 2)

@@ -111,6 +111,13 @@ extension LiveScreens {
         }
     }
 
+    /// Too many things are being fetched. What a list misses comes by its page; one that is on its way sees to it itself.
+    func noteRefusal(_ thing: Thing) {
+        for (name, list) in lists where list.entity == thing.entity && list.awaited[Exact(thing.id)] != nil {
+            if !list.machine.has(thing.id), !list.machine.isLoading { makeStale(name) }
+        }
+    }
+
     func makeStale(_ name: String) {
         guard isFingerHeld else { return }
         give(name, .finger(isHeld: false))

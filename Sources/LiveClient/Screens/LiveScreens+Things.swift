@@ -2,9 +2,6 @@ import LiveState
 
 // Things by id, and the queue of their fetches.
 extension LiveScreens {
-    /// When more values are kept, those of things that are not remembered go: twice as many as are remembered.
-    static var maximumValues: Int { 20_000 }
-
     /// Shows the details of a thing on the screen of that name, until ``hide(_:)`` or until nobody reads the states any more.
     public func showDetails(_ screen: String, of thing: Thing) -> AsyncStream<DetailsState<Value>> {
         hide(screen)
@@ -118,12 +115,17 @@ extension LiveScreens {
         publishDetails(of: thing)
     }
 
-    /// Values are kept as long as their things are remembered.
+    /// Values are kept as long as their things are remembered, or stand in a list.
     func keep(_ value: Value, of thing: Thing) {
         values[thing] = value
         noteAnswer(nil, of: thing)
-        guard values.count > Self.maximumValues else { return }
-        values = values.filter { queue.knowledge(of: $0.key) != .unknown }
+        guard values.count > max(maximumValues, 2 * settings.fetches.maximumThings) else { return }
+        values = values.filter { thing, _ in
+            queue.knowledge(of: thing) != .unknown
+                || lists.values.contains { $0.entity == thing.entity && $0.machine.has(thing.id) }
+        }
+        // As many more pay for the next pass.
+        maximumValues = 2 * values.count
     }
 
     private func noteAnswer(_ absence: ThingAbsence?, of thing: Thing) {

@@ -75,6 +75,8 @@ public actor LiveScreens<API: ScreensAPI> {
     var lists: [String: List] = [:]
     var details: [String: Details] = [:]
     var values: [Thing: Value] = [:]
+    /// When more values are kept, and twice as many as things are remembered, those that nobody can be shown go.
+    var maximumValues = 0
     /// What an earlier run has kept of lists that are not made yet, by name; `isOld`: nobody has noted for them what happened.
     var stored: [String: (list: StoredList<Value>, isOld: Bool)] = [:]
     var listChanged: (@Sendable () -> Void)?
@@ -164,7 +166,11 @@ public actor LiveScreens<API: ScreensAPI> {
             switch effect {
             case .remove(let thing, let screens):
                 for name in screens { give(name, .removed(id: thing.id)) }
-            case .fetch(let number, let thing): ask(.reload(number: number, thing: thing))
+            case .fetch(let number, let thing):
+                let isRefused = ask(.reload(number: number, thing: thing)).contains {
+                    if case .reloadFailed(number, _) = $0 { true } else { false }
+                }
+                if isRefused { noteRefusal(thing) }
             case .pass(let number, let thing): ask(.pass(number: number, thing: thing))
             }
         }

@@ -131,11 +131,11 @@ export class FetchQueue {
     }
 
     #reload(number, thing) {
+        this.#known.change(thing)
         if (!this.#jobs.has(thingKey(thing)) && this.#jobs.size >= this.#settings.maximumWaiting) {
             this.#effects.push({ reloadFailed: { number, failure: { retry: {} } } })
             return
         }
-        this.#known.change(thing)
         const job = this.#job(thing)
         if (job.next.length > 0 || job.isWaiting) this.#counts.merged += 1
         job.next.push(number)

@@ -48,6 +48,12 @@ export class ScreenLists {
 
     has(name) { return this.#lists.has(name) }
 
+    /** Of all things that stand in lists. */
+    get thingKeys() {
+        const lists = [...this.#lists.values()]
+        return new Set(lists.flatMap(({ entity, machine }) => machine.view.items.map(({ id }) => thingKey({ entity, id }))))
+    }
+
     /** Whether a list on a screen should perhaps have the thing, which is being fetched. */
     awaits(thing) { return this.#of(thing).some(list => list.isShown && list.awaits(thing.id)) }
 
@@ -165,6 +171,11 @@ export class ScreenLists {
 
     /** A thing was not fetched. A list that should perhaps have it knows that only by its page. */
     noteFailure(thing) { for (const list of this.#of(thing)) if (list.misses(thing.id)) this.#makeStale(list) }
+
+    /** Too many things are being fetched. What a list misses comes by its page; one that is on its way sees to it itself. */
+    noteRefusal(thing) {
+        for (const list of this.#of(thing)) if (list.awaits(thing.id) && !list.machine.view.isLoading) this.#makeStale(list)
+    }
 
     /** Puts a thing where its value says in the lists of its entity, or with null takes it off them. */
     place(thing, value, names) {

@@ -1,5 +1,6 @@
 // What the screens of an app show, fetched through one queue: details by id, lists by the page.
 import { FetchQueue } from "../core/fetches.js"
+import { KnownThings } from "../core/known.js"
 import { Relevance, thingKey } from "../core/relevance.js"
 import { DetailsScreens } from "./detailsscreens.js"
 import { setDue, systemEnvironment } from "./environment.js"
@@ -11,9 +12,6 @@ import { ScreenToken } from "./screentoken.js"
 
 /** Later than all that anything waits for. */
 const endOfTime = Number.MAX_SAFE_INTEGER
-
-/** When more values are kept, those of things that are not remembered go: twice as many as are remembered. */
-const maximumValues = 20_000
 
 /** The lists and details that screens show of one machine's things. See types/screens.d.ts. */
 export class Screens {
@@ -31,6 +29,9 @@ export class Screens {
     #details = new DetailsScreens()
     /** By thing: {thing, value}. */
     #values = new Map()
+    /** When more values are kept, and twice as many as things are remembered, those that nobody can be shown go. */
+    #maximumValues = 0
+    #maximumThings
     #timer = null
     #isFingerHeld = false
     #isClosed = false
@@ -46,6 +47,7 @@ export class Screens {
         this.#onReload = onReload
         this.#relevance = new Relevance({ ...settings.relevance, rules })
         this.#queue = new FetchQueue(settings.fetches)
+        this.#maximumThings = settings.fetches?.maximumThings ?? KnownThings.maximumThings
         this.#requests = new PendingRequests(environment, settings.requestDeadline)
         this.#token = new ScreenToken({
             api, environment, requests: this.#requests, onChange: () => this.#tokenChanged(),
@@ -114,7 +116,10 @@ export class Screens {
         this.#lists.noteEvent(thing, types)
         for (const effect of this.#relevance.handle({ changed: { number, thing, types } }, this.#environment.now())) {
             if (effect.remove) this.#lists.place(thing, null, effect.remove.screens)
-            else if (effect.fetch) this.#ask({ reload: effect.fetch })
+            else if (effect.fetch) {
+                const isRefused = this.#ask({ reload: effect.fetch }).some(({ reloadFailed }) => reloadFailed?.number === number)
+                if (isRefused) this.#lists.noteRefusal(thing)
+            }
             else this.#ask({ pass: effect.pass }, { passed: thing })
         }
         this.#tellDetails(thing)
@@ -240,14 +245,17 @@ export class Screens {
 
     #of(thing) { return { value: this.#values.get(thingKey(thing))?.value, knowledge: this.#queue.knowledge(thing) } }
 
-    /** Values are kept as long as their things are remembered. */
+    /** Values are kept as long as their things are remembered, or stand in a list. */
     #keep(thing, value) {
         this.#values.set(thingKey(thing), { thing, value })
         this.#details.noteAnswer(thing, null)
-        if (this.#values.size <= maximumValues) return
+        if (this.#values.size <= Math.max(this.#maximumValues, 2 * this.#maximumThings)) return
+        const listed = this.#lists.thingKeys
         for (const [key, { thing: kept }] of this.#values) {
-            if (this.#queue.knowledge(kept) === "unknown") this.#values.delete(key)
+            if (this.#queue.knowledge(kept) === "unknown" && !listed.has(key)) this.#values.delete(key)
         }
+        // As many more pay for the next pass.
+        this.#maximumValues = 2 * this.#values.size
     }
 
     #tellDetails(thing) { if (!this.#isClosed) this.#details.tell(thing, this.#of(thing)) }

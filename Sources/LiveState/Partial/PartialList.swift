@@ -134,11 +134,14 @@ public struct PartialList: StateMachine {
     public var view: View {
         View(
             items: items, complete: intervals.complete, stale: intervals.stale, knowledge: knowledge,
-            stretch: stretch, isLoading: page != nil, failures: retry.failures)
+            stretch: stretch, isLoading: isLoading, failures: retry.failures)
     }
 
     /// When a page that failed is due again; nil: none waits.
     public var wakeAt: Milliseconds? { retryAt }
+
+    /// Whether a page is on its way, as the ``view`` says.
+    package var isLoading: Bool { page != nil }
 
     /// Whether the list has this thing.
     public func has(_ id: String) -> Bool { keys[Exact(id)] != nil }

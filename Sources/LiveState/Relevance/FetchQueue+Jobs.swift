@@ -51,11 +51,11 @@ extension FetchQueue {
     }
 
     mutating func reload(_ number: Int, _ thing: Thing, _ effects: inout [Effect]) {
+        known.change(thing)
         guard jobs[thing] != nil || jobs.count < settings.maximumWaiting else {
             effects.append(.reloadFailed(number: number, failure: .retry(after: nil)))
             return
         }
-        known.change(thing)
         var job = job(thing)
         if !job.next.isEmpty || job.isWaiting { counts.merged += 1 }
         job.next.append(number)
