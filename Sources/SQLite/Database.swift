@@ -51,12 +51,27 @@ struct DatabaseHandle: ~Copyable {
     var reason: String { unsafe String(cString: sqlite3_errmsg(pointer)) }
 }
 
-/// How many pages the write-ahead log had at the last commit, in the file already or not; for all threads.
+/// How long the write-ahead log was at the last commit, in pages; for all threads.
 package final class LogPages: Sendable {
     private let pages = Atomic(0)
+    private let filed = Atomic(0)
 
-    package var count: Int { pages.load(ordering: .relaxed) }
-    func set(_ count: Int) { pages.store(count, ordering: .relaxed) }
+    package var count: Int { pages.load(ordering: .acquiring) }
+
+    /// Whether all of it stands in the file.
+    package var isFiled: Bool { count == filed.load(ordering: .acquiring) }
+
+    func set(_ count: Int) {
+        // It was begun anew.
+        if count <= self.count { filed.store(0, ordering: .releasing) }
+        pages.store(count, ordering: .releasing)
+    }
+
+    /// - Parameter row: what SQLite says of a checkpoint: whether it was kept from its end, the log's pages, and those in the file.
+    func note(_ row: [SQLValue]?) {
+        guard let row, row.count == 3, case .integer(let all) = row[1], row[1] == row[2] else { return }
+        filed.store(Int(all), ordering: .releasing)
+    }
 }
 
 /// A file of SQLite. Every call may wait for the disk: it belongs to a thread of its own (``DatabaseThread``), never to an
@@ -143,15 +158,26 @@ package final class Database {
     }
 
     /// Writes of the log into the file what nobody reads in it any more; waits for nobody, and keeps nobody waiting.
-    package func checkpoint() throws(SQLiteError) { _ = try rows("PRAGMA wal_checkpoint(PASSIVE)") }
+    ///
+    /// Not where all of it stands there already: then the writer may begin the log anew at this moment, which a checkpoint of
+    /// SQLite before 3.51.3 may not notice, so that it would take new pages for filed ones (sqlite.org/wal.html#walresetbug).
+    ///
+    /// - Parameter log: of the one connection that writes.
+    package func checkpoint(_ log: LogPages) throws(SQLiteError) {
+        guard !log.isFiled else { return }
+        log.note(try rows("PRAGMA wal_checkpoint(PASSIVE)").first)
+    }
 
     /// Writes the log into the file and cuts it to nothing (sqlite.org/pragma.html#pragma_wal_checkpoint).
     ///
-    /// False: somebody has read all the time, or written in another process, so that something of it is left.
+    /// False: somebody has read all the time, made a checkpoint at this moment, for which SQLite does not wait, or written in
+    /// another process, so that something of it is left.
     package func cutLog(waitingMilliseconds: Int32) throws(SQLiteError) -> Bool {
         unsafe _ = sqlite3_busy_timeout(handle.pointer, waitingMilliseconds)
         defer { unsafe _ = sqlite3_busy_timeout(handle.pointer, Self.busyTimeout) }
-        guard try rows("PRAGMA wal_checkpoint(TRUNCATE)").first?.first == .integer(0) else { return false }
+        let row = try rows("PRAGMA wal_checkpoint(TRUNCATE)").first
+        logPages.note(row)
+        guard row?.first == .integer(0) else { return false }
         logPages.set(0)
         return true
     }

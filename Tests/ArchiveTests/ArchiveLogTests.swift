@@ -72,4 +72,20 @@ struct ArchiveLogTests {
         #expect(try await store.size().rows == Int64((number + 2) * Self.batch))
         await store.close()
     }
+
+    @Test func `what is erased is overwritten at once, though the log is being written into the file`() async throws {
+        let folder = TemporaryFolder()
+        defer { folder.remove() }
+        let path = folder.path("archive")
+        let limits = LogLimits(checkpoint: 64 << 10, wait: 64 << 20, cut: 128 << 20)
+        let store = try await SQLiteArchive.open(path: path, server: "S", readers: 1, limits)
+        for number in 0..<20 {
+            #expect(try await Self.append(number, to: store, path) > limits.checkpoint)
+            #expect(try await store.erase(Account("A\(number)"), until: .max).events > 0)
+            try await store.overwrite()
+            #expect(try await !store.isToBeOverwritten())
+        }
+        await store.close()
+        #expect(try Database(path: path).rows("PRAGMA integrity_check") == [[.text("ok")]])
+    }
 }

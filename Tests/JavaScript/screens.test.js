@@ -19,7 +19,7 @@ test("a list loads the pages that its screen has use for, and shows their values
 })
 
 test("things of a list keep their values, however many are remembered", async () => {
-    const world = new World(40, { maximumThings: 10, maximumWaiting: 2 })
+    const world = new World(40, { maximumThings: 2, maximumWaiting: 2 })
     let state
     world.list(next => { state = next }).show({ from: { beginning: {} }, direction: "forward", count: 40 })
     await world.answerAll()

@@ -30,11 +30,13 @@ struct LogLimits: Sendable {
 /// batch that never happens, so that the writer waits for it now and then (``LogLimits``).
 final class ArchiveLog: Sendable {
     private let checkpointer: ThreadBound<Database>
+    private let limits: LogLimits
+    /// A checkpoint is being made, or waits for its turn.
     private let isCheckpointing = Atomic(false)
+    /// None is to be made.
+    private let isHeld = Atomic(false)
     /// The writer's; nil before the archive is open.
     private let pages = Mutex<LogPages?>(nil)
-
-    private let limits: LogLimits
 
     init(_ limits: LogLimits) throws(SQLiteError) {
         self.limits = limits
@@ -54,25 +56,42 @@ final class ArchiveLog: Sendable {
 
     func close() async { await checkpointer.close() }
 
-    /// To be called after each transaction. What fails, as on a full disk, is tried again after the next one.
-    func keepShort(_ writer: ThreadBound<ArchiveWriter>) async {
+    /// To be called after each call of the writer; what it stores for a waiting person does not wait for the disk here. What fails,
+    /// as on a full disk, is tried again by the next call.
+    func keepShort(_ writer: ThreadBound<ArchiveWriter>, mayWait: Bool) async {
         let bytes = (pages.withLock { $0?.count } ?? 0) * ArchiveSchema.pageBytes
-        switch limits.step(bytes, isCheckpointing: isCheckpointing.load(ordering: .relaxed)) {
+        let step = limits.step(bytes, isCheckpointing: isCheckpointing.load(ordering: .relaxed))
+        switch step {
         case .none: break
-        case .checkpoint:
+        case .wait where mayWait:
+            // Behind the one that is being made.
+            try? await checkpoint()
+        case .cut where mayWait:
+            try? await checkpoint()
+            // Readers keep it for as long as they read: then the next call tries again.
+            _ = try? await writer.run { try $0.database.cutLog(waitingMilliseconds: 50) }
+        case .checkpoint, .wait, .cut:
             guard !isCheckpointing.exchange(true, ordering: .relaxed) else { return }
             Task {
                 try? await checkpoint()
                 isCheckpointing.store(false, ordering: .relaxed)
             }
-        // Behind the one that is being made.
-        case .wait: try? await checkpoint()
-        case .cut:
-            try? await checkpoint()
-            // Readers keep it for as long as they read: then the next call tries again.
-            _ = try? await writer.run { try $0.database.cutLog(waitingMilliseconds: 50) }
         }
     }
 
-    private func checkpoint() async throws { try await checkpointer.run { try $0.checkpoint() } }
+    /// Until ``release()`` no checkpoint is made here: the writer makes one that may not be refused for another one.
+    func hold() async {
+        isHeld.store(true, ordering: .relaxed)
+        // Behind the one that is being made.
+        _ = try? await checkpointer.run { _ in }
+    }
+
+    func release() { isHeld.store(false, ordering: .relaxed) }
+
+    private func checkpoint() async throws {
+        guard let pages = pages.withLock({ $0 }) else { return }
+        try await checkpointer.run { database in
+            if !isHeld.load(ordering: .relaxed) { try database.checkpoint(pages) }
+        }
+    }
 }

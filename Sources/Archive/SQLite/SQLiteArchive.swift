@@ -87,7 +87,7 @@ package final class SQLiteArchive: ArchiveStore {
     }
 
     package func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome {
-        try await write { try $0.mark(mark) }
+        try await write(mayWaitForLog: false) { try $0.mark(mark) }
     }
 
     package func keep(from stamp: Int64) async throws(ArchiveError) { try await write { try $0.keep(from: stamp) } }
@@ -104,7 +104,11 @@ package final class SQLiteArchive: ArchiveStore {
         }
     }
 
-    package func overwrite() async throws(ArchiveError) { try await write { try $0.overwrite() } }
+    package func overwrite() async throws(ArchiveError) {
+        await log.hold()
+        defer { log.release() }
+        try await write { try $0.overwrite() }
+    }
 
     package func isToBeOverwritten() async throws(ArchiveError) -> Bool {
         try await write { try $0.isToBeOverwritten }
@@ -113,7 +117,7 @@ package final class SQLiteArchive: ArchiveStore {
     // MARK: - Threads
 
     private func write<Value: Sendable>(
-        _ body: @Sendable (ArchiveWriter) throws -> Value
+        mayWaitForLog: Bool = true, _ body: @Sendable (ArchiveWriter) throws -> Value
     ) async throws(ArchiveError) -> Value {
         try begin(readers.count)
         defer { end(readers.count) }
@@ -121,10 +125,10 @@ package final class SQLiteArchive: ArchiveStore {
         do {
             value = try await writer.run(body)
         } catch {
-            await log.keepShort(writer)
+            await log.keepShort(writer, mayWait: mayWaitForLog)
             throw ArchiveError(error)
         }
-        await log.keepShort(writer)
+        await log.keepShort(writer, mayWait: mayWaitForLog)
         guard let value else { throw .closed }
         return value
     }

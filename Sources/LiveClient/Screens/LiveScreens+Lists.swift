@@ -184,6 +184,9 @@ extension LiveScreens {
             learn(page, things, found.items.map(\.value))
             let items = found.items.map { ListItem(id: $0.id, key: $0.key) }
             give(name, .pageLoaded(number: number, items: items, isLast: found.isLast))
+            // What found no room among the fetches has come.
+            if let list = lists[name] { lists[name]?.awaited = list.awaited.filter { !list.machine.has($0.key.text) } }
+            forgetValues()
             for thing in things { publishDetails(of: thing) }
         }
     }

@@ -111,17 +111,25 @@ extension LiveScreens {
             let key = found.value.flatMap(list.key)
             give(name, key.map { .placed(id: thing.id, key: $0) } ?? .removed(id: thing.id))
         }
+        forgetValues()
         _ = relevance.handle(.displayed(thing: thing), at: now())
         publishDetails(of: thing)
     }
 
-    /// Values are kept as long as their things are remembered, or stand in a list.
     func keep(_ value: Value, of thing: Thing) {
         values[thing] = value
         noteAnswer(nil, of: thing)
+    }
+
+    /// Values are kept as long as their things are remembered, or stand in a list. To be called when what was kept has its place.
+    func forgetValues() {
         guard values.count > max(maximumValues, 2 * settings.fetches.maximumThings) else { return }
+        let waiting = stored.values.flatMap { kept in
+            kept.list.items.map { Thing(entity: kept.list.entity, id: $0.id) }
+        }
+        let isStored = Set(waiting)
         values = values.filter { thing, _ in
-            queue.knowledge(of: thing) != .unknown
+            queue.knowledge(of: thing) != .unknown || isStored.contains(thing)
                 || lists.values.contains { $0.entity == thing.entity && $0.machine.has(thing.id) }
         }
         // As many more pay for the next pass.

@@ -75,7 +75,7 @@ public actor LiveScreens<API: ScreensAPI> {
     var lists: [String: List] = [:]
     var details: [String: Details] = [:]
     var values: [Thing: Value] = [:]
-    /// When more values are kept, and twice as many as things are remembered, those that nobody can be shown go.
+    /// When more values are kept than so many, and than twice as many as things are remembered, some go: ``forgetValues()``.
     var maximumValues = 0
     /// What an earlier run has kept of lists that are not made yet, by name; `isOld`: nobody has noted for them what happened.
     var stored: [String: (list: StoredList<Value>, isOld: Bool)] = [:]
@@ -165,7 +165,10 @@ public actor LiveScreens<API: ScreensAPI> {
         for effect in relevance.handle(.changed(number: number, thing: thing, types: types), at: now()) {
             switch effect {
             case .remove(let thing, let screens):
-                for name in screens { give(name, .removed(id: thing.id)) }
+                for name in screens {
+                    lists[name]?.awaited[Exact(thing.id)] = nil
+                    give(name, .removed(id: thing.id))
+                }
             case .fetch(let number, let thing):
                 let isRefused = ask(.reload(number: number, thing: thing)).contains {
                     if case .reloadFailed(number, _) = $0 { true } else { false }

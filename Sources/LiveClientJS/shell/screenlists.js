@@ -25,9 +25,9 @@ export class ScreenLists {
 
     /**
      * @param things what is known of things, and the queue that fetches them: `ask(input)` returns the queue's effects,
-     *     `keep(thing, value)`, `of(thing)` gives `{value, knowledge}`, `follow()` says what is shown, `tell(thing)`,
-     *     `makeOld(thing)`: it has changed, and was not fetched; `shown()`: the things on screens; `changed()`: a list is
-     *     another one
+     *     `keep(thing, value)`, `placed()`: what was kept stands in its lists; `of(thing)` gives `{value, knowledge}`,
+     *     `follow()` says what is shown, `tell(thing)`, `makeOld(thing)`: it has changed, and was not fetched; `shown()`: the
+     *     things on screens; `changed()`: a list is another one
      */
     constructor({ api, environment, requests, token, relevance, things, settings }) {
         this.#api = api
@@ -245,6 +245,9 @@ export class ScreenLists {
     #take(list, { page, number, items, isLast }) {
         const things = this.#learn(list, page, items)
         this.#give(list, { pageLoaded: { number, items: items.map(({ id, key }) => ({ id, key })), isLast } })
+        // What found no room among the fetches has come.
+        list.forgetThere()
+        this.#things.placed()
         for (const thing of things) this.#things.tell(thing)
     }
 

@@ -29,7 +29,7 @@ export class Screens {
     #details = new DetailsScreens()
     /** By thing: {thing, value}. */
     #values = new Map()
-    /** When more values are kept, and twice as many as things are remembered, those that nobody can be shown go. */
+    /** When more values are kept than so many, and than twice as many as things are remembered, some go: `#forgetValues`. */
     #maximumValues = 0
     #maximumThings
     #timer = null
@@ -53,7 +53,8 @@ export class Screens {
             api, environment, requests: this.#requests, onChange: () => this.#tokenChanged(),
         })
         const things = {
-            ask: input => this.#ask(input), keep: (thing, value) => this.#keep(thing, value), of: thing => this.#of(thing),
+            ask: input => this.#ask(input), keep: (thing, value) => this.#keep(thing, value),
+            placed: () => this.#forgetValues(), of: thing => this.#of(thing),
             follow: () => this.#follow(), changed: () => this.onChange(),
             makeOld: thing => this.#ask({ pass: { number: 0, thing } }, { isSilent: true }),
             shown: () => this.#queue.view.shown.map(({ thing }) => thing), tell: thing => this.#tellDetails(thing),
@@ -239,20 +240,24 @@ export class Screens {
         if (hasValue) this.#keep(thing, found.value); else this.#values.delete(thingKey(thing))
         if (!hasValue) this.#details.noteAnswer(thing, Object.keys(found)[0])
         this.#lists.place(thing, hasValue ? found.value : null)
+        this.#forgetValues()
         this.#relevance.handle({ displayed: { thing } }, this.#environment.now())
         this.#tellDetails(thing)
     }
 
     #of(thing) { return { value: this.#values.get(thingKey(thing))?.value, knowledge: this.#queue.knowledge(thing) } }
 
-    /** Values are kept as long as their things are remembered, or stand in a list. */
     #keep(thing, value) {
         this.#values.set(thingKey(thing), { thing, value })
         this.#details.noteAnswer(thing, null)
+    }
+
+    /** Values are kept as long as their things are remembered, or stand in a list. For when what was kept has its place. */
+    #forgetValues() {
         if (this.#values.size <= Math.max(this.#maximumValues, 2 * this.#maximumThings)) return
         const listed = this.#lists.thingKeys
-        for (const [key, { thing: kept }] of this.#values) {
-            if (this.#queue.knowledge(kept) === "unknown" && !listed.has(key)) this.#values.delete(key)
+        for (const [key, { thing }] of this.#values) {
+            if (this.#queue.knowledge(thing) === "unknown" && !listed.has(key)) this.#values.delete(key)
         }
         // As many more pay for the next pass.
         this.#maximumValues = 2 * this.#values.size
