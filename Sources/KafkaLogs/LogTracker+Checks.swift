@@ -70,9 +70,7 @@ extension LogTracker {
     mutating func checkLogs(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
         for (index, check) in refresh.checks.enumerated() {
-            // Forgotten meanwhile.
-            guard var log = self[check.name]?.check, topics[Int(check.name.topic)].incarnation == check.incarnation
-            else { continue }
+            guard var log = self[check.name]?.check, isOfNow(check) else { continue }
             let verdict =
                 // The embedded broker knows no times.
                 isEmbedded
@@ -196,8 +194,9 @@ extension LogTracker {
     mutating func concludeChecks(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
         // Where one log is another now, what holds of the others proves nothing: nothing was read of them yet.
-        let broken = Set(refresh.checks.lazy.filter { $0.verdict == .broken }.map { Int($0.name.topic) })
-        for check in refresh.checks where topics[Int(check.name.topic)].incarnation == check.incarnation {
+        let broken = Set(refresh.checks.filter { $0.verdict == .broken && isOfNow($0) }.map { Int($0.name.topic) })
+        if let again = askBrokenTopicIDs(broken, now) { return again }
+        for check in refresh.checks where isOfNow(check) {
             guard var partition = self[check.name], partition.opening != nil else { continue }
             if check.isHandoverKept {
                 if partition.anchor.handover == check.anchor.handover { partition.anchor.handover = nil }
@@ -231,6 +230,11 @@ extension LogTracker {
             recreate(topic, keepsID: refresh.identified.contains(topic), isBroken: true, now)
         }
         return beginOpenings(now)
+    }
+
+    /// Whether its topic was not forgotten meanwhile.
+    private func isOfNow(_ check: Refresh.Check) -> Bool {
+        topics[Int(check.name.topic)].incarnation == check.incarnation
     }
 
     /// Goes on where it was, at most once in a while.

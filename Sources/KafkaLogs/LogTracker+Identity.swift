@@ -35,6 +35,38 @@ extension LogTracker {
         }
     }
 
+    /// A topic may be recreated between the answer about its id and that about its logs: then its log is not the one that the id
+    /// was told of, and does not keep it. Whoever has told the id is asked once more before that is believed.
+    mutating func askBrokenTopicIDs(_ broken: Set<Int>, _ now: Moment) -> Probe? {
+        guard let refresh, !refresh.hasAskedBroken else { return nil }
+        var questions: [TopicIDQuestion] = []
+        for topic in broken.intersection(refresh.identified).sorted() {
+            let leaders = Set(topics[topic].partitions.compactMap(\.leader))
+            questions += leaders.sorted().map { TopicIDQuestion(topic: topic, broker: $0) }
+        }
+        guard !questions.isEmpty else { return nil }
+        self.refresh?.hasAskedBroken = true
+        return ask(.brokenTopicIDs(questions), .topicIDs(questions), timeout: timeLeft(now))
+    }
+
+    /// Another id recreates the topic, as in the step for all of them; none, or the same, changes nothing. Its logs are opened by
+    /// the next refresh: the ends that this one was told may be of those before.
+    mutating func identifyBroken(_ questions: [TopicIDQuestion], _ answers: [TopicIDAnswer], _ now: Moment) {
+        for (question, answer) in zip(questions, answers) {
+            if case .id(let id) = answer { refresh?.topicIDs[question.topic, default: [:]][question.broker] = id }
+        }
+        for topic in Set(questions.map(\.topic)).sorted() {
+            let before = topics[topic].incarnation
+            identify(topic, Set((refresh?.topicIDs[topic] ?? [:]).values), now)
+            guard topics[topic].incarnation != before else { continue }
+            wantsRefresh = true
+            for number in topics[topic].partitions.indices {
+                let partition = name(topic, number)
+                refresh?.ends[partition] = nil
+            }
+        }
+    }
+
     private mutating func identify(_ topic: Int, _ reported: Set<TopicID>, _ now: Moment) {
         guard let asked = refresh?.began.wall else { return }
         // A leader may not have heard yet of what is known here already.

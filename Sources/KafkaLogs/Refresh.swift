@@ -13,6 +13,8 @@ struct Refresh {
         case handovers([Int])
         case lastRecords([Int])
         case outOfRangeLogStarts([Int])
+        /// Once more, of those whose logs are others than those that the same leaders told the id of.
+        case brokenTopicIDs([TopicIDQuestion])
         case openingLogStarts([PartitionName])
         case windowStarts([PartitionName])
         case firstRecords([PartitionName])
@@ -53,6 +55,8 @@ struct Refresh {
     var topicIDs: [Int: [Int32: TopicID]] = [:]
     /// Topics whose present id was told by a leader now. The logs of that leader are known, and nothing is to be inferred.
     var identified: Set<Int> = []
+    /// Whether the leaders of broken logs were asked for ids once more.
+    var hasAskedBroken = false
     /// Topics without an id here, of which leaders tell different ones: nothing of them is opened.
     var disputed: Set<Int> = []
     /// Ids that were told for the first time while logs were read already. They are the topics' once these have held.
@@ -133,6 +137,9 @@ extension LogTracker {
         case (.lastRecords(let checks), .records(let answers)): return receiveLastRecords(checks, answers, now)
         case (.outOfRangeLogStarts(let checks), .offsets(let answers)):
             settle(checks, logStarts: answers.map(\.offset))
+            return concludeChecks(now)
+        case (.brokenTopicIDs(let questions), .topicIDs(let answers)):
+            identifyBroken(questions, answers, now)
             return concludeChecks(now)
         case (.openingLogStarts(let names), .offsets(let answers)): return receiveLogStarts(names, answers, now)
         case (.windowStarts(let names), .offsets(let answers)): return receiveWindowStarts(names, answers, now)

@@ -33,6 +33,18 @@ struct TestNode {
         take(reader.refresh(&broker, now))
     }
 
+    /// The same, and something happens before that step of it, or behind the last one.
+    mutating func refresh(beforeStep wanted: Int, _ happen: (inout TestNode) -> Void) {
+        wait(2_000)
+        var step = 0
+        repeat {
+            if step == wanted { happen(&self) }
+            take(reader.refreshStep(&broker, now))
+            step += 1
+        } while reader.isRefreshing
+        if step <= wanted { happen(&self) }
+    }
+
     mutating func wait(_ milliseconds: Int64) {
         now.monotonic += milliseconds
         now.wall += milliseconds
@@ -276,6 +288,27 @@ struct TestNode {
             } else {
                 #expect(node.resyncs == [], "nothing tells it from the one before")
             }
+        }
+    }
+
+    @Test func `a topic that is recreated behind the answer about its id, and before that about its log, is so once`() {
+        // Each row: before which step of the refresh.
+        for step in 1..<12 {
+            var node = TestNode(ids: true)
+            node.write(1, 2, 3)
+            node.refresh()
+            node.drain()
+            node.refresh()
+            node.forget()
+            node.refresh(beforeStep: step) { node in
+                node.broker.create(0, partitions: 1)
+                node.write(4)
+            }
+            for _ in 0..<3 {
+                node.drain()
+                node.refresh()
+            }
+            #expect(node.resyncs == [.recreated(topic: 0)] && node.records == [4], "step \(step)")
         }
     }
 
