@@ -61,7 +61,9 @@ class Page:
         self.browser.run("document.getElementById(arguments[0]).click()", button)
 
     def until(self, condition, what, within=60):
-        return eventually(condition, within, lambda: f"{what}; sign {self.text('sign-text')!r}, told {self.text('told')!r}, "
+        place = "return [document.URL, document.readyState, document.body?.innerText.slice(0, 200)]"
+        return eventually(condition, within, lambda: f"{what}; at {self.browser.run(place)}, "
+                          f"sign {self.text('sign-text')!r}, told {self.text('told')!r}, "
                           f"details {self.text('details-note')!r}, rows {self.rows()}, log {self.browser.messages()}")
 
     def connected(self):
