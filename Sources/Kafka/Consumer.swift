@@ -198,6 +198,9 @@ package final class Consumer {
         tracker.sourceState(.now, isReading: isReading)
     }
 
+    /// Whether the next refresh is to come soon, because somebody was asked in vain who is not stalled yet.
+    package var suspectsSilence: Bool { tracker.suspectsSilence(.now) }
+
     /// The partition that has been stalled for longest, and how many are; nil if none is.
     package var stalledPartitions: (topic: String, partition: Int32, count: Int)? {
         tracker.stalledPartitions(.now).map {

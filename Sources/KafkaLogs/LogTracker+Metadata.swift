@@ -181,7 +181,7 @@ extension LogTracker {
         for (number, leader) in leaders.enumerated() where number < topics[topic].partitions.count {
             topics[topic].partitions[number].leader = leader
             if leader == nil {
-                topics[topic].partitions[number].watch.isSilent = true
+                topics[topic].partitions[number].watch.fallSilent(at: now.monotonic)
                 notices.append(.partitionWithoutLeader(topic: label, partition: Int32(number)))
             }
             if !topics[topic].partitions[number].isFoundReported, topics[topic].partitions[number].opening == nil {

@@ -56,6 +56,12 @@ extension LogTracker {
         return state
     }
 
+    /// Whether a partition was asked in vain that is not stalled yet: the next refresh is to come soon, and finds out whether
+    /// that was one connection that was cut.
+    package func suspectsSilence(_ now: Moment) -> Bool {
+        topics.contains { $0.partitions.contains { $0.watch.isSuspected(now.monotonic) } }
+    }
+
     /// The partition that has been stalled for longest, and how many are; nil if none is.
     package func stalledPartitions(_ now: Moment) -> (first: PartitionName, count: Int)? {
         let stalled = allPartitions.compactMap { name in

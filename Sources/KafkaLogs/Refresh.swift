@@ -186,7 +186,7 @@ extension LogTracker {
                 topics[topic].partitions[number].endMoment = began.wall
             case .unknownPartition where topics[topic].partitions[number].opening != nil: gone.insert(topic)
             case .unknownPartition, .offset, .refused, .silent, .end:
-                topics[topic].partitions[number].watch.isSilent = true
+                topics[topic].partitions[number].watch.fallSilent(at: now.monotonic)
             }
         }
         for topic in gone { leaderLacks(topic, now) }

@@ -161,22 +161,26 @@ struct TrackedPartition {
 
 /// Whether a partition answers, and moves on. Monotonic milliseconds.
 struct AnswerWatch: Equatable {
-    /// How long a partition may be silent, or stand still although its log goes on.
+    /// How long a partition may be silent from the first question on that came to nothing, or stand still although its log
+    /// goes on.
     static let patience: Int64 = 2_000
     /// So long a silence counts even if nobody asked meanwhile: a refresh under way may wait for somebody else.
     static let longestSilence: Int64 = 4_500
 
     /// When anything of it was answered last, or when it was found.
     var answeredAt: Int64
-    /// Whether it was asked in vain since then.
-    var isSilent = false
+    /// When a question of it first came to nothing since then: that may have been one connection that was cut.
+    private(set) var silentSince: Int64?
     /// Since when the log's end is known to be further than what is read, with nothing read since.
     private(set) var behindSince: Int64?
 
     mutating func answer(at moment: Int64) {
         answeredAt = max(answeredAt, moment)
-        isSilent = false
+        silentSince = nil
     }
+
+    /// It was asked in vain.
+    mutating func fallSilent(at moment: Int64) { silentSince = silentSince ?? moment }
 
     /// Something was read, or there is nothing to read.
     mutating func moveOn() { behindSince = nil }
@@ -185,10 +189,13 @@ struct AnswerWatch: Equatable {
 
     /// Since when it is stalled; nil if it is not.
     func stalledSince(_ now: Int64) -> Int64? {
-        let silence = now - answeredAt
         var since: Int64?
-        if silence >= Self.longestSilence || (isSilent && silence >= Self.patience) { since = answeredAt }
+        let isSilent = silentSince.map { now - $0 >= Self.patience } ?? false
+        if isSilent || now - answeredAt >= Self.longestSilence { since = answeredAt }
         if let behindSince, now - behindSince >= Self.patience { since = min(since ?? .max, behindSince) }
         return since
     }
+
+    /// Whether it was asked in vain, which is no outage yet.
+    func isSuspected(_ now: Int64) -> Bool { silentSince != nil && stalledSince(now) == nil }
 }

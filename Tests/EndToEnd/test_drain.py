@@ -133,7 +133,7 @@ def test_all_kinds_leave_within_the_window_and_are_told_when_to_return(gateway, 
 
     play(scenario())
     assert door.program.wait() == 0
-    stopped = door.log("stopped")[0]
+    stopped = door.log("stopped")[-1]
     assert "1012=150" in stopped["closed"] and "draining=10" in stopped["refused"]
 
 

@@ -215,13 +215,23 @@ import Testing
 }
 
 @Suite struct `Whether a partition answers and moves on` {
-    @Test func `one that was asked in vain is stalled after 2 s, and not before`() {
+    @Test func `one that was asked in vain is stalled 2 s later, whenever it was asked again, and not before`() {
         var watch = AnswerWatch(answeredAt: 8_000)
-        watch.isSilent = true
-        #expect(watch.stalledSince(9_900) == nil)
-        #expect(watch.stalledSince(10_000) == 8_000)
-        watch.answer(at: 11_000)
-        #expect(watch.stalledSince(13_000) == nil)
+        #expect(!watch.isSuspected(10_100))
+        watch.fallSilent(at: 10_100)
+        watch.fallSilent(at: 11_500)
+        #expect(watch.stalledSince(12_099) == nil && watch.isSuspected(12_099))
+        #expect(watch.stalledSince(12_100) == 8_000 && !watch.isSuspected(12_100))
+        watch.answer(at: 12_200)
+        #expect(watch.stalledSince(14_300) == nil && !watch.isSuspected(14_300))
+    }
+
+    @Test func `one that answers when it is asked once more was never stalled`() {
+        var watch = AnswerWatch(answeredAt: 8_000)
+        watch.fallSilent(at: 10_100)
+        watch.answer(at: 10_700)
+        watch.fallSilent(at: 12_800)
+        #expect((10_100...14_700).allSatisfy { watch.stalledSince($0) == nil })
     }
 
     @Test func `without an answer of any kind it is told before 5 s are over`() {

@@ -165,6 +165,28 @@ struct TestNode {
         #expect(node.notices == [.topicGone(topic: "t")])
     }
 
+    @Test func `a leader that answers when it is asked once more is not said to be stalled`() {
+        var node = TestNode(brokers: 2, partitions: 2)
+        node.broker.setLeader(0, 1, 2)
+        node.refresh()
+        node.drain()
+        #expect(!node.reader.tracker.suspectsSilence(node.now))
+        node.broker.silent = [2]
+        node.refresh()
+        #expect(node.reader.tracker.suspectsSilence(node.now) && !node.isStalled)
+        node.wait(1_900)
+        #expect(!node.isStalled)
+        node.broker.silent = []
+        node.refresh(after: 0)
+        node.wait(100)
+        #expect(!node.reader.tracker.suspectsSilence(node.now) && !node.isStalled)
+        // One that does not is, and then there is nothing left to find out soon.
+        node.broker.silent = [2]
+        node.refresh(after: 1_900)
+        for _ in 0..<4 { node.refresh(after: 500) }
+        #expect(node.isStalled && !node.reader.tracker.suspectsSilence(node.now))
+    }
+
     /// librdkafka may tell what was refused of the log of before when it was told to read the one of now already.
     @Test(arguments: [(3, 0), (3, 1), (1, 0)] as [(Int64, Int)])
     func `a refusal of before is none of the log that is read now`(offset: Int64, read: Int) {

@@ -147,8 +147,10 @@ final class KafkaSource {
     private func endRefresh() {
         ingest.decide(now: loop.now, wallClock: WallClock.milliseconds)
         status.refreshEnded(now: loop.now)
-        pace.refreshEnded(now: loop.now, isStillAwaited: ingest.undecided.waitsForEnds)
-        refresh(at: loop.now + Self.refreshIntervalMilliseconds)
+        let next = pace.refreshEnded(
+            now: loop.now, isStillAwaited: ingest.undecided.waitsForEnds,
+            isSilenceSuspected: consumer.suspectsSilence)
+        refresh(at: next)
     }
 
     private func check() {
@@ -205,6 +207,9 @@ extension KafkaSource: Sendable {}
 /// that nothing can decide would begin the next one as soon as the last has ended.
 struct RefreshPace {
     static let shortestMilliseconds: UInt64 = 250
+    /// Between two refreshes of which the first asked a leader in vain, until its partitions count as stalled: mostly a
+    /// connection was cut, which is opened again at once, and clients are to be told of no outage for it.
+    static let suspicionMilliseconds: UInt64 = 500
 
     private var pause = Self.shortestMilliseconds
     /// When the next refresh may begin that somebody waits for.
@@ -212,11 +217,13 @@ struct RefreshPace {
 
     /// `isStillAwaited`: the refresh did not tell what somebody waits for. The pause doubles then, up to the interval at
     /// which refreshes come in any case. `now` is monotonic, in ms.
-    mutating func refreshEnded(now: UInt64, isStillAwaited: Bool) {
+    /// - Returns: when the next one begins at the latest.
+    mutating func refreshEnded(now: UInt64, isStillAwaited: Bool, isSilenceSuspected: Bool) -> UInt64 {
         earliest = now + pause
         pause =
             isStillAwaited
             ? min(2 * pause, KafkaSource.refreshIntervalMilliseconds) : Self.shortestMilliseconds
+        return now + (isSilenceSuspected ? Self.suspicionMilliseconds : KafkaSource.refreshIntervalMilliseconds)
     }
 }
 

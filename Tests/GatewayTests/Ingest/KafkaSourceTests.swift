@@ -103,14 +103,21 @@ struct KafkaSourceTests {
         #expect(pace.earliest == 0)
         var pauses: [UInt64] = []
         for round in 1...6 as ClosedRange<UInt64> {
-            pace.refreshEnded(now: round * 10_000, isStillAwaited: true)
+            let next = pace.refreshEnded(now: round * 10_000, isStillAwaited: true, isSilenceSuspected: false)
+            #expect(next == round * 10_000 + 2_000)
             pauses.append(pace.earliest - round * 10_000)
         }
         #expect(pauses == [250, 500, 1_000, 2_000, 2_000, 2_000])
-        pace.refreshEnded(now: 90_000, isStillAwaited: false)
+        _ = pace.refreshEnded(now: 90_000, isStillAwaited: false, isSilenceSuspected: false)
         #expect(pace.earliest == 92_000)
-        pace.refreshEnded(now: 95_000, isStillAwaited: false)
+        _ = pace.refreshEnded(now: 95_000, isStillAwaited: false, isSilenceSuspected: false)
         #expect(pace.earliest == 95_250)
+    }
+
+    @Test func `where a leader was asked in vain the next refresh comes in time to find out why`() {
+        var pace = RefreshPace()
+        let next = pace.refreshEnded(now: 10_000, isStillAwaited: false, isSilenceSuspected: true)
+        #expect(next == 10_500)
     }
 
     @Test func `however often somebody asks, one refresh follows another after a pause`() async throws {

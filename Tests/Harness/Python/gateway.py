@@ -42,6 +42,13 @@ class Gateway:
         assert all(line.keys() >= {"time", "level", "message"} for line in lines), lines
         return [line for line in lines if sentence in line["message"]]
 
+    def troubles(self):
+        """Its lines of warning and error, without those which say that no broker has answered for a while, for no other
+        reason: on a machine that is busy enough none does, for as long as it takes."""
+        silence = "no Kafka broker can be reached"
+        return [line for line in self.log() if line["level"] in ("warning", "error", "critical")
+                and not (line["message"].startswith(silence) and "reason" not in line)]
+
     def wait_for_log(self, sentence, within=20.0, count=1):
         """The facts of the last of `count` lines with `sentence`, waited for."""
         eventually(lambda: len(self.log(sentence)) >= count, within, lambda: f"'{sentence}'; {self.program.told()}")
@@ -51,7 +58,9 @@ class Gateway:
         """The facts of its last line: what it has counted."""
         self.program.signal()
         assert self.program.wait() == 0, self.program.told()
-        return self.log("stopped")[0]
+        last = self.log()[-1]
+        assert last["message"] == "stopped", self.program.told()
+        return last
 
     def wait_until_ready(self, within=20.0):
         def ready():
