@@ -210,8 +210,11 @@ struct RefreshPace {
     /// Between two refreshes of which the first asked a leader in vain, until its partitions count as stalled: mostly a
     /// connection was cut, which is opened again at once, and clients are to be told of no outage for it.
     static let suspicionMilliseconds: UInt64 = 500
+    /// So many of these in a row find it out. A leader that gives records and no more is not asked at that pace for ever.
+    static let suspicionLimit = 4
 
     private var pause = Self.shortestMilliseconds
+    private var suspicions = 0
     /// When the next refresh may begin that somebody waits for.
     private(set) var earliest: UInt64 = 0
 
@@ -223,7 +226,9 @@ struct RefreshPace {
         pause =
             isStillAwaited
             ? min(2 * pause, KafkaSource.refreshIntervalMilliseconds) : Self.shortestMilliseconds
-        return now + (isSilenceSuspected ? Self.suspicionMilliseconds : KafkaSource.refreshIntervalMilliseconds)
+        suspicions = isSilenceSuspected ? suspicions + 1 : 0
+        let isSoon = isSilenceSuspected && suspicions <= Self.suspicionLimit
+        return now + (isSoon ? Self.suspicionMilliseconds : KafkaSource.refreshIntervalMilliseconds)
     }
 }
 

@@ -114,10 +114,15 @@ struct KafkaSourceTests {
         #expect(pace.earliest == 95_250)
     }
 
-    @Test func `where a leader was asked in vain the next refresh comes in time to find out why`() {
+    @Test func `where a leader was asked in vain the next refreshes come in time to find out why, and not for ever`() {
         var pace = RefreshPace()
-        let next = pace.refreshEnded(now: 10_000, isStillAwaited: false, isSilenceSuspected: true)
-        #expect(next == 10_500)
+        func pauses(_ count: Int, _ isSuspected: Bool) -> [UInt64] {
+            (0..<count).map { _ in
+                pace.refreshEnded(now: 10_000, isStillAwaited: false, isSilenceSuspected: isSuspected) - 10_000
+            }
+        }
+        #expect(pauses(6, true) == [500, 500, 500, 500, 2_000, 2_000])
+        #expect(pauses(1, false) == [2_000] && pauses(1, true) == [500])
     }
 
     @Test func `however often somebody asks, one refresh follows another after a pause`() async throws {

@@ -3,6 +3,7 @@
 import http.client
 import json
 import sqlite3
+import time
 from contextlib import closing
 
 from clients import Answer, connection
@@ -58,14 +59,18 @@ class Archive:
 
 
 class Past:
-    """One connection to the archive's addresses, which is never opened again: an answer after another proves that it was
-    kept."""
+    """One connection to the archive's addresses, which is opened again only behind a request to wait: an answer after another
+    proves that it was kept."""
 
     def __init__(self, gateway, token, context=None):
-        self.http = http.client.HTTPConnection(gateway.host)
-        self.http.sock = connection(gateway, context)
-        self.http.auto_open = 0
+        self.gateway, self.context = gateway, context
         self.headers = {"Authorization": f"Bearer {token}"} if token else {}
+        self._open()
+
+    def _open(self):
+        self.http = http.client.HTTPConnection(self.gateway.host)
+        self.http.sock = connection(self.gateway, self.context)
+        self.http.auto_open = 0
 
     def ask(self, path, method="GET", body=None, headers=None):
         self.http.request(method, path, body, {**self.headers, **(headers or {})})
@@ -75,8 +80,20 @@ class Past:
         assert fields["cache-control"] == "no-store", fields
         return Answer(answer.status, fields, answer.read().decode())
 
+    def _answered(self, ask):
+        """The answer to what `ask` asks, once more where the node wants it to wait, as every client does: on a machine that is
+        busy enough a store is more than a second behind."""
+        def answered():
+            answer = ask()
+            if answer.status != 503 or "retry-after" not in answer.fields:
+                return answer
+            self.http.close()
+            time.sleep(int(answer.fields["retry-after"]))
+            return self._open()
+        return eventually(answered, 20, "an answer of the archive that is none to wait")
+
     def _body(self, path, words):
-        answer = self.ask(path + query(words))
+        answer = self._answered(lambda: self.ask(path + query(words)))
         assert answer.status == 200, (path, answer)
         return answer.body
 
@@ -91,7 +108,7 @@ class Past:
         return self.ask("/inbox/v1/read", "POST", json.dumps(mark), {"Content-Type": "application/json"})
 
     def mark(self, **mark):
-        answer = self.read(**mark)
+        answer = self._answered(lambda: self.read(**mark))
         assert (answer.status, answer.text) == (204, ""), answer
 
     def walk(self, **words):
