@@ -3,7 +3,6 @@ import HTTP
 import LiveUpdates
 import Logging
 import Reactor
-import Synchronization
 import TLS
 import Tokens
 
@@ -49,15 +48,11 @@ package struct Demo: Sendable {
             logger: logger.named("feed"))
         let parts = try parts(
             bootstrap: feed.bootstrap, token: token, account: account, pages: socket.address)
-        let address = AddressBox()
         do throws(GatewayError) {
-            try await Service(parts, logger: logger, seconds: seconds).run(
-                listening: { address.set($0[0]) },
-                ready: {
-                    feed.go(gateway: address.get())
-                    ready(
-                        Invitation(address: address.get(), api: socket.address, account: account, token: token))
-                })
+            try await Service(parts, logger: logger, seconds: seconds).run(ready: { addresses in
+                feed.go(gateway: addresses[0])
+                ready(Invitation(address: addresses[0], api: socket.address, account: account, token: token))
+            })
         } catch {
             feed.stop()
             throw error
@@ -110,12 +105,4 @@ package struct Demo: Sendable {
         if (try? ListeningSocket.open(wanted)) != nil { return wanted }
         return .loopback(port: 0)
     }
-}
-
-/// The address that a gateway got, on its way from the start to the moment when it is ready.
-final class AddressBox: Sendable {
-    private let address = Mutex(SocketAddress.loopback(port: 0))
-
-    func set(_ address: SocketAddress) { self.address.withLock { $0 = address } }
-    func get() -> SocketAddress { address.withLock { $0 } }
 }

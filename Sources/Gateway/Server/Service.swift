@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import Reactor
+import Synchronization
 
 /// Runs a gateway as a program does: until a signal, a time, or an error that it cannot survive.
 package struct Service: Sendable {
@@ -32,12 +33,10 @@ package struct Service: Sendable {
     ///
     /// - Parameters:
     ///   - begun: called first, when a signal already stops the program as it should.
-    ///   - listening: called once, with the addresses that are listened on.
-    ///   - ready: called once, when clients are let in.
+    ///   - ready: called once, when clients are let in, with the addresses that are listened on.
     package func run(
         begun: () -> Void = {},
-        listening: @escaping @Sendable ([SocketAddress]) -> Void = { _ in },
-        ready: @escaping @Sendable () -> Void = {}
+        ready: @escaping @Sendable ([SocketAddress]) -> Void = { _ in }
     ) async throws(GatewayError) {
         let control: EventLoop
         do throws(ReactorError) {
@@ -48,14 +47,17 @@ package struct Service: Sendable {
         }
         SignalWatch.ignoreBrokenPipes()
         let signals = Signals()
-        let server = GatewayServer(parts, logger: logger, ready: ready) { signals.ended.yield(.failure($0)) }
+        let opening = NodeOpening(ready)
+        let server = GatewayServer(parts, logger: logger, ready: opening.becomeReady) {
+            signals.ended.yield(.failure($0))
+        }
         let reloading = try await makeReloading(server)
         // Before the first word: whoever reads it may answer with a signal.
         let watches = watchSignals(on: control, signals, reloading)
         begun()
         var failure: GatewayError?
         do throws(GatewayError) {
-            try await serve(server, signals, control, reloading, listening: listening)
+            try await serve(server, signals, control, reloading, opening)
         } catch {
             failure = error
         }
@@ -69,7 +71,7 @@ package struct Service: Sendable {
     /// From the start of the server to its stop.
     private func serve(
         _ server: GatewayServer, _ signals: Signals, _ control: EventLoop, _ reloading: Reloading?,
-        listening: @escaping @Sendable ([SocketAddress]) -> Void
+        _ opening: NodeOpening
     ) async throws(GatewayError) {
         do {
             try await server.start()
@@ -85,7 +87,7 @@ package struct Service: Sendable {
                 .address: .text(addresses.map { "\($0)" }.joined(separator: " ")),
                 .admin: admin.map { .text("\($0)") } ?? .absent,
             ])
-        listening(addresses)
+        opening.listen(on: addresses)
         if let seconds {
             control.execute {
                 control.schedule(afterMilliseconds: UInt64(seconds) * 1000) { signals.ended.yield(.timeIsUp) }
@@ -171,5 +173,37 @@ package struct Service: Sendable {
             reloader.loop.execute { reloader.value.reload(cause: "SIGHUP") }
         }
         return stops + [hangUp]
+    }
+}
+
+/// Waits for two things that come from different threads, in either order: the node listens, and clients are let in.
+final class NodeOpening: Sendable {
+    private struct State {
+        var addresses: [SocketAddress]?
+        var isReady = false
+    }
+
+    private let state = Mutex(State())
+    private let opened: @Sendable ([SocketAddress]) -> Void
+
+    /// - Parameter opened: called once, with the addresses that are listened on.
+    init(_ opened: @escaping @Sendable ([SocketAddress]) -> Void) { self.opened = opened }
+
+    /// To be called once.
+    func listen(on addresses: [SocketAddress]) {
+        let isReady = state.withLock { state in
+            state.addresses = addresses
+            return state.isReady
+        }
+        if isReady { opened(addresses) }
+    }
+
+    /// To be called once.
+    func becomeReady() {
+        let addresses = state.withLock { state in
+            state.isReady = true
+            return state.addresses
+        }
+        if let addresses { opened(addresses) }
     }
 }
