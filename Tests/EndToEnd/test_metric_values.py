@@ -163,7 +163,12 @@ def test_a_partition_that_is_not_read(gateway, mock_broker, tokens, ends_with_te
         assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
         loop = ends_with_test(StoppedThread(
             door.program.process.pid, "recvfrom", lambda: peer.sendall(frame(PING, b"")), RECEIVE_BYTES))
-        produce(mock_broker.bootstrap, "incidents", [event("PACC1", number) for number in range(count)])
+        # Of a partition the embedded broker keeps 5 MiB: what is written faster than the node reads it would be lost. From
+        # 65,536 on it reads no more.
+        for first in range(0, 60_000, 15_000):
+            produce(mock_broker.bootstrap, "incidents", [event("PACC1", number) for number in range(first, first + 15_000)])
+            eventually(lambda: total(scrape(asker), "livegate_records_total", outcome="event") == first + 15_000, 60, "all read")
+        produce(mock_broker.bootstrap, "incidents", [event("PACC1", number) for number in range(60_000, count)])
 
         def lag(kind):
             return total(scrape(asker), f"livegate_kafka_lag_{kind}", partition="0")
