@@ -92,7 +92,7 @@ class Visitor:
             if first & 0x0F == wanted:
                 return payload
             if first & 0x0F == CLOSE:
-                raise Failed("closed")
+                raise Failed(f"closed with {int.from_bytes(payload[:2])} {payload[2:].decode()}")
 
 
 class Scene:
