@@ -163,12 +163,19 @@ def test_a_partition_that_is_not_read(gateway, mock_broker, tokens, ends_with_te
         assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
         loop = ends_with_test(StoppedThread(
             door.program.process.pid, "recvfrom", lambda: peer.sendall(frame(PING, b"")), RECEIVE_BYTES))
+
+        def write(first, end):
+            produce(mock_broker.bootstrap, "incidents", [event("PACC1", number) for number in range(first, end)])
+
+        def read(metrics):
+            return total(metrics, "livegate_records_total", outcome="event")
+
         # Of a partition the embedded broker keeps 5 MiB: what is written faster than the node reads it would be lost. From
         # 65,536 on it reads no more.
-        for first in range(0, 60_000, 15_000):
-            produce(mock_broker.bootstrap, "incidents", [event("PACC1", number) for number in range(first, first + 15_000)])
-            eventually(lambda: total(scrape(asker), "livegate_records_total", outcome="event") == first + 15_000, 60, "all read")
-        produce(mock_broker.bootstrap, "incidents", [event("PACC1", number) for number in range(60_000, count)])
+        for end in range(15_000, 60_001, 15_000):
+            write(end - 15_000, end)
+            eventually(lambda: read(scrape(asker)) == end, 60, lambda: f"{end} records read, not {read(scrape(asker))}")
+        write(60_000, count)
 
         def lag(kind):
             return total(scrape(asker), f"livegate_kafka_lag_{kind}", partition="0")
@@ -177,7 +184,7 @@ def test_a_partition_that_is_not_read(gateway, mock_broker, tokens, ends_with_te
             """To the record: what was read and what is left is all that was written."""
             metrics = scrape(asker)
             left = total(metrics, "livegate_kafka_lag_records")
-            return left > 0 and left + total(metrics, "livegate_records_total", outcome="event") == count
+            return left > 0 and left + read(metrics) == count
 
         eventually(is_known, 60, lambda: f"a lag: {lag('records')}")
         assert total(scrape(asker), "livegate_kafka_lag_records") == lag("records")
