@@ -151,7 +151,7 @@ def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, live)
 
 
 def test_one_of_three_nodes_is_killed(start_kafka, gateway, live, write):
-    cluster = start_kafka("--nodes", "3", "--heap", "256m", "--wait", "120")
+    cluster = start_kafka("--nodes", "3", "--heap", "256m")
     plain = cluster.bootstrap["plaintext"]
     create_topic(plain, "three", 6, replication=3, min_insync_replicas=2)
     running = gateway(plain, kafka__topics=["three"])
