@@ -27,9 +27,11 @@ import Testing
     }
 
     static func open(
-        _ uri: String, server: String = "S", moved: @escaping @Sendable (MarkMessage) -> Void = { _ in }
+        _ uri: String, server: String = "S", milliseconds: UInt64 = TestStore.patientMilliseconds,
+        moved: @escaping @Sendable (MarkMessage) -> Void = { _ in }
     ) async throws -> PostgreSQLArchive {
-        try await PostgreSQLArchive.open(.init(uri: uri, server: server, readers: 1), moved: moved)
+        try await PostgreSQLArchive.open(
+            .init(uri: uri, server: server, readers: 1, milliseconds: milliseconds), moved: moved)
     }
 
     // MARK: - Tables

@@ -15,11 +15,12 @@ import Testing
 
     /// A store with ten events on a server of its own.
     private static func withServer(
+        milliseconds: UInt64 = TestStore.patientMilliseconds,
         _ body: (PostgreSQLServer, String, PostgreSQLArchive) async throws -> Void
     ) async throws {
         let server = PostgreSQLServer()
         let uri = try server.makeDatabase()
-        let store = try await PostgreSQLArchiveTests.open(uri)
+        let store = try await PostgreSQLArchiveTests.open(uri, milliseconds: milliseconds)
         #expect(try await store.claim(partition).map(\.next) == [nil])
         _ = try await store.append(.of(PostgreSQLArchiveTests.events(0..<10)))
         try await body(server, uri, store)
@@ -49,7 +50,12 @@ import Testing
             $0 != nil
         }
         #expect(page?.events.count == 20)
-        #expect(try await store.inbox(InboxQuery("A", "P")).unreadThings == 20)
+        let inbox = try await TestStore.value {
+            try? await store.inbox(InboxQuery("A", "P"))
+        } until: {
+            $0 != nil
+        }
+        #expect(inbox?.unreadThings == 20)
     }
 
     @Test(arguments: [SIGINT, SIGQUIT])
@@ -68,7 +74,7 @@ import Testing
     }
 
     @Test func `a server that is paused is told by whoever reads, and answers when it goes on`() async throws {
-        try await Self.withServer { server, _, store in
+        try await Self.withServer(milliseconds: PostgreSQLArchive.defaultMilliseconds) { server, _, store in
             try server.signalAll(SIGSTOP)
             #expect(await Self.isAway { _ = try await store.page(PageQuery("A")) })
             #expect(await Self.isAway { _ = try await store.inbox(InboxQuery("A", "P")) })

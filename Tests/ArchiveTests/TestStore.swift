@@ -20,10 +20,14 @@ enum TestStore {
             switch self {
             case .file(let path): try await SQLiteArchive.open(path: path, server: server, readers: readers)
             case .database(let uri):
-                try await PostgreSQLArchive.open(.init(uri: uri, server: server, readers: readers))
+                try await PostgreSQLArchive.open(
+                    .init(uri: uri, server: server, readers: readers, milliseconds: patientMilliseconds))
             }
         }
     }
+
+    /// For what is not about time: on a machine that gives the server no turn, an answer may take long.
+    static let patientMilliseconds: UInt64 = 60_000
 
     /// Those that this machine has; without PostgreSQL a test of its own is skipped.
     static let kinds = Kind.allCases.filter { $0 == .sqlite || PostgreSQLServer.isInstalled }

@@ -13,17 +13,20 @@ package final class PostgreSQLArchive: ArchiveStore {
         /// The Kafka cluster whose events it holds, by its id.
         let server: String
         let readers: Int
+        /// A page, an inbox or a mark is answered or refused within this time, waiting included.
+        let milliseconds: UInt64
         /// Asked for each connection.
         let password: @Sendable () throws(PostgreSQLError) -> String?
 
         package init(
-            uri: String, server: String, readers: Int = defaultReaders,
+            uri: String, server: String, readers: Int = defaultReaders, milliseconds: UInt64 = defaultMilliseconds,
             password: @escaping @Sendable () throws(PostgreSQLError) -> String? = { () throws(PostgreSQLError) in nil }
         ) {
             precondition((1...64).contains(readers), "an archive is read by a few")
             self.uri = uri
             self.server = server
             self.readers = readers
+            self.milliseconds = milliseconds
             self.password = password
         }
     }
@@ -31,8 +34,8 @@ package final class PostgreSQLArchive: ArchiveStore {
     /// So many calls wait at most; what a loop asks beyond it is refused.
     package static let maximumWaiting = 1000
     package static let defaultReaders = 3
-    /// A page, an inbox or a mark is answered or refused within 2 s, waiting included.
-    static let readMilliseconds: UInt64 = 1_800
+    /// Below the 2 s within which whoever asks has an answer or a refusal.
+    package static let defaultMilliseconds: UInt64 = 1_800
     /// Of one statement of the writer: a batch takes some tenths of a second. The feeder tells of one that takes longer than 2 s.
     static let writeMilliseconds: UInt64 = 10_000
     /// Between two looks at whether another node has ended its erasure.
@@ -113,7 +116,7 @@ package final class PostgreSQLArchive: ArchiveStore {
     private static func writing(_ settings: Settings, _ interruption: Interruption) -> Session {
         Session(
             .init(
-                uri: settings.uri, password: settings.password, milliseconds: readMilliseconds,
+                uri: settings.uri, password: settings.password, milliseconds: settings.milliseconds,
                 statementMilliseconds: writeMilliseconds, isReplaceable: false), interruption: interruption
         ) { connection in
             try PostgreSQLSchema.prepare(connection, statementMilliseconds: Int(writeMilliseconds))
@@ -126,10 +129,10 @@ package final class PostgreSQLArchive: ArchiveStore {
         _ settings: Settings, _ interruption: Interruption, _ prepare: @escaping (Connection) throws -> Void
     ) -> Session {
         Session(
-            .init(uri: settings.uri, password: settings.password, milliseconds: readMilliseconds),
+            .init(uri: settings.uri, password: settings.password, milliseconds: settings.milliseconds),
             interruption: interruption
         ) { connection in
-            try PostgreSQLSchema.prepare(connection, statementMilliseconds: Int(readMilliseconds))
+            try PostgreSQLSchema.prepare(connection, statementMilliseconds: Int(settings.milliseconds))
             try prepare(connection)
         }
     }
