@@ -76,7 +76,9 @@ export class ConnectionStream extends ConnectionAttempts {
         this.refusal = "none"
         const interval = this.settings.pollInterval
         const low = Math.floor(interval * 9 / 10), high = Math.floor(interval * 11 / 10)
-        this.waitUntil(this.now + this.jitter.milliseconds(low, high), "poll")
+        const next = this.now + this.jitter.milliseconds(low, high)
+        // Better ways are tried again when that is due, not with the next poll.
+        this.waitUntil(Math.min(next, this.ladder.trialAt ?? next), "poll")
     }
 
     /** Asks again: at once for what is there already, else with a pause, so that answers that come too fast make no loop. */

@@ -228,7 +228,7 @@ export class ConnectionMachine extends ConnectionStream {
     #loseStream(stream, how) {
         if (stream.poll?.until !== undefined && stream.poll.wait > 0 && how !== "unreachable") {
             // Not a failure yet: the next poll, which does not wait, says whether the server is there.
-            if (stream.network === this.ladder.network) this.ladder.waitCut(this.now)
+            if (stream.network === this.ladder.network) this.ladder.waitCut(this.now - stream.poll.since, this.now)
             this.leave(stream, false)
             return this.beginSoon()
         }

@@ -13,6 +13,8 @@ export const maximumStrikes = 3
 const shortLife = 120_000
 /** How many alike prove a timer. */
 const provingLives = 3
+/** A timer between lets a connection live for so long at least: three that were cut sooner are alike by themselves. */
+const shortestTimer = 10_000
 /** A long poll that is cut waits for half as long, but for this at least. */
 const minimumWait = 10_000
 /** Networks that are remembered; over it, the one whose trial is due first is forgotten. */
@@ -150,7 +152,13 @@ export class WayLadder {
         this.#lives = [...this.#lives.slice(1 - provingLives), lived]
         const least = Math.min(...this.#lives), most = Math.max(...this.#lives)
         const isTimer = most - least <= Math.max(1_000, Math.floor(most / 5))
-        if (this.#lives.length === provingLives && isTimer) this.stepDown(now)
+        if (this.#lives.length === provingLives && isTimer) {
+            if (least >= shortestTimer) this.stepDown(now)
+            else {
+                this.#lives = []
+                this.stepDownGuessing(now)
+            }
+        }
         return false
     }
 
@@ -173,13 +181,14 @@ export class WayLadder {
     }
 
     /** A long poll was cut before its answer. Two in a row: the next waits for half as long, or the way is given up. */
-    waitCut(now) {
+    waitCut(lived, now) {
         this.#cutWaits += 1
         if (this.#cutWaits < 2) return
         this.#cutWaits = 0
         const half = Math.floor(this.wait / 2)
         if (half >= minimumWait) this.wait = half
-        else this.stepDown(now)
+        else if (lived >= shortestTimer) this.stepDown(now)
+        else this.stepDownGuessing(now)
     }
 
     waitAnswered() { this.#cutWaits = 0 }

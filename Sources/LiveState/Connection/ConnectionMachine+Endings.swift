@@ -111,9 +111,9 @@ extension ConnectionMachine {
     }
 
     private mutating func lose(_ stream: OpenStream, _ how: ConnectionLoss) {
-        if case .underWay(_, let wait, _) = stream.poll, wait > 0, how != .unreachable {
+        if case .underWay(let since, let wait, _) = stream.poll, wait > 0, how != .unreachable {
             // Not a failure yet: the next poll, which does not wait, says whether the server is there.
-            if stream.network == ladder.network { ladder.waitCut(now: now) }
+            if stream.network == ladder.network { ladder.waitCut(after: now - since, now: now) }
             leave(stream, isCut: false)
             return beginSoon()
         }

@@ -73,7 +73,9 @@ extension ConnectionMachine {
             retry.reset()
             (downSince, attempt, notBefore, refusal) = (nil, 0, nil, .none)
             let interval = settings.pollInterval
-            phase = .waiting(until: now + jitter.milliseconds(interval * 9 / 10, interval * 11 / 10), why: .poll)
+            let next = now + jitter.milliseconds(interval * 9 / 10, interval * 11 / 10)
+            // Better ways are tried again when that is due, not with the next poll.
+            phase = .waiting(until: min(next, ladder.trialAt ?? next), why: .poll)
             return
         }
         guard let stream = stream(id), case .underWay(_, let wait, _) = stream.poll else { return }

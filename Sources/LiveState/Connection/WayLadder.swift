@@ -2,9 +2,10 @@
 /// tries the better ones again after an hour.
 ///
 /// Three things lead down. An answer to an upgrade that no Livegate gave proves that somebody between swallows it.
-/// Three connections in a row that were cut without a word after nearly the same time prove a timer between.
-/// Everything else may be the server's fault: after a few such failures a lower way is tried once, as a guess; if it
-/// works, the better ones are tried again within a minute, and only their failing then makes the guess knowledge.
+/// Three connections in a row that were cut without a word after nearly the same time prove a timer between, where they
+/// lived for as long as a timer lets them. Everything else may be the server's fault, or a tunnel's: after a few such
+/// failures a lower way is tried once, as a guess; if it works, the better ones are tried again within a minute, and
+/// only their failing then makes the guess knowledge.
 ///
 /// A trial begins at the best way. Whatever fails in it steps down at once, because the network is known to work.
 struct WayLadder: Sendable {
@@ -19,6 +20,8 @@ struct WayLadder: Sendable {
     static let shortLife: Milliseconds = 120_000
     /// How many alike prove a timer.
     static let provingLives = 3
+    /// A timer between lets a connection live for so long at least: three that were cut sooner are alike by themselves.
+    static let shortestTimer: Milliseconds = 10_000
     /// A long poll that is cut waits for half as long, but for this at least.
     static let minimumWait: Milliseconds = 10_000
     /// Networks that are remembered; over it, the one whose trial is due first is forgotten.
@@ -155,7 +158,12 @@ struct WayLadder: Sendable {
         if lives.count == Self.provingLives, let least = lives.min(), let most = lives.max(),
             most - least <= max(1_000, most / 5)
         {
-            _ = stepDown(now: now)
+            if least >= Self.shortestTimer {
+                _ = stepDown(now: now)
+            } else {
+                lives = []
+                _ = stepDownGuessing(now: now)
+            }
         }
         return false
     }
@@ -179,11 +187,17 @@ struct WayLadder: Sendable {
     }
 
     /// A long poll was cut before its answer. Two in a row: the next waits for half as long, or the way is given up.
-    mutating func waitCut(now: Milliseconds) {
+    mutating func waitCut(after lived: Milliseconds, now: Milliseconds) {
         cutWaits += 1
         guard cutWaits >= 2 else { return }
         cutWaits = 0
-        if wait / 2 >= Self.minimumWait { wait /= 2 } else { _ = stepDown(now: now) }
+        if wait / 2 >= Self.minimumWait {
+            wait /= 2
+        } else if lived >= Self.shortestTimer {
+            _ = stepDown(now: now)
+        } else {
+            _ = stepDownGuessing(now: now)
+        }
     }
 
     mutating func waitAnswered() { cutWaits = 0 }

@@ -16,8 +16,9 @@ SHARED = Path(os.environ.get("LIVEGATE_SHARED", ROOT.parent / "shared"))
 # Deadlines only end what has failed: on a machine with ten times more to do than it can, everything takes that much longer, it
 # may stand still for some seconds, and a sanitizer makes programs slower still.
 PATIENCE = 15 if os.environ.get("LIVEGATE_SANITIZER") else 6
-# By itself it gives a broker, or what coordinates transactions, 5 s to answer.
-KCAT = ["kcat", "-m", str(50 * PATIENCE)]
+# By itself it gives a broker, or what coordinates transactions, 5 s to answer, and ends when a connection is lost. What could
+# not be delivered is an error all the same.
+KCAT = ["kcat", "-E", "-m", str(50 * PATIENCE)]
 
 
 def eventually(condition, within=10.0, what="the condition"):
