@@ -100,6 +100,7 @@ class Scene:
 
     def __init__(self, gateway, broker, certificates, tokens, faults, **changes):
         self.faults, self.context, self.token = faults, certificates.client(), tokens.token("PACC1")
+        self.broker = broker
         self.door = gateway(broker.bootstrap, env=faults.env, tls=certificates.settings["ecdsa"], loops=2,
                             balancer={"trusted": ["127.0.0.1"], "proxy_protocol": True}, websocket={"deflate": True},
                             limits__max_connections_per_subject=3, limits__max_handshakes_per_second=0, **changes)
@@ -114,8 +115,11 @@ class Scene:
         self.writer = threading.Thread(target=self._write, daemon=True)
         self.writer.start()
         self.visit()
-        self.rest = descriptors(self.door.program.pid)
+        self.rest = self.descriptors()
         self.spared = descriptor_of(self.door.program.pid, self.steady.socket)
+
+    def descriptors(self):
+        return descriptors(self.door.program.pid, besides=self.broker.bootstrap)
 
     def _write(self):
         for number in itertools.count():
@@ -192,8 +196,8 @@ class Scene:
         places = ['livegate_connections{kind="websocket"} 1', 'livegate_connections{kind="event_stream"} 0',
                   'livegate_connections{kind="sync"} 0']
         eventually(lambda: all(place in self.admin() for place in places), what=lambda: f"places; {self.admin()}")
-        eventually(lambda: descriptors(self.door.program.pid) <= self.rest, 30,
-                   lambda: f"{self.rest} descriptors, not {descriptors(self.door.program.pid)}; {self.door.program.told()}")
+        eventually(lambda: self.descriptors() <= self.rest, 30,
+                   lambda: f"{self.rest} descriptors, not {self.descriptors()}; {self.door.program.told()}")
         count = len(self.seen)
         eventually(lambda: len(self.seen) > count, what=lambda: f"an event more; {self.seen[-3:]}")
         assert self.seen == list(range(self.seen[0], self.seen[0] + len(self.seen))), self.seen[-3:]
@@ -287,7 +291,7 @@ def test_whatever_fails_in_a_question_about_a_token_it_is_answered(scene, faults
 
     assert ask() == []
     # libcurl keeps its connection, and what wakes it.
-    stage.rest = descriptors(stage.door.program.pid)
+    stage.rest = stage.descriptors()
     for calls, code in (("recv", errno.ECONNRESET), ("send", errno.EPIPE), ("socket", errno.EMFILE),
                         ("connect", errno.ENETUNREACH), ("malloc", errno.ENOMEM)):
         hit, came = sweep(faults, ask, calls, code, 6, library="libcurl")

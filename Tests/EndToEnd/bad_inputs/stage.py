@@ -317,11 +317,12 @@ class Stage:
         return Counter({name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines)})
 
     def cost(self, node):
-        """Descriptors, without those of connections to our server, some of which are kept for a next question; and private
-        memory."""
+        """Descriptors, without those of connections to our server, some of which are kept for a next question, and to the
+        broker; and private memory."""
         rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
         # Field 2 is the peer's address, 9 the inode.
-        asking = {f"socket:[{row[9]}]" for row in rows if int(row[2].partition(":")[2], 16) == self.server.server.port}
+        ports = {self.server.server.port, int(self.bootstrap.rpartition(":")[2])}
+        asking = {f"socket:[{row[9]}]" for row in rows if int(row[2].partition(":")[2], 16) in ports}
         folder = f"/proc/{node.program.pid}/fd"
         found = []
         for name in os.listdir(folder):
