@@ -152,14 +152,15 @@ export class WayLadder {
         this.#lives = [...this.#lives.slice(1 - provingLives), lived]
         const least = Math.min(...this.#lives), most = Math.max(...this.#lives)
         const isTimer = most - least <= Math.max(1_000, Math.floor(most / 5))
-        if (this.#lives.length === provingLives && isTimer) {
-            if (least >= shortestTimer) this.stepDown(now)
-            else {
-                this.#lives = []
-                this.stepDownGuessing(now)
-            }
-        }
+        if (this.#lives.length === provingLives && isTimer) this.#stepDownAfter(least, now)
         return false
+    }
+
+    /** Goes one way down: as what is known, where it lived for as long as a timer lets it, else as a guess. */
+    #stepDownAfter(lived, now) {
+        if (lived >= shortestTimer) return this.stepDown(now)
+        this.#lives = []
+        return this.stepDownGuessing(now)
     }
 
     /** The trial's way lived long enough: it is what works here. */
@@ -187,8 +188,7 @@ export class WayLadder {
         this.#cutWaits = 0
         const half = Math.floor(this.wait / 2)
         if (half >= minimumWait) this.wait = half
-        else if (lived >= shortestTimer) this.stepDown(now)
-        else this.stepDownGuessing(now)
+        else this.#stepDownAfter(lived, now)
     }
 
     waitAnswered() { this.#cutWaits = 0 }

@@ -158,14 +158,19 @@ struct WayLadder: Sendable {
         if lives.count == Self.provingLives, let least = lives.min(), let most = lives.max(),
             most - least <= max(1_000, most / 5)
         {
-            if least >= Self.shortestTimer {
-                _ = stepDown(now: now)
-            } else {
-                lives = []
-                _ = stepDownGuessing(now: now)
-            }
+            stepDown(after: least, now: now)
         }
         return false
+    }
+
+    /// Goes one way down: as what is known, where it lived for as long as a timer lets it, else as a guess.
+    private mutating func stepDown(after lived: Milliseconds, now: Milliseconds) {
+        if lived >= Self.shortestTimer {
+            _ = stepDown(now: now)
+        } else {
+            lives = []
+            _ = stepDownGuessing(now: now)
+        }
     }
 
     /// The trial's way lived long enough: it is what works here.
@@ -191,13 +196,7 @@ struct WayLadder: Sendable {
         cutWaits += 1
         guard cutWaits >= 2 else { return }
         cutWaits = 0
-        if wait / 2 >= Self.minimumWait {
-            wait /= 2
-        } else if lived >= Self.shortestTimer {
-            _ = stepDown(now: now)
-        } else {
-            _ = stepDownGuessing(now: now)
-        }
+        if wait / 2 >= Self.minimumWait { wait /= 2 } else { stepDown(after: lived, now: now) }
     }
 
     mutating func waitAnswered() { cutWaits = 0 }
