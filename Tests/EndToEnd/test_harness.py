@@ -2,6 +2,8 @@
 
 import subprocess
 
+import pytest
+
 from asker import Asker
 from programs import KCAT, ROOT, eventually, produce
 
@@ -26,6 +28,23 @@ def test_the_embedded_broker_goes_down_and_comes_up(mock_broker):
     assert refused.returncode != 0
     mock_broker.up()
     eventually(lambda: consumed(mock_broker.bootstrap, "incidents") == [" one"])
+
+
+def test_what_kcat_could_not_deliver_is_an_error(mock_broker):
+    mock_broker.down()
+    with pytest.raises(AssertionError, match="Delivery failed"):
+        produce(mock_broker.bootstrap, "incidents", ["one"], message_timeout_ms=1000)
+
+
+def test_kcat_waits_for_a_broker_that_comes_back(mock_broker, start):
+    mock_broker.down()
+    writer = start(*KCAT, "-P", "-b", mock_broker.bootstrap, "-t", "incidents", "-p", "0")
+    writer.send("one")
+    writer.process.stdin.close()
+    writer.line("brokers are down")
+    mock_broker.up()
+    assert writer.wait(60) == 0
+    assert consumed(mock_broker.bootstrap, "incidents") == [" one"]
 
 
 def test_who_asks_the_administration_asks_again_where_its_connection_was_closed(gateway, mock_broker):
