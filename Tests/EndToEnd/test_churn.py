@@ -16,7 +16,7 @@ from gateway import static_tokens
 from programs import KCAT, event, eventually, produce
 from rawclient import RawClient, play, until
 from wire import connect, frame, upgrade
-from processes import descriptors, heaps, open_files, private_bytes, raise_descriptor_limit
+from processes import heaps, open_files, private_bytes, raise_descriptor_limit
 
 # Comings and goings a second, and workers that share them: each is a thread with blocking sockets.
 RATE, WORKERS = 1000, 8
@@ -80,9 +80,6 @@ def test_clients_come_and_go_at_1000_a_second_while_others_miss_nothing(gateway,
     pid = door.program.pid
     tokens = [f"token-{account}" for account in accounts]
 
-    def open_now():
-        return descriptors(pid, besides=mock_broker.bootstrap)
-
     async def produce_until(stopped, counts):
         """An event for each account in turn, as long as the churn lasts."""
         kcat = await asyncio.create_subprocess_exec(
@@ -106,7 +103,7 @@ def test_clients_come_and_go_at_1000_a_second_while_others_miss_nothing(gateway,
 
     async def scenario(count):
         steady = [await RawClient.open(door.host, token) for token in tokens for _ in range(2)]
-        before = open_now()
+        before = door.descriptors()
         churn = await asyncio.to_thread(Churn, door.host, tokens, count)
         counts = dict.fromkeys(accounts, 0)
         await produce_until(lambda: not any(thread.is_alive() for thread in churn.threads), counts)
@@ -117,7 +114,7 @@ def test_clients_come_and_go_at_1000_a_second_while_others_miss_nothing(gateway,
         for client, count in zip(steady, wanted):
             assert client.close is None
             assert client.ids == [str(number) for number in range(count)]
-        await until(lambda: open_now() <= before,
+        await until(lambda: door.descriptors() <= before,
                     what=lambda: f"{before} descriptors once all have left: {sorted(open_files(pid))}")
 
     play(fill_logs())

@@ -18,7 +18,7 @@ import zlib
 import pytest
 
 from faults import ALWAYS
-from processes import descriptor_of, descriptors
+from processes import descriptor_of
 from programs import KCAT, PATIENCE, event, eventually
 from test_introspection import token_server  # noqa: F401, a fixture
 from wire import CLOSE, PING, PONG, TEXT, connect, event_stream_request, frame, get, split_frame, upgrade
@@ -100,7 +100,6 @@ class Scene:
 
     def __init__(self, gateway, broker, certificates, tokens, faults, **changes):
         self.faults, self.context, self.token = faults, certificates.client(), tokens.token("PACC1")
-        self.broker = broker
         self.door = gateway(broker.bootstrap, env=faults.env, tls=certificates.settings["ecdsa"], loops=2,
                             balancer={"trusted": ["127.0.0.1"], "proxy_protocol": True}, websocket={"deflate": True},
                             limits__max_connections_per_subject=3, limits__max_handshakes_per_second=0, **changes)
@@ -115,11 +114,8 @@ class Scene:
         self.writer = threading.Thread(target=self._write, daemon=True)
         self.writer.start()
         self.visit()
-        self.rest = self.descriptors()
+        self.rest = self.door.descriptors()
         self.spared = descriptor_of(self.door.program.pid, self.steady.socket)
-
-    def descriptors(self):
-        return descriptors(self.door.program.pid, besides=self.broker.bootstrap)
 
     def _write(self):
         for number in itertools.count():
@@ -196,8 +192,8 @@ class Scene:
         places = ['livegate_connections{kind="websocket"} 1', 'livegate_connections{kind="event_stream"} 0',
                   'livegate_connections{kind="sync"} 0']
         eventually(lambda: all(place in self.admin() for place in places), what=lambda: f"places; {self.admin()}")
-        eventually(lambda: self.descriptors() <= self.rest, 30,
-                   lambda: f"{self.rest} descriptors, not {self.descriptors()}; {self.door.program.told()}")
+        eventually(lambda: self.door.descriptors() <= self.rest, 30,
+                   lambda: f"{self.rest} descriptors, not {self.door.descriptors()}; {self.door.program.told()}")
         count = len(self.seen)
         eventually(lambda: len(self.seen) > count, what=lambda: f"an event more; {self.seen[-3:]}")
         assert self.seen == list(range(self.seen[0], self.seen[0] + len(self.seen))), self.seen[-3:]
@@ -291,7 +287,7 @@ def test_whatever_fails_in_a_question_about_a_token_it_is_answered(scene, faults
 
     assert ask() == []
     # libcurl keeps its connection, and what wakes it.
-    stage.rest = stage.descriptors()
+    stage.rest = stage.door.descriptors()
     for calls, code in (("recv", errno.ECONNRESET), ("send", errno.EPIPE), ("socket", errno.EMFILE),
                         ("connect", errno.ENETUNREACH), ("malloc", errno.ENOMEM)):
         hit, came = sweep(faults, ask, calls, code, 6, library="libcurl")

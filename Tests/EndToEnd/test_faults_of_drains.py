@@ -7,7 +7,6 @@ import threading
 
 import pytest
 
-from processes import descriptors
 from programs import PATIENCE, eventually
 from test_faults import TAKES_ALL, sweep
 from wire import connect, event_stream_request, get, upgrade
@@ -42,9 +41,9 @@ def counted(door, name):
     return int(asked(door, "GET", "/metrics")[1].partition(f"\n{name} ")[2].partition("\n")[0])
 
 
-def is_at_rest(door, broker, rest):
-    return all(counted(door, f'livegate_connections{{kind="{kind}"}}') == 0 for kind in ("websocket", "event_stream", "sync")) \
-        and descriptors(door.program.pid, besides=broker.bootstrap) <= rest
+def is_at_rest(door, rest):
+    return all(counted(door, f'livegate_connections{{kind="{kind}"}}') == 0
+               for kind in ("websocket", "event_stream", "sync")) and door.descriptors() <= rest
 
 
 def test_a_drain_lets_everybody_go_whatever_fails(gateway, mock_broker, tokens, faults):
@@ -88,11 +87,11 @@ def test_a_drain_lets_everybody_go_whatever_fails(gateway, mock_broker, tokens, 
         return [b"restart retry_ms=", b"restart retry_ms=", b"event: bye", b'"events":[]', b'"at":'][kind] in got
 
     assert act() == []
-    eventually(lambda: is_at_rest(door, mock_broker, 10 ** 6), what="nobody")
-    rest = descriptors(door.program.pid, besides=mock_broker.bootstrap)
+    eventually(lambda: is_at_rest(door, 10 ** 6), what="nobody")
+    rest = door.descriptors()
     for calls, code in CALLS:
         hit, came = sweep(faults, act, calls, code, 2)
         print(f"{calls}: {hit} hit, {came}", flush=True)
         assert len(came) <= (0 if code == errno.EINTR else hit)
-        eventually(lambda: is_at_rest(door, mock_broker, rest), 30, lambda: f"rest; {door.program.told()}")
+        eventually(lambda: is_at_rest(door, rest), 30, lambda: f"rest; {door.program.told()}")
     assert act() == [] and door.status("/livez") == 200

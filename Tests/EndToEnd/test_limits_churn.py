@@ -8,7 +8,6 @@ import threading
 
 import pytest
 
-from processes import descriptors
 from programs import eventually
 from visitor import Visitor, cursor, hold
 from wire import get, upgrade
@@ -32,12 +31,8 @@ def test_every_place_comes_back_in_whatever_way_thousands_leave(
     token, other = tokens.token("PACC1", "--subject", "churn"), tokens.token("PACC2")
     visitor = Visitor(door, token, None, context)
     visitor = Visitor(door, token, cursor(visitor), context)
-    pid = door.program.pid
     hold(visitor, upgrade(token), 1)[0].close()
-
-    def opened():
-        return descriptors(pid, besides=mock_broker.bootstrap)
-    before = opened()
+    before = door.descriptors()
 
     held = hold(visitor, upgrade(token), HELD)
     turns, lock = iter(range(VISITS[way])), threading.Lock()
@@ -58,7 +53,7 @@ def test_every_place_comes_back_in_whatever_way_thousands_leave(
         thread.join()
     for peer in held:
         peer.close()
-    eventually(lambda: opened() <= before, 20, lambda: f"{before} descriptors, not {opened()}")
+    eventually(lambda: door.descriptors() <= before, 20, lambda: f"{before} descriptors, not {door.descriptors()}")
 
     # The subject's places: all of them, and not one more. Then the node's.
     held = hold(visitor, upgrade(token), PER_SUBJECT)

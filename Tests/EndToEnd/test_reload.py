@@ -19,7 +19,6 @@ from websockets.sync.client import connect
 from asker import Asker, Closed
 from clients import plain_connection
 from gateway import static_tokens
-from processes import descriptors
 from programs import PATIENCE, eventually, event, produce
 from secure import SecureSocket
 
@@ -221,11 +220,8 @@ def test_signals_under_load_lose_nobody_and_leak_no_descriptor(gateway, mock_bro
     for client in clients:
         client.close()
     idle = gateway(mock_broker.bootstrap, tls=files.tls, reload_interval="0s")
-
-    def opened(node):
-        return descriptors(node.program.pid, besides=mock_broker.bootstrap)
-    eventually(lambda: opened(door) <= opened(idle), what=lambda: (
-        f"{opened(door)} descriptors, one that was never asked has {opened(idle)}"))
+    eventually(lambda: door.descriptors() <= idle.descriptors(), what=lambda: (
+        f"{door.descriptors()} descriptors, one that was never asked has {idle.descriptors()}"))
 
 
 def test_the_administration_is_held_to_the_new_time_of_a_request_too(gateway, mock_broker):

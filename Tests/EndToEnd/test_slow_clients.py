@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from kafka_writer import Producer, while_producing
-from processes import descriptors, private_bytes
+from processes import private_bytes
 from rawclient import RawClient, play, until
 from wire import frame, narrow, read_frames
 
@@ -43,8 +43,8 @@ def test_a_client_that_never_reads_is_closed_with_4409_while_others_get_everythi
 def test_what_is_left_of_a_client_that_never_reads_is_given_up(gateway, mock_broker, tokens):
     """Not even its close frame can be sent: the connection is let go all the same, and its memory."""
     door = gateway(mock_broker.bootstrap)
-    pid, token = door.program.pid, tokens.token("PACC1")
-    before = descriptors(pid, besides=mock_broker.bootstrap)
+    token = tokens.token("PACC1")
+    before = door.descriptors()
 
     async def scenario():
         slow = [await asyncio.to_thread(narrow, door.host, token) for _ in range(8)]
@@ -52,7 +52,7 @@ def test_what_is_left_of_a_client_that_never_reads_is_given_up(gateway, mock_bro
         await while_producing(
             producer, lambda: sum("connection too slow" in line for line in door.program.err) == len(slow),
             "that the clients are found too slow")
-        await until(lambda: descriptors(pid, besides=mock_broker.bootstrap) <= before,
+        await until(lambda: door.descriptors() <= before,
                     what="the descriptors of the slow clients")
         for peer in slow:
             peer.close()

@@ -12,7 +12,6 @@ import pytest
 from clients import Sync
 from programs import PATIENCE, eventually
 from wire import CURSOR, connect
-from processes import descriptors
 
 PAGE = rf'\{{"events":\[(.*)\],"at":"({CURSOR})","more":(true|false)\}}'
 EVENT = rf'\{{"ent":"incident","id":"([^"]*)","type":"updated","at":"{CURSOR}","ts":\d{{13}}\}}'
@@ -183,18 +182,16 @@ def test_a_wait_on_a_node_that_stops_at_once_is_refused_as_draining(peer, begin,
     assert int(answer.fields["retry-after"]) >= 1 and answer.fields["cache-control"] == "no-store"
 
 
-def test_a_client_that_goes_away_frees_its_wait(door, mock_broker, tokens, begin):
-    def opened():
-        return descriptors(door.program.pid, besides=mock_broker.bootstrap)
-    before = opened()
+def test_a_client_that_goes_away_frees_its_wait(door, tokens, begin):
+    before = door.descriptors()
     line = f"GET /sync/v1?since={begin}&wait=50 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {tokens.token('PACC1')}\r\n\r\n"
     peers = [connect(door.host) for _ in range(50)]
     for peer in peers:
         peer.sendall(line.encode())
-    eventually(lambda: opened() >= before + 50)
+    eventually(lambda: door.descriptors() >= before + 50)
     for peer in peers:
         peer.close()
-    eventually(lambda: opened() <= before, 10, "the descriptors of the waits")
+    eventually(lambda: door.descriptors() <= before, 10, "the descriptors of the waits")
 
 
 def test_what_one_account_waits_for_is_not_answered_by_another(peer, begin, tell):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from processes import descriptors, raise_descriptor_limit
+from processes import raise_descriptor_limit
 from programs import PATIENCE
 from rawclient import until
 
@@ -19,10 +19,7 @@ def test_five_thousand_waits_at_once_are_answered_by_one_event(gateway, mock_bro
     door = gateway(mock_broker.bootstrap, limits__max_wait="10m")
     token = tokens.token("PACC1")
     begin = sync(door).page()["at"]
-
-    def opened():
-        return descriptors(door.program.pid, besides=mock_broker.bootstrap)
-    before = opened()
+    before = door.descriptors()
     request = (f"GET /sync/v1?since={begin}&wait=600 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {token}\r\n"
                "\r\n").encode()
 
@@ -40,11 +37,11 @@ def test_five_thousand_waits_at_once_are_answered_by_one_event(gateway, mock_bro
         waits = []
         for first in range(0, WAITS, 500):
             waits += [asyncio.ensure_future(wait()) for _ in range(first, first + 500)]
-            await until(lambda: opened() >= before + len(waits), 60, "that all have come")
+            await until(lambda: door.descriptors() >= before + len(waits), 60, "that all have come")
         assert not any(task.done() for task in waits)
         await asyncio.to_thread(tell, ["one"])
         answers = await asyncio.wait_for(asyncio.gather(*waits), 30 * PATIENCE)
         assert answers == [(b"HTTP/1.1 200 ", ["one"])] * WAITS
-        await until(lambda: opened() <= before, 20, "that all have gone")
+        await until(lambda: door.descriptors() <= before, 20, "that all have gone")
 
     asyncio.run(scenario())

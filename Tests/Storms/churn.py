@@ -186,7 +186,7 @@ def play(stage):
     doors = [Door(stage, broker, certificates, is_secure) for is_secure in (False, True)]
     for door in doors:
         hold(door.first, upgrade(door.first.token), 1)[0].close()
-    before = [(descriptors(door.pid, besides=broker.bootstrap), kinds_of_files(door.pid, broker.bootstrap))
+    before = [(descriptors(door.pid, broker.bootstrap), kinds_of_files(door.pid, broker.bootstrap))
               for door in doors]
     held = [hold(door.first, upgrade(door.first.token), HELD) for door in doors]
     Churn(doors, WARM_SECONDS[form] * RATE)
@@ -200,7 +200,7 @@ def play(stage):
         peer.close()
     for door, (limit, kinds) in zip(doors, before):
         stage.check(f"{door.name}: no descriptor is left", problem(
-            lambda: descriptors(door.pid, besides=broker.bootstrap) <= limit,
+            lambda: descriptors(door.pid, broker.bootstrap) <= limit,
             lambda: f"{kinds_of_files(door.pid, broker.bootstrap)}, not {kinds}"))
         check_metrics(stage, door)
         check_places(stage, door)

@@ -1,15 +1,12 @@
 """The nodes that all rows are played against, over plain connections or over TLS, and what is known of them before and after."""
 
 import asyncio
-import contextlib
 import http.client
 import json
-import os
 import secrets
 import urllib.parse
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from asker import Asker
 from bad_inputs import servers
@@ -319,16 +316,7 @@ class Stage:
     def cost(self, node):
         """Descriptors, without those of connections to our server, some of which are kept for a next question, and to the
         broker; and private memory."""
-        rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-        # Field 2 is the peer's address, 9 the inode.
-        ports = {self.server.server.port, int(self.bootstrap.rpartition(":")[2])}
-        asking = {f"socket:[{row[9]}]" for row in rows if int(row[2].partition(":")[2], 16) in ports}
-        folder = f"/proc/{node.program.pid}/fd"
-        found = []
-        for name in os.listdir(folder):
-            with contextlib.suppress(FileNotFoundError):
-                found.append(os.readlink(f"{folder}/{name}"))
-        return len([link for link in found if link not in asking]), private_bytes(node.program.pid)
+        return node.descriptors(f"127.0.0.1:{self.server.server.port}"), private_bytes(node.program.pid)
 
     async def _opened(self, wanted):
         wires, answer = [], "101"

@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 
 import jose
+from processes import descriptors
 from programs import PATIENCE, PROGRAMS, eventually, free_port, run
 
 
@@ -48,6 +49,10 @@ class Gateway:
         silence = "no Kafka broker can be reached"
         return [line for line in self.log() if line["level"] in ("warning", "error", "critical")
                 and not (line["message"].startswith(silence) and "reason" not in line)]
+
+    def descriptors(self, *besides):
+        """How many are open, without those of connections to its brokers and to the addresses `besides`."""
+        return descriptors(self.program.pid, self.settings["kafka"]["brokers"], *besides)
 
     def wait_for_log(self, sentence, within=20.0, count=1):
         """The facts of the last of `count` lines with `sentence`, waited for."""

@@ -14,20 +14,20 @@ def raise_descriptor_limit():
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
-def descriptors(pid, besides=None):
-    """The number of open descriptors, without those of connections to the address `besides`, `ADDRESS:PORT`: a client of
+def descriptors(pid, *besides):
+    """The number of open descriptors, without those of connections to the addresses `besides`, `ADDRESS:PORT`: a client of
     brokers opens and closes them as it likes."""
-    return len(open_files(pid, besides)) if besides else len(os.listdir(f"/proc/{pid}/fd"))
+    return len(open_files(pid, *besides)) if besides else len(os.listdir(f"/proc/{pid}/fd"))
 
 
-def open_files(pid, besides=None):
+def open_files(pid, *besides):
     """What each open descriptor is, as Linux names it: `socket:[4711]`."""
     apart = set()
     if besides:
-        port = int(besides.rpartition(":")[2])
+        ports = {int(address.rpartition(":")[2]) for address in besides}
         rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
         # Field 2 is the address of the other end, 9 the inode.
-        apart = {f"socket:[{row[9]}]" for row in rows if int(row[2].partition(":")[2], 16) == port}
+        apart = {f"socket:[{row[9]}]" for row in rows if int(row[2].partition(":")[2], 16) in ports}
     found = []
     for entry in os.listdir(f"/proc/{pid}/fd"):
         try:
@@ -38,9 +38,9 @@ def open_files(pid, besides=None):
     return [file for file in found if file not in apart]
 
 
-def kinds_of_files(pid, besides=None):
+def kinds_of_files(pid, *besides):
     """How many of each kind are open: `{'socket': 12, 'pipe': 8}`."""
-    return dict(collections.Counter(re.split(r":\[|/\d", file)[0] for file in open_files(pid, besides)))
+    return dict(collections.Counter(re.split(r":\[|/\d", file)[0] for file in open_files(pid, *besides)))
 
 
 def heaps(pid):
