@@ -33,18 +33,24 @@ func tests(_ name: String, _ dependencies: String..., exclude: [String] = []) ->
         swiftSettings: strict)
 }
 
+/// `1` builds the fuzz targets for libFuzzer, `replay` with a `main` that only hands them the inputs that are kept.
+let fuzzing = Context.environment["LIVEGATE_FUZZ"]
+
 /// A fuzz target has no `main` of its own: libFuzzer brings it, so an ordinary build leaves it out.
 func fuzz(_ name: String, _ folder: String, _ dependencies: String...) -> Target {
-    .executableTarget(
+    let isReplay = fuzzing == "replay"
+    return .executableTarget(
         name: "fuzz-\(name)",
-        dependencies: (dependencies + ["FuzzSupport"]).map { .init(stringLiteral: $0) },
-        path: "Tests/Fuzz/Targets/\(folder)", swiftSettings: strict)
+        dependencies: (dependencies + ["FuzzSupport"] + (isReplay ? ["FuzzReplay"] : []))
+            .map { .init(stringLiteral: $0) },
+        path: "Tests/Fuzz/Targets/\(folder)",
+        swiftSettings: strict + (isReplay ? [.unsafeFlags(["-parse-as-library"])] : []))
 }
 
 let fuzzTargets: [Target] =
-    Context.environment["LIVEGATE_FUZZ"] != "1"
+    fuzzing == nil
     ? []
-    : [
+    : (fuzzing == "replay" ? [.target(name: "FuzzReplay", path: "Tests/Fuzz/Replay")] : []) + [
         .target(name: "FuzzSupport", dependencies: ["WebSocket"], path: "Tests/Fuzz/Support", swiftSettings: strict),
         fuzz("http-request", "HTTPRequest", "HTTP"),
         fuzz("http-response", "HTTPResponse", "HTTP"),
@@ -227,13 +233,17 @@ let package = Package(
     cxxLanguageStandard: .cxx17
 )
 
-// A fuzz build is of the fuzz targets and of what they need: any other program would have two mains.
-if !fuzzTargets.isEmpty {
+/// The targets that a build is for, where it is not for all: libFuzzer's, since any other program would have two mains, or
+/// those that `LIVEGATE_TARGETS` names, with commas between them. They and what they need are left.
+let wanted =
+    Context.environment["LIVEGATE_TARGETS"]?.split(separator: ",").map(String.init)
+    ?? (fuzzing == "1" ? fuzzTargets.map(\.name) : [])
+if !wanted.isEmpty {
     var needed: Set<String> = []
-    var open = fuzzTargets.map(\.name)
+    var open = wanted
     while let name = open.popLast() {
-        let target = package.targets.first { $0.name == name }
-        guard needed.insert(name).inserted, let target else { continue }
+        guard let target = package.targets.first(where: { $0.name == name }) else { fatalError("no target \(name)") }
+        guard needed.insert(name).inserted else { continue }
         for case .byNameItem(let dependency, _) in target.dependencies { open.append(dependency) }
     }
     package.targets.removeAll { !needed.contains($0.name) }

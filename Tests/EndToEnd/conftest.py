@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import tiers
 from archives import Archive, Past
 from balancers import Site
 from brokers import ApacheKafka, MockBroker, unavailable
@@ -22,12 +23,15 @@ from programs import PROGRAMS, SHARED, Program, event, produce, run
 from scripted_server import Peer
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Tests that need Apache Kafka are marked `kafka`, and come last: it starts once, and the others need not wait for it."""
-    for item in items:
-        if any("kafka" in name for name in item.fixturenames):
-            item.add_marker(pytest.mark.kafka)
-    items.sort(key=lambda item: item.get_closest_marker("kafka") is not None)
+    # Before those that pytest leaves out by `-m`.
+    tiers.mark(items)
+    tiers.arrange(items)
+
+
+def pytest_runtest_logreport(report):
+    tiers.record(report)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,0 +1,105 @@
+"""The builds: each set of flags once, in a folder of its own, begun when the first part wants it."""
+
+import os
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+
+import processes
+
+# What touches memory without Swift's checks, and what it parses there; the gateway's own tests are in the whole part.
+RAW_MEMORY = ["BalancerTests", "FetchingTests", "HTTPTests", "KafkaTests", "LiveUpdatesTests", "LoggingTests", "ReactorTests",
+              "SQLiteTests", "TLSTests", "TokensTests", "WebSocketTests", "YAMLTests"]
+FUZZERS = "http-request http-response event-stream websocket-server websocket-client extension-header json mapping " \
+          "settings cursor proxy-header forwarded-header token key-set introspection control-record credential ticket"
+JOURNEY_PROGRAMS = ["livegate", "livecat", "mockbroker", "planted-race"]
+
+
+@dataclass(frozen=True)
+class Build:
+    folder: str
+    flags: list
+    env: dict = field(default_factory=dict)
+    # Over that of what runs beside it.
+    niceness: int = 0
+
+    @property
+    def arguments(self):
+        return [*self.flags, "--scratch-path", self.folder]
+
+
+THREAD = ["--sanitize=thread", "--disable-index-store"]
+# Swift's tests are found by the index.
+ADDRESS = ["--build-tests", "--sanitize=address", "-Xswiftc", "-index-ignore-system-modules"]
+
+BUILDS = {
+    "programs": Build(".build-release", ["-c", "release", "--static-swift-stdlib"]),
+    "tests": Build(".build", ["--build-tests"], niceness=3),
+    "tidy": Build(".build-tidy", ["--build-tests"], {"LIVEGATE_TARGETS": "TidyTests"}, niceness=3),
+    "thread-smoke": Build(
+        ".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1", "LIVEGATE_TARGETS": ",".join(JOURNEY_PROGRAMS)}, niceness=6),
+    "address-smoke": Build(
+        ".build-asan", ADDRESS,
+        {"LIVEGATE_FUZZ": "replay",
+         "LIVEGATE_TARGETS": ",".join(RAW_MEMORY + [f"fuzz-{name}" for name in FUZZERS.split()])}, niceness=6),
+    # Into the same folders, so that what the small ones have made is not made again.
+    "thread": Build(".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1"}, niceness=6),
+    "address": Build(".build-asan", ADDRESS, niceness=6),
+}
+
+
+class Builder:
+    """Makes each build at most once, at most two at a time and in the order in which they are asked for."""
+
+    def __init__(self, results, report):
+        self.results, self.report = results, report
+        self.lock = threading.Lock()
+        self.turns = threading.Semaphore(2)
+        self.states = {}
+        # By name, begin and end by the steady clock.
+        self.times = {}
+
+    def begin(self, names):
+        """Starts these builds, the first of them first."""
+        for name in names:
+            with self.lock:
+                if name in self.states:
+                    continue
+                self.states[name] = (threading.Event(), [])
+            self.turns.acquire()
+            threading.Thread(target=self._make, args=(name,)).start()
+
+    def wait(self, name):
+        """Whether it built, once that is known."""
+        event, statuses = self.states[name]
+        event.wait()
+        return statuses == [0]
+
+    def _make(self, name):
+        build, log = BUILDS[name], self.results / f"build-{name}.log"
+        self.times[name] = [time.monotonic(), None]
+        try:
+            status = processes.run(["swift", "build", *build.arguments], log, build.env, build.niceness)
+            self.states[name][1].append(status)
+            self.times[name][1] = time.monotonic()
+            seconds = self.times[name][1] - self.times[name][0]
+            self.report(f"build {name}: " + (f"{seconds:.0f} s" if status == 0 else "FAILED"))
+        finally:
+            self.turns.release()
+            self.states[name][0].set()
+
+    def failure(self, name):
+        """What the compiler said of a build that failed."""
+        lines = (self.results / f"build-{name}.log").read_text(errors="replace").splitlines()
+        errors = [line for line in lines if "error:" in line]
+        chosen = errors or [line for line in lines if not line.startswith("[")]
+        return "\n".join(line[:400] for line in chosen[-20:])
+
+
+def binaries(name):
+    """The folder of the programs of a build."""
+    build = BUILDS[name]
+    done = subprocess.run(["swift", "build", *build.arguments, "--show-bin-path"], cwd=processes.ROOT, capture_output=True,
+                          text=True, env={**os.environ, **build.env})
+    return done.stdout.strip()

@@ -1,0 +1,46 @@
+"""Whether the machine was calm: budgets are held only then."""
+
+import threading
+import time
+
+PAUSE_SECONDS = 0.05
+# A sleeper that is woken so late was kept from its turn by something else than a busy queue of two cores.
+LATE_SECONDS = 0.5
+CALM_SHARE = 0.03
+
+
+class Meter(threading.Thread):
+    """Notes when the machine, or all of this run, stood still, and the least memory that was available."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.standstills = []
+        self.available_at_start = self.least_available = available_bytes()
+
+    def run(self):
+        last_memory = 0
+        while True:
+            begin = time.monotonic()
+            time.sleep(PAUSE_SECONDS)
+            end = time.monotonic()
+            if end - begin > LATE_SECONDS:
+                self.standstills.append((begin, end))
+            if end - last_memory > 1:
+                last_memory, self.least_available = end, min(self.least_available, available_bytes())
+
+    def stood_still(self, begin, end):
+        """The seconds between two moments in which nothing moved."""
+        return sum(max(0, min(end, last) - max(begin, first)) for first, last in list(self.standstills))
+
+    def was_calm(self, begin, end):
+        return self.stood_still(begin, end) <= CALM_SHARE * (end - begin)
+
+    @property
+    def peak_bytes(self):
+        return self.available_at_start - self.least_available
+
+
+def available_bytes():
+    with open("/proc/meminfo") as lines:
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
+

