@@ -3,7 +3,7 @@ import Reactor
 
 /// A number that two event loops change without agreement.
 ///
-// SAFETY: none, and that is the point: the thread sanitizer must report this race, or `Tests/run tsan` fails, since a
+// SAFETY: none, and that is the point: the thread sanitizer must report this race, or `Tests/run thread` fails, since a
 // sanitizer that misses it would miss one in the gateway's loops as well. Built on demand only.
 final class Unprotected: @unchecked Sendable {
     var count = 0

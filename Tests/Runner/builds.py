@@ -6,7 +6,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-import processes
+from . import processes
 
 # What touches memory without Swift's checks, and what it parses there; the gateway's own tests are in the whole part.
 RAW_MEMORY = ["BalancerTests", "FetchingTests", "HTTPTests", "KafkaTests", "LiveUpdatesTests", "LoggingTests", "ReactorTests",
@@ -35,17 +35,17 @@ ADDRESS = ["--build-tests", "--sanitize=address", "-Xswiftc", "-index-ignore-sys
 
 BUILDS = {
     "programs": Build(".build-release", ["-c", "release", "--static-swift-stdlib"]),
-    "tests": Build(".build", ["--build-tests"], niceness=3),
-    "tidy": Build(".build-tidy", ["--build-tests"], {"LIVEGATE_TARGETS": "TidyTests"}, niceness=3),
+    "tests": Build(".build", ["--build-tests"], niceness=8),
+    "tidy": Build(".build-tidy", ["--build-tests"], {"LIVEGATE_TARGETS": "TidyTests"}, niceness=8),
     "thread-smoke": Build(
-        ".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1", "LIVEGATE_TARGETS": ",".join(JOURNEY_PROGRAMS)}, niceness=6),
+        ".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1", "LIVEGATE_TARGETS": ",".join(JOURNEY_PROGRAMS)}, niceness=10),
     "address-smoke": Build(
         ".build-asan", ADDRESS,
         {"LIVEGATE_FUZZ": "replay",
-         "LIVEGATE_TARGETS": ",".join(RAW_MEMORY + [f"fuzz-{name}" for name in FUZZERS.split()])}, niceness=6),
+         "LIVEGATE_TARGETS": ",".join(RAW_MEMORY + [f"fuzz-{name}" for name in FUZZERS.split()])}, niceness=10),
     # Into the same folders, so that what the small ones have made is not made again.
-    "thread": Build(".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1"}, niceness=6),
-    "address": Build(".build-asan", ADDRESS, niceness=6),
+    "thread": Build(".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1"}, niceness=10),
+    "address": Build(".build-asan", ADDRESS, niceness=10),
 }
 
 

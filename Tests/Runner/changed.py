@@ -4,8 +4,8 @@ import json
 import re
 import subprocess
 
-from builds import RAW_MEMORY
-from processes import ROOT
+from .builds import RAW_MEMORY
+from .processes import ROOT
 
 # Folders beside the targets, and the parts that they are for.
 FOLDERS = {

@@ -5,8 +5,7 @@ The file `flaky.jsonl` keeps a line for each run and one for each flaky test of 
 import json
 import time
 
-import processes
-import results
+from . import processes, results
 
 # More of them are a fault of the run; so is one that was flaky before in so many runs.
 MOST_IN_A_RUN = 2

@@ -7,10 +7,8 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-import builds
-import processes
-import results
-from processes import ROOT
+from . import builds, processes, results
+from .processes import ROOT
 
 PYTHON = ROOT / ".build-venv/bin/python"
 # The versions that the tests are known to pass with; the last four hold the files of deploy/ against their schemas, and are

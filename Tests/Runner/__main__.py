@@ -9,16 +9,10 @@ import sys
 import threading
 import time
 
-import builds
-import changed
-import flaky
-import processes
-import report
-import suites
-import table
-from meter import Meter
-from processes import ROOT
-from results import PartResult
+from . import builds, changed, flaky, processes, report, suites, table
+from .meter import Meter
+from .processes import ROOT
+from .results import PartResult
 
 # Tests wait more than they work, and builds the other way round.
 AT_ONCE = 4

@@ -1,0 +1,143 @@
+"""Tests/run itself: its table, what it makes of results, and when a flaky test fails a run."""
+
+import json
+import re
+
+import pytest
+
+from Runner import builds, changed, flaky, report, results, suites, table
+from programs import ROOT
+
+ROW = "lint gate 60 the format"
+WHOLES = "=gate gate 1200 the gate\n=all all 3600 everything"
+
+
+def test_each_part_is_in_the_table_once_and_runs_what_is_built():
+    assert set(table.PARTS) == set(suites.SUITES)
+    assert {part.tier for part in table.PARTS.values()} == {"gate", "all"}
+    for name, suite in suites.SUITES.items():
+        assert set(suite.needs) <= set(builds.BUILDS), name
+    needed = {need for suite in suites.SUITES.values() for need in suite.needs}
+    assert needed == set(builds.BUILDS)
+    # What the gate waits for is never one of the large builds.
+    gate = [suites.SUITES[name] for name, part in table.PARTS.items() if part.tier == "gate"]
+    assert {need for suite in gate for need in suite.needs} == {
+        "programs", "tests", "tidy", "thread-smoke", "address-smoke"}
+
+
+def test_each_target_of_tests_and_each_fuzzer_is_run():
+    names = re.findall(r'(?:tests\(\s*|\.testTarget\(\s*name: )"(\w+)"', (ROOT / "Package.swift").read_text())
+    assert len(names) > 20 and set(builds.RAW_MEMORY) <= set(names)
+    fuzzers = re.findall(r'fuzz\("([a-z-]+)"', (ROOT / "Package.swift").read_text())
+    assert fuzzers == builds.FUZZERS.split()
+    assert {path.name for path in (ROOT / "Tests/Fuzz/Corpus").iterdir()} == set(fuzzers)
+    entries = re.findall(r"^ENTRY\((\w+)\)", (ROOT / "Tests/Fuzz/Replay/replay.c").read_text(), re.M)
+    assert [entry.replace("_", "-") for entry in entries] == fuzzers
+
+
+@pytest.mark.parametrize("text, complaint", [
+    (f"{ROW}\n{ROW}\n{WHOLES}", "'lint' has two rows"),
+    (f"{ROW}\nlint all 60 the format\n{WHOLES}", "'lint' has two rows"),
+    (f"lint night 60 the format\n{WHOLES}", "not a row"), (f"lint gate 0 the format\n{WHOLES}", "not a row"),
+    (f"lint gate soon the format\n{WHOLES}", "not a row"), (f"lint gate 60\n{WHOLES}", "not a row"), (ROW, "whole runs"),
+])
+def test_a_table_that_is_wrong_is_refused(text, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        table.read(text)
+
+
+def runs(*flaky_tests):
+    """Lines of runs, each with the tests that were flaky in it."""
+    lines = []
+    for number, names in enumerate(flaky_tests):
+        lines += [{"run": number}, *({"test": name} for name in names)]
+    return lines
+
+
+@pytest.mark.parametrize("before, found, count", [
+    ([], [], 0), ([], ["a", "b"], 0), ([], ["a", "b", "c"], 1), (runs(["a"]), ["b"], 0), (runs(["a"]), ["a"], 1),
+    (runs(["a"], *[[]] * 8), ["a"], 1), (runs(["a"], *[[]] * 9), ["a"], 0), (runs(["a"], ["b"]), ["a", "b", "c"], 3),
+])
+def test_flaky_tests_fail_a_run_when_they_are_three_or_come_again(before, found, count):
+    assert len(flaky.judge(before, found)) == count
+
+
+def phases(*outcomes):
+    return "".join(json.dumps({"node": "Tests/EndToEnd/test_a.py::test_b", "outcome": outcome, "seconds": 1, "why": "E no"}) + "\n"
+                   for outcome in outcomes)
+
+
+@pytest.mark.parametrize("lines, outcome", [
+    (phases("passed", "passed", "passed"), "passed"), (phases("passed", "failed", "passed"), "failed"),
+    (phases("passed", "passed", "failed"), "failed"), (phases("failed", "passed"), "failed"), (phases("skipped", "passed"), "skipped"),
+])
+def test_a_test_has_failed_where_one_of_its_phases_has(tmp_path, lines, outcome):
+    file = tmp_path / "records.jsonl"
+    file.write_text(lines)
+    [found] = results.of_pytest("end-to-end", file)
+    assert (found.name, found.outcome, found.seconds) == ("test_a.py::test_b", outcome, lines.count("\n"))
+
+
+@pytest.mark.parametrize("text, counts", [
+    ("", (0, 0)), ("3 passed, 0 failed", (3, 0)), ("1 passed, 0 failed\nx: 2 passed, 1 failed, 0 skipped", (2, 1)),
+    ("as 9 passed, 1 failed of them", (0, 0)),
+])
+def test_a_runner_that_counts_by_itself_is_believed_by_its_last_line(tmp_path, text, counts):
+    log = tmp_path / "log"
+    log.write_text(text)
+    outcomes = [result.outcome for result in results.of_count("corpus", log)]
+    assert (outcomes.count("passed"), outcomes.count("failed")) == counts
+
+
+@pytest.mark.parametrize("status, lines, failed", [
+    (0, phases("passed"), 0), (0, "", 1), (1, phases("passed"), 1), (1, phases("failed"), 1), (5, "", 1),
+])
+def test_a_suite_that_ran_no_test_has_failed_and_so_has_one_that_ended_badly(tmp_path, status, lines, failed):
+    part = results.PartResult("end-to-end")
+    work = suites.Work(part, tmp_path, None)
+    work.log.write_text("its end")
+    (tmp_path / "records.jsonl").write_text(lines)
+    found = results.of_pytest("end-to-end", tmp_path / "records.jsonl")
+    part.results += found
+    work._hold(status, found)
+    assert part.count("failed") == failed
+
+
+def test_the_closing_line_counts_and_a_complaint_is_a_failure():
+    part = results.PartResult("unit", 12)
+    part.add("a", "passed", seconds=3)
+    part.add("b", "flaky", why="E late")
+    text = report.text([part], ["in all 12 s"], ["unit took too long"])
+    assert text.endswith("2 passed, 1 failed, 0 skipped")
+    assert "flaky: unit: b\n    E late" in text and "failed: unit took too long" in text
+    assert report.what_grew(part, {"a": 1}) == "a (1 s to 3 s), b (0 s to 0 s)"
+
+
+TARGETS = {
+    "HTTP": ("Sources/HTTP", [], False), "Gateway": ("Sources/Gateway", ["HTTP"], False),
+    "livegate": ("Sources/livegate", ["Gateway"], False), "livecat": ("Sources/livecat", ["HTTP"], False),
+    "Balancer": ("Sources/Balancer", [], False), "wsecho": ("Tests/Conformance/wsecho", ["HTTP"], False),
+    "HTTPTests": ("Tests/HTTPTests", ["HTTP"], True), "GatewayTests": ("Tests/GatewayTests", ["Gateway"], True),
+}
+GATE = [name for name, part in table.PARTS.items() if part.tier == "gate"]
+
+
+@pytest.mark.parametrize("paths, parts, filter", [
+    ([], set(), ""), (["README.md"], set(), ""),
+    (["Sources/HTTP/A.swift"], {"unit", "address-smoke", "end-to-end", "kafka", "thread-smoke", "conformance"},
+     r"^(GatewayTests|HTTPTests)\."),
+    (["Sources/Gateway/A.swift"], {"unit", "end-to-end", "kafka", "thread-smoke"}, r"^(GatewayTests)\."),
+    (["Sources/Gateway/Gateway.docc/A.md"], set(), ""), (["Sources/livecat/A.swift"], {"end-to-end", "kafka"}, ""),
+    (["Tests/GatewayTests/A.swift"], {"unit"}, r"^(GatewayTests)\."),
+    (["Tests/JavaScript/a.test.js"], {"javascript"}, ""), (["Package.swift"], set(GATE) - {"lint", "tidy"}, ""),
+])
+def test_what_changed_chooses_the_parts_that_it_reaches(paths, parts, filter):
+    chosen, tests, files = changed.choose(paths, TARGETS, GATE)
+    assert (chosen, tests, files) == (parts | {"lint", "tidy"}, filter, [])
+
+
+def test_changed_end_to_end_files_run_alone_unless_what_they_use_changed_too():
+    file = "Tests/EndToEnd/test_sync.py"
+    assert changed.choose([file], TARGETS, GATE)[2] == [file]
+    for other in ("Sources/HTTP/A.swift", "Tests/EndToEnd/conftest.py", "Tests/Harness/Python/wire.py"):
+        assert changed.choose([file, other], TARGETS, GATE)[2] == []
