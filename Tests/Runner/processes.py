@@ -45,7 +45,18 @@ def _start(command, out, env, niceness):
             [*words, *map(str, command)], cwd=ROOT, env={**os.environ, **(env or {})}, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         _groups.add(process.pid)
-        return process
+    if niceness:
+        _lower(process.pid, niceness)
+    return process
+
+
+def _lower(pid, niceness):
+    """Where the kernel shares processors out between sessions, niceness counts within each alone: it has its own for them."""
+    try:
+        Path(f"/proc/{pid}/autogroup").write_text(str(niceness))
+    except OSError:
+        # This kernel has none, or the process has ended.
+        pass
 
 
 def _wait_to_the_limit(process, command, out):
