@@ -155,17 +155,17 @@ class Run:
             f"{name} {end - begin:.0f} s" for name, (begin, end) in zip(self.in_order(wanted), made))
 
     def over_budget(self, parts):
-        """Complaints on what has taken too long, on a machine that was calm meanwhile."""
-        earlier, found = report.kept_times(self.results), []
+        """Complaints on what has taken too long, on a machine that was calm meanwhile, in seconds of one of the usual pace."""
+        earlier, found, pace = report.kept_times(self.results), [], self.meter.pace()
         for part in parts:
-            budget = table.PARTS[part.name].budget
+            budget = table.PARTS[part.name].budget * pace
             if part.seconds > budget and self.meter.was_calm(*self.times[part.name]):
-                found.append(f"{part.name} took {part.seconds:.0f} s, over its budget of {budget} s in Tests/parts; what grew most: "
+                found.append(f"{part.name} took {part.seconds:.0f} s, over its budget of {budget:.0f} s in Tests/parts; what grew most: "
                              + report.what_grew(part, earlier))
-        whole = table.WHOLES["all" if self.words.all else "gate"].budget
+        whole = table.WHOLES["all" if self.words.all else "gate"].budget * pace
         total = time.monotonic() - self.start
         if not self.words.parts and total > whole and self.meter.was_calm(self.start, time.monotonic()):
-            found.append(f"the run took {total:.0f} s, over its budget of {whole} s in Tests/parts")
+            found.append(f"the run took {total:.0f} s, over its budget of {whole:.0f} s in Tests/parts")
         return found
 
 

@@ -7,6 +7,8 @@ PAUSE_SECONDS = 0.05
 # A sleeper that is woken so late was kept from its turn by something else than a busy queue of two cores.
 LATE_SECONDS = 0.5
 CALM_SHARE = 0.03
+# A fixed piece of work, and the seconds of CPU that it takes on the machine whose seconds the budgets are.
+WORK, WORK_SECONDS = 2_000_000, 0.1
 
 
 class Meter(threading.Thread):
@@ -15,6 +17,8 @@ class Meter(threading.Thread):
     def __init__(self):
         super().__init__(daemon=True)
         self.standstills = []
+        self.slowest = 1.0
+        self.pace()
         self.available_at_start = self.least_available = available_bytes()
 
     def run(self):
@@ -35,6 +39,12 @@ class Meter(threading.Thread):
     def was_calm(self, begin, end):
         return self.stood_still(begin, end) <= CALM_SHARE * (end - begin)
 
+    def pace(self):
+        """How much slower this machine is than that of the budgets; 1 where it is not. Its processors may be shared, and are asked
+        at the begin and at the end."""
+        self.slowest = max(self.slowest, seconds_of_work() / WORK_SECONDS)
+        return self.slowest
+
     @property
     def peak_bytes(self):
         return self.available_at_start - self.least_available
@@ -44,3 +54,11 @@ def available_bytes():
     with open("/proc/meminfo") as lines:
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable"))
 
+
+
+def seconds_of_work():
+    """The CPU time of the fixed work, which no queue for a processor prolongs, but a slower or shared one does."""
+    begin, number = time.thread_time(), 0
+    for _ in range(WORK):
+        number = (number * 31 + 7) & 0xFFFF
+    return time.thread_time() - begin
