@@ -86,7 +86,7 @@ class Work:
                **(env or {})}
         files = self.files or ["Tests/EndToEnd"]
         status = self.run(
-            PYTHON, "-m", "pytest", *files, "-q", "-n", str(workers), "--dist", "worksteal",
+            PYTHON, "-m", "pytest", *files, "-q", "-n", str(workers), "--dist", "loadfile",
             *arguments, *shlex.split(os.environ.get("PYTEST_ARGS", "")), env=env)
         found = results.of_pytest(self.part.name, records)
         for result in found:
