@@ -65,21 +65,3 @@ def test_a_program_and_what_it_started_end_with_their_test(start):
     child = program.line("").strip()
     program.end()
     eventually(lambda: subprocess.run(["kill", "-0", child], capture_output=True).returncode != 0)
-
-
-def test_what_a_sanitizer_leaves_out_is_there_and_has_a_reason():
-    tests = ROOT / "Tests/EndToEnd"
-    lines = (ROOT / "Tests/Sanitizers/left-out").read_text().splitlines()
-    rows = [line.split(maxsplit=2) for line in lines if line and not line.startswith("#")]
-    assert rows and all(len(row) == 3 for row in rows)
-    files = [file for file, _, _ in rows]
-    assert len(set(files)) == len(files)
-    for file, sanitizers, reason in rows:
-        assert (tests / file).is_file(), file
-        assert sanitizers in ("thread", "address", "thread,address"), sanitizers
-        # Where another file goes the same way, that one is not left out as well.
-        for other in (word.strip(".,;") for word in reason.split() if word.startswith("test_")):
-            assert (tests / other).is_file(), f"{file}: {other}"
-            for sanitizer in sanitizers.split(","):
-                assert (other, sanitizer) not in {(name, one) for name, kinds, _ in rows for one in kinds.split(",")}, \
-                    f"{file} and {other} are both left out under {sanitizer}"

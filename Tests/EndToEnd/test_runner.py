@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import tiers
 from Runner import builds, changed, flaky, report, results, suites, table
 from programs import ROOT
 
@@ -33,6 +34,19 @@ def test_each_target_of_tests_and_each_fuzzer_is_run():
     assert {path.name for path in (ROOT / "Tests/Fuzz/Corpus").iterdir()} == set(fuzzers)
     entries = re.findall(r"^ENTRY\((\w+)\)", (ROOT / "Tests/Fuzz/Replay/replay.c").read_text(), re.M)
     assert [entry.replace("_", "-") for entry in entries] == fuzzers
+
+
+def test_what_is_worth_a_second_run_is_there_once_and_has_a_reason():
+    lines = [line for line in tiers.WORTH.read_text().splitlines() if line and not line.startswith("#")]
+    rows = [line.split(None, 2) for line in lines]
+    assert len(rows) > 60 and all(len(row) == 3 and row[1] in tiers.MARKS for row in rows)
+    assert len({(name, mark) for name, mark, _ in rows}) == len(rows)
+    for name, mark, _ in rows:
+        file, _, test = name.partition("::")
+        assert (not test or f"def {test}(" in (tiers.WORTH.parent.parent / "EndToEnd" / file).read_text()), name
+        assert (tiers.WORTH.parent.parent / "EndToEnd" / file).is_file(), name
+        assert (mark == "journey") == bool(test), name
+    assert sum(mark == "journey" for _, mark, _ in rows) == 30
 
 
 @pytest.mark.parametrize("text, complaint", [

@@ -43,7 +43,9 @@ class Run:
         self.turns = threading.Semaphore(AT_ONCE)
 
     def say(self, sentence):
-        print(f"[{time.monotonic() - self.start:5.0f} s] {sentence}", flush=True)
+        # At once, so that lines of two threads do not mix.
+        sys.stdout.write(f"[{time.monotonic() - self.start:5.0f} s] {sentence}\n")
+        sys.stdout.flush()
 
     def chosen(self):
         """The parts in the order of the suites, with what narrows them."""
@@ -152,7 +154,7 @@ class Run:
             return "nothing was built"
         first, last = min(begin for begin, _ in made), max(end for _, end in made)
         return f"all is built after {last - self.start:.0f} s: " + ", ".join(
-            f"{name} {end - begin:.0f} s" for name, (begin, end) in zip(self.in_order(wanted), made))
+            f"{name} {end - begin:.0f} s ({self.builder.cpu_seconds[name]:.0f} of CPU)" for name, (begin, end) in zip(self.in_order(wanted), made))
 
     def over_budget(self, parts):
         """Complaints on what has taken too long, on a machine that was calm meanwhile, in seconds of one of the usual pace."""

@@ -62,7 +62,7 @@ class Builder:
         self.turns = threading.Semaphore(2)
         self.states = {}
         # By name, begin and end by the steady clock.
-        self.times = {}
+        self.times, self.cpu_seconds = {}, {}
 
     def begin(self, names):
         """Starts these builds, the first of them first."""
@@ -84,7 +84,9 @@ class Builder:
         build, log = BUILDS[name], self.results / f"build-{name}.log"
         self.times[name] = [time.monotonic(), None]
         try:
-            status = processes.run(["swift", "build", *build.arguments], log, build.env, build.niceness)
+            end = processes.run(["swift", "build", *build.arguments], log, build.env, build.niceness)
+            status = end.status
+            self.cpu_seconds[name] = end.cpu_seconds
             self.states[name][1].append(status)
             self.times[name][1] = time.monotonic()
             seconds = self.times[name][1] - self.times[name][0]

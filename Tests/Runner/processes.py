@@ -5,6 +5,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -16,23 +18,40 @@ _lock = threading.Lock()
 _is_ending = False
 
 
+@dataclass(frozen=True)
+class End:
+    """How a command ended: its exit status, and the seconds of CPU of itself and of all that it has waited for."""
+    status: int
+    cpu_seconds: float = 0
+
+
 def run(command, log, env=None, niceness=0, shown=False):
-    """Runs a command whose output goes to the file `log`, and to the terminal where it is to be shown. Its exit status;
-    124 where it took longer than the limit, with the stacks of that moment at the end of the log."""
+    """Runs a command whose output goes to the file `log`, and to the terminal where it is to be shown. Its status is 124
+    where it took longer than the limit, with the stacks of a moment before at the end of the log."""
     with open(log, "a", encoding="utf-8", errors="replace") as out:
         process = _start(command, out, env, niceness)
         if process is None:
-            return 130
+            return End(130)
         follower = _follow(log, process) if shown else None
         try:
-            status = process.wait(LIMIT_SECONDS * 0.9)
-        except subprocess.TimeoutExpired:
-            status = _wait_to_the_limit(process, command, out)
+            end = _wait(process, LIMIT_SECONDS * 0.9) or _wait_to_the_limit(process, command, out)
         finally:
             end_group(process.pid)
     if follower:
         follower.join()
-    return status
+    return end
+
+
+def _wait(process, seconds):
+    """Its end, or None where it takes longer."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return End(process.returncode, usage.ru_utime + usage.ru_stime)
+        time.sleep(0.05)
+    return None
 
 
 def _start(command, out, env, niceness):
@@ -61,25 +80,22 @@ def _lower(pid, niceness):
 
 def _wait_to_the_limit(process, command, out):
     stacks = subprocess.run([ROOT / "Tests/stacks", str(process.pid)], capture_output=True, text=True)
-    try:
-        return process.wait(LIMIT_SECONDS * 0.1)
-    except subprocess.TimeoutExpired:
+    end = _wait(process, LIMIT_SECONDS * 0.1)
+    if end is None:
         out.write(f"\nTests/run: ended after {LIMIT_SECONDS} s: {' '.join(map(str, command))}. A while before it was in:\n")
         out.write("\n".join(stacks.stdout.splitlines()[:300]) + "\n")
-        return 124
+        end = End(124)
+    return end
 
 
 def _follow(log, process):
     def copy():
         with open(log, encoding="utf-8", errors="replace") as text:
             text.seek(0, os.SEEK_END)
-            while process.poll() is None:
+            while process.returncode is None:
                 sys.stdout.write(text.read())
                 sys.stdout.flush()
-                try:
-                    process.wait(0.2)
-                except subprocess.TimeoutExpired:
-                    continue
+                time.sleep(0.2)
             sys.stdout.write(text.read())
             sys.stdout.flush()
     follower = threading.Thread(target=copy)
@@ -97,7 +113,7 @@ def end_group(group):
         for _ in range(20):
             if not _is_alive(group):
                 break
-            threading.Event().wait(0.02)
+            time.sleep(0.02)
     with _lock:
         _groups.discard(group)
 

@@ -6,7 +6,7 @@ SLOWEST = 15
 
 
 def of_part(part):
-    return f"{part.name:<14}{part.seconds:>8.0f}" + "".join(f"{part.count(kind):>9}" for kind in ("passed", "failed", "skipped", "flaky"))
+    return f"{part.name:<14}{part.seconds:>8.0f}{part.cpu_seconds:>6.0f}" + "".join(f"{part.count(kind):>9}" for kind in ("passed", "failed", "skipped", "flaky"))
 
 
 def text(parts, footnotes, complaints):
@@ -16,7 +16,7 @@ def text(parts, footnotes, complaints):
         for result in (result for result in everything if result.outcome == kind):
             lines.append(f"{kind}: {result.part}: {result.name}")
             lines += [f"    {line}" for line in result.why.splitlines()]
-    lines += ["", f"{'part':<14}{'seconds':>8}" + "".join(f"{kind:>9}" for kind in ("passed", "failed", "skipped", "flaky"))]
+    lines += ["", f"{'part':<14}{'seconds':>8}{'CPU':>6}" + "".join(f"{kind:>9}" for kind in ("passed", "failed", "skipped", "flaky"))]
     lines += [of_part(part) for part in parts]
     lines += ["", "slowest tests, in seconds"]
     slowest = sorted(everything, key=lambda result: -result.seconds)[:SLOWEST]

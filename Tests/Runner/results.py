@@ -24,6 +24,7 @@ class Result:
 class PartResult:
     name: str
     seconds: float = 0
+    cpu_seconds: float = 0
     results: list = field(default_factory=list)
 
     def add(self, name, outcome, **more):

@@ -48,8 +48,10 @@ class Work:
     def log(self):
         return self.folder / f"{self.part.name}.log"
 
-    def run(self, *command, env=None, log=None):
-        return processes.run(command, log or self.log, env, self.niceness, self.shown)
+    def run(self, *command, env=None):
+        end = processes.run(command, self.log, env, self.niceness, self.shown)
+        self.part.cpu_seconds += end.cpu_seconds
+        return end.status
 
     def check(self, name, *command, env=None):
         """A command that counts as one test."""
@@ -122,8 +124,9 @@ def python_is_ready(work):
             return True
         shutil.rmtree(ROOT / ".build-venv", ignore_errors=True)
         log = work.folder / "python.log"
-        if processes.run(["python3", "-m", "venv", ".build-venv"], log) == 0 and processes.run(
-                [ROOT / ".build-venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES], log) == 0:
+        make = ["python3", "-m", "venv", ".build-venv"]
+        fill = [ROOT / ".build-venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
+        if processes.run(make, log).status == 0 and processes.run(fill, log).status == 0:
             kept.write_text("\n".join(PACKAGES))
             return True
         work.part.add("the Python packages of the end-to-end tests", "failed", why=log.read_text()[-2000:])
