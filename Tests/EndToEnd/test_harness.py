@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from asker import Asker
-from programs import KCAT, ROOT, eventually, produce
+from programs import KCAT, eventually, produce
 
 
 def consumed(bootstrap, topic):
