@@ -67,6 +67,7 @@ def choose(paths, targets, gate):
     if tests:
         parts |= {"unit"}
         parts |= {"address-smoke"} if set(tests) & set(RAW_MEMORY) else set()
+        parts |= {"consumer"} if "KafkaTests" in tests else set()
     if hit & PROGRAMS:
         parts |= {"end-to-end", "kafka"}
     if "livegate" in hit:

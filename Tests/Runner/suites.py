@@ -25,6 +25,7 @@ TSAN = f"halt_on_error=0 exitcode=66 report_thread_leaks=0 suppressions={ROOT}/T
 # takes so long, as it should, so its tests are a process of their own.
 SDK = r"^LiveClientTests\."
 REAL_KAFKA = "AgainstApacheKafka"
+OLDER_KAFKA = "The previous line of Kafka"
 RULE_MUTANTS = r"^SimulationTests\..*Mutants"
 # In a sanitizer's allocator allocations are not counted.
 COSTS = r"^LiveUpdatesTests\.RecordCostTests|^ArchiveTests\.ArchiveCostTests"
@@ -163,8 +164,11 @@ def end_to_end(work):
     work.pytest("programs", "-m", "not kafka")
 
 
+def consumer(work):
+    work.swift("tests", "--filter", REAL_KAFKA, "--skip", OLDER_KAFKA)
+
+
 def kafka(work):
-    work.swift("tests", "--filter", REAL_KAFKA, name="kafka-unit")
     work.pytest("programs", "-m", "kafka and not other_kafka", workers=BESIDE)
 
 
@@ -175,6 +179,7 @@ def kafka_others(work):
         work.part.add("a current librdkafka", "skipped", why=work._end())
         return
     work.pytest("programs", "-m", "other_kafka", name="other-kafka")
+    work.swift("tests", "--filter", OLDER_KAFKA, name="older-kafka-unit")
     env = {"LD_LIBRARY_PATH": str(newer)}
     work.swift("tests", "--filter", REAL_KAFKA, env=env, name="kafka-unit-newer")
     work.pytest("programs", "-m", "kafka", env=env, name="kafka-newer")
@@ -267,7 +272,8 @@ SUITES = {
     "javascript": Suite(javascript, ("programs",), niceness=1),
     "tidy": Suite(tidy, ("tidy",), niceness=3),
     "unit": Suite(unit, ("tests",), niceness=1),
-    "kafka": Suite(kafka, ("programs", "tests")),
+    "kafka": Suite(kafka, ("programs",)),
+    "consumer": Suite(consumer, ("tests",)),
     "address-smoke": Suite(address_smoke, ("address-smoke",), niceness=3),
     "corpus": Suite(corpus, ("address-smoke",), niceness=3),
     "thread-smoke": Suite(thread_smoke, ("thread-smoke",), niceness=1),
