@@ -1,8 +1,10 @@
 """The fixtures of the end-to-end tests. What they hand out stands in Tests/Harness/Python, one module a kind."""
 
 import functools
+import os
 import re
 import subprocess
+import uuid
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,14 @@ from kafka_admin import create_topic
 from livecat import Livecat, Terminal
 from programs import PROGRAMS, SHARED, Program, event, produce, run
 from scripted_server import Peer
+from shared_brokers import VARIABLE, Run, once, shared_cluster
+
+
+def pytest_configure(config):
+    # What it starts are processes of the same run.
+    if VARIABLE not in os.environ:
+        run = Run()
+        config.add_cleanup(run.end)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -208,32 +218,55 @@ def erasing(archived, mock_broker):
 
 # Apache Kafka
 
-@pytest.fixture(scope="session")
-def kafka(tmp_path_factory):
-    """Apache Kafka 4.2, one broker, shared by all tests that leave it as they found it. Whoever logs in or shows a
-    certificate has no right until granted one; all others have every right."""
-    cluster = ApacheKafka(tmp_path_factory.mktemp("kafka"), "--acl", "--heap", "256m",
-                          "--property", "log.cleaner.backoff.ms=200")
-    yield cluster
-    cluster.end()
+HEAP = ("--heap", "256m")
 
 
 @pytest.fixture(scope="session")
-def older_kafka(tmp_path_factory):
+def kafka():
+    """Apache Kafka 4.2, one broker, shared by all tests of all processes of a run: they have topics of their own, and leave
+    the broker alone. Whoever logs in or shows a certificate has no right until granted one; all others have every right."""
+    return shared_cluster("kafka-4.2", "--acl", *HEAP, "--property", "log.cleaner.backoff.ms=200")
+
+
+@pytest.fixture(scope="session")
+def older_kafka():
     """Apache Kafka 3.9, the same, but that its TLS address asks everybody for a certificate."""
-    cluster = ApacheKafka(tmp_path_factory.mktemp("kafka-3.9"), "--version", "3.9", "--acl", "--heap", "256m",
-                          "--property", "listener.name.tls.ssl.client.auth=required")
+    return shared_cluster("kafka-3.9", "--version", "3.9", "--acl", *HEAP, "--property",
+                          "listener.name.tls.ssl.client.auth=required")
+
+
+@pytest.fixture(scope="session")
+def own_kafka(tmp_path_factory):
+    """Apache Kafka 4.2, one broker, of this process alone: for tests that hurt it, and heal it in the end."""
+    cluster = ApacheKafka(tmp_path_factory.mktemp("kafka"), *HEAP)
     yield cluster
     cluster.end()
 
 
+@pytest.fixture
+def hurt(own_kafka):
+    """Does things to the cluster of this process, and undoes them all in the end."""
+    remedies = {"fault": ("fault", "all", "pass"), "pause": ("resume", "all"), "kill": ("start-node", "all"),
+                "stop": ("start-node", "all")}
+    done = set()
+
+    def harm(*words):
+        done.add(words[0])
+        own_kafka.tool(*words)
+
+    yield harm
+    for verb in done & remedies.keys():
+        own_kafka.tool(*remedies[verb])
+
+
 @pytest.fixture(scope="session")
-def newer_librdkafka(tmp_path_factory):
+def newer_librdkafka():
     """The environment in which the same programs run with a librdkafka that Kafka 4 accepts SCRAM from."""
-    folder = tmp_path_factory.mktemp("librdkafka")
-    done = subprocess.run([SHARED / "kafka/newer-librdkafka", folder], capture_output=True, text=True)
-    if done.returncode != 0:
-        unavailable(f"no newer librdkafka: {done.stderr.strip()[-200:]}")
+    with once("librdkafka") as folder:
+        if not (folder / "librdkafka.so.1").exists():
+            done = subprocess.run([SHARED / "kafka/newer-librdkafka", folder], capture_output=True, text=True)
+            if done.returncode != 0:
+                unavailable(f"no newer librdkafka: {done.stderr.strip()[-200:]}")
     return {"LD_LIBRARY_PATH": str(folder)}
 
 
@@ -246,11 +279,16 @@ def start_kafka(tmp_path_factory, ends_with_test):
 
 
 @pytest.fixture
-def topic(kafka, request):
+def topic_name(request):
+    """The name of a topic that no other test has, nor this one when it runs once more; it is not there yet."""
+    return re.sub("[^A-Za-z0-9]+", "-", request.node.name)[:100] + "-" + uuid.uuid4().hex[:8]
+
+
+@pytest.fixture
+def topic(kafka, topic_name):
     """A topic for this test alone, of four partitions."""
-    name = re.sub("[^A-Za-z0-9]+", "-", request.node.name)[:100]
-    create_topic(kafka.bootstrap["plaintext"], name, 4)
-    return name
+    create_topic(kafka.bootstrap["plaintext"], topic_name, 4)
+    return topic_name
 
 
 @pytest.fixture

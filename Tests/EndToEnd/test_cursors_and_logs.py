@@ -22,8 +22,8 @@ def offsets(bootstrap, topic, partition=0):
     return [int(line) for line in done.stdout.split()]
 
 
-def test_cursors_are_served_after_their_last_event_was_compacted_away(kafka, gateway, live):
-    bootstrap, topic = kafka.bootstrap["plaintext"], "compacted-cursors"
+def test_cursors_are_served_after_their_last_event_was_compacted_away(kafka, gateway, live, topic_name):
+    bootstrap, topic = kafka.bootstrap["plaintext"], topic_name
     create_topic(bootstrap, topic, cleanup_policy="compact", segment_ms=100, min_cleanable_dirty_ratio=0.0001,
                  max_compaction_lag_ms=100)
     running = gateway(bootstrap, kafka__topics=[topic])
@@ -95,9 +95,9 @@ def test_a_record_that_is_stamped_an_hour_ago_reaches_who_was_away(mock_broker, 
 
 
 @pytest.mark.parametrize("timestamp", [2 ** 63 - 1, -1, 0, "ahead"])
-def test_no_time_stamp_of_a_record_stops_a_node_or_refuses_a_cursor(kafka, gateway, live, sync, timestamp):
+def test_no_time_stamp_of_a_record_stops_a_node_or_refuses_a_cursor(kafka, gateway, live, sync, timestamp, topic_name):
     """In the first record of a log, and in a later one, of the account and of others."""
-    bootstrap, topic = kafka.bootstrap["plaintext"], f"stamped-{timestamp}"
+    bootstrap, topic = kafka.bootstrap["plaintext"], topic_name
     create_topic(bootstrap, topic, 4, message_timestamp_after_max_ms=2 ** 63 - 1)
     stamp = int(time.time() * 1000) + 48 * HOUR_MS if timestamp == "ahead" else timestamp
 

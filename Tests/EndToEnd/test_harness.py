@@ -1,11 +1,16 @@
 """The harness itself: the embedded broker is a broker, and programs end with their tests."""
 
+import shutil
+import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from asker import Asker
-from programs import KCAT, eventually, produce
+from programs import KCAT, SHARED, eventually, produce
+from shared_brokers import VARIABLE
 
 
 def consumed(bootstrap, topic):
@@ -54,10 +59,39 @@ def test_who_asks_the_administration_asks_again_where_its_connection_was_closed(
     assert asker.ask("GET", "/livez")[0] == 200
 
 
-def test_apache_kafka_takes_what_kcat_produces(kafka):
-    kafka.tool("topic", "create", "harness", "--partitions", "1")
-    produce(kafka.bootstrap["plaintext"], "harness", ["one"])
-    assert consumed(kafka.bootstrap["plaintext"], "harness") == [" one"]
+def test_apache_kafka_takes_what_kcat_produces(kafka, topic_name):
+    kafka.tool("topic", "create", topic_name, "--partitions", "1")
+    produce(kafka.bootstrap["plaintext"], topic_name, ["one"])
+    assert consumed(kafka.bootstrap["plaintext"], topic_name) == [" one"]
+
+
+RUN = "import shared_brokers, sys; print(shared_brokers.Run().folder, flush=True); sys.stdin.read()"
+USER = """
+import shared_brokers, sys
+cluster = shared_brokers.shared_cluster("shared")
+print(cluster.bootstrap["plaintext"], flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.kafka
+def test_all_processes_of_a_run_have_one_cluster_which_ends_with_the_run_alone(start):
+    env = {"PYTHONPATH": str(ROOT / "Tests/Harness/Python"), "LIVEGATE_SHARED": str(SHARED)}
+    first = start(sys.executable, "-c", RUN, env=env)
+    folder = Path(first.line("/"))
+    try:
+        users = [start(sys.executable, "-c", USER, env={**env, VARIABLE: str(folder)}) for _ in range(3)]
+        address, = {user.line("127.0.0.1:", within=120) for user in users}
+        # Among them the one that has started it.
+        for user in users:
+            user.signal(signal.SIGKILL)
+            user.wait()
+        produce(address, "still-there", ["one"])
+        assert consumed(address, "still-there") == [" one"]
+        first.signal(signal.SIGKILL)
+        eventually(lambda: not (folder / "shared/cluster").exists(), 30, "the end of the cluster")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_a_program_and_what_it_started_end_with_their_test(start):

@@ -29,8 +29,9 @@ def purge_and_widen_again(bootstrap, topic):
 
 
 @pytest.mark.parametrize("empty", [delete_by_hand, purge_and_widen_again])
-def test_a_cursor_from_before_an_event_that_was_deleted_is_refused_by_who_never_read_it(kafka, gateway, live, empty):
-    bootstrap, topic = kafka.bootstrap["plaintext"], empty.__name__.replace("_", "-")
+def test_a_cursor_from_before_an_event_that_was_deleted_is_refused_by_who_never_read_it(
+        kafka, gateway, live, empty, topic_name):
+    bootstrap, topic = kafka.bootstrap["plaintext"], topic_name
     create_topic(bootstrap, topic, 2)
     running = gateway(bootstrap, kafka__topics=[topic])
     client = live(running, with_="at")

@@ -15,18 +15,9 @@ QUICK = {"socket.timeout.ms": 3000}
 
 
 @pytest.fixture
-def hurt(kafka):
-    """Does things to the shared cluster, and undoes them all in the end."""
-    remedies = {"fault": ("fault", "all", "pass"), "pause": ("resume", "all"), "kill": ("start-node", "all")}
-    done = set()
-
-    def harm(*words):
-        done.add(words[0])
-        kafka.tool(*words)
-
-    yield harm
-    for verb in done & remedies.keys():
-        kafka.tool(*remedies[verb])
+def kafka(own_kafka):
+    """One that may be hurt."""
+    return own_kafka
 
 
 @pytest.fixture
@@ -53,14 +44,14 @@ def listeners(gateway, live):
     return [(account, live(gateway, account)) for account in ACCOUNTS * 2]
 
 
-def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, live, write):
+def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, live, write, topic_name):
     plain = kafka.bootstrap["plaintext"]
-    create_topic(plain, "killed", PARTITIONS)
-    running = gateway(plain, kafka__topics=["killed"], limits__broker_grace="1s")
+    create_topic(plain, topic_name, PARTITIONS)
+    running = gateway(plain, kafka__topics=[topic_name], limits__broker_grace="1s")
     # A balancer goes on accepting what it can give to nobody, and ends it.
-    behind_balancer = gateway(kafka.bootstrap["faults"], kafka__topics=["killed"])
+    behind_balancer = gateway(kafka.bootstrap["faults"], kafka__topics=[topic_name])
     clients = listeners(running, live)
-    writer = write(plain, "killed")
+    writer = write(plain, topic_name)
     writer.wait_for_more()
     hurt("kill", "all")
     for node in (running, behind_balancer):
@@ -84,12 +75,11 @@ def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, live, w
                                         (("fault", "all", "stall"), ("fault", "all", "pass")),
                                         (("fault", "all", "refuse"), ("fault", "all", "pass"))],
                          ids=["paused", "stalled", "refused"])
-def test_a_broker_that_does_not_answer_for_a_while(kafka, hurt, gateway, live, write, harm, heal):
-    topic = f"away-{harm[-1]}"
-    create_topic(kafka.bootstrap["plaintext"], topic, PARTITIONS)
-    running = gateway(kafka.bootstrap["faults"], kafka__topics=[topic], kafka__settings=QUICK)
+def test_a_broker_that_does_not_answer_for_a_while(kafka, hurt, gateway, live, write, harm, heal, topic_name):
+    create_topic(kafka.bootstrap["plaintext"], topic_name, PARTITIONS)
+    running = gateway(kafka.bootstrap["faults"], kafka__topics=[topic_name], kafka__settings=QUICK)
     clients = listeners(running, live)
-    writer = write(kafka.bootstrap["plaintext"], topic)
+    writer = write(kafka.bootstrap["plaintext"], topic_name)
     writer.wait_for_more()
     hurt(*harm)
     running.wait_for_log("no Kafka broker can be reached", within=30)
@@ -102,11 +92,11 @@ def test_a_broker_that_does_not_answer_for_a_while(kafka, hurt, gateway, live, w
     assert running.readyz()[0] == 200
 
 
-def test_connections_to_the_broker_that_are_cut_again_and_again(kafka, hurt, gateway, live, write):
-    create_topic(kafka.bootstrap["plaintext"], "cut", PARTITIONS)
-    running = gateway(kafka.bootstrap["faults"], kafka__topics=["cut"])
+def test_connections_to_the_broker_that_are_cut_again_and_again(kafka, hurt, gateway, live, write, topic_name):
+    create_topic(kafka.bootstrap["plaintext"], topic_name, PARTITIONS)
+    running = gateway(kafka.bootstrap["faults"], kafka__topics=[topic_name])
     clients = listeners(running, live)
-    writer = write(kafka.bootstrap["plaintext"], "cut")
+    writer = write(kafka.bootstrap["plaintext"], topic_name)
     for _ in range(4):
         writer.wait_for_more(2 * 60)
         hurt("fault", "all", "cut")
@@ -118,30 +108,30 @@ def test_connections_to_the_broker_that_are_cut_again_and_again(kafka, hurt, gat
     assert not running.log("no Kafka broker can be reached")
 
 
-def test_a_cluster_that_cannot_be_reached_at_the_start_is_waited_for(kafka, hurt, gateway, live, write):
-    create_topic(kafka.bootstrap["plaintext"], "late-cluster", PARTITIONS)
+def test_a_cluster_that_cannot_be_reached_at_the_start_is_waited_for(kafka, hurt, gateway, live, write, topic_name):
+    create_topic(kafka.bootstrap["plaintext"], topic_name, PARTITIONS)
     hurt("fault", "all", "refuse")
-    running = gateway(kafka.bootstrap["faults"], ready=False, kafka__topics=["late-cluster"])
+    running = gateway(kafka.bootstrap["faults"], ready=False, kafka__topics=[topic_name])
     running.wait_for_log("no Kafka broker can be reached")
     assert running.readyz()[0] == 503
     eventually(lambda: rests(running), 30, "that the gateway rests")
     hurt("fault", "all", "pass")
     running.wait_until_ready()
     clients = listeners(running, live)
-    writer = write(kafka.bootstrap["plaintext"], "late-cluster")
+    writer = write(kafka.bootstrap["plaintext"], topic_name)
     writer.wait_for_more()
     writer.stop()
     judge(writer, clients)
 
 
-def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, live):
-    create_topic(kafka.bootstrap["plaintext"], "stopped-away", PARTITIONS)
-    running = gateway(kafka.bootstrap["faults"], kafka__topics=["stopped-away"])
+def test_a_gateway_stops_in_time_while_kafka_is_away(kafka, hurt, gateway, live, topic_name):
+    create_topic(kafka.bootstrap["plaintext"], topic_name, PARTITIONS)
+    running = gateway(kafka.bootstrap["faults"], kafka__topics=[topic_name])
     client = live(running, "PACC1")
     hurt("fault", "all", "stall")
     # From then on a refresh waits for its answer most of the time.
     stalled = running.wait_for_log("does not answer, or stands still", within=30)
-    assert stalled["topic"] == "stopped-away" and 0 <= stalled["partition"] < PARTITIONS >= stalled["partitions"] > 0
+    assert stalled["topic"] == topic_name and 0 <= stalled["partition"] < PARTITIONS >= stalled["partitions"] > 0
     if running.log("starting")[0]["library"] == "librdkafka 2.0.2":
         # Newer ones say only that none can be reached.
         running.wait_for_log("does not answer", within=30)

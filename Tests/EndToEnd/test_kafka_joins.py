@@ -6,11 +6,11 @@ from kafka_writer import ACCOUNTS, BATCH, Writer, log_of
 PARTITIONS = 4
 
 
-def test_a_client_that_joins_in_mid_stream_has_neither_gap_nor_double(kafka, gateway, live):
+def test_a_client_that_joins_in_mid_stream_has_neither_gap_nor_double(kafka, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "joins", PARTITIONS)
-    running = gateway(bootstrap, kafka__topics=["joins"])
-    writer = Writer(bootstrap, "joins", PARTITIONS)
+    create_topic(bootstrap, topic_name, PARTITIONS)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
+    writer = Writer(bootstrap, topic_name, PARTITIONS)
     joined = []
     try:
         for at in range(18):
@@ -24,7 +24,7 @@ def test_a_client_that_joins_in_mid_stream_has_neither_gap_nor_double(kafka, gat
     finally:
         writer.stop()
     for partition in range(PARTITIONS):
-        log = log_of(bootstrap, "joins", partition)
+        log = log_of(bootstrap, topic_name, partition)
         for account, client, since in joined:
             own = [identity for owner, identity in log if owner == account]
             client.wait_for_id(own[-1])

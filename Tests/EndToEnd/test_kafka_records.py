@@ -35,16 +35,16 @@ BAD = {
 LONE_SURROGATE = rb'{"account_id":"PACC1","entity":"incidents::incident","id":"\ud800","type":"created"}'
 
 
-def test_a_bad_record_is_counted_and_the_next_good_one_arrives(kafka, gateway, live):
+def test_a_bad_record_is_counted_and_the_next_good_one_arrives(kafka, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "bad-records")
-    running = gateway(bootstrap, kafka__topics=["bad-records"])
+    create_topic(bootstrap, topic_name)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     client, stranger = live(running, "PACC1"), live(running, "PACC2")
     expected, number = {}, 0
     for reason, values in [*BAD.items(), ("", [LONE_SURROGATE])]:
         for value in values:
             good = json.dumps(event("PACC1", f"P{number}"))
-            produce_exactly(bootstrap, "bad-records", [{"key": "k", "value": value}, {"value": good}])
+            produce_exactly(bootstrap, topic_name, [{"key": "k", "value": value}, {"value": good}])
             number += 1
         expected[reason] = len(values)
     client.wait_for(number)
@@ -58,7 +58,7 @@ def test_a_bad_record_is_counted_and_the_next_good_one_arrives(kafka, gateway, l
         {"not_json": expected["not_json"] + odd}, {"no_id": expected["no_id"] + odd})
     told = running.log("record skipped")
     assert {line["reason"] for line in told} == counts.keys() - {"tombstone"}
-    assert all(line["topic"] == "bad-records" and line["partition"] == 0 and line["offset"] >= 0 and line["cause"]
+    assert all(line["topic"] == topic_name and line["partition"] == 0 and line["offset"] >= 0 and line["cause"]
                for line in told)
 
 
@@ -67,12 +67,12 @@ ODD = ['"', "\\", "\n", "\r\t\b\f", "\0", "\x01\x1f", "\x7f", "\u2028\u2029", "<
 
 
 @pytest.mark.parametrize("escaped", [True, False], ids=["escaped", "as they are"])
-def test_odd_ids_come_as_valid_json_of_three_keys(kafka, gateway, live, escaped):
+def test_odd_ids_come_as_valid_json_of_three_keys(kafka, gateway, live, escaped, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "odd-ids")
-    running = gateway(bootstrap, kafka__topics=["odd-ids"])
+    create_topic(bootstrap, topic_name)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     client = live(running, "PACC1")
-    produce_exactly(bootstrap, "odd-ids", [
+    produce_exactly(bootstrap, topic_name, [
         {"value": json.dumps(event("PACC1", identity), ensure_ascii=escaped)} for identity in ODD])
     client.wait_for(len(ODD))
     assert client.ids == ODD
@@ -82,14 +82,14 @@ def test_odd_ids_come_as_valid_json_of_three_keys(kafka, gateway, live, escaped)
         assert not any(ord(character) < 0x20 for character in text)
 
 
-def test_accounts_are_told_apart_by_their_bytes(kafka, gateway, live):
+def test_accounts_are_told_apart_by_their_bytes(kafka, gateway, live, topic_name):
     """Texts that Unicode calls equal, that differ in case or in blanks, belong to different customers."""
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "near-accounts")
-    running = gateway(bootstrap, kafka__topics=["near-accounts"])
+    create_topic(bootstrap, topic_name)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     near = ["caf\u00e9", "cafe\u0301", "CAF\u00c9", "cafe", " cafe", "\u212a", "K", "k"]
     clients = [live(running, account) for account in near]
-    produce_exactly(bootstrap, "near-accounts",
+    produce_exactly(bootstrap, topic_name,
                     [{"value": json.dumps(event(account, f"P{at}"))} for at, account in enumerate(near)] * 2)
     for at, client in enumerate(clients):
         client.wait_for(2)
@@ -98,29 +98,29 @@ def test_accounts_are_told_apart_by_their_bytes(kafka, gateway, live):
         assert client.ids == [f"P{at}"] * 2
 
 
-def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, start):
+def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, start, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "transactions")
-    running = gateway(bootstrap, kafka__topics=["transactions"])
+    create_topic(bootstrap, topic_name)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     client = live(running, "PACC1")
     committed = [event("PACC1", f"committed-{at}") for at in range(50)]
-    produce(bootstrap, "transactions", committed, transactional_id="tests")
+    produce(bootstrap, topic_name, committed, transactional_id=topic_name)
     client.wait_for(50)
     # kcat sends what it has read once its buffer is full, and then waits for more within its transaction.
-    torn = start(*KCAT, "-P", "-b", bootstrap, "-t", "transactions", "-p", "0", "-X", "transactional.id=tests")
+    torn = start(*KCAT, "-P", "-b", bootstrap, "-t", topic_name, "-p", "0", "-X", f"transactional.id={topic_name}")
     for at in range(400):
         torn.send(json.dumps(event("PACC1", f"aborted-{at}", more="x" * 500)))
 
     def in_the_log():
-        read = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", "transactions", "-e", "-q", "-X",
+        read = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic_name, "-e", "-q", "-X",
                                "isolation.level=read_uncommitted"], capture_output=True, timeout=300)
         return b"aborted-0" in read.stdout
     eventually(in_the_log, 30, "a record of the open transaction in the log")
     # What stands behind an open transaction waits for its end.
-    produce(bootstrap, "transactions", [event("PACC1", "behind")])
+    produce(bootstrap, topic_name, [event("PACC1", "behind")])
     torn.process.kill()
     # The same name again: Kafka aborts what was open.
-    produce(bootstrap, "transactions", [event("PACC1", "after")], transactional_id="tests")
+    produce(bootstrap, topic_name, [event("PACC1", "after")], transactional_id=topic_name)
     assert client.wait_for_id("after") == [f"committed-{at}" for at in range(50)] + ["behind", "after"]
 
 
@@ -131,25 +131,25 @@ def consumed(bootstrap, topic):
     return len(done.stdout.splitlines())
 
 
-def test_what_compaction_left_arrives_in_order(kafka, gateway, live):
+def test_what_compaction_left_arrives_in_order(kafka, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "compacted", cleanup_policy="compact", segment_ms=100, min_cleanable_dirty_ratio=0.0001,
+    create_topic(bootstrap, topic_name, cleanup_policy="compact", segment_ms=100, min_cleanable_dirty_ratio=0.0001,
                  max_compaction_lag_ms=100)
-    running = gateway(bootstrap, kafka__topics=["compacted"])
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     client = live(running, "PACC1")
-    produce(bootstrap, "compacted", [("k", event("PACC1", "first"))])
+    produce(bootstrap, topic_name, [("k", event("PACC1", "first"))])
     client.wait_for(1)
     # It sleeps while the log gets its holes.
     running.program.signal(signal.SIGSTOP)
     written = [{"key": f"k{at % 10}", "value": json.dumps(event("PACC1", f"P{at}"))} for at in range(100)]
     for record in written:
-        produce_exactly(bootstrap, "compacted", [record])
+        produce_exactly(bootstrap, topic_name, [record])
     last = {"key": "last", "value": json.dumps(event("PACC1", "last"))}
 
     def has_holes():
         # A record closes the segment before it, and only closed ones are cleaned.
-        produce_exactly(bootstrap, "compacted", [last])
-        return consumed(bootstrap, "compacted") < 50
+        produce_exactly(bootstrap, topic_name, [last])
+        return consumed(bootstrap, topic_name) < 50
     try:
         eventually(has_holes, 30, "compaction")
     finally:
@@ -160,26 +160,25 @@ def test_what_compaction_left_arrives_in_order(kafka, gateway, live):
 
 
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_compressed_records_arrive(kafka, gateway, live, codec):
+def test_compressed_records_arrive(kafka, gateway, live, codec, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    topic = f"compressed-{codec}"
-    create_topic(bootstrap, topic)
-    running = gateway(bootstrap, kafka__topics=[topic])
+    create_topic(bootstrap, topic_name)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     client = live(running, "PACC1")
-    produce(bootstrap, topic, [event("PACC1", f"P{at}", more="x" * 200) for at in range(1000)],
+    produce(bootstrap, topic_name, [event("PACC1", f"P{at}", more="x" * 200) for at in range(1000)],
             compression_codec=codec, linger_ms=50)
     client.wait_for(1000)
     assert client.ids == [f"P{at}" for at in range(1000)]
 
 
-def test_a_record_of_ten_megabytes_is_delivered_like_any_other(kafka, gateway, live, tmp_path):
+def test_a_record_of_ten_megabytes_is_delivered_like_any_other(kafka, gateway, live, tmp_path, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "large-records")
-    running = gateway(bootstrap, kafka__topics=["large-records"])
+    create_topic(bootstrap, topic_name)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     client = live(running, "PACC1")
     large = {"changes": ["x" * 1000] * 9_980, **event("PACC1", "large")}
     value = json.dumps(large)
     assert 10_000_000 < len(value) < 10_485_000
-    produce(bootstrap, "large-records", [value, event("PACC1", "next")], message_max_bytes=10_485_760)
+    produce(bootstrap, topic_name, [value, event("PACC1", "next")], message_max_bytes=10_485_760)
     client.wait_for(2)
     assert client.ids == ["large", "next"]

@@ -11,11 +11,16 @@ from clients import LiveClient
 from gateway import static_tokens
 from kafka_admin import create_topic, delete_topic
 from programs import event, eventually, produce, run
-from test_kafka_faults import hurt  # noqa: F401, a fixture
 from test_auth import answer, bearer
 from test_revocation import metric, revoke, settings_of, status
 
 OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600
+
+
+@pytest.fixture
+def kafka(own_kafka):
+    """One that may be hurt."""
+    return own_kafka
 
 
 @pytest.fixture
@@ -111,7 +116,7 @@ def records_left(node, part):
     return int(found[1]) if found else None
 
 
-def test_brokers_that_go_while_a_node_reads_back_open_no_door(kafka, hurt, gateway, topic, control, tokens):  # noqa: F811
+def test_brokers_that_go_while_a_node_reads_back_open_no_door(kafka, hurt, gateway, topic, control, tokens):
     plain, count = kafka.bootstrap["plaintext"], 1_500
     create_topic(plain, control, 1)
     produce(plain, topic, [event("PACC1", str(number), note="x" * 200) for number in range(count)],
@@ -136,17 +141,15 @@ def test_brokers_that_go_while_a_node_reads_back_open_no_door(kafka, hurt, gatew
     assert json.loads(node.asked("/admin/accounts/PACC1")[1])["events"] == count
 
 
-def test_what_cannot_be_read_opens_no_door(kafka, node, control, tokens, tmp_path):
+def test_what_cannot_be_read_opens_no_door(kafka, hurt, node, control, tokens, tmp_path):
     plain = kafka.bootstrap["plaintext"]
     create_topic(plain, control, 1)
     for account in ("PACC1", "PACC2", "PACC3"):
         produce(plain, control, ['{"revoke":{"account":"%s"}}' % account])
     # A broker that was killed would look through its log when it starts, and cut it there.
-    kafka.tool("stop", "all")
-    try:
-        damage_batch(kafka, control, 1)
-    finally:
-        kafka.tool("start-node", "all")
+    hurt("stop", "all")
+    damage_batch(kafka, control, 1)
+    hurt("start-node", "all")
     door = node(control__topic=control, auth__tokens=str(static_tokens(tmp_path, ["PACC9"])))
     door.wait_for_log("control records could not be read")
     old = {account: tokens.signed(account, iat=OLD) for account in ("PACC1", "PACC2", "PACC3", "PACC4")}

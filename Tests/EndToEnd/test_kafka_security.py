@@ -1,6 +1,6 @@
 """Ways to log in to Apache Kafka 4.2 and 3.9, and rights that are granted while the gateway waits."""
 
-import itertools
+import uuid
 
 import pytest
 
@@ -10,8 +10,6 @@ from kafka_admin import DESCRIBE, PREFIXED, READ, create_topic, grant
 # What is tested is how librdkafka logs in, for which no sanitizer looks.
 pytestmark = pytest.mark.unsanitized
 
-# A topic of its own for each gateway, so that its window holds nothing.
-NUMBERS = itertools.count()
 LIVEGATE, CLIENT = "User:livegate", "User:CN=client"
 
 
@@ -38,7 +36,8 @@ def certificate(kafka):
 def delivers(kafka, gateway, live, kind, settings, env=None):
     """A gateway with these settings becomes ready, and a record comes through."""
     plain = kafka.bootstrap["plaintext"]
-    topic = f"granted-incidents-{next(NUMBERS)}"
+    # Its window holds nothing.
+    topic = f"granted-{uuid.uuid4().hex}"
     create_topic(plain, topic)
     for principal in (LIVEGATE, CLIENT):
         grant(plain, principal, "granted-", READ, DESCRIBE, pattern=PREFIXED)
@@ -89,20 +88,20 @@ def test_scram_with_a_newer_librdkafka(either_kafka, gateway, live, newer_librdk
     assert not running.log("a setting may not be what was meant")
 
 
-def test_a_topic_that_may_be_seen_but_not_read_waits_for_the_right(either_kafka, gateway, live):
+def test_a_topic_that_may_be_seen_but_not_read_waits_for_the_right(either_kafka, gateway, live, topic_name):
     plain = either_kafka.bootstrap["plaintext"]
-    create_topic(plain, "seen-only", 2)
-    grant(plain, LIVEGATE, "seen-only", DESCRIBE)
-    running = gateway(either_kafka.bootstrap["sasl"], ready=False, kafka__topics=["seen-only"],
+    create_topic(plain, topic_name, 2)
+    grant(plain, LIVEGATE, topic_name, DESCRIBE)
+    running = gateway(either_kafka.bootstrap["sasl"], ready=False, kafka__topics=[topic_name],
                       kafka__settings=login(either_kafka, "PLAIN"))
     told = running.wait_for_log("grant Read on it")
-    assert (told["level"], told["topic"]) == ("error", "seen-only")
+    assert (told["level"], told["topic"]) == ("error", topic_name)
     status, why = running.readyz()
-    assert status == 503 and "seen-only" in why
-    grant(plain, LIVEGATE, "seen-only", READ)
+    assert status == 503 and topic_name in why
+    grant(plain, LIVEGATE, topic_name, READ)
     running.wait_until_ready()
     client = live(running, "PACC1")
-    produce(plain, "seen-only", [event("PACC1", "PAM4FGS")], partition=1)
+    produce(plain, topic_name, [event("PACC1", "PAM4FGS")], partition=1)
     assert client.wait_for_id("PAM4FGS") == ["PAM4FGS"]
     running.stop()
     assert len(running.log("grant Read on it")) == 1

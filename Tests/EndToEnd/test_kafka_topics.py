@@ -10,6 +10,12 @@ from kafka_admin import create_topic, delete_records, delete_topic, grow_topic
 from test_auth import answer, bearer
 
 
+@pytest.fixture
+def kafka(own_kafka):
+    """One that may be hurt."""
+    return own_kafka
+
+
 def topics_of(bootstrap):
     listed = subprocess.run([*KCAT, "-L", "-J", "-b", bootstrap], capture_output=True, timeout=300, check=True)
     return {topic["topic"]: len(topic["partitions"]) for topic in json.loads(listed.stdout)["topics"]}
@@ -19,38 +25,39 @@ def numbered(count, name="P"):
     return [event("PACC1", f"{name}{at}") for at in range(count)]
 
 
-def test_nobody_is_let_in_before_the_topic_exists_and_then_it_is_read_from_its_beginning(kafka, gateway, tokens):
+def test_nobody_is_let_in_before_the_topic_exists_and_then_it_is_read_from_its_beginning(
+        kafka, gateway, tokens, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    running = gateway(bootstrap, ready=False, kafka__topics=["made-later"])
-    assert running.wait_for_log("the topic does not exist")["topic"] == "made-later"
+    running = gateway(bootstrap, ready=False, kafka__topics=[topic_name])
+    assert running.wait_for_log("the topic does not exist")["topic"] == topic_name
     status, fields, body = answer(running.host, bearer(tokens.token("PACC1")))
     problem = json.loads(body)
     assert (status, problem["code"]) == (503, "not_ready") and int(fields["retry-after"]) >= 1
     assert answer(running.host, "")[0] == 401
     status, why = running.readyz()
-    assert status == 503 and "made-later" in why
+    assert status == 503 and topic_name in why
     # It has asked for the topic by name, and Kafka is set to make topics that are asked for.
-    assert "made-later" not in topics_of(bootstrap)
-    create_topic(bootstrap, "made-later", 3)
+    assert topic_name not in topics_of(bootstrap)
+    create_topic(bootstrap, topic_name, 3)
     for partition in range(3):
-        produce(bootstrap, "made-later", numbered(5), partition=partition)
+        produce(bootstrap, topic_name, numbered(5), partition=partition)
     running.wait_until_ready()
-    assert running.wait_for_log("the topic is there now")["topic"] == "made-later"
+    assert running.wait_for_log("the topic is there now")["topic"] == topic_name
     assert answer(running.host, bearer(tokens.token("PACC1")))[0] == 101
     eventually(lambda: running.readyz()[0] == 200)
     assert running.stop()["records"] == 15
 
 
-def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway, live):
+def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "grows", 1)
-    running = gateway(bootstrap, kafka__topics=["grows"])
+    create_topic(bootstrap, topic_name, 1)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     client = live(running, "PACC1")
     for partitions in (2, 5):
-        grow_topic(bootstrap, "grows", partitions)
-        eventually(lambda: topics_of(bootstrap)["grows"] == partitions)
+        grow_topic(bootstrap, topic_name, partitions)
+        eventually(lambda: topics_of(bootstrap)[topic_name] == partitions)
         # Written before the gateway can have seen the partition.
-        produce(bootstrap, "grows", numbered(10, f"{partitions}-"), partition=partitions - 1)
+        produce(bootstrap, topic_name, numbered(10, f"{partitions}-"), partition=partitions - 1)
         # Promised within 4 s; the rest is for a busy machine.
         client.wait_for_id(f"{partitions}-9", within=12)
     assert client.ids == [f"{partitions}-{at}" for partitions in (2, 5) for at in range(10)]
@@ -62,44 +69,44 @@ def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway,
 # An older librdkafka says that a topic has gone, a newer one does not.
 @pytest.mark.parametrize("library", ["", "newer_librdkafka"])
 def test_a_topic_that_goes_refuses_nobody_and_is_read_from_its_beginning_when_it_is_recreated(
-        kafka, gateway, live, library, request):
+        kafka, gateway, live, library, request, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
     env = request.getfixturevalue(library) if library else None
-    create_topic(bootstrap, "comes-and-goes", 2)
-    produce(bootstrap, "comes-and-goes", numbered(20, "before "))
-    running = gateway(bootstrap, env=env, kafka__topics=["comes-and-goes"], limits__broker_grace="1s")
+    create_topic(bootstrap, topic_name, 2)
+    produce(bootstrap, topic_name, numbered(20, "before "))
+    running = gateway(bootstrap, env=env, kafka__topics=[topic_name], limits__broker_grace="1s")
     client = live(running, "PACC1")
-    delete_topic(bootstrap, "comes-and-goes")
-    assert running.wait_for_log("the topic has gone")["topic"] == "comes-and-goes"
+    delete_topic(bootstrap, topic_name)
+    assert running.wait_for_log("the topic has gone")["topic"] == topic_name
     eventually(lambda: running.readyz()[0] == 503, what="unreadiness after the grace")
-    assert "comes-and-goes" in running.readyz()[1]
+    assert topic_name in running.readyz()[1]
     later = live(running, "PACC1")
-    assert "comes-and-goes" not in topics_of(bootstrap)
-    create_topic(bootstrap, "comes-and-goes", 2)
+    assert topic_name not in topics_of(bootstrap)
+    create_topic(bootstrap, topic_name, 2)
     # Without cursors there is no other way to be told that positions have lost their meaning.
     for listener in (client, later):
         assert listener.wait_until_closed() == 4409
     back = live(running, "PACC1")
-    produce(bootstrap, "comes-and-goes", numbered(3, "again "))
+    produce(bootstrap, topic_name, numbered(3, "again "))
     assert back.wait_for_id("again 2") == ["again 0", "again 1", "again 2"]
     eventually(lambda: running.readyz()[0] == 200, what="readiness")
     running.stop()
     assert len(running.log("the topic has gone")) == len(running.log("the topic is there now")) == 1
     assert [line["message"] for line in running.troubles()] == [
         running.log(told)[0]["message"] for told in ("the topic has gone", "everybody is told to resync")]
-    delete_topic(bootstrap, "comes-and-goes")
+    delete_topic(bootstrap, topic_name)
 
 
-def test_a_topic_recreated_at_once_and_shorter_is_read_from_its_beginning(kafka, gateway, live):
+def test_a_topic_recreated_at_once_and_shorter_is_read_from_its_beginning(kafka, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "recreated")
-    running = gateway(bootstrap, kafka__topics=["recreated"])
+    create_topic(bootstrap, topic_name)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     plain, client = live(running, "PACC1"), live(running, "PACC1", with_="at")
-    produce(bootstrap, "recreated", numbered(20, "old "))
+    produce(bootstrap, topic_name, numbered(20, "old "))
     plain.wait_for(20)
-    delete_topic(bootstrap, "recreated")
-    create_topic(bootstrap, "recreated")
-    produce(bootstrap, "recreated", numbered(3, "new "))
+    delete_topic(bootstrap, topic_name)
+    create_topic(bootstrap, topic_name)
+    produce(bootstrap, topic_name, numbered(3, "new "))
     client.wait_for_id("new 2")
     first, *messages = client.messages
     assert list(first) == ["live"]
@@ -109,22 +116,20 @@ def test_a_topic_recreated_at_once_and_shorter_is_read_from_its_beginning(kafka,
     assert plain.wait_until_closed() == 4409
 
 
-def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_line(kafka, gateway, live):
+def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_line(kafka, hurt, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "short-lived")
-    running = gateway(kafka.bootstrap["faults"], kafka__topics=["short-lived"])
+    create_topic(bootstrap, topic_name)
+    running = gateway(kafka.bootstrap["faults"], kafka__topics=[topic_name])
     plain, client = live(running, "PACC1"), live(running, "PACC1", with_="at")
-    produce(bootstrap, "short-lived", numbered(10))
+    produce(bootstrap, topic_name, numbered(10))
     plain.wait_for(10)
     # What is written while the gateway is cut off has gone when it is back. To stop the process would not do: a fetch that
     # waits at the broker is answered with the first records that are written, into the socket of whoever sleeps.
-    kafka.tool("fault", "all", "refuse")
-    try:
-        produce(bootstrap, "short-lived", numbered(10, "late "))
-        delete_records(bootstrap, "short-lived", 0, before=18)
-    finally:
-        kafka.tool("fault", "all", "pass")
-    produce(bootstrap, "short-lived", numbered(1, "next "))
+    hurt("fault", "all", "refuse")
+    produce(bootstrap, topic_name, numbered(10, "late "))
+    delete_records(bootstrap, topic_name, 0, before=18)
+    hurt("fault", "all", "pass")
+    produce(bootstrap, topic_name, numbered(1, "next "))
     client.wait_for_id("next 0")
     assert client.ids == [f"P{at}" for at in range(10)] + ["late 8", "late 9", "next 0"]
     # Eight records are lost: nobody is left in the belief that nothing was.
@@ -134,17 +139,17 @@ def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_lin
     assert plain.wait_until_closed() == 4409
     running.wait_for_log("the log no longer holds our position")
     lost = running.log("the log no longer holds our position")
-    assert [(line["topic"], line["partition"], line["offset"]) for line in lost] == [("short-lived", "0", "10")]
+    assert [(line["topic"], line["partition"], line["offset"]) for line in lost] == [(topic_name, "0", "10")]
     assert running.readyz()[0] == 200 and client.closed is None
 
 
-def test_offsets_of_many_partitions_are_read_and_each_keeps_its_order(kafka, gateway, live):
+def test_offsets_of_many_partitions_are_read_and_each_keeps_its_order(kafka, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, "many", 12)
-    running = gateway(bootstrap, kafka__topics=["many"])
+    create_topic(bootstrap, topic_name, 12)
+    running = gateway(bootstrap, kafka__topics=[topic_name])
     clients = [live(running, "PACC1") for _ in range(3)]
     for partition in range(12):
-        produce(bootstrap, "many", numbered(100, f"{partition} "), partition=partition)
+        produce(bootstrap, topic_name, numbered(100, f"{partition} "), partition=partition)
     for client in clients:
         client.wait_for(1200)
         for partition in range(12):

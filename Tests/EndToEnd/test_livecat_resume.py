@@ -2,7 +2,6 @@
 
 import json
 import signal
-import uuid
 
 import pytest
 
@@ -26,7 +25,7 @@ def options(tokens, tmp_path):
 
 
 @pytest.mark.parametrize("form", [[], ["--sse"], ["--sync", "--wait", "20"]], ids=["websocket", "sse", "sync"])
-def test_what_came_meanwhile_is_told_first(gateway, mock_broker, run_livecat, options, form):
+def test_what_came_meanwhile_is_told_first(gateway, mock_broker, run_livecat, options, form, topic_name):
     url = gateway(mock_broker.bootstrap).url
     # Without an event there is only the cursor of now.
     assert run_livecat("--sync", *options, url)[:2] == (0, b"")
@@ -38,9 +37,9 @@ def test_what_came_meanwhile_is_told_first(gateway, mock_broker, run_livecat, op
 
 
 @pytest.mark.parametrize("form", [[], ["--sse"], ["--sync", "--wait", "20"]], ids=["websocket", "sse", "sync"])
-def test_a_gateway_that_is_killed_costs_nothing(gateway, kafka, livecat, options, form):
+def test_a_gateway_that_is_killed_costs_nothing(gateway, kafka, livecat, options, form, topic_name):
     """On Apache Kafka: the embedded broker knows no times, so that a gateway which starts with it has no past."""
-    brokers, topic = kafka.bootstrap["plaintext"], f"livecat-{uuid.uuid4().hex[:8]}"
+    brokers, topic = kafka.bootstrap["plaintext"], topic_name
     create_topic(brokers, topic)
 
     def write(*numbers):

@@ -10,24 +10,31 @@ import pytest
 from programs import event, eventually, produce
 from kafka_admin import create_topic
 
-TOPIC = "watched"
+
+@pytest.fixture
+def kafka(own_kafka):
+    """One that may be hurt."""
+    return own_kafka
 
 
 @pytest.fixture
-def cluster(start_kafka):
-    cluster = start_kafka("--heap", "256m")
-    create_topic(cluster.bootstrap["plaintext"], TOPIC, 3)
-    return cluster
+def topic(kafka, topic_name):
+    create_topic(kafka.bootstrap["plaintext"], topic_name, 3)
+    return topic_name
 
 
 @pytest.fixture
-def watched(cluster, gateway):
-    return gateway(cluster.bootstrap["faults"], kafka__topics=[TOPIC], limits__broker_grace="never")
+def watched(kafka, gateway, topic):
+    return gateway(kafka.bootstrap["faults"], kafka__topics=[topic], limits__broker_grace="never")
 
 
-def write(cluster, *ids):
-    for partition, name in enumerate(ids):
-        produce(cluster.bootstrap["plaintext"], TOPIC, [event("PACC1", name)], partition=partition % 3)
+@pytest.fixture
+def write(kafka, topic):
+    """Writes events, each to a partition of its own."""
+    def begin(*ids):
+        for partition, name in enumerate(ids):
+            produce(kafka.bootstrap["plaintext"], topic, [event("PACC1", name)], partition=partition)
+    return begin
 
 
 # So long nobody answers before clients are told: AnswerWatch.patience.
@@ -35,17 +42,17 @@ SILENCE_SECONDS = 2
 
 
 @pytest.mark.slow
-def test_a_broker_that_does_not_answer_is_told_and_so_is_its_return(cluster, watched, live, event_stream):
+def test_a_broker_that_does_not_answer_is_told_and_so_is_its_return(hurt, watched, write, live, event_stream):
     early, plain, stream = live(watched, with_="at"), live(watched), event_stream(watched)
     early.wait_for_control("live")
     stream.wait_for("live")
-    write(cluster, "a", "b")
+    write("a", "b")
     early.wait_for_events(2)
     # Before this moment nothing was answered.
     before = datetime.fromisoformat(watched.log("listening")[0]["time"]).timestamp() * 1000
     for fault in ("stall", "pause"):
         said = len(early.controls("source"))
-        cluster.tool(*(["fault", "all", "stall"] if fault == "stall" else ["pause", "all"]))
+        hurt(*(["fault", "all", "stall"] if fault == "stall" else ["pause", "all"]))
         stalled = early.wait_for_control("source", count=said + 1, within=10)
         assert list(stalled) == ["state", "ts"] and stalled["state"] == "stalled"
         # Since when, lies after what was told before, and before now.
@@ -56,12 +63,12 @@ def test_a_broker_that_does_not_answer_is_told_and_so_is_its_return(cluster, wat
         assert [next(iter(message)) for message in late.messages] == ["live", "source"]
         assert late.controls("source")[0] == stalled
         assert watched.status("/readyz") == 200
-        cluster.tool(*(["fault", "all", "pass"] if fault == "stall" else ["resume", "all"]))
+        hurt(*(["fault", "all", "pass"] if fault == "stall" else ["resume", "all"]))
         for client, count in ((early, said + 2), (late, 2)):
             back = client.wait_for_control("source", count=count, within=20)
             assert back["state"] == "live" and stalled["ts"] < back["ts"] <= time.time() * 1000
         before = stalled["ts"]
-        write(cluster, f"{fault}1", f"{fault}2", f"{fault}3")
+        write(f"{fault}1", f"{fault}2", f"{fault}3")
         for client in (early, late, plain):
             for name in ("1", "2", "3"):
                 client.wait_for_id(fault + name)
@@ -73,18 +80,18 @@ def test_a_broker_that_does_not_answer_is_told_and_so_is_its_return(cluster, wat
 
 
 @pytest.mark.slow
-def test_a_connection_that_is_cut_says_nothing(cluster, watched, live):
+def test_a_connection_that_is_cut_says_nothing(hurt, watched, write, live):
     client = live(watched, with_="at")
     client.wait_for_control("live")
     # Each round begins with a record of each partition just read: whatever counts as silence began within the round.
-    write(cluster, "a", "b", "c")
+    write("a", "b", "c")
     client.wait_for_events(3)
     quick = 0
     for number in range(12):
         begin, said = time.monotonic(), len(client.controls("source"))
-        cluster.tool("fault", "all", "cut")
-        cluster.tool("fault", "all", "pass")
-        write(cluster, f"{number}a", f"{number}b", f"{number}c")
+        hurt("fault", "all", "cut")
+        hurt("fault", "all", "pass")
+        write(f"{number}a", f"{number}b", f"{number}c")
         for name in "abc":
             client.wait_for_id(f"{number}{name}")
         # Where the machine is slow, there was a real silence, of which a client is told, and of its end.
@@ -99,12 +106,12 @@ def test_a_connection_that_is_cut_says_nothing(cluster, watched, live):
 
 
 @pytest.mark.slow
-def test_readiness_ends_after_the_grace_and_comes_back(cluster, gateway, tokens, live):
-    strict = gateway(cluster.bootstrap["faults"], kafka__topics=[TOPIC], limits__broker_grace="1s")
-    cluster.tool("fault", "all", "stall")
+def test_readiness_ends_after_the_grace_and_comes_back(kafka, hurt, gateway, topic, live):
+    strict = gateway(kafka.bootstrap["faults"], kafka__topics=[topic], limits__broker_grace="1s")
+    hurt("fault", "all", "stall")
     eventually(lambda: strict.status("/readyz") == 503, 20, "the end of readiness")
     # Nobody is refused for it.
     client = live(strict, with_="at")
     client.wait_for_control("source")
-    cluster.tool("fault", "all", "pass")
+    hurt("fault", "all", "pass")
     eventually(lambda: strict.status("/readyz") == 200, 20, "readiness")

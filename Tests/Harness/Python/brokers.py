@@ -53,24 +53,15 @@ def free_block():
     raise AssertionError("no block of ports is free")
 
 
-class ApacheKafka:
-    """A cluster of its own on free ports. `arguments` are those of `kafka run`: `--version 3.9`, `--acl`, `--nodes 3` at most."""
+class Cluster:
+    """Apache Kafka that runs: its addresses by kind, plaintext, tls, sasl, sasl_tls and faults, and the tool that speaks to it."""
 
-    def __init__(self, folder, *arguments):
-        self.path = SHARED / "kafka/kafka"
-        missing = None if self.path.exists() else f"{self.path} is missing"
-        if shutil.which("java") is None:
-            missing = "there is no java"
-        if missing:
-            unavailable(f"no Apache Kafka: {missing}")
-        self.folder = folder / "cluster"
-        self.env = {"KAFKA_TEST_DIR": str(self.folder)}
-        # Beside other tests on two cores a node has its port open after a minute and more.
-        self.program = Program(
-            self.path, "run", "--until-eof", "--port", free_block(), "--wait", "300", *arguments, env=self.env)
-        self.facts = json.loads(self.program.line('"bootstrap"', within=120))
-        # By kind of address: plaintext, tls, sasl, sasl_tls, faults.
-        self.bootstrap = self.facts["bootstrap"]
+    path = SHARED / "kafka/kafka"
+
+    def __init__(self, folder, facts):
+        self.folder, self.facts = folder, facts
+        self.env = {"KAFKA_TEST_DIR": str(folder)}
+        self.bootstrap = facts["bootstrap"]
 
     def tool(self, *arguments):
         """Runs the tool on this cluster: `tool("kill", "all")`, `tool("topic", "create", "t")`. Returns its output."""
@@ -78,6 +69,27 @@ class ApacheKafka:
                               timeout=180 * PATIENCE)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+
+def command_of_cluster(folder, *arguments):
+    """Runs a cluster until its standard input ends. `arguments` are those of `kafka run`: `--version 3.9`, `--acl`, `--nodes 3`
+    at most."""
+    missing = None if Cluster.path.exists() else f"{Cluster.path} is missing"
+    if shutil.which("java") is None:
+        missing = "there is no java"
+    if missing:
+        unavailable(f"no Apache Kafka: {missing}")
+    # Beside other tests on two cores a node has its port open after a minute and more.
+    return [Cluster.path, "run", "--until-eof", "--dir", folder, "--port", free_block(), "--wait", "300", *arguments]
+
+
+class ApacheKafka(Cluster):
+    """A cluster of its own on free ports, with these arguments of `kafka run`."""
+
+    def __init__(self, folder, *arguments):
+        folder = folder / "cluster"
+        self.program = Program(*command_of_cluster(folder, *arguments))
+        super().__init__(folder, json.loads(self.program.line('"bootstrap"', within=120)))
 
     def end(self):
         self.program.process.stdin.close()
