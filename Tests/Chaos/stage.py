@@ -10,7 +10,8 @@ import urllib.request
 from brokers import ApacheKafka, unavailable
 from gateway import static_tokens, write_settings
 from kafka_admin import create_topic
-from programs import PROGRAMS, Program, eventually, free_port, produce
+from ports import Port
+from programs import PROGRAMS, Program, eventually, produce
 
 TOPIC, PARTITIONS = "incidents", 6
 BROKERS = ("1", "2", "3")
@@ -47,7 +48,8 @@ class Node:
 
     def __init__(self, name, folder, settings):
         self.name, self.folder = name, folder
-        self.host, self.admin = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+        self.ports = Port(), Port()
+        self.host, self.admin = (port.address for port in self.ports)
         self.file = write_settings(folder, {**settings, "listen": [self.host], "admin": self.admin,
                                            "lifecycle": {"drain_delay": "0s", "drain_window": "0s"}})
         self.program, self.errors, self.is_over = None, [], False
@@ -91,7 +93,8 @@ class Stage:
         self.folder, self.say = folder, say
         self.kafka = self.balancer = None
         self.nodes = {}
-        self.address = f"127.0.0.1:{free_port()}"
+        self.port = Port()
+        self.address = self.port.address
 
     def start(self):
         if not (PROGRAMS / "livegate").exists():

@@ -21,6 +21,7 @@ from foreign import Door
 from gateway import Tokens, launch
 from kafka_admin import create_topic
 from livecat import Livecat, Terminal
+from ports import Port
 from programs import PROGRAMS, SHARED, Program, event, produce, run
 from scripted_server import Peer
 from shared_brokers import VARIABLE, Run, once, shared_cluster
@@ -87,10 +88,17 @@ def start(ends_with_test):
 
 
 @pytest.fixture
+def port(ends_with_test):
+    """A port of 127.0.0.1 that is this test's own, on which nobody listens unless it is told to."""
+    return ends_with_test(Port())
+
+
+@pytest.fixture
 def gateway(start, tmp_path, tokens):
     """Starts gateways: `gateway(bootstrap)` with the test issuer and topic `incidents`; settings by keyword are laid over
     that, a dot in a key as two underscores (`limits__max_message_bytes`). Ready when it returns, unless `ready=False`.
-    `around` is a command that runs the program and its arguments, which it gets as its last words."""
+    `around` is a command that runs the program and its arguments, which it gets as its last words. One that `stays`
+    can come back at its address, with `listen=[first.host]`."""
     return functools.partial(launch, start, tmp_path, tokens)
 
 

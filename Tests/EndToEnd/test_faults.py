@@ -341,7 +341,7 @@ def test_a_full_disk_under_the_log_loses_lines_and_nothing_else(scene, faults):
 
 
 def test_a_log_on_a_disk_without_room_from_the_start_keeps_nobody_from_being_served(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap, around=["/bin/sh", "-c", 'exec "$@" 2>/dev/full', "sh"])
+    door = gateway(mock_broker.bootstrap, stays=True, around=["/bin/sh", "-c", 'exec "$@" 2>/dev/full', "sh"])
     with connect(door.host) as peer:
         peer.sendall(upgrade(tokens.token("PACC1")))
         assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")

@@ -7,7 +7,6 @@ import subprocess
 import pytest
 
 from kafka_admin import DESCRIBE, create_topic, grant
-from programs import free_port
 from test_kafka_security import LIVEGATE, login, tls
 
 pytestmark = pytest.mark.slow
@@ -26,10 +25,9 @@ def stranger_authority(tmp_path_factory):
     return str(folder / "ca.pem")
 
 
-def troubles(kafka, older_kafka, stranger_authority):
+def troubles(kafka, older_kafka, stranger_authority, nobody):
     """By name: address, settings, topic, what the line says, and the fact that it names."""
     at, older = kafka.bootstrap, older_kafka.bootstrap
-    nobody = f"127.0.0.1:{free_port()}"
     wrong_authority = {**tls(kafka), "ssl.ca.location": stranger_authority}
     return {
         "wrong password": (at["sasl"], login(kafka, "PLAIN", password="wrong-secret"), "open",
@@ -56,14 +54,14 @@ def seconds(line):
     return datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00")).timestamp()
 
 
-def test_each_cause_is_one_clear_line(kafka, older_kafka, gateway, stranger_authority):
+def test_each_cause_is_one_clear_line(kafka, older_kafka, gateway, stranger_authority, port):
     """All of them at once, because each takes more than ten seconds."""
     plain = kafka.bootstrap["plaintext"]
     for topic in ("open", "hidden", "described"):
         create_topic(plain, topic)
     create_topic(older_kafka.bootstrap["plaintext"], "open")
     grant(plain, LIVEGATE, "described", DESCRIBE)
-    cases = troubles(kafka, older_kafka, stranger_authority)
+    cases = troubles(kafka, older_kafka, stranger_authority, port.address)
     running = {name: gateway(address, ready=False, kafka__topics=[topic], kafka__settings=settings)
                for name, (address, settings, topic, _, _) in cases.items()}
     if running["scram"].wait_for_log("starting")["library"] != "librdkafka 2.0.2":

@@ -12,7 +12,8 @@ import pytest
 
 from gateway import Tokens
 from https_server import Server
-from programs import eventually, free_port
+from ports import Port
+from programs import eventually
 from test_auth import answer, bearer
 from test_origins import first
 from test_reload import hang_up, rewrite
@@ -24,7 +25,8 @@ class KeyServer:
     """Serves a JWKS of our own over TLS; `broken` and `held` are what may be wrong with it."""
 
     def __init__(self, certificates, tokens):
-        self.certificates, self.tokens, self.port = certificates, tokens, free_port()
+        self.certificates, self.tokens, self.kept = certificates, tokens, Port()
+        self.port = self.kept.number
         self.keys, self.server, self.broken = [], None, False
         self.free = threading.Event()
         self.free.set()
@@ -58,6 +60,7 @@ class KeyServer:
         if self.server:
             self.server.end()
             self.server = None
+        self.kept.end()
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import socket
 
 import pytest
 
+from gateway import ANY
 from hostile import has_read_all
-from programs import PATIENCE, event, eventually, free_port, produce
+from programs import PATIENCE, event, eventually, produce
 from rawclient import RawClient, play, until
 from wire import connect, upgrade
 
@@ -126,9 +127,8 @@ def test_a_second_gateway_on_the_same_address_is_refused_and_the_first_goes_on(g
     play(scenario())
 
 
-def test_of_gateways_that_start_at_once_on_one_address_one_remains(gateway, mock_broker):
-    address = f"127.0.0.1:{free_port()}"
-    started = [gateway(mock_broker.bootstrap, ready=False, listen=[address]).program for _ in range(4)]
+def test_of_gateways_that_start_at_once_on_one_address_one_remains(gateway, mock_broker, port):
+    started = [gateway(mock_broker.bootstrap, ready=False, listen=[port.address]).program for _ in range(4)]
     eventually(lambda: sum(program.process.poll() is None for program in started) == 1, what="that one remains")
     assert sorted(program.process.poll() or 0 for program in started) == [0, 71, 71, 71]
     remaining = next(program for program in started if program.process.poll() is None)
@@ -137,11 +137,12 @@ def test_of_gateways_that_start_at_once_on_one_address_one_remains(gateway, mock
 
 def test_several_listeners_at_once_give_the_same_events(gateway, mock_broker, tokens, tmp_path):
     path = tmp_path / "gate.sock"
-    ports = [free_port() for _ in range(3)]
-    addresses = [f"127.0.0.1:{ports[0]}", f"[::1]:{ports[1]}", f":{ports[2]}", f"unix:{path}"]
-    door = gateway(mock_broker.bootstrap, listen=addresses)
+    door = gateway(mock_broker.bootstrap, listen=[ANY, "[::1]:0", ":0", f"unix:{path}"])
+    four, six, both, file = door.listening[0]
+    assert (four.startswith("127.0.0.1:"), six.startswith("[::1]:"), file) == (True, True, f"unix:{path}")
+    both = both.rpartition(":")[2]
     token = tokens.token("PACC1")
-    hosts = [*addresses[:2], f"127.0.0.1:{ports[2]}", f"[::1]:{ports[2]}", addresses[3]]
+    hosts = [four, six, f"127.0.0.1:{both}", f"[::1]:{both}", file]
 
     async def scenario():
         clients = [await RawClient.open(host, token) for host in hosts for _ in range(3)]

@@ -45,7 +45,7 @@ def test_a_gateway_that_is_killed_costs_nothing(gateway, kafka, livecat, options
     def write(*numbers):
         produce(brokers, topic, [event("PACC1", f"x-{number}") for number in numbers])
     write(0)
-    first = gateway(brokers, kafka__topics=[topic])
+    first = gateway(brokers, stays=True, kafka__topics=[topic])
     program = livecat(*form, "--reconnect", "--verify", "--count", "6", *options, first.url)
     # The first cursor says where the record is; so what is written from here on is told.
     eventually(options[-1].exists, what="the first cursor")

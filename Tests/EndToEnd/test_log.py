@@ -90,7 +90,7 @@ def test_a_log_that_nobody_reads_stops_nothing_and_tells_what_was_dropped(gatewa
     file = static_tokens(tmp_path, ["one"])
     file.write_text(file.read_text().replace('"one"', json.dumps(account)))
     door = gateway(mock_broker.bootstrap, auth={"tokens": str(file)},
-                   around=["/bin/sh", "-c", f'exec "$@" 2>{pipe}', "sh"])
+                   stays=True, around=["/bin/sh", "-c", f'exec "$@" 2>{pipe}', "sh"])
     visits = 2000
 
     async def scenario():

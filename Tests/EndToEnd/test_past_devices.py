@@ -97,7 +97,6 @@ def test_two_devices_show_the_same_past_and_the_same_badge(archived, archive, te
     # What happened meanwhile comes on top of what was kept, with nothing missing between, and the mark is sent.
     tell([f"L{number}" for number in range(3)])
     back = archived(listen=[door.host])
-    back.host = door.host
     # Before that it has a 503 for whoever asks.
     eventually(lambda: archive_line(back) == "[+]archive ok" and len(archive.ids) == EVENTS + 5, 20, "the late ones")
     amy = past(back, "amy")

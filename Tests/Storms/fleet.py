@@ -9,7 +9,8 @@ import re
 
 from brokers import MockBroker
 from gateway import Tokens, launch
-from programs import PROGRAMS, eventually, free_port
+from ports import Port
+from programs import PROGRAMS, eventually
 
 # Seconds of the clients' own count in which there is no node after a kill.
 GONE = 5
@@ -50,7 +51,8 @@ def play(stage):
     count = stage.option("clients", 200, 1_000)
     tokens = Tokens(stage.folder)
     broker = MockBroker(stage.start(PROGRAMS / "mockbroker", "incidents:4"))
-    address = f"127.0.0.1:{free_port()}"
+    # Each node has it after the one before.
+    address = stage.keep(Port()).address
     changes = {"listen": [address], "limits__max_connections_per_subject": 0,
                "lifecycle": {"drain_delay": "0s", "drain_window": f"{WINDOW}s", "drain_retry": f"{RETRY}s"}}
     node = launch(stage.start, stage.folder, tokens, broker.bootstrap, **changes)

@@ -81,7 +81,7 @@ def build(stage, times):
     def gateway(bootstrap, **settings):
         return launch(stage.start, stage.folder, types.SimpleNamespace(settings=[]), bootstrap, **settings)
     site = stage.keep(Site(
-        stage.start, gateway, bootstrap, certificates, stage.folder, FILE,
+        stage.start, gateway, bootstrap, certificates, stage.folder, FILE, stays=True,
         auth={"tokens": str(static_tokens(stage.folder, accounts))}, log={"level": "notice"}, kafka__settings={},
         # How long a client may be silent or behind is not what is tested, and they all are this one process.
         limits={"ping_interval": "25s", "pong_timeout": "1h", "max_lag": "1h"},

@@ -99,10 +99,8 @@ def perform_beside(names):
     flags = [word for word in sys.argv[1:] if word not in PARTS]
     runs = []
     try:
-        for number, name in enumerate(names, 1):
-            # Ports of its own.
-            env = {**os.environ, "PYTEST_XDIST_WORKER": f"gw{number}"}
-            runs.append(subprocess.Popen([sys.executable, __file__, name, *flags], env=env, stdout=subprocess.PIPE, text=True))
+        for name in names:
+            runs.append(subprocess.Popen([sys.executable, __file__, name, *flags], stdout=subprocess.PIPE, text=True))
         for name, run in zip(names, runs):
             *lines, last = run.communicate()[0].splitlines() or [""]
             print(*lines, sep="\n", flush=True)

@@ -13,7 +13,8 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from brokers import unavailable
 from metrics import scrape
 from processes import children
-from programs import eventually, free_port
+from ports import Port
+from programs import eventually
 from wire import connect
 
 DEPLOY = Path(__file__).resolve().parents[3] / "deploy"
@@ -51,9 +52,10 @@ class Site:
 
     def __init__(self, start, gateway, bootstrap, certificates, folder, file, unready=(), **settings):
         text = (DEPLOY / file).read_text()
-        self.host = f"{BALANCER}:{free_port()}"
+        self.port = Port()
+        self.host = self.port.address
         self.url = f"ws://{self.host}/live/v1"
-        self.kind, port = file.partition("/")[0], self.host.rpartition(":")[2]
+        self.kind, port = file.partition("/")[0], self.port.number
         name, value = re.search(r"#   balancer: {trusted: \[10\.0\.0\.5\], (\w+): ([\w-]+)}", text).groups()
         settings["balancer"] = {"trusted": [BALANCER], name: value if name == "client_address" else value == "true"}
         if "#   tls: {certificate: chain.pem, key: key.pem}" in text:
@@ -117,6 +119,7 @@ class Site:
 
     def end(self):
         """Nobody waits for a drain."""
+        self.port.end()
         for node in self.nodes:
             if node.program.process.poll() is None:
                 node.program.signal(signal.SIGINT)

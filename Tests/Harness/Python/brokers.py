@@ -1,14 +1,15 @@
 """Brokers in processes of their own: librdkafka's embedded one, and Apache Kafka."""
 
-import itertools
 import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
-from programs import PATIENCE, SHARED, Program, eventually, is_free, lane
+import ports
+from programs import PATIENCE, SHARED, Program, eventually
 
 
 class MockBroker:
@@ -39,20 +40,6 @@ def unavailable(reason):
     (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
-# Each node has its ports in a block of its own. Clusters listen on them up to minutes after they are begun: other processes
-# have other blocks, up to 30,200, from where on the tests in Swift have theirs.
-NODE_PORTS, LANE_PORTS = 10, 690
-FIRST_PORTS = itertools.cycle(range(19_000 + LANE_PORTS * lane(), 19_000 + LANE_PORTS * (lane() + 1), 3 * NODE_PORTS))
-
-
-def free_block():
-    """The first port of three nodes, which nobody listens on and which this process has not given to a cluster of late."""
-    for first in itertools.islice(FIRST_PORTS, LANE_PORTS // NODE_PORTS):
-        if all(map(is_free, range(first, first + 3 * NODE_PORTS))):
-            return first
-    raise AssertionError("no block of ports is free")
-
-
 class Cluster:
     """Apache Kafka that runs: its addresses by kind, plaintext, tls, sasl, sasl_tls and faults, and the tool that speaks to it."""
 
@@ -79,12 +66,14 @@ def command_of_cluster(folder, *arguments):
         missing = "there is no java"
     if missing:
         unavailable(f"no Apache Kafka: {missing}")
-    # Beside other tests on two cores a node has its port open after a minute and more.
-    return [Cluster.path, "run", "--until-eof", "--dir", folder, "--port", free_block(), "--wait", "300", *arguments]
+    # It keeps its ports from before it listens on them, which beside other tests on two cores takes a minute and more, and while
+    # one of its nodes is down. Told to choose them itself, it would let go what it has chosen.
+    return list(map(str, [sys.executable, ports.__file__, Cluster.path, "run", "--until-eof", "--dir", folder, "--port", "PORT",
+                          "--wait", "300", *arguments]))
 
 
 class ApacheKafka(Cluster):
-    """A cluster of its own on free ports, with these arguments of `kafka run`."""
+    """A cluster of its own, with these arguments of `kafka run`."""
 
     def __init__(self, folder, *arguments):
         folder = folder / "cluster"

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -11,7 +12,7 @@ import urllib.error
 import urllib.request
 
 from brokers import unavailable
-from programs import PATIENCE, eventually, free_port
+from programs import PATIENCE, eventually
 
 
 class Browser:
@@ -19,10 +20,11 @@ class Browser:
         program, driver = shutil.which("chromium"), shutil.which("chromedriver")
         if not program or not driver:
             unavailable("no chromium or no chromedriver: install the packages chromium and chromium-driver")
-        port = free_port()
-        self.address = f"http://127.0.0.1:{port}"
         self.log = open(folder / "chromedriver.log", "wb")
-        self.driver = subprocess.Popen([driver, f"--port={port}"], stdout=self.log, stderr=self.log)
+        self.driver = subprocess.Popen([driver, "--port=0"], stdout=self.log, stderr=self.log)
+        port = eventually(lambda: re.search(r"successfully on port (\d+)", (folder / "chromedriver.log").read_text()), 30,
+                          "the port of chromedriver")[1]
+        self.address = f"http://127.0.0.1:{port}"
         eventually(self._is_ready, 30, "chromedriver")
         arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                      f"--user-data-dir={folder / 'profile'}"]

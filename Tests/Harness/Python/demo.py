@@ -4,12 +4,15 @@ import json
 import urllib.error
 import urllib.request
 
-from programs import PATIENCE, eventually, free_port
+from ports import Port
+from programs import PATIENCE, eventually
 
 
 class Demo:
     def __init__(self, start, *words, port=None, api_port=None):
-        self.start, self.ports = start, (port or free_port(), api_port or free_port())
+        # It takes no port 0, and is to have the same ones when it runs again.
+        self.start, self.kept = start, (Port(), Port())
+        self.ports = port or self.kept[0].number, api_port or self.kept[1].number
         self.run(*words)
 
     def run(self, *words):

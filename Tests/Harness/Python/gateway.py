@@ -1,25 +1,53 @@
 """A running gateway, and the tokens that it accepts."""
 
+import functools
 import hashlib
+import itertools
 import json
+import re
 import subprocess
 import time
 import urllib.error
 import urllib.request
 
 import jose
+from ports import Port
 from processes import descriptors
-from programs import PATIENCE, PROGRAMS, eventually, free_port, run
+from programs import PATIENCE, PROGRAMS, eventually, run
 
+
+# The address of whoever is told its port by the kernel.
+ANY = "127.0.0.1:0"
 
 # An `auth` for settings that are only checked.
 ANYBODY = "auth: {anonymous: PACC1}\n"
 
 
 class Gateway:
-    def __init__(self, program, host, admin, settings):
-        self.program, self.host, self.admin, self.settings = program, host, admin, settings
-        self.url = f"ws://{host}/live/v1"
+    def __init__(self, program, settings, ports=()):
+        self.program, self.settings, self.ports = program, settings, ports
+
+    @functools.cached_property
+    def listening(self):
+        """Where it listens: all addresses, and that of the administration. Where they are kept for it they are known; others are
+        waited for in its log, in either form."""
+        if self.ports:
+            return self.settings["listen"], self.settings["admin"]
+        said = self.program.line("listening")
+        addresses, admin = (re.search(rf'\b{name}(?:":|=)(?:"([^"]*)"|(\S+))', said) for name in ("address", "admin"))
+        return (addresses[1] or addresses[2]).split(), admin[1] or admin[2]
+
+    @property
+    def host(self):
+        return self.listening[0][0]
+
+    @property
+    def admin(self):
+        return self.listening[1]
+
+    @property
+    def url(self):
+        return f"ws://{self.host}/live/v1"
 
     def asked(self, path):
         """Status and body of an administration address, 0 when nobody answers."""
@@ -75,9 +103,12 @@ class Gateway:
         return self
 
 
+NUMBERS = itertools.count(1)
+
+
 def write_settings(folder, settings):
     """The settings as a file; JSON values are YAML in one line."""
-    file = folder / f"livegate-{settings['admin'].rpartition(':')[2]}.yaml"
+    file = folder / f"livegate-{next(NUMBERS)}.yaml"
     file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
     return file
 
@@ -92,9 +123,11 @@ def laid_over(settings, changes):
     return settings
 
 
-def launch(start, folder, tokens, bootstrap, ready=True, env=None, around=(), **changes):
-    """Starts a gateway with `start`, which is given a command: the fixture `gateway` says what the others mean."""
-    host, admin = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
+def launch(start, folder, tokens, bootstrap, ready=True, env=None, around=(), stays=False, **changes):
+    """Starts a gateway with `start`, which is given a command: the fixture `gateway` says what the others mean. The kernel
+    chooses its ports. One that `stays` can come back at its addresses: nobody else is given them while it is away."""
+    kept = [Port(), Port()] if stays else []
+    host, admin = (port.address for port in kept) if stays else (ANY, ANY)
     settings = laid_over({
         "listen": [host], "admin": admin, "auth": {"jwt": tokens.settings},
         "kafka": {"brokers": bootstrap, "topics": ["incidents"], "settings": {"fetch.wait.max.ms": 10}},
@@ -108,7 +141,7 @@ def launch(start, folder, tokens, bootstrap, ready=True, env=None, around=(), **
         "log": {"level": "info"},
     }, changes)
     command = [*around, PROGRAMS / "livegate", "serve", "--config", write_settings(folder, settings)]
-    running = Gateway(start(*command, env=env), host, admin, settings)
+    running = Gateway(start(*command, env=env), settings, kept)
     return running.wait_until_ready() if ready else running
 
 

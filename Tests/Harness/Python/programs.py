@@ -1,10 +1,8 @@
 """The built programs and what they talk to, as processes that end with their test."""
 
-import itertools
 import json
 import os
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -33,43 +31,6 @@ def eventually(condition, within=10.0, what="the condition"):
             return result
         assert not is_last, f"{what() if callable(what) else what} did not come true within {within * PATIENCE:g} s"
         time.sleep(0.02)
-
-
-def lane():
-    """The number of this test process among those beside it, below 16."""
-    # Up to eight workers each of two runs, of which one goes beside the other (see Tests/run).
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
-    return worker + (8 if "LIVEGATE_BESIDE" in os.environ else 0)
-
-
-def own_ports():
-    """Ports below those that the kernel hands out by itself, each once, apart from those of test processes beside this one
-    and from those of Apache Kafka, which begin at 19,000."""
-    first = 10_000 + 560 * lane()
-    yield from itertools.cycle(range(first, first + 560))
-
-
-PORTS = own_ports()
-
-
-def is_free(port):
-    """Whether nobody listens on this port of 127.0.0.1."""
-    with socket.socket() as probe:
-        # As a server would: connections of before that linger do not count.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-            return True
-        except OSError:
-            return False
-
-
-def free_port():
-    """A port of 127.0.0.1 that nobody listens on, and that nobody is given who only asks for any."""
-    for port in itertools.islice(PORTS, 560):
-        if is_free(port):
-            return port
-    raise AssertionError("no port is free")
 
 
 def environment(changes=None):

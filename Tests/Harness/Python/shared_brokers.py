@@ -61,7 +61,7 @@ def _begun(folder, *arguments):
     command = command_of_cluster(folder / "cluster", *arguments)
     with open(folder.parent / "end", "rb") as pipe, open(folder / "out", "w") as out, open(folder / "log", "w") as log:
         # In a session of its own, because it lives longer than who starts it.
-        process = subprocess.Popen(list(map(str, command)), stdin=pipe, stdout=out, stderr=log, env=environment(),
+        process = subprocess.Popen(command, stdin=pipe, stdout=out, stderr=log, env=environment(),
                                    start_new_session=True)
 
     def told():

@@ -46,9 +46,9 @@ final class ApacheKafka: Sendable {
 
     private static let running = Mutex<ApacheKafka?>(nil)
 
-    /// Where the ports of three nodes begin: above those of the end-to-end tests' clusters (`brokers.py`), below those of the
-    /// conformance tests, and not where a process of before this one may still end.
-    private static let port = 30_200 + Int(getpid()) % 70 * 30
+    /// Becomes a command that keeps a block of ports, whose first one stands for the word PORT.
+    private static let keeper = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../Harness/Python/ports.py").path
 
     static let tool: String = {
         let beside = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../../shared").path
@@ -79,11 +79,11 @@ final class ApacheKafka: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "livegate-kafka-\(UUID().uuidString)").path
         (process, input) = (Process(), Pipe())
         let output = Pipe()
-        process.executableURL = URL(filePath: Self.tool)
+        process.executableURL = URL(filePath: "/usr/bin/env")
         // A node of three, or one beside other tests, has its port open after a minute and more.
         process.arguments =
-            ["run", "--until-eof", "--port", "\(Self.port)", "--heap", "256m", "--wait", "300", "--dir", folder]
-            + kind.arguments
+            ["python3", Self.keeper, Self.tool, "run", "--until-eof", "--port", "PORT", "--heap", "256m"]
+            + ["--wait", "300", "--dir", folder] + kind.arguments
         process.standardInput = input
         process.standardOutput = output
         try process.run()
