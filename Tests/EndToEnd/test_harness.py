@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from asker import Asker
-from programs import KCAT, SHARED, eventually, produce
+from programs import KCAT, ROOT, SHARED, eventually, produce
 from shared_brokers import VARIABLE
 
 
