@@ -1,5 +1,6 @@
 """The fixtures of the end-to-end tests. What they hand out stands in Tests/Harness/Python, one module a kind."""
 
+import contextlib
 import functools
 import os
 import re
@@ -52,7 +53,8 @@ def programs_are_built():
 
 @pytest.fixture
 def ends_with_test():
-    """Keeps what is to end with the test: `ends_with_test(thing)` returns it, and calls its `end()` afterwards."""
+    """Keeps what is to end with the test: `ends_with_test(thing)` returns it, and calls its `end()` afterwards. What that says
+    fails the test: `Program.end` judges how a program has ended."""
     kept = []
 
     def keep(thing):
@@ -61,8 +63,10 @@ def ends_with_test():
 
     keep.kept = kept
     yield keep
-    for thing in reversed(kept):
-        thing.end()
+    with contextlib.ExitStack() as ending:
+        # All of them, whatever one meets at its end.
+        for thing in kept:
+            ending.callback(thing.end)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -88,8 +88,8 @@ def test_what_a_killed_node_wrote_another_one_writes_on(node, tell, token, datab
             written += names
         if round == 1:
             # The one that came first writes all of them.
-            nodes[0].program.process.send_signal(signal.SIGKILL)
-            nodes[0].program.process.wait()
+            nodes[0].program.signal(signal.SIGKILL)
+            assert nodes[0].program.wait() == -signal.SIGKILL
             nodes.pop(0)
     wait_for(nodes, token, written)
     counts, = database.rows("SELECT count(*), count(DISTINCT key), (SELECT count(*) FROM livegate_gaps) FROM livegate_events")

@@ -24,8 +24,8 @@ def is_damaged(file):
 
 
 def kill(door):
-    door.program.process.send_signal(signal.SIGKILL)
-    door.program.process.wait()
+    door.program.signal(signal.SIGKILL)
+    assert door.program.wait() == -signal.SIGKILL
 
 
 def head(file):

@@ -18,8 +18,8 @@ def node(archived):
 
 
 def kill(door):
-    door.program.process.send_signal(signal.SIGKILL)
-    door.program.process.wait()
+    door.program.signal(signal.SIGKILL)
+    assert door.program.wait() == -signal.SIGKILL
 
 
 def test_what_is_written_to_kafka_stands_in_the_file_with_its_position(node, archive, tell):

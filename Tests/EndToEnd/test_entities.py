@@ -2,36 +2,37 @@
 
 from urllib.parse import quote
 
+from clients import resumed, served
 from programs import eventually
 
 NAMES = ["incident", "note", "état", "with space"]
 
 
+ASKED = {
+    "incident": {"incident"}, "incident,note": {"incident", "note"}, "note,incident": {"incident", "note"}, "note,note": {"note"},
+    quote("état"): {"état"}, "with%20space,other": {"with space", "other"}, "other": {"other"}}
+
+
 def test_only_the_entities_asked_for_are_told(door, live, event_stream, sync, tell):
     begin = sync(door).page()["at"]
-    pairs = ["incident", "incident,note", "note,incident", "note,note", quote("état"), "with%20space,other", "other"]
-    clients = [(live(door, raw=f"ent={names}"), names) for names in pairs]
-    streams = [(event_stream(door, raw=f"ent={names}"), names) for names in pairs]
+    clients = [(live(door, raw=f"ent={asked}"), asked) for asked in ASKED]
+    streams = [(event_stream(door, raw=f"ent={asked}"), asked) for asked in ASKED]
     for stream, _ in streams:
         stream.wait_for("live")
-    for number, name in enumerate(NAMES * 2):
-        tell([f"{number}-{name}"], entity=name)
-    last = {"incident": 4, "incident,note": 5, "note,incident": 5, "note,note": 5, quote("état"): 6,
-            "with%20space,other": 7}
-    wanted = {names: [f"{number}-{name}" for number, name in enumerate(NAMES * 2)
-                      if name in names or quote(name) in names] for names in pairs}
-    for client, names in clients:
-        if names in last:
-            client.wait_for_id(f"{last[names]}-{NAMES[last[names] % 4]}")
-        assert client.ids == wanted[names], names
-    for stream, names in streams:
-        if wanted[names]:
-            stream.wait_for(None, count=len(wanted[names]))
-        assert stream.ids == wanted[names], names
+    # Everybody is told something behind all that must not be told.
+    records = [(f"{number}-{name}", name) for number, name in enumerate([*NAMES * 2, *NAMES, "other"])]
+    for identity, name in records:
+        tell([identity], entity=name)
+    wanted = {asked: [identity for identity, name in records if name in names] for asked, names in ASKED.items()}
+    for client, asked in clients:
+        assert client.wait_for_id(wanted[asked][-1]) == wanted[asked], asked
+    for stream, asked in streams:
+        stream.wait_for(None, count=len(wanted[asked]))
+        assert stream.ids == wanted[asked], asked
     peer = sync(door)
-    eventually(lambda: len(peer.page(since=begin)["events"]) == 8)
-    for names in pairs:
-        assert [event["id"] for event in peer.page(since=begin, raw=f"ent={names}")["events"]] == wanted[names]
+    eventually(lambda: len(peer.page(since=begin)["events"]) == len(records))
+    for asked in ASKED:
+        assert [event["id"] for event in peer.page(since=begin, raw=f"ent={asked}")["events"]] == wanted[asked]
 
 
 def test_replay_passes_the_filter_and_its_cursor_passes_over_the_others(door, live, tell):
@@ -41,17 +42,13 @@ def test_replay_passes_the_filter_and_its_cursor_passes_over_the_others(door, li
         tell([number], entity=["incident", "note"][number % 2])
     first.wait_for_events(6)
     notes = live(door, since=begin, ent="note")
-    at = notes.wait_for_control("live")["at"]
+    at = served(notes)["at"]
     assert notes.ids == ["1", "3", "5"]
     # What came after a note, incidents too.
     [second] = [event["at"] for event in notes.events if event["id"] == "3"]
-    both = live(door, since=second)
-    both.wait_for_control("live")
-    assert both.ids == ["4", "5"]
+    assert resumed(live(door, since=second)) == ["4", "5"]
     # Behind the last of everything, whatever passed.
-    end = live(door, since=at)
-    end.wait_for_control("live")
-    assert end.ids == []
+    assert resumed(live(door, since=at)) == []
 
 
 def test_the_cursor_of_a_page_passes_over_what_the_filter_left_out(door, sync, tell):

@@ -1,5 +1,7 @@
 """The harness itself: the embedded broker is a broker, and programs end with their tests."""
 
+import asyncio
+import json
 import shutil
 import signal
 import subprocess
@@ -8,9 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from archives import is_to_wait
 from asker import Asker
-from programs import KCAT, ROOT, SHARED, eventually, produce
+from clients import Answer, served
+from livecat import Livecat
+from programs import KCAT, ROOT, SHARED, Program, eventually, produce
+from rawclient import RawClient, play, until
 from shared_brokers import VARIABLE
+from wire import BINARY, CLOSE, MORE, PING, PONG, TEXT, frame, split_frame
 
 
 def consumed(bootstrap, topic):
@@ -99,3 +106,109 @@ def test_a_program_and_what_it_started_end_with_their_test(start):
     child = program.line("").strip()
     program.end()
     eventually(lambda: subprocess.run(["kill", "-0", child], capture_output=True).returncode != 0)
+
+
+@pytest.mark.parametrize("script, trouble", [
+    ("exit 0", "by itself with 0"), ("exit 3", "by itself with 3"), ("kill -SEGV $$", "by itself with -11"),
+    ("trap 'exit 7' TERM; echo set; sleep 1000 & wait", "has ended with 7"), ("echo set; exec sleep 1000", None),
+    ("trap 'exit 0' TERM; echo set; sleep 1000 & wait", None)])
+def test_a_program_that_ends_otherwise_than_it_is_told_to_fails_its_test(script, trouble):
+    program = Program("/bin/sh", "-c", script)
+    if "set" in script:
+        program.line("set")
+    else:
+        eventually(lambda: program.process.poll() is not None)
+    if trouble:
+        with pytest.raises(AssertionError, match=trouble):
+            program.end()
+    else:
+        program.end()
+
+
+def test_a_status_that_was_asked_for_is_judged_by_who_asked():
+    program = Program("/bin/sh", "-c", "exit 3")
+    assert program.wait() == 3
+    program.end()
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+def test_a_gateway_ends_with_0_or_its_test_has_asked(number):
+    gateway = Program("/bin/sh", "-c", "trap 'exit 0' HUP; echo set; sleep 1000 & wait", "livegate")
+    gateway.line("set")
+    gateway.signal(number)
+    eventually(lambda: gateway.process.poll() is not None)
+    with pytest.raises(AssertionError, match="by itself with 0" if number == signal.SIGHUP else "has ended with -9"):
+        gateway.end()
+
+
+def test_a_livecat_that_ends_by_itself_fails_its_test():
+    program = Livecat("--nonsense")
+    eventually(lambda: program.process.poll() is not None)
+    with pytest.raises(AssertionError, match="by itself with 64"):
+        program.end()
+
+
+def sends(*frames, answers=0):
+    """Plays a client that is sent these frames by a server of WebSockets; what it has got. After `answers` frames of the client
+    the server closes."""
+    clients, got = [], []
+
+    async def serve(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + b"".join(frames))
+        buffer = b""
+        while len(got) < answers:
+            buffer += await reader.read(4096)
+            while found := split_frame(buffer):
+                got.append((found[0] & 0x0F, found[2]))
+                buffer = buffer[found[3]:]
+        writer.write(frame(CLOSE, b"\x03\xe8", masked=False))
+
+    async def scenario():
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            clients.append(await RawClient.open("127.0.0.1:%d" % server.sockets[0].getsockname()[1]))
+            await until(lambda: clients[0].close)
+    play(scenario())
+    return clients[0], got
+
+
+def test_a_raw_client_reads_texts_and_answers_pings():
+    client, got = sends(frame(TEXT, b'{"id":"a"}', masked=False), frame(PING, b"there?", masked=False),
+                        frame(PONG, masked=False), answers=1)
+    assert (client.ids, client.close, got) == (["a"], (1000, ""), [(PONG, b"there?")])
+
+
+@pytest.mark.parametrize("wrong", [
+    frame(BINARY, b"{}", masked=False), frame(TEXT, b"{}", final=False, masked=False), frame(MORE, b"{}", masked=False),
+    frame(0x3, masked=False), frame(0xB, masked=False), b"\xc1\x02{}", frame(PING, bytes(126), masked=False),
+    frame(TEXT, b"{}"), frame(TEXT, b"no JSON", masked=False)])
+def test_a_raw_client_raises_what_no_gateway_sends(wrong):
+    with pytest.raises((AssertionError, json.JSONDecodeError)) as met:
+        sends(wrong)
+    assert "did not come true" not in str(met.value)
+
+
+def test_what_a_listener_met_is_raised_at_the_end_too():
+    async def serve(reader, writer):
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + frame(BINARY, b"{}", masked=False))
+
+    async def scenario():
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            client = await RawClient.open("127.0.0.1:%d" % server.sockets[0].getsockname()[1])
+            await asyncio.wait([client.task])
+    with pytest.raises(AssertionError, match="no gateway sends 0x82"):
+        play(scenario())
+
+
+def test_who_is_refused_is_not_served(door, live):
+    assert served(live(door, with_="at"))["at"]
+    with pytest.raises(AssertionError, match="resync"):
+        served(live(door, since="x"))
+
+
+@pytest.mark.parametrize("status, code, after, waits", [
+    (503, "not_ready", "1", True), (503, "not_ready", "5", True), (503, "not_ready", "6", False), (503, "not_ready", "", False),
+    (503, "not_ready", None, False), (503, "overloaded", "1", False), (503, "draining", "1", False), (429, "too_many", "1", False)])
+def test_a_503_that_is_not_granted_is_not_waited_for(status, code, after, waits):
+    fields = {} if after is None else {"retry-after": after}
+    assert is_to_wait(Answer(status, fields, json.dumps({"code": code}))) == waits

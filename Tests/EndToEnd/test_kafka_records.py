@@ -118,7 +118,7 @@ def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, sta
     eventually(in_the_log, 30, "a record of the open transaction in the log")
     # What stands behind an open transaction waits for its end.
     produce(bootstrap, topic_name, [event("PACC1", "behind")])
-    torn.process.kill()
+    torn.signal(signal.SIGKILL)
     # The same name again: Kafka aborts what was open.
     produce(bootstrap, topic_name, [event("PACC1", "after")], transactional_id=topic_name)
     assert client.wait_for_id("after") == [f"committed-{at}" for at in range(50)] + ["behind", "after"]

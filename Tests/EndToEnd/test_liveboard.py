@@ -116,7 +116,7 @@ def test_it_goes_on_after_the_gateway_was_killed_and_begun_again(demo, networks,
     board.equals_api()
     before = board.rows()
     demo.program.signal(signal.SIGKILL)
-    demo.program.wait(30)
+    assert demo.program.wait(30) == -signal.SIGKILL
     board.until(lambda lines: "connect since" in lines[0] and "(old state of " in lines[0], "the sign")
     assert set(board.rows()) >= set(before)
     demo.run()

@@ -52,7 +52,7 @@ def test_a_gateway_that_is_killed_costs_nothing(gateway, kafka, livecat, options
     write(1, 2)
     assert ids(program.line() + program.line()) == ["x-1", "x-2"]
     first.program.signal(signal.SIGKILL)
-    first.program.wait()
+    assert first.program.wait() == -signal.SIGKILL
     write(3, 4)
     gateway(brokers, kafka__topics=[topic], listen=[first.host])
     assert ids(program.line() + program.line()) == ["x-3", "x-4"]

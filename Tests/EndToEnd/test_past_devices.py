@@ -1,6 +1,7 @@
 """The screen of LiveClient's article Archive.md on a real gateway: two devices of one person, one of which is killed."""
 
 import json
+import signal
 import sqlite3
 from contextlib import closing
 
@@ -86,8 +87,8 @@ def test_two_devices_show_the_same_past_and_the_same_badge(archived, archive, te
     read = one()["things"][1]["id"]
     shown = one(f"read {read}")
     assert (shown["badge"], shown["pending"]) == (THINGS - 1, 1)
-    one.program.process.kill()
-    one.program.wait()
+    one.program.signal(signal.SIGKILL)
+    assert one.program.wait() == -signal.SIGKILL
     door.stop()
     again = device(door, "one")
     assert again("show 500")["badge"] == THINGS - 1

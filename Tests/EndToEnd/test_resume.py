@@ -2,7 +2,8 @@
 
 import pytest
 
-from programs import event, eventually, produce
+from clients import resumed, served
+from programs import event, produce
 
 
 def texts(client):
@@ -27,11 +28,11 @@ def test_since_gives_what_came_after_it_then_says_live_then_gives_what_comes(doo
     tell(range(5), partition=0)
     tell(range(5, 9), partition=1)
     first.wait_for_events(9)
-    resumed = [live(door, since=cursor) for cursor in [begin] + [event["at"] for event in first.events]]
-    for client in resumed:
-        client.wait_for_control("live")
+    clients = [live(door, since=cursor) for cursor in [begin] + [event["at"] for event in first.events]]
+    for client in clients:
+        served(client)
     tell(["new"])
-    for gone, client in enumerate(resumed):
+    for gone, client in enumerate(clients):
         client.wait_for_id("new")
         assert texts(client) == first.ids[gone:9] + ["live", "new"]
 
@@ -51,13 +52,11 @@ def test_a_resumed_stream_can_be_resumed_from_each_of_its_cursors(door, live, te
         tell([f"{partition}/{number}" for number in range(3)], partition=partition)
     first.wait_for_events(12)
     second = live(door, since=begin)
-    at_end = second.wait_for_control("live")["at"]
+    at_end = served(second)["at"]
     assert second.ids == first.ids
     for gone, event in enumerate(second.events, 1):
-        third = live(door, since=event["at"])
-        third.wait_for_control("live")
-        assert third.ids == first.ids[gone:]
-    assert live(door, since=at_end).wait_for_control("live") and not live(door, since=at_end).ids
+        assert resumed(live(door, since=event["at"])) == first.ids[gone:]
+    assert resumed(live(door, since=at_end)) == []
 
 
 def test_exactly_as_many_events_behind_as_are_kept_are_served_and_one_more_is_expired(gateway, mock_broker, live, tell):
@@ -67,9 +66,7 @@ def test_exactly_as_many_events_behind_as_are_kept_are_served_and_one_more_is_ex
     cursor = first.wait_for_events(1)[0]["at"]
     tell(range(1, 11))
     first.wait_for_events(11)
-    served = live(door, since=cursor)
-    served.wait_for_control("live")
-    assert served.ids == [str(number) for number in range(1, 11)]
+    assert resumed(live(door, since=cursor)) == [str(number) for number in range(1, 11)]
     tell(["11"])
     first.wait_for_events(12)
     refused = live(door, since=cursor)
@@ -124,7 +121,7 @@ def test_what_is_no_cursor_is_invalid_and_the_stream_goes_on(door, live, tell, c
 
 def test_a_cursor_of_another_account_is_invalid(door, live, cursor):
     assert live(door, "PACC2", since=cursor).wait_for_control("resync")["why"] == "invalid"
-    assert live(door, "PACC1", since=cursor).wait_for_control("live")
+    assert resumed(live(door, "PACC1", since=cursor)) == []
 
 
 def test_a_cursor_of_an_account_in_one_partition_has_at_most_64_characters_that_are_safe_in_a_url(cursor):
@@ -153,7 +150,7 @@ def test_the_cursor_of_a_clock_that_is_half_a_minute_ahead_is_served(gateway, mo
     first = live(ahead, with_="at")
     tell(["0", "1"])
     client = live(right, since=first.wait_for_events(2)[0]["at"])
-    client.wait_for_control("live")
+    served(client)
     assert texts(client) == ["1", "live"]
 
 
@@ -170,6 +167,6 @@ def test_joins_in_the_middle_of_a_burst_have_neither_gap_nor_double(door, live, 
     assert watch.ids == [str(number) for number in range(total)]
     for client in clients:
         client.wait_for_id(str(total - 1))
-        eventually(lambda: client.controls("live"))
+        served(client)
         first = int(client.ids[0])
-        assert client.ids == [str(number) for number in range(first, total)] and not client.controls("resync")
+        assert client.ids == [str(number) for number in range(first, total)]

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import sqlite3
 import time
 from contextlib import closing
@@ -58,6 +59,13 @@ class Archive:
         eventually(lambda: sorted(self.ids) == sorted(ids), 20, lambda: f"{ids} in {self.ids}")
 
 
+def is_to_wait(answer):
+    """Whether it is a 503 of those that a client shall wait after: the store is slow or behind, and says when to come back. A
+    node that is full or on its way out is none in these tests."""
+    return (answer.status == 503 and answer.body["code"] == "not_ready"
+            and re.fullmatch("[1-5]", answer.fields.get("retry-after", "")) is not None)
+
+
 class Past:
     """One connection to the archive's addresses, which is opened again only behind a request to wait: an answer after another
     proves that it was kept."""
@@ -81,11 +89,11 @@ class Past:
         return Answer(answer.status, fields, answer.read().decode())
 
     def _answered(self, ask):
-        """The answer to what `ask` asks, once more where the node wants it to wait, as every client does: on a machine that is
-        busy enough a store is more than a second behind."""
+        """The answer to what `ask` asks, once more where the node says that it may be asked again, as every client does: on a
+        machine that is busy enough a store is more than a second behind, or answers after two."""
         def answered():
             answer = ask()
-            if answer.status != 503 or "retry-after" not in answer.fields:
+            if not is_to_wait(answer):
                 return answer
             self.http.close()
             time.sleep(int(answer.fields["retry-after"]))

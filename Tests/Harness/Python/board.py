@@ -196,10 +196,12 @@ class Board:
         """As the end of the power does."""
         self.terminal.process.kill()
         self.terminal.process.wait()
+        self.terminal.is_status_asked = True
 
     def finish(self):
         """The status with which it ends."""
         status = self.terminal.process.wait(LIMIT)
+        self.terminal.is_status_asked = True
         eventually(lambda: self.shown.endswith("\x1b[?1049l"), 30, lambda: f"the end of the screen; {self.shown[-200:]!r}")
         return status
 

@@ -83,6 +83,7 @@ class ApacheKafka(Cluster):
     def end(self):
         self.program.process.stdin.close()
         try:
-            self.program.wait(30)
+            status = self.program.wait(30)
+            assert status == 0, self.program.told()
         finally:
             self.program.end()

@@ -108,10 +108,17 @@ class LiveClient:
         self.reader.join(5)
 
 
+def served(client):
+    """What stands inside the `live` of a client that was given what it asked for. A `live` follows a resync as well: where one
+    was told, this fails."""
+    live = client.wait_for_control("live", within=30)
+    assert not client.controls("resync"), client.texts
+    return live
+
+
 def resumed(client):
     """The ids that a client has at the end of its replay, which no resync may have broken."""
-    client.wait_for_control("live", within=30)
-    assert not client.controls("resync"), client.texts
+    served(client)
     return client.ids
 
 

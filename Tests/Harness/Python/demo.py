@@ -57,4 +57,4 @@ class Demo:
 
     def stop(self):
         self.program.signal()
-        self.program.wait(30)
+        assert self.program.wait(30) == 0, self.program.told()

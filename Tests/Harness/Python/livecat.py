@@ -18,12 +18,13 @@ LIMIT = 20 * PATIENCE
 
 
 class Livecat:
-    """livecat in pipes."""
+    """livecat in pipes. It runs until the test is over, or else its status is asked for."""
 
     def __init__(self, *arguments, env=None, stdin=subprocess.PIPE, **options):
         self.process = subprocess.Popen([str(PROGRAMS / "livecat"), *map(str, arguments)], stdin=stdin, bufsize=0,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={**os.environ, **(env or {})}, **options)
+        self.is_status_asked = False
 
     def finish(self, data=None):
         """Gives it input, waits for its end; status, output, notices."""
@@ -32,7 +33,14 @@ class Livecat:
         except subprocess.TimeoutExpired:
             self.end()
             raise
+        self.is_status_asked = True
         return self.process.returncode, out, err.decode()
+
+    def wait(self, within=LIMIT):
+        """The status with which it ends."""
+        status = self.process.wait(within)
+        self.is_status_asked = True
+        return status
 
     def line(self):
         return self.process.stdout.readline()
@@ -44,9 +52,11 @@ class Livecat:
         self.process.send_signal(number)
 
     def end(self):
-        if self.process.poll() is None:
+        has_ended = self.process.poll() is not None
+        if not has_ended:
             self.process.kill()
-        self.process.communicate()
+        err = self.process.communicate()[1]
+        assert self.is_status_asked or not has_ended, f"it has ended by itself with {self.process.returncode}: {err}"
 
 
 class Terminal:
@@ -63,6 +73,7 @@ class Terminal:
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
             env={**os.environ, "TERM": "xterm", "NO_COLOR": "", **(env or {})}, **streams)
         self.shown, self.position = "", 0
+        self.is_status_asked = False
 
     def resize(self, rows, columns):
         """The kernel tells the program."""
@@ -90,14 +101,18 @@ class Terminal:
             assert time.monotonic() < end, f"does not end: {self.shown!r}"
             self._read(0.05)
         self._read(0.05)
+        self.is_status_asked = True
         return self.process.returncode
 
     def is_restored(self):
         return termios.tcgetattr(self.slave) == self.before
 
     def end(self):
-        if self.process.poll() is None:
+        has_ended = self.process.poll() is not None
+        if not has_ended:
             self.process.kill()
         self.process.wait()
         os.close(self.master)
         os.close(self.slave)
+        assert self.is_status_asked or not has_ended, \
+            f"it has ended by itself with {self.process.returncode}: {self.shown[-400:]!r}"

@@ -19,6 +19,10 @@ PATIENCE = 15 if os.environ.get("LIVEGATE_SANITIZER") else 6
 KCAT = ["kcat", "-E", "-m", str(50 * PATIENCE)]
 
 
+# What a program is told to end by.
+ENDING = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL}
+
+
 def eventually(condition, within=10.0, what="the condition"):
     """Returns the first true result of `condition`, asked again and again until `within` seconds are over. `what` is a
     text, or what gives it when it is needed."""
@@ -40,7 +44,10 @@ def environment(changes=None):
 
 
 class Program:
-    """A process in a group of its own, its output lines kept as they come."""
+    """A process in a group of its own, its output lines kept as they come.
+
+    It runs until the test is over, or ends it: whatever ends by itself, or otherwise than `trouble` allows, fails the test. Who
+    means that asks `wait` for the status, and judges it."""
 
     def __init__(self, *command, env=None, cwd=None):
         self.command = [str(word) for word in command]
@@ -48,6 +55,7 @@ class Program:
             self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             encoding="utf-8", errors="backslashreplace", start_new_session=True, cwd=cwd, env=environment(env))
         self.out, self.err = [], []
+        self.signals, self.is_status_asked = [], False
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True) for pair in
                         ((self.process.stdout, self.out), (self.process.stderr, self.err))]
         for reader in self.readers:
@@ -87,26 +95,43 @@ class Program:
         self.process.stdin.flush()
 
     def wait(self, within=10.0):
-        """The status with which it ends by itself."""
+        """The status with which it ends by itself. Whoever asks has to judge it."""
         try:
             status = self.process.wait(within * PATIENCE)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"still running after {within * PATIENCE:g} s: {self.told()}") from None
+        self.is_status_asked = True
         for reader in self.readers:
             reader.join(5)
         return status
 
     def signal(self, number=signal.SIGTERM):
+        self.signals.append(number)
         self.process.send_signal(number)
 
+    def trouble(self):
+        """What is wrong with the way in which it has ended; None where it was told to, and did as it should."""
+        told, status = {*self.signals} & ENDING, self.process.returncode
+        is_ours = any(Path(word).name == "livegate" for word in self.command)
+        if not told:
+            return f"it has ended by itself with {status}"
+        # A gateway ends with 0 whatever it is told by, but for SIGKILL.
+        return None if status == 0 or -status in told and not is_ours else f"it was told to end, and has ended with {status}"
+
     def end(self):
-        """Ends the process and whatever it has started."""
+        """Ends the process and whatever it has started, and judges how it has ended."""
+        trouble = None
         if self.process.poll() is None:
-            self.process.terminate()
+            self.signal()
             try:
                 self.process.wait(10 * PATIENCE)
             except subprocess.TimeoutExpired:
-                pass
+                trouble = f"it still ran {10 * PATIENCE} s after SIGTERM"
+        trouble = trouble or self.trouble()
+        self._clear()
+        assert trouble is None or self.is_status_asked, f"{trouble}: {self.told()}"
+
+    def _clear(self):
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:

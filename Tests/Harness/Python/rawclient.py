@@ -4,11 +4,12 @@ import asyncio
 import json
 
 from programs import PATIENCE
-from wire import CLOSE, TEXT, close_of, frame, split_frame, upgrade
+from wire import CLOSE, PING, PONG, TEXT, close_of, frame, split_frame, upgrade
 
 
 class RawClient:
-    """Opened by `await RawClient.open(host, token)`, within `play`; `messages` grows as messages come."""
+    """Opened by `await RawClient.open(host, token)`, within `play`; `messages` grows as messages come. What a gateway must not
+    send ends its listening, and is raised by `until` and at the end of `play`."""
 
     opened = []
 
@@ -51,14 +52,26 @@ class RawClient:
                 raise asyncio.IncompleteReadError(b"", None)
             self.buffer, self.at = self.buffer[self.at:] + piece, 0
         first, is_masked, payload, self.at = found
+        opcode = first & 0x0F
         assert not is_masked, "a server's frame is not masked"
-        if first == 0x80 | TEXT:
+        # Whole messages of text, no extension: no binary one, no piece of one, no bit and no opcode that is reserved.
+        assert first in (0x80 | TEXT, 0x80 | CLOSE, 0x80 | PING, 0x80 | PONG), f"no gateway sends {first:#04x}: {payload[:100]}"
+        # RFC 6455 §5.5.
+        assert opcode == TEXT or len(payload) <= 125, f"a control frame of {len(payload)} bytes"
+        if opcode == TEXT:
             self.messages.append(json.loads(payload))
-        elif first == 0x80 | CLOSE:
+        elif opcode == PING:
+            self.writer.write(frame(PONG, payload))
+        elif opcode == CLOSE:
             self.close = close_of(payload)
             self.writer.write(frame(CLOSE, payload[:2]))
             self.writer.close()
-        return first & 0x0F, payload
+        return opcode, payload
+
+    def check(self):
+        """Raises what its listener has met, the end of the connection apart."""
+        if self.task and self.task.done() and not self.task.cancelled():
+            self.task.result()
 
     @property
     def ids(self):
@@ -74,12 +87,15 @@ class RawClient:
 def play(scenario):
     """Runs a coroutine to its end; then its clients leave, so that no gateway waits for them."""
     async def whole():
+        opened = RawClient.opened
         try:
             await scenario
+            for client in opened:
+                client.check()
         finally:
-            for client in RawClient.opened:
+            for client in opened:
                 client.drop()
-            RawClient.opened.clear()
+            opened.clear()
     asyncio.run(whole())
 
 
@@ -87,6 +103,8 @@ async def until(condition, within=20.0, what="the condition"):
     """As `eventually`, for coroutines."""
     end = asyncio.get_running_loop().time() + within * PATIENCE
     while not condition():
+        for client in RawClient.opened:
+            client.check()
         is_last = asyncio.get_running_loop().time() >= end
         await asyncio.sleep(0.02)
         # What has come while the machine stood still has been read before it is asked for the last time.
