@@ -6,6 +6,7 @@ import contextlib
 import pytest
 
 from asker import Asker
+from wire import ask, upgrade
 
 PARTS = ["loops", "window", "broker", "keys", "control", "archive", "reload", "draining"]
 
@@ -44,12 +45,19 @@ def test_the_log_level_is_changed_while_the_node_runs(door, asker):
     assert asker.ask("PUT", "/admin/loglevel", b"loud")[0] == 400
     assert asker.ask("PUT", "/admin/loglevel", b"")[0] == 400
     assert asker.ask("PUT", "/admin/loglevel", b"debug")[0] == 200
-    # At this level each refusal is a line.
-    for number in range(3):
-        assert door.asked("/livez")[0] == 200
     assert door.wait_for_log("log level set")["text"] == "debug"
+    # At this level each refusal is a line.
+    for count in range(1, 4):
+        assert ask(door.host, upgrade("no token")).startswith(b"HTTP/1.1 401 ")
+        assert door.wait_for_log("request refused", count=count)["level"] == "debug"
     assert asker.ask("PUT", "/admin/loglevel", b"error")[0] == 200
     assert asker.ask("GET", "/admin/loglevel")[2] == b"error\n"
+    # And at this one none.
+    assert ask(door.host, upgrade("no token")).startswith(b"HTTP/1.1 401 ")
+    assert asker.ask("PUT", "/admin/loglevel", b"debug")[0] == 200
+    assert ask(door.host, upgrade("no token")).startswith(b"HTTP/1.1 401 ")
+    door.wait_for_log("request refused", count=4)
+    assert len(door.log("request refused")) == 4
 
 
 def test_pages_and_names_of_others_do_not_reach_it(door, asker):

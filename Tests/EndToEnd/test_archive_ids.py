@@ -6,6 +6,7 @@ import struct
 import time
 
 from kafka_wire import produce_exactly
+from clients import served
 from programs import event
 
 TOPIC = "incidents"
@@ -63,7 +64,7 @@ def test_an_id_is_the_same_on_every_node_and_every_way(gateway, mock_broker, liv
         assert all(list(message.json) == ["ent", "id", "type", "ts", "aid"] for message in stream.messages)
     for node in nodes:
         again = live(node, since=begin, with_="aid")
-        again.wait_for_control("live")
+        served(again)
         assert {message["id"]: message["aid"] for message in again.events} == wanted
         page = sync(node).page(since=begin, with_="aid")
         assert {message["id"]: message["aid"] for message in page["events"]} == wanted

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from archives import archive_line
-from clients import Sync
+from clients import Sync, served
 from kafka_wire import produce_exactly
 from programs import event, eventually
 from test_archive_ids import archive_id
@@ -78,7 +78,7 @@ def test_nothing_is_missing_between_a_page_and_the_stream_from_its_cursor(archiv
         ending.set()
         writer.join()
     for before, stream in streams:
-        stream.wait_for_control("live")
+        served(stream)
         eventually(lambda: set(before) | set(stream.ids) == set(names), 20,
                    lambda: f"without {set(names) - set(before) - set(stream.ids)}")
         assert not stream.controls("resync") and len(set(before)) == len(before)
@@ -160,7 +160,7 @@ def test_an_id_is_the_same_live_again_in_sync_and_in_the_archive(archived, archi
     socket.wait_for_events(12)
     stream.wait_for(None, count=12)
     again = live(door, since=begin, with_="aid,ts")
-    again.wait_for_control("live")
+    served(again)
     archive.wait_for(socket.ids)
 
     def facts(events):

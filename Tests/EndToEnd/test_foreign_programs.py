@@ -46,6 +46,8 @@ def test_wscat_tells_the_status_of_a_refusal(foreign_door, wscat):
     client = Program(*wscat, "-c", door.url, *trust)
     try:
         client.line("401", within=15)
+        # As a shell sees -1.
+        assert client.wait() == 255
     finally:
         client.end()
 

@@ -35,7 +35,7 @@ def test_every_place_comes_back_in_whatever_way_thousands_leave(
     before = door.descriptors()
 
     held = hold(visitor, upgrade(token), HELD)
-    turns, lock = iter(range(VISITS[way])), threading.Lock()
+    turns, lock, done = iter(range(VISITS[way])), threading.Lock(), set()
 
     def run():
         while True:
@@ -46,11 +46,14 @@ def test_every_place_comes_back_in_whatever_way_thousands_leave(
             # Refused, or cut in the middle of what it said: that is one of the ways.
             with contextlib.suppress(OSError):
                 visitor.ways[turn % len(visitor.ways)]()
+                done.add(turn % len(visitor.ways))
     threads = [threading.Thread(target=run) for _ in range(WORKERS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    # None of the ways failed each time.
+    assert done == set(range(len(visitor.ways)))
     for peer in held:
         peer.close()
     eventually(lambda: door.descriptors() <= before, 20, lambda: f"{before} descriptors, not {door.descriptors()}")

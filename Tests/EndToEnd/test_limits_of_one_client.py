@@ -10,6 +10,7 @@ import pytest
 from brokers import MockBroker
 from clients import LiveClient, Sync, connection
 from gateway import launch
+from metrics import scrape
 from programs import PATIENCE, PROGRAMS, Program, event, eventually, produce
 from wire import BINARY, CLOSE, MORE, PING, TEXT, close_of, frame, get, read_frames, upgrade
 
@@ -113,6 +114,10 @@ def test_a_script_that_sends_for_ever_takes_nothing_from_the_others(stage, token
     """It comes back at once, again and again; others of its account and of another get each event meanwhile."""
     door, context, broker = stage
     others = [ends_with_test(LiveClient(door, tokens.token(account), context)) for account in ("PACC1", "PACC2")]
+
+    def closed():
+        return scrape(door.admin).get('livegate_closes_total{code="4429"}', 0)
+    before = closed()
     for name in range(20):
         peer = opened()
         peer.sendall(50 * OVER["messages"])
@@ -121,6 +126,8 @@ def test_a_script_that_sends_for_ever_takes_nothing_from_the_others(stage, token
             other.wait_for_id(str(name))
         with contextlib.suppress(ConnectionError):
             assert said(peer)[1][0] == 4429
+    # Whoever was cut off before it could read it as well.
+    eventually(lambda: closed() == before + 20, 20, lambda: f"20 closes: {before}, {closed()}")
     assert all(other.closed is None for other in others)
 
 

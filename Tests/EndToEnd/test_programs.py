@@ -105,6 +105,7 @@ def test_secrets_of_the_command_line_are_wiped_from_the_process_title(start):
         with connection:
             title = Path(f"/proc/{program.pid}/cmdline").read_text()
             assert "--passphrase" in title and "geheim" not in title
+    assert program.wait() == 2
 
 
 @pytest.mark.parametrize("command", ["config", "man", "map"])
