@@ -202,7 +202,7 @@ let package = Package(
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("ReactorTests", "Reactor", "CLinux", "TestHarness"),
         tests("TLSTests", "TLS", "Transport", "Reactor", "TestHarness"),
-        tests("KafkaTests", "Kafka", "KafkaLogs"),
+        tests("KafkaTests", "Kafka", "KafkaLogs", "TestHarness"),
         tests("LoggingTests", "Logging", "TestHarness"),
         tests("OptionsTests", "Options"),
         tests("SQLiteTests", "SQLite"),
@@ -225,7 +225,7 @@ let package = Package(
             name: "LiveStateTests", dependencies: ["LiveState", "TestHarness"],
             swiftSettings: strict + [.unsafeFlags(["-O"])]),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
-        tests("LiveboardTests", "liveboard", "LiveClient", "LiveState", "Terminal"),
+        tests("LiveboardTests", "liveboard", "LiveClient", "LiveState", "Terminal", "TestHarness"),
         tests("LivecatTests", "livecat", "Terminal", "LiveClient", "LiveState", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.
         .testTarget(name: "TidyTests", swiftSettings: strict + [.unsafeFlags(["-O"])]),

@@ -59,10 +59,7 @@ final class PostgreSQLServer: Sendable {
         process.standardInput = pipe
         try process.run()
         lifeline.withLock { $0 = pipe }
-        for _ in 0..<600 {
-            if (try? session("postgres").run { try $0.command("SELECT 1") }) != nil { return }
-            usleep(50_000)
-        }
+        if waitUntil({ (try? session("postgres").run { try $0.command("SELECT 1") }) != nil }) { return }
         throw Failed(what: (try? String(contentsOfFile: folder.path("log"), encoding: .utf8)) ?? "no log")
     }
 
@@ -79,10 +76,7 @@ final class PostgreSQLServer: Sendable {
     func stop(_ signal: Int32) throws {
         let identifier = try identifier
         kill(identifier, signal)
-        for _ in 0..<600 {
-            if kill(identifier, 0) != 0 { return }
-            usleep(50_000)
-        }
+        if waitUntil({ kill(identifier, 0) != 0 }) { return }
         throw Failed(what: "the server does not end")
     }
 

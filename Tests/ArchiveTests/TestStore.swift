@@ -59,12 +59,12 @@ enum TestStore {
     static func value<Value>(
         _ ask: () async throws -> Value, until isRight: (Value) -> Bool
     ) async throws -> Value {
-        for _ in 0..<6_000 {
-            let value = try await ask()
-            if isRight(value) { return value }
-            try await Task.sleep(for: .milliseconds(10))
+        var value = try await ask()
+        _ = try await eventually {
+            value = try await ask()
+            return isRight(value)
         }
-        return try await ask()
+        return value
     }
 
     /// Sweeps until nothing is left.

@@ -106,16 +106,6 @@ private final class HangingStore: LiveStore {
     }
 }
 
-/// Whether something comes to hold, also when it has to be asked for.
-private func until(_ condition: () async -> Bool) async throws -> Bool {
-    let deadline = ContinuousClock.now + .seconds(120)
-    while ContinuousClock.now < deadline {
-        if await condition() { return true }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-    return await condition()
-}
-
 @Suite(.timeLimit(.minutes(5))) struct DeadlineTests {
     private static func machine(
         _ area: SlowArea, _ server: ModelServer, _ store: HangingStore = HangingStore(), deadline: Milliseconds = 300
@@ -146,12 +136,12 @@ private func until(_ condition: () async -> Bool) async throws -> Bool {
         let (area, server) = (SlowArea(snapshots: 1), ModelServer())
         let machine = Self.machine(area, server)
         await machine.start()
-        #expect(try await until { await machine.view.freshness == .connected })
+        #expect(try await eventually { await machine.view.freshness == .connected })
         let first = area.shown.value
         #expect(first.count == 1 && first != ["snapshot 1"])
         area.snapshots.release()
         await server.change(.update)
-        #expect(try await until { area.shown.value.contains("reload 1") })
+        #expect(try await eventually { area.shown.value.contains("reload 1") })
         #expect(!area.shown.value.contains("snapshot 1"))
         await machine.stop()
     }
@@ -160,14 +150,14 @@ private func until(_ condition: () async -> Bool) async throws -> Bool {
         let (area, server) = (SlowArea(reloads: 2), ModelServer())
         let machine = Self.machine(area, server)
         await machine.start()
-        #expect(try await until { await machine.view.freshness == .connected })
+        #expect(try await eventually { await machine.view.freshness == .connected })
         await server.change(.update)
-        #expect(try await until { area.shown.value.count == 2 })
+        #expect(try await eventually { area.shown.value.count == 2 })
         let shown = area.shown.value
         #expect(!(1...2).contains { shown.contains("reload \($0)") })
         area.reloads.release()
         await server.change(.update)
-        #expect(try await until { area.shown.value.count == 3 })
+        #expect(try await eventually { area.shown.value.count == 3 })
         #expect(!(1...2).contains { area.shown.value.contains("reload \($0)") })
         await machine.stop()
     }
@@ -185,7 +175,7 @@ private func until(_ condition: () async -> Bool) async throws -> Bool {
             }
         }
         #expect(isTold)
-        #expect(try await until { await machine.view.freshness == .connected })
+        #expect(try await eventually { await machine.view.freshness == .connected })
         #expect(await machine.storeError == nil)
         store.loads.release()
         await machine.stop()
@@ -205,7 +195,7 @@ private func until(_ condition: () async -> Bool) async throws -> Bool {
         // The first attempt may still be about to end.
         let opened = Shared<SQLiteStore?>(nil)
         #expect(
-            try await until {
+            try await eventually {
                 let store = try? await SQLiteStore.open(path: path, identity: identity) { _ in }
                 opened.update { $0 = store }
                 return store != nil
@@ -228,7 +218,7 @@ private func until(_ condition: () async -> Bool) async throws -> Bool {
         let actions = try await LiveActions.open(
             store: MemoryActionStore { _, _, _ in }, settings: settings, requestDeadline: 300, functions: functions)
         try await actions.set("read", "1", to: "true")
-        #expect(try await until { await actions.pending.isEmpty })
+        #expect(try await eventually { await actions.pending.isEmpty })
         #expect(keys.value.count >= 3 && Set(keys.value).count == 1)
         server.release()
         await actions.close()

@@ -285,12 +285,9 @@ struct Visit {
         }
 
         /// Waits until the last commit is so.
-        func wait(_ isSo: @Sendable ((finger: String?, lists: [String]?)) -> Bool) async throws {
-            let deadline = ContinuousClock.now + .seconds(120)
-            while !(commits.last.map(isSo) ?? false), ContinuousClock.now < deadline {
-                try await Task.sleep(for: .milliseconds(2))
-            }
-            try #require(commits.last.map(isSo) == true)
+        nonisolated func wait(_ isSo: @Sendable ((finger: String?, lists: [String]?)) -> Bool) async throws {
+            let isReached = try await eventually { await commits.last.map(isSo) ?? false }
+            try #require(isReached)
         }
     }
 

@@ -71,7 +71,8 @@ struct LiveActionsTests {
     }
 
     private func settle(_ actions: LiveActions) async throws {
-        while await !actions.pending.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        let isSettled = try await eventually { await actions.pending.isEmpty }
+        try #require(isSettled)
     }
 
     @Test(.timeLimit(.minutes(5)))

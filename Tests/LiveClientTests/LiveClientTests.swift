@@ -4,6 +4,7 @@
 
 import HTTP
 import Synchronization
+import TestHarness
 import Testing
 
 @testable import LiveClient
@@ -25,12 +26,11 @@ import Testing
 
     /// Everything until the end, of which the client is expected to be the one that decides.
     static func all(_ client: LiveClient) async -> (updates: [LiveUpdate], error: LiveClientError?) {
-        let alarm = Task {
-            try await Task.sleep(for: .seconds(60))
+        let deadline = alarm {
             Issue.record("the updates did not end in time")
             await client.close()
         }
-        defer { alarm.cancel() }
+        defer { deadline.cancel() }
         var updates: [LiveUpdate] = []
         do {
             for try await update in client.updates { updates.append(update) }

@@ -12,9 +12,7 @@ import Testing
     private func screens(_ api: HeldIncidents, _ settings: Screens.Settings = Screens.Settings()) async -> Screens {
         var settings = settings
         settings.lists.pageLimit = 3
-        // Sleeps end only when they are cancelled.
-        let screens = Screens(
-            api, settings: settings, now: { 0 }, sleep: { _ in try await Task.sleep(for: .seconds(3_600)) })
+        let screens = Screens(api, settings: settings, now: { 0 }, sleep: { _ in try await waitUntilCancelled() })
         await screens.setFinger(true)
         await screens.setLive(true)
         return screens
@@ -212,7 +210,7 @@ import Testing
         _ = try await eventually { api.state.withLock { $0.held.count == 1 } }
         api.set("I2", 2, "changed")
         let reload = Task { try await screens.reload(thing("I2"), types: ["updated"]) }
-        while await screens.replies.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        _ = try await eventually { await !screens.replies.isEmpty }
         // The page comes first, and is older.
         page.resume()
         _ = await state(states) { !$0.isLoading && $0.items.count == 2 }

@@ -1,5 +1,6 @@
 import Reactor
 import Synchronization
+import TestHarness
 import Testing
 import Transport
 import WebSocket
@@ -50,14 +51,13 @@ final class Recorder: ConnectionOwner, Sendable {
     /// Everything that was told, once the connection has ended. Records an issue and gives what there is after a minute.
     func all(sourceLocation: SourceLocation = #_sourceLocation) async -> [Told] {
         let sink = sink
-        let alarm = Task {
-            try await Task.sleep(for: .seconds(60))
+        let deadline = alarm {
             Issue.record("the connection did not end in time", sourceLocation: sourceLocation)
             sink.finish()
         }
         var told: [Told] = []
         for await item in stream { told.append(item) }
-        alarm.cancel()
+        deadline.cancel()
         loop.stop()
         return told
     }

@@ -59,7 +59,7 @@ private final class Guarded: ScreensAPI {
         // Waits are over at once, and no deadline ever is.
         let screens = LiveScreens(
             api, settings: settings, now: { 0 },
-            sleep: { if $0 == 77_777 { try await Task.sleep(for: .seconds(3_600)) } })
+            sleep: { if $0 == 77_777 { try await waitUntilCancelled() } })
         await screens.setFinger(true)
         return screens
     }

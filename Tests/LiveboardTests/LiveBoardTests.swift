@@ -3,6 +3,7 @@
 import Foundation
 import LiveState
 import Synchronization
+import TestHarness
 import Testing
 
 @testable import LiveClient
@@ -39,7 +40,8 @@ private final class Shown: BoardDisplay {
     }
 
     private func until(_ condition: () async -> Bool) async throws {
-        while await !condition() { try await Task.sleep(for: .milliseconds(2)) }
+        let holds = try await eventually(condition)
+        try #require(holds)
     }
 
     /// As a machine writes it.

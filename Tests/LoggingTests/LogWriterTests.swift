@@ -2,6 +2,7 @@
 
 import Foundation
 import Glibc
+import Synchronization
 import TestHarness
 import Testing
 
@@ -45,6 +46,9 @@ private final class TestPipe: Sendable {
 }
 
 @Suite struct LogWriterTests {
+    /// How many signals have come.
+    private static let signals = Atomic<Int>(0)
+
     static func dropped(in line: String) -> Int? {
         guard line.contains("log lines were dropped"), let start = line.range(of: "\"dropped\":") else { return nil }
         return Int(line[start.upperBound...].dropLast())
@@ -139,8 +143,9 @@ private final class TestPipe: Sendable {
         let pipe = TestPipe()
         let writer = try LogWriter(descriptor: pipe.writing)
         for number in 0..<5_000 { Logger("test", to: writer).info("a line", [.count: .number(number)]) }
+        Self.signals.store(0, ordering: .relaxed)
         var action = sigaction()
-        unsafe action.__sigaction_handler.sa_handler = { _ in }
+        unsafe action.__sigaction_handler.sa_handler = { _ in LogWriterTests.signals.add(1, ordering: .relaxed) }
         unsafe sigaction(SIGUSR1, &action, nil)
         let waiter = Promise<UInt>()
         let isWritten = Promise<Bool>()
@@ -149,9 +154,9 @@ private final class TestPipe: Sendable {
             isWritten.fulfil(writer.flush(within: .seconds(60)))
         }
         let thread = pthread_t(try #require(waiter.wait()))
-        for _ in 0..<20 {
+        for number in 1...20 {
             pthread_kill(thread, SIGUSR1)
-            usleep(1_000)
+            #expect(waitUntil { Self.signals.load(ordering: .relaxed) >= number })
         }
         #expect(pipe.lines { $0.count >= 5_000 }.count == 5_000)
         #expect(isWritten.wait() == true)

@@ -30,7 +30,10 @@ final class ScriptedStore: ArchiveStore {
             switch say.value {
             case .stored(let next): return [StoredPosition(topic: "t", partition: 0, next: next)]
             case .fails(let error): throw error
-            case .hangs: try? await Task.sleep(for: .milliseconds(2))
+            case .hangs:
+                _ = try? await eventually {
+                    if case .hangs = say.value { false } else { true }
+                }
             }
         }
     }

@@ -51,6 +51,17 @@ package func eventually(seconds: Int = 60, _ condition: () async throws -> Bool)
 
 private let pauseMilliseconds = 5
 
+/// Does something unless it is cancelled before: what a test that has failed needs in order to end.
+package func alarm(seconds: Int = 60, _ ring: @escaping @Sendable () async -> Void) -> Task<Void, any Error> {
+    Task {
+        try await Task.sleep(for: .seconds(seconds))
+        await ring()
+    }
+}
+
+/// A wait of somebody whose clock stands still.
+package func waitUntilCancelled() async throws { try await Task.sleep(for: .seconds(3_600)) }
+
 /// A value that a loop writes and a test reads.
 package final class Shared<Value: Sendable>: Sendable {
     private let stored: Mutex<Value>

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import Kafka
 import Synchronization
+import TestHarness
 import Testing
 
 /// Writes numbers from 0 to a topic, some hundred a second over its partitions in turn, from another thread, through
@@ -15,7 +16,7 @@ final class Writer: Sendable {
     private let topic: String
     private let partitions: Int
     private let isEnding = Atomic<Bool>(false)
-    private let outcome = Mutex<Result<Int, any Error>?>(nil)
+    private let outcome = Promise<Result<Int, any Error>>()
 
     init(brokers: String, topic: String, partitions: Int = 2) {
         (self.brokers, self.topic, self.partitions) = (brokers, topic, partitions)
@@ -38,7 +39,7 @@ final class Writer: Sendable {
                 }
                 return number
             }
-            outcome.withLock { $0 = result }
+            outcome.fulfil(result)
         }
     }
 
@@ -63,9 +64,7 @@ final class Writer: Sendable {
     /// Stops and says how many numbers were acknowledged: all of them, or it throws.
     private func end() throws -> Int {
         isEnding.store(true, ordering: .relaxed)
-        while true {
-            if let outcome = outcome.withLock({ $0 }) { return try outcome.get() }
-            usleep(1_000)
-        }
+        // Longer than what it waits for the last answers.
+        return try #require(outcome.wait(seconds: 300), "the writer does not end").get()
     }
 }
