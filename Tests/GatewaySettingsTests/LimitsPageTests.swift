@@ -1,14 +1,13 @@
 // Tests: LimitsTable.swift
 
-import Foundation
+import TestHarness
 import Testing
 
 @testable import GatewaySettings
 
 /// The page about limits says of each what the settings say.
 struct LimitsPageTests {
-    private static let page = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../Sources/Gateway/Gateway.docc/Limits.md").standardizedFileURL
+    private static let section = ArticleSection("limits", of: "Limits.md")
 
     /// What stands of a limit in the table of the page: one line.
     private static func line(_ row: SettingRow) -> String {
@@ -18,12 +17,12 @@ struct LimitsPageTests {
     @Test func `the page has a line for each limit, with its default and its sentences, in the order of the settings`()
         throws
     {
-        let lines = try String(contentsOf: Self.page, encoding: .utf8).split(separator: "\n").map(String.init)
         let expected = SettingsTable.rows.filter { $0.path.hasPrefix("limits.") }.map(Self.line)
         #expect(expected.count > 15)
-        let found = lines.filter { $0.hasPrefix("| `limits.") }
-        for line in expected where !found.contains(line) { Issue.record("Limits.md lacks this line: \(line)") }
-        for line in found where !expected.contains(line) { Issue.record("Limits.md has a line too many: \(line)") }
-        #expect(found.filter(expected.contains) == expected.filter(found.contains), "the order differs")
+        let isWritten = try Self.section.has(["| setting | default | what |", "| --- | --- | --- |"] + expected)
+        #expect(isWritten, "Limits.md is not as the table has it: run Tests/documents")
+        // Nor is there another table of them.
+        let found = try Self.section.text.split(separator: "\n").filter { $0.hasPrefix("| `limits.") }
+        #expect(found.map(String.init) == expected)
     }
 }

@@ -1,7 +1,7 @@
 """Bad inputs, one row each: what is sent, what is answered, and which clause or advisory it comes from.
 
-The same rows are the tables of Sources/Gateway/Gateway.docc/Security.md. `python3 -m bad_inputs GROUP` in this folder's
-parent prints them as they stand there."""
+The same rows are the tables of Sources/Gateway/Gateway.docc/Security.md, into which Tests/documents writes them.
+`python3 -m bad_inputs GROUP` in this folder's parent prints them as they stand there."""
 
 from dataclasses import dataclass
 from typing import Callable

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bad_inputs import (admin_requests, archive_requests, browsers, control_records, forwarded, frames, hellos,
-                        http_requests, late, proxy_headers, servers, tokens_of_clients, upgrades)
+                        http_requests, late, proxy_headers, servers, table, tokens_of_clients, upgrades)
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,9 @@ GROUPS = [
     Group("Pages of the archive", archive_requests.PAGES, "archive"),
     Group("Read marks", archive_requests.MARKS, "archive"),
 ]
+
+
+def section(groups=GROUPS):
+    """The groups as the article has them, between its marks."""
+    tables = [f"### {group.title}\n\n{table(group.rows)}" for group in groups]
+    return "\n\n".join([f"There are {sum(len(group.rows) for group in groups)} rows.", *tables])

@@ -1,7 +1,7 @@
 // Tests: LoadHistory.swift, MetricTable.swift, MetricText.swift, NodeReport.swift
 
-import Foundation
 import KafkaLogs
+import TestHarness
 import Testing
 
 @testable import Gateway
@@ -61,16 +61,7 @@ struct MetricTests {
         #expect(text == "# HELP x X.\n# TYPE x gauge\nx{a=\"a\\\"b\\\\c\\nd\"} 1\n")
     }
 
-    /// The pages beside the code, next to this file's own folder.
-    private static func page(_ name: String) throws -> String {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent()
-        return try String(
-            contentsOf: root.appendingPathComponent("Sources/Gateway/Gateway.docc/\(name)"), encoding: .utf8)
-    }
-
     @Test func `the page about metrics has the table's rows, in its order`() throws {
-        let written = try Self.page("Metrics.md").split(separator: "\n").filter { $0.hasPrefix("| `") }
         let rows = MetricTable.rows.map { row in
             let labels = row.labels.map { label in
                 let values = label.values?.map { "`\($0)`" }.joined(separator: ", ")
@@ -78,7 +69,12 @@ struct MetricTests {
             }.joined(separator: "; ")
             return "| `\(row.name)` | \(row.kind.rawValue) | \(labels) | \(row.help) |"
         }
-        #expect(written.map(String.init) == rows)
+        let section = ArticleSection("metrics", of: "Metrics.md")
+        let isWritten = try section.has(["| metric | kind | labels | what |", "| --- | --- | --- | --- |"] + rows)
+        #expect(isWritten, "Metrics.md is not as the table has it: run Tests/documents")
+        // Nor is there another table of them.
+        let found = try section.text.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        #expect(found.map(String.init) == rows)
     }
 
     @Test func `a label that names its values has no other, and each of them from the start`() {
@@ -102,7 +98,7 @@ struct MetricTests {
     }
 
     @Test func `the page about the administration names each of its paths`() throws {
-        let page = try Self.page("Administration.md")
+        let page = try ArticleSection("paths", of: "Administration.md").text
         for row in AdminRows.all {
             let path = row.path.hasSuffix("/") && row.path != "/" ? row.path + "ID" : row.path
             #expect(page.contains("`\(row.method) \(path)`") || page.contains("`\(row.method)` takes"), "\(path)")
