@@ -77,7 +77,8 @@ class Run:
         wanted = [need for name in names for need in suites.SUITES[name].needs]
         if self.words.parts == ["build"]:
             wanted = ["programs", "tests"]
-        threading.Thread(target=self.builder.begin, args=(self.in_order(wanted),), daemon=True).start()
+        self.builder.expect(self.in_order(wanted))
+        threading.Thread(target=self.builder.begin, daemon=True).start()
         beside = [threading.Thread(target=self.part, args=(name,), daemon=True) for name in names if not suites.SUITES[name].is_alone]
         for thread in beside:
             thread.start()
@@ -87,18 +88,13 @@ class Run:
             if suites.SUITES[name].is_alone:
                 self.part(name)
         for name in self.in_order(wanted):
-            self.wait_for(name)
+            self.builder.wait(name)
         return self.end(names, wanted)
 
     @staticmethod
     def in_order(wanted):
         """Each build once, in the order of the table of builds."""
         return [name for name in builds.BUILDS if name in wanted]
-
-    def wait_for(self, name):
-        while name not in self.builder.states:
-            time.sleep(0.1)
-        return self.builder.wait(name)
 
     def empty_results(self):
         self.results.mkdir(exist_ok=True)
@@ -108,7 +104,7 @@ class Run:
 
     def part(self, name):
         suite, work = suites.SUITES[name], self.works[name]
-        failed = [need for need in suite.needs if not self.wait_for(need)]
+        failed = [need for need in suite.needs if not self.builder.wait(need)]
         with self.turns:
             begin = time.monotonic()
             for need in failed:

@@ -58,21 +58,20 @@ class Builder:
 
     def __init__(self, results, report):
         self.results, self.report = results, report
-        self.lock = threading.Lock()
         self.turns = threading.Semaphore(2)
         self.states = {}
         # By name, begin and end by the steady clock.
         self.times, self.cpu_seconds = {}, {}
 
-    def begin(self, names):
-        """Starts these builds, the first of them first."""
-        for name in names:
-            with self.lock:
-                if name in self.states:
-                    continue
-                self.states[name] = (threading.Event(), [])
+    def expect(self, names):
+        """Says which builds will be made, so that others can wait for them."""
+        self.states = {name: (threading.Event(), []) for name in names}
+
+    def begin(self):
+        """Starts them in that order, each as soon as there is a turn for it."""
+        for name in self.states:
             self.turns.acquire()
-            threading.Thread(target=self._make, args=(name,)).start()
+            threading.Thread(target=self._make, args=(name,), daemon=True).start()
 
     def wait(self, name):
         """Whether it built, once that is known."""

@@ -14,7 +14,8 @@ struct SleepTests {
         "Tests/EndToEnd/test_indexeddb_actions.py": "the pause between two looks of a page",
         "Tests/StoreKill/Actions.swift": "the pause between two looks of a program that has no harness",
         "Tests/Conformance/run": "the pause between two looks at a log",
-        "Tests/run": "a moment for what is to end by itself, and the watch over a part that hangs",
+        "Tests/Runner/processes.py": "the pause between two looks at what a part has started",
+        "Tests/Runner/meter.py": "what is late in waking shows that the machine stood still",
         // What takes its time is what the product is shown.
         "Tests/EndToEnd/test_livecat_ends.py": "the peer trickles",
         "Tests/EndToEnd/test_sync_slow.py": "the client reads slowly",
