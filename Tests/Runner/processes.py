@@ -1,5 +1,7 @@
 """Commands of the parts: each in a process group of its own, within a time, and with nothing of it left afterwards."""
 
+import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -12,6 +14,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # A command that takes longer hangs: the longest takes a third of it.
 LIMIT_SECONDS = int(os.environ.get("LIVEGATE_PART_LIMIT", "1800"))
+
+# <linux/prctl.h>
+PR_SET_CHILD_SUBREAPER = 36
 
 _groups = set()
 _lock = threading.Lock()
@@ -126,11 +131,31 @@ def _is_alive(group):
         return False
 
 
+def adopt_orphans():
+    """What a command leaves behind in a session of its own becomes a child of this process, so that its end finds it. Linux
+    alone has this; elsewhere such processes are left to themselves."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants(pid):
+    """The processes below one, by what Linux lists."""
+    found = []
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            for child in map(int, file.read_text().split()):
+                found += [child, *descendants(child)]
+    return found
+
+
 def end_all():
-    """Ends every command, and lets none begin any more."""
+    """Ends every command and what it has left behind, and lets none begin any more."""
     global _is_ending
     with _lock:
         _is_ending = True
         groups = list(_groups)
     for group in groups:
         end_group(group)
+    for pid in descendants(os.getpid()):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
