@@ -141,7 +141,8 @@ GATE = [name for name, part in table.PARTS.items() if part.tier == "gate"]
     (["Sources/HTTP/A.swift"], {"unit", "address-smoke", "end-to-end", "kafka", "thread-smoke", "conformance"},
      r"^(GatewayTests|HTTPTests)\."),
     (["Sources/Gateway/A.swift"], {"unit", "end-to-end", "kafka", "thread-smoke"}, r"^(GatewayTests)\."),
-    (["Sources/Gateway/Gateway.docc/A.md"], set(), ""), (["Sources/livecat/A.swift"], {"end-to-end", "kafka"}, ""),
+    (["Sources/Gateway/Gateway.docc/A.md"], {"unit", "end-to-end", "kafka", "thread-smoke"}, r"^(GatewayTests)\."),
+    (["Sources/livecat/A.swift"], {"end-to-end", "kafka"}, ""),
     (["Tests/GatewayTests/A.swift"], {"unit"}, r"^(GatewayTests)\."),
     (["Tests/JavaScript/a.test.js"], {"javascript"}, ""), (["Package.swift"], set(GATE) - {"lint", "tidy"}, ""),
 ])
