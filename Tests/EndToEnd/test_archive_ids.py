@@ -5,8 +5,8 @@ import json
 import struct
 import time
 
-from kafka_wire import produce_exactly
 from clients import served
+from kafka_wire import produce_exactly
 from programs import event
 
 TOPIC = "incidents"
