@@ -208,7 +208,8 @@ def test_who_is_refused_is_not_served(door, live):
 
 @pytest.mark.parametrize("status, code, after, waits", [
     (503, "not_ready", "1", True), (503, "not_ready", "5", True), (503, "not_ready", "6", False), (503, "not_ready", "", False),
-    (503, "not_ready", None, False), (503, "overloaded", "1", False), (503, "draining", "1", False), (429, "too_many", "1", False)])
+    (503, "not_ready", None, False), (503, "overloaded", "1", False), (503, "draining", "1", False),
+    (429, "too_many", "1", False)])
 def test_a_503_that_is_not_granted_is_not_waited_for(status, code, after, waits):
     fields = {} if after is None else {"retry-after": after}
     assert is_to_wait(Answer(status, fields, json.dumps({"code": code}))) == waits
