@@ -48,26 +48,33 @@ struct SleepTests {
 
     /// The lines of a file, counted from one, that wait for time to pass.
     static func sleeps(_ file: SourceTree.File) -> [Int] {
-        let name = file.path.split(separator: "/").last ?? ""
-        let isShell = name.hasSuffix(".sh") || file.text.prefix { $0 != "\n" }.contains(/^#!.*\b(?:ba|da)?sh\b/)
+        guard file.text.mentions("sleep", "asyncAfter", "setTimeout", "timers/promises") else { return [] }
         let lines = file.path.hasSuffix(".swift") ? file.code : file.lines
-        return lines.indices.filter { index in
-            let line = lines[index]
-            guard line.mentions("sleep", "asyncAfter", "setTimeout", "timers/promises") else { return false }
-            if isShell { return line.contains(/^[^#]*\bsleep\s+["$\d]/) }
-            switch name.split(separator: ".").last {
-            case "swift", "c", "h": return line.contains(/\b(?:\w*nano|u)?sleep\s*\(|\basyncAfter\s*\(/)
-            case "py": return line.contains(/^[^#]*\bsleep\s*\(/) || isPause(line)
-            case "js", "mjs", "html", "ts": return isPause(line)
-            default: return false
-            }
-        }.map { $0 + 1 }
+        let language = language(file)
+        return lines.indices.filter { sleeps(lines[$0], in: language) }.map { $0 + 1 }
+    }
+
+    /// How its name ends, or that it is a shell's.
+    private static func language(_ file: SourceTree.File) -> String {
+        if let first = file.lines.first, first.contains(#/^#!.*\W(?:ba|da)?sh(?:\s|$)/#) { return "sh" }
+        return String(file.path.split(separator: ".").last ?? "")
+    }
+
+    /// Words are told by the characters beside them: a boundary of Unicode's, which `\b` is, does not part `Task.sleep`.
+    private static func sleeps(_ line: String, in language: String) -> Bool {
+        switch language {
+        case "swift", "c", "h": line.contains(#/(?:^|\W)(?:\w*nano|u)?sleep\s*\(|\.asyncAfter\s*\(/#)
+        case "py": line.contains(#/^(?:[^#]*[^#\w])?sleep\s*\(/#) || isPause(line)
+        case "sh": line.contains(#/^(?:[^#]*[^#\w])?sleep\s+["$\d]/#)
+        case "js", "mjs", "html", "ts": isPause(line)
+        default: false
+        }
     }
 
     /// Whether a line of JavaScript waits for a timer; one that does something later is none of this.
     private static func isPause(_ line: String) -> Bool {
-        line.contains(/\bPromise\(\s*\(?\s*\w+\s*\)?\s*=>\s*\{?\s*setTimeout\(|["']timers\/promises["']/)
-            || line.contains(/\bPromise\(function\s*\w*\(\w+\)\s*\{\s*setTimeout\(/)
+        line.contains(#/Promise\(\s*\(?\s*\w+\s*\)?\s*=>\s*\{?\s*setTimeout\(|["']timers\/promises["']/#)
+            || line.contains(#/Promise\(function\s*\w*\s*\(\w+\)\s*\{\s*setTimeout\(/#)
     }
 
     @Test func `nothing below Tests sleeps, but for what is listed with its reason`() {
