@@ -54,6 +54,8 @@ def _wait(process, seconds):
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
+            with _lock:
+                _groups.discard(process.pid)
             return End(process.returncode, usage.ru_utime + usage.ru_stime)
         time.sleep(0.05)
     return None
@@ -109,7 +111,13 @@ def _follow(log, process):
 
 
 def end_group(group):
-    """Ends what a command has left behind."""
+    """Ends what a command has left behind, or the command itself where it still runs.
+
+    Once a command was waited for, its number may be given to a process of others, but not while its group has members."""
+    with _lock:
+        was_waited_for = group not in _groups
+    if was_waited_for and Path(f"/proc/{group}").exists():
+        return
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(group, number)
@@ -119,8 +127,6 @@ def end_group(group):
             if not _is_alive(group):
                 break
             time.sleep(0.02)
-    with _lock:
-        _groups.discard(group)
 
 
 def _is_alive(group):

@@ -132,10 +132,13 @@ class Program:
         assert trouble is None or self.is_status_asked, f"{trouble}: {self.told()}"
 
     def _clear(self):
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        # Once a process was waited for, its number may be given to another, but not while a group of that number has members. So
+        # a process that has it now is a stranger.
+        if self.process.returncode is None or not Path(f"/proc/{self.pid}").exists():
+            try:
+                os.killpg(self.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
         self.process.wait()
         for reader in self.readers:
             reader.join(5)
