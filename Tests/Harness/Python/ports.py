@@ -15,14 +15,15 @@ BLOCKS = range(10_000, 32_000, 30)
 
 
 def bound(port=0):
-    """A socket that is bound to this port of 127.0.0.1, alone, and does not listen.
+    """A socket that is bound to this port of all addresses, alone, and does not listen. Of all: a balancer listens on all, and
+    beside a connection from another address it could not.
 
     The kernel gives the port to nobody who asks for any, and who connects to it is refused. A program that is told the number
     can listen there as often as it likes, because from here on the socket has SO_REUSEADDR, as servers have: Linux lets two
     such be bound beside each other as long as one of them listens at most."""
     held = socket.socket()
     try:
-        held.bind(("127.0.0.1", port))
+        held.bind(("0.0.0.0", port))
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     except OSError:
         held.close()
