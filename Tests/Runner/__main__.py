@@ -170,7 +170,6 @@ class Run:
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.environ.setdefault("LIVEGATE_SHARED", str(ROOT.parent / "shared"))
-    processes.adopt_orphans()
     try:
         status = Run(arguments()).run()
     except KeyboardInterrupt:

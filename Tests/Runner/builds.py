@@ -39,7 +39,7 @@ ADDRESS = ["--build-tests", "--sanitize=address", "-Xswiftc", "-index-ignore-sys
 
 BUILDS = {
     "programs": Build(".build-release", ["-c", "release", "--static-swift-stdlib"]),
-    "tests": Build(".build", ["--build-tests"], {"LIVEGATE_TARGETS": ",".join(UNIT)}, niceness=2),
+    "tests": Build(".build", ["--build-tests"], {"LIVEGATE_TARGETS": ",".join(UNIT)}, niceness=5),
     "tidy": Build(".build-tidy", ["--build-tests"], {"LIVEGATE_TARGETS": "TidyTests"}, niceness=4),
     "thread-smoke": Build(
         ".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1", "LIVEGATE_TARGETS": ",".join(JOURNEY_PROGRAMS)}, niceness=5),

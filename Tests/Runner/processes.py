@@ -1,7 +1,6 @@
 """Commands of the parts: each in a process group of its own, within a time, and with nothing of it left afterwards."""
 
 import contextlib
-import ctypes
 import os
 import signal
 import subprocess
@@ -15,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # A command that takes longer hangs: the longest takes a third of it.
 LIMIT_SECONDS = int(os.environ.get("LIVEGATE_PART_LIMIT", "1800"))
 
-# <linux/prctl.h>
-PR_SET_CHILD_SUBREAPER = 36
+# What everything has among its variables that this run starts.
+RUN = "RUN_OF_TESTS"
+os.environ[RUN] = f"{os.getpid()}-{time.time_ns()}"
 
 _groups = set()
 _lock = threading.Lock()
@@ -137,21 +137,15 @@ def _is_alive(group):
         return False
 
 
-def adopt_orphans():
-    """What a command leaves behind in a session of its own becomes a child of this process, so that its end finds it. Linux
-    alone has this; elsewhere such processes are left to themselves."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def descendants(pid):
-    """The processes below one, by what Linux lists."""
-    found = []
-    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+def left_behind():
+    """The processes that this run has started, whatever session they are in now: those that have its number among their variables."""
+    mark, found = f"{RUN}={os.environ[RUN]}".encode(), []
+    for file in Path("/proc").glob("[0-9]*/environ"):
+        # Those of others cannot be read, and some have just ended.
         with contextlib.suppress(OSError):
-            for child in map(int, file.read_text().split()):
-                found += [child, *descendants(child)]
-    return found
+            if mark in file.read_bytes().split(b"\0"):
+                found.append(int(file.parent.name))
+    return [pid for pid in found if pid != os.getpid()]
 
 
 def end_all():
@@ -162,6 +156,6 @@ def end_all():
         groups = list(_groups)
     for group in groups:
         end_group(group)
-    for pid in descendants(os.getpid()):
+    for pid in left_behind():
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
