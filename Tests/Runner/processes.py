@@ -16,7 +16,7 @@ LIMIT_SECONDS = int(os.environ.get("LIVEGATE_PART_LIMIT", "1800"))
 
 # What everything has among its variables that this run starts.
 RUN = "RUN_OF_TESTS"
-os.environ[RUN] = f"{os.getpid()}-{time.time_ns()}"
+os.environ.setdefault(RUN, f"{os.getpid()}-{time.time_ns()}")
 
 _groups = set()
 _lock = threading.Lock()
