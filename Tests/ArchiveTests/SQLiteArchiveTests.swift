@@ -172,6 +172,24 @@ struct SQLiteArchiveTests {
 
     // MARK: - Trouble
 
+    @Test func `a read mark is on the disk when it is answered, and events need not be`() async throws {
+        try await Self.withFile { path in
+            let writer = try ArchiveWriter(path: path, server: "S")
+            _ = try writer.append(.of(Self.events(1)))
+            let id = try #require(try ArchiveReader(path: path).page(PageQuery("A")).events.first).id
+            try writer.database.execute("CREATE TEMP TABLE seen (level)")
+            try writer.database.execute(
+                """
+                CREATE TEMP TRIGGER look AFTER UPDATE ON people BEGIN
+                INSERT INTO seen SELECT synchronous FROM pragma_synchronous; END
+                """)
+            #expect(try writer.mark(ReadMark("A", "P", nil, upTo: id)) == .moved)
+            // 2 is FULL, 1 is NORMAL.
+            #expect(try writer.database.rows("SELECT level FROM seen") == [[.integer(2)]])
+            #expect(try writer.database.rows("PRAGMA synchronous") == [[.integer(1)]])
+        }
+    }
+
     @Test func `what does not fit is refused whole, and goes on where it was`() async throws {
         try await Self.withFile { path in
             let writer = try ArchiveWriter(path: path, server: "S")

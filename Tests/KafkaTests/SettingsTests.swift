@@ -28,6 +28,16 @@ import Testing
         }
     }
 
+    @Test func `what promises rest on is given to librdkafka last, with its value`() throws {
+        let settings = ConsumerSettings(brokers: "127.0.0.1:1", topics: ["t"], properties: [("check.crcs", "false")])
+        let given = Dictionary(try settings.allProperties()) { $1 }
+        for (name, value) in [
+            ("enable.auto.commit", "false"), ("enable.auto.offset.store", "false"), ("auto.offset.reset", "error"),
+            ("isolation.level", "read_committed"), ("enable.partition.eof", "true"),
+            ("allow.auto.create.topics", "false"), ("bootstrap.servers", "127.0.0.1:1"), ("check.crcs", "false"),
+        ] { #expect(given[name] == value, "\(name)") }
+    }
+
     @Test(arguments: [
         ("security.protocol", "ssl", true), ("security.protocol", "none", false), ("socket.timeout.ms", "5000", true),
         ("socket.timeout.ms", "5s", false), ("socket.timeout.ms", "-1", false), ("no.such.property", "1", false),

@@ -50,6 +50,16 @@ struct SQLiteStoreTests {
         }
     }
 
+    @Test func `a commit waits until the disk has it`() async throws {
+        try await Self.withPath { path in
+            let store = try await Self.open(path)
+            // 2 is FULL.
+            let level = try await store.transaction { try $0.rows("PRAGMA synchronous").map { $0[0].integer } }
+            #expect(level == [2])
+            await store.close()
+        }
+    }
+
     @Test func `a commit whose changes fail moves neither the finger nor the state`() async throws {
         try await Self.withPath { path in
             let store = try await Self.open(path)

@@ -106,11 +106,15 @@ struct LimitTableTests {
         ("asking a loop", [seconds(Administration.questionMilliseconds)]),
     ]
 
-    /// The rows under the heading "Limits" of a page: their cells.
-    private static func rows(_ page: String) throws -> [[String]] {
+    private static func text(_ page: String) throws -> String {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../Sources/Gateway/Gateway.docc").standardizedFileURL
-        let text = try String(contentsOf: folder.appending(path: page), encoding: .utf8)
+        return try String(contentsOf: folder.appending(path: page), encoding: .utf8)
+    }
+
+    /// The rows under the heading "Limits" of a page: their cells.
+    private static func rows(_ page: String) throws -> [[String]] {
+        let text = try text(page)
         let parts = text.components(separatedBy: "\n## Limits\n")
         try #require(parts.count == 2)
         let section = try #require(parts[1].components(separatedBy: "\n## ").first)
@@ -135,6 +139,14 @@ struct LimitTableTests {
             #expect(cells[1].hasPrefix(row.what), "\(cells[1]) stands where '\(row.what)' was expected")
             #expect(Self.numbers(cells[2]) == row.numbers, "\(cells[1]): \(cells[2])")
         }
+    }
+
+    @Test(arguments: [
+        ("Revocation.md", "with 69 if that took more than \(seconds(ControlWriter.timeoutMilliseconds)) s"),
+        ("Archive.md", "are refused within \(seconds(ArchiveFeeder.patienceMilliseconds)) s"),
+    ])
+    func `a time that an article promises is the one of the code`(_ page: String, _ promise: String) throws {
+        #expect(try Self.text(page).contains(promise))
     }
 
     @Test(arguments: ["Gateway.md", "Administration.md"])

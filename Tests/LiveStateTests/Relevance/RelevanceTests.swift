@@ -18,6 +18,7 @@ struct RelevanceTests {
         _ = relevance.handle(.live(isLive: true), at: 0)
         _ = relevance.handle(.show(screen: "1", interest: .details(thing: a)), at: 0)
         #expect(relevance.isShowing(a) && !relevance.isShowing(b))
+        #expect(!relevance.isShowing(Thing(entity: "note", id: "A")))
         #expect(!relevance.sawLive(a, within: 1_000, at: 0))
         _ = relevance.handle(.displayed(thing: a), at: 100)
         _ = relevance.handle(.hide(screen: "1"), at: 200)
@@ -25,6 +26,7 @@ struct RelevanceTests {
         #expect(relevance.sawLive(a, within: 500, at: 600) && !relevance.sawLive(a, within: 500, at: 601))
         #expect(relevance.sawLive(a, within: 9_000, at: 1_100) && !relevance.sawLive(a, within: 9_000, at: 1_101))
         #expect(!relevance.sawLive(b, within: 9_000, at: 600))
+        #expect(!relevance.sawLive(Thing(entity: "note", id: "A"), within: 9_000, at: 600))
     }
 
     @Test func `what is on the screens comes each once`() {
