@@ -16,6 +16,7 @@ test("a dialog for what the eyes have seen is suppressed (RelevanceTests.swift h
     relevance.handle({ live: { isLive: true } }, 0)
     relevance.handle({ show: { screen: "1", interest: { details: { thing: thing("A") } } } }, 0)
     assert.ok(relevance.isShowing(thing("A")) && !relevance.isShowing(thing("B")))
+    assert.ok(!relevance.isShowing({ entity: "note", id: "A" }))
     assert.ok(!relevance.sawLive(thing("A"), 1_000, 0))
     relevance.handle({ displayed: { thing: thing("A") } }, 100)
     relevance.handle({ hide: { screen: "1" } }, 200)
@@ -23,6 +24,7 @@ test("a dialog for what the eyes have seen is suppressed (RelevanceTests.swift h
     assert.ok(relevance.sawLive(thing("A"), 500, 600) && !relevance.sawLive(thing("A"), 500, 601))
     assert.ok(relevance.sawLive(thing("A"), 9_000, 1_100) && !relevance.sawLive(thing("A"), 9_000, 1_101))
     assert.ok(!relevance.sawLive(thing("B"), 9_000, 600))
+    assert.ok(!relevance.sawLive({ entity: "note", id: "A" }, 9_000, 600))
 })
 
 test("what is on the screens comes each once", () => {
