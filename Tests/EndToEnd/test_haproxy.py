@@ -70,6 +70,7 @@ def test_an_unready_node_gets_no_new_client_and_a_reload_loses_nobody(
     eventually(lambda: all(client.ids == ["a"] for client in clients + streams), 20, "the event at each client")
     assert [event["id"] for event in poll.answer().body["events"]] == ["a"]
     # Out of service by hand, and back: whoever is there stays, and nobody new comes.
+    eventually(lambda: sum(site.opened()) == len(clients + streams), 20, lambda: f"all openings in the logs: {site.opened()}")
     before = site.opened()
     assert posted(site.nodes[1], "/admin/drain?window=1h")[0] == 202
     site.program.line("Server nodes/b is DOWN", within=20)

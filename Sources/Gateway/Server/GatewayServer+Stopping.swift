@@ -136,7 +136,8 @@ extension GatewayServer {
             }
             var counts: [Int?] = []
             for reply in replies { counts.append(await reply.value(within: Self.loopMilliseconds)) }
-            guard number == spreads else { return }
+            // Those who were left may have gone by themselves meanwhile, and the node has ended.
+            guard number == spreads, lifecycle.state != .stopped else { return }
             let passed = Self.now - beganAt
             let rest = DrainSchedule.rest(ofWindow: windowMilliseconds, after: passed)
             if lifecycle.state == .window, passed + rest > windowMilliseconds {
