@@ -149,10 +149,14 @@ private final class TestPipe: Sendable {
         unsafe sigaction(SIGUSR1, &action, nil)
         let waiter = Promise<UInt>()
         let isWritten = Promise<Bool>()
+        let isOver = Promise<Bool>()
         Thread.detachNewThread {
             waiter.fulfil(UInt(pthread_self()))
-            isWritten.fulfil(writer.flush(within: .seconds(60)))
+            isWritten.fulfil(writer.flush(within: .seconds(600)))
+            // A signal to a thread that has ended would end the process.
+            _ = isOver.wait()
         }
+        defer { isOver.fulfil(true) }
         let thread = pthread_t(try #require(waiter.wait()))
         for number in 1...20 {
             pthread_kill(thread, SIGUSR1)
