@@ -77,7 +77,7 @@ def test_flaky_tests_fail_a_run_when_they_are_three_or_come_again(before, found,
 
 
 def phases(*outcomes):
-    return "".join(json.dumps({"node": "Tests/EndToEnd/test_a.py::test_b", "outcome": outcome, "seconds": 1, "why": "E no"}) + "\n"
+    return "".join(json.dumps({"node": "test_a.py::test_b", "outcome": outcome, "seconds": 1, "why": "E no"}) + "\n"
                    for outcome in outcomes)
 
 
@@ -90,6 +90,8 @@ def test_a_test_has_failed_where_one_of_its_phases_has(tmp_path, lines, outcome)
     file.write_text(lines)
     [found] = results.of_pytest("end-to-end", file)
     assert (found.name, found.outcome, found.seconds) == ("test_a.py::test_b", outcome, lines.count("\n"))
+    # From the top of the project, where it is run once more.
+    assert found.again == "Tests/EndToEnd/test_a.py::test_b"
 
 
 @pytest.mark.parametrize("text, counts", [

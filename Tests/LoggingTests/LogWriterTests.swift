@@ -151,6 +151,11 @@ private final class TestPipe: Sendable {
         let isWritten = Promise<Bool>()
         let isOver = Promise<Bool>()
         Thread.detachNewThread {
+            // It has the mask of who began it, and Dispatch's threads let no signal through.
+            var mask = sigset_t()
+            unsafe sigemptyset(&mask)
+            unsafe sigaddset(&mask, SIGUSR1)
+            unsafe pthread_sigmask(SIG_UNBLOCK, &mask, nil)
             waiter.fulfil(UInt(pthread_self()))
             isWritten.fulfil(writer.flush(within: .seconds(600)))
             // A signal to a thread that has ended would end the process.

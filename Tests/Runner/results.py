@@ -69,7 +69,7 @@ def of_pytest(part, file):
             record = json.loads(line)
             test, node = found.get(record["node"]), record["node"]
             if test is None:
-                test = found[node] = Result(part, node.removeprefix("Tests/EndToEnd/"), "passed", again=node)
+                test = found[node] = Result(part, node, "passed", again=f"Tests/EndToEnd/{node}")
             test.seconds += record["seconds"]
             if record["outcome"] == "failed" or (record["outcome"] == "skipped" and test.outcome == "passed"):
                 test.outcome, test.why = record["outcome"], reason(record["why"])
