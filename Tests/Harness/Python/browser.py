@@ -20,11 +20,7 @@ class Browser:
         program, driver = shutil.which("chromium"), shutil.which("chromedriver")
         if not program or not driver:
             unavailable("no chromium or no chromedriver: install the packages chromium and chromium-driver")
-        self.log = open(folder / "chromedriver.log", "wb")
-        self.driver = subprocess.Popen([driver, "--port=0"], stdout=self.log, stderr=self.log)
-        port = eventually(lambda: re.search(r"successfully on port (\d+)", (folder / "chromedriver.log").read_text()), 30,
-                          "the port of chromedriver")[1]
-        self.address = f"http://127.0.0.1:{port}"
+        self.address = f"http://127.0.0.1:{self._begin(driver, folder / 'chromedriver.log')}"
         eventually(self._is_ready, 30, "chromedriver")
         arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                      f"--user-data-dir={folder / 'profile'}"]
@@ -34,6 +30,23 @@ class Browser:
                    "timeouts": {"script": int(100_000 * PATIENCE), "pageLoad": int(100_000 * PATIENCE)}}
         session = self._ask("POST", "/session", {"capabilities": {"alwaysMatch": options}})
         self.session = f"/session/{session['sessionId']}"
+
+    def _begin(self, driver, file):
+        """Starts the driver; the port that it has chosen. It takes one of IPv6 and then the same of IPv4, and ends where somebody
+        else has that: then it is to choose again."""
+        def chosen():
+            has_ended = self.driver.poll() is not None
+            text = file.read_text()
+            if has_ended:
+                assert "port not available" in text, text
+                self._start(driver, file)
+            return re.search(r"successfully on port (\d+)", text)
+        self._start(driver, file)
+        return eventually(chosen, 30, "the port of chromedriver")[1]
+
+    def _start(self, driver, file):
+        self.log = open(file, "wb")
+        self.driver = subprocess.Popen([driver, "--port=0"], stdout=self.log, stderr=self.log)
 
     def _is_ready(self):
         try:
