@@ -39,17 +39,17 @@ ADDRESS = ["--build-tests", "--sanitize=address", "-Xswiftc", "-index-ignore-sys
 
 BUILDS = {
     "programs": Build(".build-release", ["-c", "release", "--static-swift-stdlib"]),
-    "tests": Build(".build", ["--build-tests"], {"LIVEGATE_TARGETS": ",".join(UNIT)}, niceness=5),
+    "tests": Build(".build", ["--build-tests"], {"LIVEGATE_TARGETS": ",".join(UNIT)}),
     "tidy": Build(".build-tidy", ["--build-tests"], {"LIVEGATE_TARGETS": "TidyTests"}, niceness=4),
     "thread-smoke": Build(
-        ".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1", "LIVEGATE_TARGETS": ",".join(JOURNEY_PROGRAMS)}, niceness=5),
+        ".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1", "LIVEGATE_TARGETS": ",".join(JOURNEY_PROGRAMS)}, niceness=10),
     "address-smoke": Build(
         ".build-asan", ADDRESS,
         {"LIVEGATE_FUZZ": "replay",
-         "LIVEGATE_TARGETS": ",".join(RAW_MEMORY + [f"fuzz-{name}" for name in FUZZERS.split()])}, niceness=5),
+         "LIVEGATE_TARGETS": ",".join(RAW_MEMORY + [f"fuzz-{name}" for name in FUZZERS.split()])}, niceness=10),
     # Into the same folders, so that what the small ones have made is not made again.
-    "thread": Build(".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1"}, niceness=5),
-    "address": Build(".build-asan", ADDRESS, niceness=5),
+    "thread": Build(".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1"}, niceness=10),
+    "address": Build(".build-asan", ADDRESS, niceness=10),
 }
 
 
