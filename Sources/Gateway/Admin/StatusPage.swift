@@ -100,7 +100,11 @@ enum StatusPage {
           const token = sessionStorage.getItem(KEY);
           const headers = token ? {Authorization: "Bearer " + token} : {};
           const answer = await fetch(path, {headers, cache: "no-store", signal: AbortSignal.timeout(10000)});
-          if (answer.status === 401) { sessionStorage.removeItem(KEY); throw new Error(token ? "refused" : "token"); }
+          if (answer.status === 401) {
+            // A late refusal of the token before says nothing of the one that was typed since.
+            if (sessionStorage.getItem(KEY) === token) sessionStorage.removeItem(KEY);
+            throw new Error(token ? "refused" : "token");
+          }
           if (!answer.ok) throw new Error("the node answers " + answer.status);
           return answer.json();
         }
@@ -168,13 +172,18 @@ enum StatusPage {
           at("state").className = isBad ? "bad" : "";
         }
         const clock = () => new Date().toISOString().slice(11, 19) + " UTC";
-        let timer, answeredAt = "";
+        let timer, answeredAt = "", asked = 0;
         async function refresh() {
           clearTimeout(timer);
+          const number = ++asked;
           try {
-            render(...await Promise.all([ask("/admin/status"), ask("/admin/charts")]));
+            const answers = await Promise.all([ask("/admin/status"), ask("/admin/charts")]);
+            if (number !== asked) return;
+            render(...answers);
             answeredAt = clock();
           } catch (error) {
+            // Of an earlier question nothing is shown any more.
+            if (number !== asked) return;
             const isRefused = error.message === "refused", wants = isRefused || error.message === "token";
             const isNew = wants && (isRefused || at("login").hidden);
             at("main").className = "old";
