@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 
-from . import builds, changed, flaky, processes, report, suites, table
+from . import builds, changed, flaky, processes, report, suites, table, venv
 from .meter import Meter
 from .processes import ROOT
 from .results import PartResult
@@ -50,23 +50,20 @@ class Run:
     def chosen(self):
         """The parts in the order of the suites, with what narrows them."""
         gate = [name for name, part in table.PARTS.items() if part.tier == "gate"]
-        unknown = sorted(set(self.words.parts) - set(table.PARTS) - {"build"})
-        if unknown:
-            sys.exit(f"Tests/run: unknown part '{unknown[0]}': one of {', '.join(table.PARTS)}, or build")
         if self.words.changed:
-            parts, narrowed, files = changed.choose(changed.files(), changed.package(), gate)
+            parts, targets, files = changed.choose(changed.files(), changed.package(), gate)
             left_out = [name for name in gate if name not in parts]
             self.say(f"reached by what changed since main: {', '.join(name for name in gate if name in parts)}; left out: "
-                     + (", ".join(left_out) or "nothing") + (f"; unit tests of {narrowed}" if narrowed else "")
+                     + (", ".join(left_out) or "nothing") + (f"; unit tests of {', '.join(targets)}" if targets else "")
                      + (f"; of the end-to-end files {', '.join(files)}" if files else ""))
         else:
-            parts, narrowed, files = set(self.words.parts) or (set(table.PARTS) if self.words.all else set(gate)), "", []
+            parts, targets, files = set(self.words.parts) or (set(table.PARTS) if self.words.all else set(gate)), [], []
         names = [name for name in suites.SUITES if name in parts]
         for name in names:
             part = PartResult(name)
             self.works[name] = suites.Work(
                 part, self.results, self.builder, suites.SUITES[name].niceness, len(names) == 1, self.seed,
-                tuple(files) if name in ("end-to-end", "kafka") else (), narrowed if name == "unit" else "")
+                tuple(files) if name in ("end-to-end", "kafka") else (), tuple(targets))
         return names
 
     def run(self):
@@ -75,9 +72,9 @@ class Run:
         self.meter.start()
         self.say(f"seed {self.seed}; {', '.join(names) or 'only builds'}")
         wanted = [need for name in names for need in suites.SUITES[name].needs]
-        if self.words.parts == ["build"]:
-            wanted = ["programs", "tests"]
-        self.builder.expect(self.in_order(wanted))
+        if "build" in self.words.parts:
+            wanted += ["programs", "tests"]
+        self.builder.expect(wanted)
         threading.Thread(target=self.builder.begin, daemon=True).start()
         beside = [threading.Thread(target=self.part, args=(name,), daemon=True) for name in names if not suites.SUITES[name].is_alone]
         for thread in beside:
@@ -87,14 +84,9 @@ class Run:
         for name in names:
             if suites.SUITES[name].is_alone:
                 self.part(name)
-        for name in self.in_order(wanted):
+        for name in self.builder.states:
             self.builder.wait(name)
-        return self.end(names, wanted)
-
-    @staticmethod
-    def in_order(wanted):
-        """Each build once, in the order of the table of builds."""
-        return [name for name in builds.BUILDS if name in wanted]
+        return self.end(names)
 
     def empty_results(self):
         self.results.mkdir(exist_ok=True)
@@ -119,22 +111,22 @@ class Run:
             work.part.seconds = self.times[name][1] - begin
             self.say(f"{name}: {work.part.seconds:.0f} s, {work.part.count('passed')} passed, {work.part.count('failed')} failed")
 
-    def end(self, names, wanted):
+    def end(self, names):
         before = flaky.earlier_lines(self.results)
         flaky.append(self.results, {"run": self.seed})
         for name in names:
             if name in LOOKED_AT_TWICE:
-                flaky.run_again(self.works[name], suites.PYTHON)
+                flaky.run_again(self.works[name], venv.PYTHON)
         parts = [self.works[name].part for name in names]
         found = [result.name for part in parts for result in part.results if result.outcome == "flaky"]
         complaints = flaky.judge(before, found) + self.over_budget(parts)
         if not self.words.allow_skips and any(part.count("skipped") for part in parts):
             complaints.append("something was skipped, above (--allow-skips lets that pass)")
-        for need in self.in_order(wanted):
-            if not self.builder.wait(need) and not any(need in suites.SUITES[name].needs for name in names):
-                complaints.append(f"build {need}: {self.builder.failure(need)}")
+        needed = {self.builder.made_as(need) for name in names for need in suites.SUITES[name].needs}
+        complaints += [f"build {name}: {self.builder.failure(name)}" for name in self.builder.states
+                       if name not in needed and not self.builder.wait(name)]
         total = time.monotonic() - self.start
-        footnotes = [self.of_builds(wanted), f"in all {total:.0f} s, peak of memory {self.meter.peak_bytes / (1 << 30):.1f} GiB"]
+        footnotes = [self.of_builds(), f"in all {total:.0f} s, peak of memory {self.meter.peak_bytes / (1 << 30):.1f} GiB"]
         if not parts and not complaints:
             print(footnotes[0])
             return 0
@@ -144,13 +136,13 @@ class Run:
             report.keep_times(self.results, parts)
         return 1 if has_failed or not parts else 0
 
-    def of_builds(self, wanted):
-        made = [self.builder.times[name] for name in self.in_order(wanted)]
+    def of_builds(self):
+        made = self.builder.times
         if not made:
             return "nothing was built"
-        first, last = min(begin for begin, _ in made), max(end for _, end in made)
+        last = max(end for _, end in made.values())
         return f"all is built after {last - self.start:.0f} s: " + ", ".join(
-            f"{name} {end - begin:.0f} s ({self.builder.cpu_seconds[name]:.0f} of CPU)" for name, (begin, end) in zip(self.in_order(wanted), made))
+            f"{name} {end - begin:.0f} s ({self.builder.cpu_seconds[name]:.0f} of CPU)" for name, (begin, end) in made.items())
 
     def over_budget(self, parts):
         """Complaints on what has taken too long, on a machine that was calm meanwhile, in seconds of one of the usual pace."""
@@ -171,7 +163,12 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.environ.setdefault("LIVEGATE_SHARED", str(ROOT.parent / "shared"))
     try:
-        status = Run(arguments()).run()
+        words = arguments()
+        unknown = sorted(set(words.parts) - set(table.PARTS) - {"build"})
+        if unknown:
+            print(f"Tests/run: unknown part '{unknown[0]}': one of {', '.join(table.PARTS)}, or build", file=sys.stderr)
+            os._exit(64)
+        status = Run(words).run()
     except KeyboardInterrupt:
         status = 130
     finally:

@@ -47,10 +47,11 @@ BUILDS = {
         ".build-asan", ADDRESS,
         {"LIVEGATE_FUZZ": "replay",
          "LIVEGATE_TARGETS": ",".join(RAW_MEMORY + [f"fuzz-{name}" for name in FUZZERS.split()])}, niceness=10),
-    # Into the same folders, so that what the small ones have made is not made again.
+    # Into the same folders, and in the place of the small ones where both are wanted.
     "thread": Build(".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1"}, niceness=10),
-    "address": Build(".build-asan", ADDRESS, niceness=10),
+    "address": Build(".build-asan", ADDRESS, {"LIVEGATE_FUZZ": "replay"}, niceness=10),
 }
+INSTEAD = {"thread-smoke": "thread", "address-smoke": "address"}
 
 
 class Builder:
@@ -65,7 +66,12 @@ class Builder:
 
     def expect(self, names):
         """Says which builds will be made, so that others can wait for them."""
-        self.states = {name: (threading.Event(), []) for name in names}
+        self.states = {name: (threading.Event(), []) for name in BUILDS
+                       if name in names and INSTEAD.get(name) not in names}
+
+    def made_as(self, name):
+        """The build that has what a part asks for: another one where that has more and is made too."""
+        return name if name in self.states else INSTEAD[name]
 
     def begin(self):
         """Starts them in that order, each as soon as there is a turn for it."""
@@ -75,7 +81,7 @@ class Builder:
 
     def wait(self, name):
         """Whether it built, once that is known."""
-        event, statuses = self.states[name]
+        event, statuses = self.states[self.made_as(name)]
         event.wait()
         return statuses == [0]
 
@@ -96,15 +102,14 @@ class Builder:
 
     def failure(self, name):
         """What the compiler said of a build that failed."""
-        lines = (self.results / f"build-{name}.log").read_text(errors="replace").splitlines()
+        lines = (self.results / f"build-{self.made_as(name)}.log").read_text(errors="replace").splitlines()
         errors = [line for line in lines if "error:" in line]
         chosen = errors or [line for line in lines if not line.startswith("[")]
         return "\n".join(line[:400] for line in chosen[-20:])
 
-
-def binaries(name):
-    """The folder of the programs of a build."""
-    build = BUILDS[name]
-    done = subprocess.run(["swift", "build", *build.arguments, "--show-bin-path"], cwd=processes.ROOT, capture_output=True,
-                          text=True, env={**os.environ, **build.env})
-    return done.stdout.strip()
+    def binaries(self, name):
+        """The folder of the programs of a build."""
+        build = BUILDS[self.made_as(name)]
+        done = subprocess.run(["swift", "build", *build.arguments, "--show-bin-path"], cwd=processes.ROOT, capture_output=True,
+                              text=True, env={**os.environ, **build.env})
+        return done.stdout.strip()

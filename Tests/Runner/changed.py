@@ -47,14 +47,15 @@ def reached(targets, names):
 
 
 def choose(paths, targets, gate):
-    """The parts for these files, the filter of unit tests, and the end-to-end files where those alone have changed."""
+    """The parts for these files, the targets of unit tests (all where it names none), and the end-to-end files where those alone
+    have changed."""
     parts, owners = {"lint", "tidy"}, set()
     for path in paths:
         folder = next((folder for folder in FOLDERS if path == folder or path.startswith(f"{folder}/")), None)
         owner = max((name for name, (place, _, _) in targets.items() if path.startswith(f"{place}/")),
                     key=lambda name: len(targets[name][0]), default=None)
         if folder and FOLDERS[folder] is None:
-            return set(gate), "", []
+            return set(gate), [], []
         if folder:
             parts |= set(FOLDERS[folder])
         if owner:
@@ -78,5 +79,5 @@ def choose(paths, targets, gate):
     alone = [path for path in paths if re.fullmatch(r"Tests/EndToEnd/test_\w+\.py", path)]
     python = [path for path in paths if path.startswith(("Tests/EndToEnd/", "Tests/Harness/Python/", "deploy/"))]
     only = alone if python == alone and not hit & PROGRAMS else []
-    return parts & set(gate), "^(" + "|".join(tests) + r")\." if tests else "", only
+    return parts & set(gate), tests, only
 

