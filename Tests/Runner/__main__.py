@@ -1,6 +1,7 @@
 """Runs parts of the table beside each other, each as soon as what it needs is built. Called by Tests/run."""
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -14,7 +15,7 @@ from .meter import Meter
 from .processes import ROOT
 from .results import PartResult
 
-# Tests wait more than they work, and builds the other way round.
+# So many parts beside the longest. Tests wait more than they work, and builds the other way round.
 AT_ONCE = 4
 # Parts whose tests talk to processes: what fails there is looked at twice.
 LOOKED_AT_TWICE = {"end-to-end", "kafka", "kafka-others", "thread-smoke", "thread", "address"}
@@ -97,7 +98,7 @@ class Run:
     def part(self, name):
         suite, work = suites.SUITES[name], self.works[name]
         failed = [need for need in suite.needs if not self.builder.wait(need)]
-        with self.turns:
+        with contextlib.nullcontext() if suite.is_first else self.turns:
             begin = time.monotonic()
             for need in failed:
                 work.part.add(f"build {need}", "failed", why=self.builder.failure(need))

@@ -253,12 +253,14 @@ class Suite:
     niceness: int = 0
     # It runs beside nothing else.
     is_alone: bool = False
+    # It waits for its builds alone: the longest part of a run.
+    is_first: bool = False
 
 
 # In the order in which they are begun, as far as their builds are there.
 SUITES = {
     "lint": Suite(lint, niceness=3),
-    "end-to-end": Suite(end_to_end, ("programs",)),
+    "end-to-end": Suite(end_to_end, ("programs",), is_first=True),
     "conformance": Suite(conformance, ("programs",)),
     "javascript": Suite(javascript, ("programs",), niceness=1),
     "tidy": Suite(tidy, ("tidy",), niceness=3),
