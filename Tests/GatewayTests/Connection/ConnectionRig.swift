@@ -24,10 +24,15 @@ final class ConnectionRig {
     /// Those that stand in the loop's table.
     var connections: [Connection] { (0..<node.connections.slots).compactMap { node.connections[slot: $0] } }
 
-    static func start(_ request: String, clients: Int = 1) async throws -> Started {
+    static func start(_ request: String, clients: Int = 1, drainWindow: String = "30s") async throws -> Started {
         let loop = try EventLoop(label: "test")
         // The client answers no ping, and nobody knows when it has its turn among all tests.
-        let text = "auth: {anonymous: PACC1}\nlimits: {ping_interval: 1h, pong_timeout: 1h, handshake_timeout: 10m}\n"
+        let text = """
+            auth: {anonymous: PACC1}
+            limits: {ping_interval: 1h, pong_timeout: 1h, handshake_timeout: 10m}
+            lifecycle: {drain_window: \(drainWindow)}
+
+            """
         let settings = try #require(Settings.load(text: Array(text.utf8), file: "gate.yaml").settings)
         let parts = GatewayServer.Parts(
             settings: settings, mapping: try EventMapping(.init(preset: "rails")),
