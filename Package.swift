@@ -11,6 +11,11 @@ let hot: [SwiftSetting] =
         .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
     ]
 
+/// Optimised in debug builds too: what thousands of simulated histories go through, and what scans every source. `no` leaves it
+/// out, where a build costs more than its tests gain.
+let optimized: [SwiftSetting] =
+    Context.environment["LIVEGATE_OPTIMIZED"] == "no" ? [] : [.unsafeFlags(["-O"])]
+
 /// A header and a module map over a C library that pkg-config finds.
 func system(_ name: String, pkgConfig: String, apt: String...) -> Target {
     .systemLibrary(name: name, pkgConfig: pkgConfig, providers: [.apt(apt)])
@@ -111,9 +116,9 @@ let package = Package(
         // With optimisation in every build: its tests go through 100,000 histories, in half a minute without and 5 s with it.
         .target(
             name: "LiveUpdates", dependencies: ["CSimdJSON", "KafkaLogs"],
-            swiftSettings: hot + [.unsafeFlags(["-O"])]),
+            swiftSettings: hot + optimized),
         // What is known of the logs that are read; optimised for the same histories.
-        .target(name: "KafkaLogs", swiftSettings: hot + [.unsafeFlags(["-O"])]),
+        .target(name: "KafkaLogs", swiftSettings: hot + optimized),
 
         // The machine: sockets, TLS, Kafka, logs, command lines.
         core("Reactor", "CLinux", settings: hot),
@@ -128,7 +133,7 @@ let package = Package(
         core("PostgreSQL", "CPostgreSQL"),
         // The past; optimised in every build, for tests that go through thousands of histories.
         core(
-            "Archive", "SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", settings: strict + [.unsafeFlags(["-O"])]),
+            "Archive", "SQLite", "PostgreSQL", "LiveUpdates", "KafkaLogs", settings: strict + optimized),
 
         // Who is let in, and what an operator says. No target here knows a connection.
         core("Tokens", "HTTP", "LiveUpdates", "TLS", "CJOSE"),
@@ -146,7 +151,7 @@ let package = Package(
             settings: hot),
         // The app's side: what decides, without I/O and without a clock, and the client around it.
         // Optimised in every build, for tests that go through 100,000 histories.
-        core("LiveState", settings: strict + [.unsafeFlags(["-O"])]),
+        core("LiveState", settings: strict + optimized),
         core(
             "LiveClient", "LiveState", "SQLite", "HTTP", "WebSocket", "LiveUpdates", "Reactor", "TLS", "Transport",
             "CLinux"),
@@ -181,12 +186,12 @@ let package = Package(
 
         // What tests of several targets need; with optimisation, for those that draw millions of numbers.
         .target(
-            name: "TestHarness", path: "Tests/Harness/Swift", swiftSettings: strict + [.unsafeFlags(["-O"])]),
+            name: "TestHarness", path: "Tests/Harness/Swift", swiftSettings: strict + optimized),
         .target(name: "AllocationCounter", path: "Tests/AllocationCounter"),
         // A Kafka cluster as a value: what it answers is scripted.
         .target(
             name: "ScriptedBroker", dependencies: ["KafkaLogs"], path: "Tests/ScriptedBroker",
-            swiftSettings: strict + [.unsafeFlags(["-O"])]),
+            swiftSettings: strict + optimized),
         tests("KafkaLogsTests", "KafkaLogs", "ScriptedBroker"),
         tests("BalancerTests", "Balancer", "TestHarness"),
         tests("HTTPTests", "HTTP", "TestHarness"),
@@ -195,11 +200,11 @@ let package = Package(
             name: "LiveUpdatesTests",
             dependencies: ["LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness", "AllocationCounter"],
             exclude: ["Records"],
-            swiftSettings: strict + [.unsafeFlags(["-O"])]),
+            swiftSettings: strict),
         // Nodes made of both, over a broker that is scripted.
         .testTarget(
             name: "SimulationTests", dependencies: ["LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness"],
-            swiftSettings: strict + [.unsafeFlags(["-O"])]),
+            swiftSettings: strict + optimized),
         tests("ReactorTests", "Reactor", "CLinux", "TestHarness"),
         tests("TLSTests", "TLS", "Transport", "Reactor", "TestHarness"),
         tests("KafkaTests", "Kafka", "KafkaLogs", "TestHarness"),
@@ -223,12 +228,12 @@ let package = Package(
             "Reactor", "TLS", "Tokens", "TestHarness", "TestTokens"),
         .testTarget(
             name: "LiveStateTests", dependencies: ["LiveState", "TestHarness"],
-            swiftSettings: strict + [.unsafeFlags(["-O"])]),
+            swiftSettings: strict + optimized),
         tests("LiveClientTests", "LiveClient", "HTTP", "WebSocket", "Reactor", "TLS", "Transport", "TestHarness"),
         tests("LiveboardTests", "liveboard", "LiveClient", "LiveState", "Terminal", "TestHarness"),
         tests("LivecatTests", "livecat", "Terminal", "LiveClient", "LiveState", "Options", "TestHarness"),
         // It scans every source, which takes half a minute without optimisation and a second with it.
-        .testTarget(name: "TidyTests", swiftSettings: strict + [.unsafeFlags(["-O"])]),
+        .testTarget(name: "TidyTests", swiftSettings: strict + optimized),
     ] + fuzzTargets + plantedRace,
     cxxLanguageStandard: .cxx17
 )

@@ -33,7 +33,9 @@ class Build:
         return [*self.flags, "--scratch-path", self.folder]
 
 
+# Journeys ask for little of what simulations are optimised for.
 THREAD = ["--sanitize=thread", "--disable-index-store"]
+RACE = {"LIVEGATE_PLANTED_RACE": "1", "LIVEGATE_OPTIMIZED": "no"}
 # Swift's tests are found by the index.
 ADDRESS = ["--build-tests", "--sanitize=address", "-Xswiftc", "-index-ignore-system-modules"]
 
@@ -42,13 +44,13 @@ BUILDS = {
     "tests": Build(".build", ["--build-tests"], {"LIVEGATE_TARGETS": ",".join(UNIT)}),
     "tidy": Build(".build-tidy", ["--build-tests"], {"LIVEGATE_TARGETS": "TidyTests"}, niceness=4),
     "thread-smoke": Build(
-        ".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1", "LIVEGATE_TARGETS": ",".join(JOURNEY_PROGRAMS)}, niceness=10),
+        ".build-tsan", THREAD, {**RACE, "LIVEGATE_TARGETS": ",".join(JOURNEY_PROGRAMS)}, niceness=10),
     "address-smoke": Build(
         ".build-asan", ADDRESS,
         {"LIVEGATE_FUZZ": "replay",
          "LIVEGATE_TARGETS": ",".join(RAW_MEMORY + [f"fuzz-{name}" for name in FUZZERS.split()])}, niceness=10),
     # Into the same folders, and in the place of the small ones where both are wanted.
-    "thread": Build(".build-tsan", THREAD, {"LIVEGATE_PLANTED_RACE": "1"}, niceness=10),
+    "thread": Build(".build-tsan", THREAD, RACE, niceness=10),
     "address": Build(".build-asan", ADDRESS, {"LIVEGATE_FUZZ": "replay"}, niceness=10),
 }
 INSTEAD = {"thread-smoke": "thread", "address-smoke": "address"}
