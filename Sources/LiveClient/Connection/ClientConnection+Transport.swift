@@ -46,7 +46,7 @@ extension ClientConnection: TransportOwner {
     }
 
     private func beginBehindProxy() {
-        phase = .shakingHands(makeHandshake())
+        phase = .shakingHands(settings.handshake())
         guard settings.url.isSecure else { return transportOpened() }
         do throws(TLSError) {
             try transport?.secure(settings.serverSecurity)

@@ -78,7 +78,7 @@ package final class ClientConnection<Owner: ConnectionOwner> {
         do throws(ReactorError) {
             let descriptor = try result.get()
             let isProxied = settings.proxy != nil
-            let handshake = makeHandshake()
+            let handshake = settings.handshake()
             try begin(descriptor, isProxied ? .askingProxy(ResponseParser()) : .shakingHands(handshake))
         } catch {
             if case .connectTimedOut = error { return connectIsLate() }
@@ -97,13 +97,6 @@ package final class ClientConnection<Owner: ConnectionOwner> {
         } catch {
             finish(.notConnected(.tls(error.description)))
         }
-    }
-
-    func makeHandshake() -> OpeningHandshake {
-        OpeningHandshake(
-            settings.offer(), form: settings.form, deflate: settings.deflate,
-            maximumBodyBytes: settings.form == .document
-                ? settings.limits.maximumDocumentBytes : settings.limits.maximumRefusalBytes)
     }
 
     /// Tells what has come by now: a refusal, or nothing.

@@ -78,10 +78,7 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
         if let credentials, credentials == expiredCredentials {
             return fail(.credentials("what is at hand is still the one that has expired"))
         }
-        var settings = settings
-        settings.url = path.current.setting(since.map { [("since", $0.text)] } ?? [])
-        settings.host = host
-        settings.headers += headers
+        let settings = settings.attempt(at: path.current, headers: headers, host: host, since: since)
         let connection = ClientConnection<PersistentConnection<Owner>>(settings, on: shared)
         state = .trying(connection)
         connection.start(self)

@@ -35,7 +35,27 @@ package struct ConnectionSettings: Sendable {
 
     package init(url: WebSocketURL) { self.url = url }
 
-    func offer() -> UpgradeOffer {
+    /// These for one attempt: at `url`, where a redirect may have led, with fields that are for this server alone.
+    ///
+    /// - Parameter since: where to go on; it takes the place of the address's own `since`.
+    package func attempt(
+        at url: WebSocketURL, headers: [(name: String, value: String)], host: String?, since: LiveCursor?
+    ) -> ConnectionSettings {
+        var settings = self
+        settings.url = url.setting(since.map { [("since", $0.text)] } ?? [])
+        settings.host = host
+        settings.headers += headers
+        return settings
+    }
+
+    /// The opening of one connection; its request is all that the server is asked.
+    func handshake() -> OpeningHandshake {
+        OpeningHandshake(
+            offer(), form: form, deflate: deflate,
+            maximumBodyBytes: form == .document ? limits.maximumDocumentBytes : limits.maximumRefusalBytes)
+    }
+
+    private func offer() -> UpgradeOffer {
         var offer = UpgradeOffer(target: url.target, host: host ?? url.host, key: OpeningHandshake.makeKey())
         offer.version = version
         offer.protocols = protocols
