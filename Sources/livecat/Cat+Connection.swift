@@ -13,17 +13,13 @@ extension Cat: PersistentConnectionOwner {
             return
         }
         requestedAt = loop.now
-        guard isSameOrigin else { return connection.proceed(headers: [], host: nil, since: cursor) }
-        var headers = settings.credentials
-        if let path = settings.tokenFile {
-            do throws(StartProblem) {
-                headers.append(("Authorization", "Bearer " + (try TokenFile.token(path))))
-            } catch {
-                if case .unreadable(let text) = error { screen.notice("error: \(text)", .error) }
-                return finish(.noInput)
-            }
+        do throws(StartProblem) {
+            let (headers, host) = try settings.shown(isSameOrigin: isSameOrigin)
+            connection.proceed(headers: headers, host: host, since: reading.cursor)
+        } catch {
+            screen.notice("error: \(error.text)", .error)
+            finish(error.status)
         }
-        connection.proceed(headers: headers, host: settings.host, since: cursor)
     }
 
     func connectionOpened(_ opening: Opening) {
@@ -32,7 +28,7 @@ extension Cat: PersistentConnectionOwner {
         var line = JSONLine(type: "open", milliseconds: WallClock.milliseconds)
         if let subprotocol = opening.subprotocol { line.add("subprotocol", subprotocol) }
         screen.show(line)
-        if !isTerse { screen.notice("connected (press CTRL+C to quit)", .control) }
+        if !screen.isTerse { screen.notice("connected (press CTRL+C to quit)", .control) }
         beginPrompt()
         for text in settings.execute { connection.send(settings.isBinary ? .binary : .text, Array(text.utf8)) }
         if let milliseconds = settings.waitMilliseconds {
@@ -41,30 +37,11 @@ extension Cat: PersistentConnectionOwner {
         sendLines()
     }
 
-    /// With `-x` on a terminal the messages stand alone, as wscat has it.
-    private var isTerse: Bool {
-        if case .terminal(marksMessages: false) = screen.form { true } else { false }
-    }
-
     func connectionReceived(_ kind: MessageKind, _ payload: [UInt8]) {
-        if let count = settings.count, received >= count { return }
         // The end does not wait for a reader that stalls.
         if isEnding && output.isFull { return }
-        switch kind {
-        case .text where settings.hasCursors: receive(streamed: payload)
-        case .text where settings.verifies:
-            if case .event(let event) = StreamMessage(payload) { verify(event) }
-            print(kind, payload)
-        default: print(kind, payload)
-        }
-        if received == settings.count { return endByItself() }
+        perform(reading.take(kind, payload))
         if output.isFull && !isEnding { connection.pauseReading() }
-    }
-
-    /// Shows a message and counts it.
-    func print(_ kind: MessageKind, _ payload: [UInt8]) {
-        received += 1
-        screen.show(kind, payload)
     }
 
     func connectionReceivedPing(_ payload: [UInt8]) {
@@ -102,7 +79,9 @@ extension Cat: PersistentConnectionOwner {
         waitTimer = nil
         if let timer = renewalTimer.take() { loop.cancel(timer) }
         if wasOpened || !ending.isBeforeOpening { showClose(ending) }
-        if !(output.isClosed || isEnding && ending == .aborted) { report(ending) }
+        if !(output.isClosed || isEnding && ending == .aborted) {
+            for (text, tone) in ending.notices(isOwn: isEnding, isTerse: screen.isTerse) { screen.notice(text, tone) }
+        }
         if let retryMilliseconds {
             return screen.notice("reconnecting in \(Self.seconds(retryMilliseconds)) s", .control)
         }
@@ -120,14 +99,5 @@ extension Cat: PersistentConnectionOwner {
         line.add("code", Int(code.rawValue))
         line.add("reason", reason)
         screen.show(line)
-    }
-
-    private func report(_ ending: ConnectionEnding) {
-        if case .closed(let code, let reason) = ending {
-            if isTerse && ending.status == .success { return }
-            let tone: Tone = ending.status == .success || isEnding ? .control : .error
-            return screen.notice("disconnected (code: \(code.rawValue), reason: \"\(reason.printable)\")", tone)
-        }
-        for line in ending.explanation { screen.notice(line, .error) }
     }
 }

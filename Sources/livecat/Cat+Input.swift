@@ -34,16 +34,10 @@ extension Cat {
         closesAfterLines = true
     }
 
-    /// Whether receiving goes on without input.
-    private var outlivesInput: Bool {
-        splitter.isEmpty || !settings.execute.isEmpty || settings.count != nil
-            || settings.durationMilliseconds != nil || settings.reconnects
-    }
-
     private func inputEnded() {
         if let last = splitter.end() { lines.append(last) }
         // Ctrl-D on a terminal is a goodbye.
-        if inputIsTerminal || !outlivesInput { closesAfterLines = true }
+        if inputIsTerminal || !settings.outlivesInput(hadInput: !splitter.isEmpty) { closesAfterLines = true }
         sendLines()
     }
 

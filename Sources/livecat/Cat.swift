@@ -30,16 +30,12 @@ final class Cat {
     var lines: ArraySlice<[UInt8]> = []
     var closesAfterLines = false
     var inputProblem: ExitStatus?
-    var received = 0
     /// We wanted the end: the status is 0 whatever the server makes of it.
     var isEnding = false
     var wasOpened = false
-    /// The newest that was shown: where the next connection goes on.
-    var cursor: LiveCursor?
-    var verification: Verification?
+    var reading: CatReading
     /// When the page was asked for that is awaited.
     var requestedAt: UInt64 = 0
-    var resyncsInARow = 0
     /// The next page waits until standard output has room.
     var owesRequest: (url: WebSocketURL, isSameOrigin: Bool)?
     var waitTimer: Timer?
@@ -48,27 +44,20 @@ final class Cat {
     var renewalPace = RenewalPace()
     private var signals: [SignalWatch] = []
 
-    /// - Parameter isInteractive: there is a prompt and a line editor.
-    init(_ settings: CatSettings, loop: EventLoop, isInteractive: Bool) throws(ReactorError) {
+    init(_ settings: CatSettings, loop: EventLoop, surroundings: Surroundings) throws(ReactorError) {
         self.settings = settings
         self.loop = loop
         output = try Output(loop: loop, cursorFile: settings.cursorFile)
-        cursor = settings.cursor
-        verification = settings.verifies ? Verification() : nil
+        reading = CatReading(settings)
         input = try Input(loop: loop)
-        let outputIsTerminal = TerminalMode.isTerminal(STDOUT_FILENO)
-        let marksMessages = settings.execute.isEmpty
-        let form: Screen.Form =
-            settings.isJSON ? .json : outputIsTerminal ? .terminal(marksMessages: marksMessages) : .pipe
-        screen = Screen(
-            form, output: output, colorsOutput: settings.allowsColor && outputIsTerminal,
-            colorsNotices: settings.allowsColor && TerminalMode.isTerminal(STDERR_FILENO))
+        let appearance = Appearance(settings, in: surroundings)
+        screen = Screen(appearance, write: output.write)
         connection = PersistentConnection<Cat>(
             settings.connection, maximumRedirects: settings.maximumRedirects, reconnects: settings.reconnects,
             policy: ReconnectPolicy(hasFixedToken: settings.hasFixedToken),
             on: TransportLoop(loop: loop))
-        terminal = isInteractive ? TerminalMode() : nil
-        inputIsTerminal = TerminalMode.isTerminal(STDIN_FILENO)
+        terminal = appearance.isInteractive ? TerminalMode() : nil
+        inputIsTerminal = surroundings.inputIsTerminal
     }
 
     func start() {
@@ -123,11 +112,8 @@ final class Cat {
 
     func finish(_ status: ExitStatus) {
         screen.removePrompt()
-        var status = status
-        if let verification {
-            screen.notice(verification.summary, verification.missing == 0 ? .control : .error)
-            if verification.missing > 0, status == .success { status = .lost }
-        }
+        let (notice, status) = reading.end(status)
+        perform(notice.map { [$0] } ?? [])
         terminal?.restore()
         output.finish(inputProblem ?? status)
     }

@@ -39,12 +39,54 @@ struct CatSettings {
     var syncWaitSeconds: Int?
 }
 
+extension CatSettings {
+    /// What one attempt shows of what is meant for the server that the user named: another one gets none of it.
+    ///
+    /// - Throws: where the token's file holds none.
+    func shown(
+        isSameOrigin: Bool
+    ) throws(StartProblem) -> (headers: [(name: String, value: String)], host: String?) {
+        guard isSameOrigin else { return ([], nil) }
+        guard let tokenFile else { return (credentials, host) }
+        return (credentials + [("Authorization", "Bearer " + (try TokenFile.token(tokenFile)))], host)
+    }
+
+    /// Whether receiving goes on when standard input has ended.
+    ///
+    /// - Parameter hadInput: something came from it before.
+    func outlivesInput(hadInput: Bool) -> Bool {
+        !hadInput || !execute.isEmpty || count != nil || durationMilliseconds != nil || reconnects
+    }
+}
+
 /// Why livecat does not even begin.
 enum StartProblem: Error, Equatable {
     /// Status 64.
     case wrongUse(String)
     /// Status 66.
     case unreadable(String)
+
+    var text: String {
+        switch self {
+        case .wrongUse(let text), .unreadable(let text): text
+        }
+    }
+
+    /// What stands on standard error.
+    var line: String {
+        let program = LivecatCommand.table.name
+        return switch self {
+        case .wrongUse(let text): "\(CommandLineProblem(program: program, wrongUse: .other(text)))"
+        case .unreadable(let text): "\(program): \(text)"
+        }
+    }
+
+    var status: ExitStatus {
+        switch self {
+        case .wrongUse: .wrongUse
+        case .unreadable: .noInput
+        }
+    }
 }
 
 extension CatSettings {

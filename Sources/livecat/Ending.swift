@@ -32,6 +32,17 @@ extension ConnectionEnding {
         }
     }
 
+    /// What is shown of it.
+    ///
+    /// - Parameters:
+    ///   - isOwn: livecat wanted the end.
+    ///   - isTerse: messages stand alone, without a word of a clean end.
+    func notices(isOwn: Bool, isTerse: Bool) -> [(text: String, tone: Tone)] {
+        let isClean = status == .success
+        guard case .closed = self else { return explanation.map { ($0, .error) } }
+        return isTerse && isClean ? [] : explanation.map { ($0, isClean || isOwn ? .control : .error) }
+    }
+
     /// What a person reads, a notice each; nothing of a peer in it can steer a terminal.
     var explanation: [String] {
         switch self {

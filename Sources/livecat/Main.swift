@@ -15,12 +15,8 @@ import Terminal
             if settings.connection.url.userInformation != nil { ProcessTitle.wipe(Self.urls(arguments)) }
             try run(settings)
         } catch let problem as StartProblem {
-            switch problem {
-            case .wrongUse(let text): table.exitWrongUse(text)
-            case .unreadable(let text):
-                StandardError.line("\(table.name): \(text)")
-                exit(ExitStatus.noInput.code)
-            }
+            StandardError.line(problem.line)
+            exit(problem.status.code)
         } catch {
             StandardError.line("\(table.name): \(error)")
             exit(ExitStatus.system.code)
@@ -29,18 +25,10 @@ import Terminal
     }
 
     private static func run(_ settings: CatSettings) throws {
-        let isDumb = unsafe getenv("TERM").map { unsafe String(cString: $0) } == "dumb"
-        var settings = settings
-        if let word = unsafe getenv("NO_COLOR"), unsafe word.pointee != 0 { settings.allowsColor = false }
-        if isDumb { settings.allowsColor = false }
-        let isInteractive =
-            TerminalMode.isTerminal(STDIN_FILENO) && TerminalMode.isTerminal(STDOUT_FILENO) && !settings.isJSON
-            && settings.execute.isEmpty && !isDumb && settings.connection.form == .webSocket
         let loop = try EventLoop(label: "livecat")
-        let chosen = settings
         loop.execute {
             do {
-                try Cat(chosen, loop: loop, isInteractive: isInteractive).start()
+                try Cat(settings, loop: loop, surroundings: .current).start()
             } catch {
                 StandardError.line("livecat: \(error)")
                 exit(ExitStatus.system.code)

@@ -14,31 +14,36 @@ enum Tone: String {
 
 /// How what happens is shown: plain lines into a pipe, JSON, or a terminal with a prompt below.
 final class Screen {
-    enum Form {
+    enum Form: Equatable {
         case pipe, json
         /// - Parameter marksMessages: false with `-x`, whose messages stand alone.
         case terminal(marksMessages: Bool)
     }
 
-    let form: Form
-    private let output: Output
-    private let colorsOutput: Bool
-    private let colorsNotices: Bool
+    let appearance: Appearance
+    /// The width of the terminal.
+    private let columns: () -> Int
+    private let write: (_ bytes: [UInt8], _ stream: Output.Stream) -> Void
     /// The line being typed, while there is a prompt.
     var editor: LineEditor?
 
-    init(_ form: Form, output: Output, colorsOutput: Bool, colorsNotices: Bool) {
-        self.form = form
-        self.output = output
-        self.colorsOutput = colorsOutput
-        self.colorsNotices = colorsNotices
+    init(
+        _ appearance: Appearance, columns: @escaping () -> Int = { TerminalMode.columns },
+        write: @escaping (_ bytes: [UInt8], _ stream: Output.Stream) -> Void
+    ) {
+        self.appearance = appearance
+        self.columns = columns
+        self.write = write
     }
+
+    /// Only messages are shown, as wscat has it with `-x` on a terminal.
+    var isTerse: Bool { appearance.form == .terminal(marksMessages: false) }
 
     // MARK: What comes
 
     func show(_ kind: MessageKind, _ payload: [UInt8]) {
-        switch form {
-        case .pipe: output.write(payload + [0x0A], to: .standardOutput)
+        switch appearance.form {
+        case .pipe: write(payload + [0x0A], .standardOutput)
         case .json:
             var line = JSONLine(type: "message", milliseconds: WallClock.milliseconds)
             line.add(payload: payload, isText: kind == .text, base64: Base64.encode)
@@ -51,13 +56,13 @@ final class Screen {
 
     /// Something else that happens; only `--json` shows all of it.
     func show(_ line: JSONLine) {
-        if case .json = form { output.write(Array(line.line.utf8), to: .standardOutput) }
+        if appearance.form == .json { write(Array(line.line.utf8), .standardOutput) }
     }
 
     /// `-P`: a ping or a pong has come.
     func showControl(_ name: String, _ payload: [UInt8]) {
         let text = "received \(name) (data: \"\(String(decoding: payload, as: UTF8.self).printable)\")"
-        if case .terminal = form {
+        if case .terminal = appearance.form {
             line("< " + text, .incoming, to: .standardOutput)
         } else {
             notice(text, .incoming)
@@ -68,10 +73,10 @@ final class Screen {
     func notice(_ text: String, _ tone: Tone) { line(text, tone, to: .standardError) }
 
     private func line(_ text: String, _ tone: Tone?, to stream: Output.Stream) {
-        let colors = stream == .standardOutput ? colorsOutput : colorsNotices
+        let colors = stream == .standardOutput ? appearance.colorsOutput : appearance.colorsNotices
         let colored = if let tone, colors { tone.rawValue + text + "\u{1B}[39m" } else { text }
         clearPrompt()
-        output.write(Array((colored + "\n").utf8), to: stream)
+        write(Array((colored + "\n").utf8), stream)
         drawPrompt()
     }
 
@@ -84,20 +89,20 @@ final class Screen {
 
     func drawPrompt() {
         guard let editor else { return }
-        output.write(Array(editor.rendered(columns: TerminalMode.columns).utf8), to: .standardOutput)
+        write(Array(editor.rendered(columns: columns()).utf8), .standardOutput)
     }
 
     func clearPrompt() {
-        if editor != nil { output.write(Array("\r\u{1B}[K".utf8), to: .standardOutput) }
+        if editor != nil { write(Array("\r\u{1B}[K".utf8), .standardOutput) }
     }
 
     /// Leaves what was typed where it stands and begins a new line.
     func keepLine(_ text: String) {
         clearPrompt()
-        output.write(Array(((editor?.prompt ?? "") + text.printable + "\n").utf8), to: .standardOutput)
+        write(Array(((editor?.prompt ?? "") + text.printable + "\n").utf8), .standardOutput)
     }
 
-    func clearScreen() { output.write(Array("\u{1B}[H\u{1B}[2J".utf8), to: .standardOutput) }
+    func clearScreen() { write(Array("\u{1B}[H\u{1B}[2J".utf8), .standardOutput) }
 
     /// Takes the prompt away, for the last notices.
     func removePrompt() {

@@ -1,0 +1,52 @@
+import Glibc
+import Terminal
+
+/// Where livecat runs: which of its streams are terminals, and what the environment says of them.
+struct Surroundings: Sendable {
+    var inputIsTerminal = false
+    var outputIsTerminal = false
+    var noticesAreTerminal = false
+    /// `TERM`.
+    var terminalName: String?
+    /// `NO_COLOR`; an empty one says nothing.
+    var noColor: String?
+
+    /// Those of this process.
+    static var current: Surroundings {
+        Surroundings(
+            inputIsTerminal: TerminalMode.isTerminal(STDIN_FILENO),
+            outputIsTerminal: TerminalMode.isTerminal(STDOUT_FILENO),
+            noticesAreTerminal: TerminalMode.isTerminal(STDERR_FILENO), terminalName: variable("TERM"),
+            noColor: variable("NO_COLOR"))
+    }
+
+    private static func variable(_ name: String) -> String? {
+        unsafe getenv(name).map { unsafe String(cString: $0) }
+    }
+
+    fileprivate var isDumb: Bool { terminalName == "dumb" }
+
+    fileprivate var allowsColor: Bool { !isDumb && noColor?.isEmpty ?? true }
+}
+
+/// How livecat shows what happens: as it was asked to, where it runs.
+struct Appearance: Equatable, Sendable {
+    let form: Screen.Form
+    let colorsOutput: Bool
+    let colorsNotices: Bool
+    /// There is a prompt and a line editor.
+    let isInteractive: Bool
+
+    init(_ settings: CatSettings, in place: Surroundings) {
+        let allowsColor = settings.allowsColor && place.allowsColor
+        colorsOutput = allowsColor && place.outputIsTerminal
+        colorsNotices = allowsColor && place.noticesAreTerminal
+        form =
+            if settings.isJSON { .json } else if place.outputIsTerminal {
+                .terminal(marksMessages: settings.execute.isEmpty)
+            } else { .pipe }
+        isInteractive =
+            place.inputIsTerminal && place.outputIsTerminal && !place.isDumb && !settings.isJSON
+            && settings.execute.isEmpty && settings.connection.form == .webSocket
+    }
+}

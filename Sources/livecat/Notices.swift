@@ -1,0 +1,52 @@
+import HTTP
+import LiveClient
+import Options
+
+extension StreamMessage {
+    /// What a person reads of a control message; nil for messages proper.
+    var notice: String? {
+        switch self {
+        case .event, .changed, .other: nil
+        case .live: "live: everything before was told"
+        case .beat: "beat: nothing new"
+        case .resync(let why, _): "resync (\(why.why.printable)): what was missed cannot be given"
+        case .source(.stalled(let since)): "source stalled" + Self.time(" since ", since)
+        case .source(.live(let since)): "source live again" + Self.time(" since ", since)
+        case .bye(let code, let why, let retry):
+            "bye (code: \(code.rawValue), reason: \"\(why.printable)\"" + (retry.map { ", retry_ms: \($0)" } ?? "")
+                + ")"
+        case .expiring(let end): "expiring: the token ends" + Self.time(" at ", end.map { $0.clampedMilliseconds })
+        case .token(let end): "the next token is taken" + Self.time(", it ends at ", end.map { $0.clampedMilliseconds })
+        case .read(let mark):
+            "read: " + (mark.thing.map { "\($0.entity) \($0.id)" } ?? "everything").printable
+                + " up to \(mark.upTo.text.printable)"
+        case .unknownControl: "a control message that this version does not know"
+        }
+    }
+
+    var tone: Tone {
+        switch self {
+        case .resync, .source(.stalled), .bye: .error
+        default: .control
+        }
+    }
+
+    static func time(_ before: String, _ milliseconds: Int64?) -> String {
+        // What is beyond the year 9999 is no time of a broker.
+        guard let milliseconds, (0..<253_402_300_800_000).contains(milliseconds) else { return "" }
+        return before + InternetDate.text(millisecondsSince1970: milliseconds)
+    }
+}
+
+extension Int64 {
+    /// Seconds as milliseconds; what is too large is no time.
+    fileprivate var clampedMilliseconds: Int64 { multipliedReportingOverflow(by: 1000).overflow ? -1 : self * 1000 }
+}
+
+extension ArchiveGap {
+    /// What a person reads.
+    var notice: String {
+        "gap" + StreamMessage.time(" from ", from) + (to.map { StreamMessage.time(" to ", $0) } ?? " on")
+            + ": the archive may lack what happened then"
+    }
+}
