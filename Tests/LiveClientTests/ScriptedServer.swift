@@ -16,6 +16,8 @@ enum Step: Sendable {
     /// Answers the head that was awaited last with 101 and these fields.
     case upgrade([String] = [])
     case close
+    /// Sends a byte every few milliseconds until the connection ends.
+    case trickle(UInt8)
     /// Leaves the connection alone for ever.
     case silence
 
@@ -40,7 +42,7 @@ final class ScriptedServer: Sendable {
             let listener = try? Listener(address: address, loop: loop) { descriptor, _ in
                 let script = scripts[min(next, scripts.count - 1)]
                 next += 1
-                let peer = ScriptedPeer(script, report)
+                let peer = ScriptedPeer(script, loop: loop, report)
                 guard let transport = try? Transport<ScriptedPeer>(descriptor, security: .plain, on: shared) else {
                     return
                 }
@@ -76,13 +78,15 @@ extension EventLoop {
 /// One connection of a scripted server.
 private final class ScriptedPeer: TransportOwner {
     private var steps: ArraySlice<Step>
+    private let loop: EventLoop
     private let report: @Sendable ([UInt8]) -> Void
     private var bytes: [UInt8] = []
     private var head: [UInt8] = []
     var transport: Transport<ScriptedPeer>?
 
-    init(_ steps: [Step], _ report: @escaping @Sendable ([UInt8]) -> Void) {
+    init(_ steps: [Step], loop: EventLoop, _ report: @escaping @Sendable ([UInt8]) -> Void) {
         self.steps = steps[...]
+        self.loop = loop
         self.report = report
     }
 
@@ -108,10 +112,17 @@ private final class ScriptedPeer: TransportOwner {
             case .send(let bytes): transport?.write(bytes)
             case .upgrade(let fields): transport?.write(answer(fields))
             case .close: transport?.close()
+            case .trickle(let byte): return trickle(byte)
             case .silence: return
             }
             steps.removeFirst()
         }
+    }
+
+    private func trickle(_ byte: UInt8) {
+        guard let transport else { return }
+        transport.write([byte])
+        loop.schedule(afterMilliseconds: 5) { self.trickle(byte) }
     }
 
     private func take(_ count: Int) {

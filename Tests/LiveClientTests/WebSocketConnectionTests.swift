@@ -128,8 +128,11 @@ import WebSocket
         #expect(refused.status == 503 && refused.body == Array("half".utf8))
     }
 
-    @Test func `gives up when no answer comes in time`() async throws {
-        for script: [Step] in [[.silence], [.awaitHead, .send("HTTP/1.1 101 S\r\n"), .silence]] {
+    @Test func `gives up when no answer comes in time, however slowly it trickles`() async throws {
+        for script: [Step] in [
+            [.silence], [.awaitHead, .send("HTTP/1.1 101 S\r\n"), .silence],
+            [.awaitHead, .send("HTTP/1.1 101 S"), .trickle(UInt8(ascii: "s"))],
+        ] {
             let server = try ScriptedServer(script)
             var settings = try Self.settings(server)
             settings.limits.connectMilliseconds = 50

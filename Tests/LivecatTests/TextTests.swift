@@ -79,3 +79,12 @@ import Testing
         #expect(payload([0xFF], isText: true) == "\"base64\":\"1\"}\n")
     }
 }
+
+@Suite struct `Round trips` {
+    @Test(arguments: [
+        (0, "0.00"), (4, "0.00"), (5, "0.01"), (12_345, "12.35"), (1_000_000, "1000.00"), (10_990, "10.99"),
+    ])
+    func `are told in milliseconds with two decimals`(_ microseconds: Int, _ text: String) {
+        #expect(Cat.milliseconds(.microseconds(microseconds)) == text)
+    }
+}
