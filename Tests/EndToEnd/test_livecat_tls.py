@@ -3,42 +3,31 @@
 
 import pytest
 
-from test_livecat_pipe import greet
-from test_livecat_requests import redirect
+from scripts import greet, redirect, tunnel
 
 
-@pytest.mark.parametrize("scheme", ["wss", "https"])
-def test_a_certificate_is_verified(peer, run_livecat, certificates, scheme):
-    server = peer(greet("one"), context=certificates.server())
-    url = f"{scheme}://{server.host}/"
+@pytest.mark.parametrize("url", ["wss://localhost:{}/", "https://localhost:{}/", "wss://127.0.0.1:{}"])
+def test_a_certificate_is_verified(peer, run_livecat, certificates, url):
+    url = url.format(peer(greet("one"), context=certificates.server()).port)
     assert run_livecat("--ca", certificates.authority, url)[:2] == (0, b"one\n")
     status, _, err = run_livecat(url)
     assert status == 2 and "certificate" in err
     assert run_livecat("-n", url)[:2] == (0, b"one\n")
 
 
-def test_an_address_is_verified_too(peer, run_livecat, certificates):
-    server = peer(greet("one"), context=certificates.server())
-    assert run_livecat("--ca", certificates.authority, f"wss://127.0.0.1:{server.port}")[:2] == (0, b"one\n")
-
-
-def test_another_name_is_refused(peer, run_livecat, certificates):
+def test_what_is_wrong_with_a_server_is_told(peer, run_livecat, certificates):
     # Behind a proxy any name leads to the same server.
-    proxy = peer(lambda c: (c.head(), c.send("HTTP/1.1 200 OK\r\n\r\n"), c.secure(certificates.server())))
-    status, _, err = run_livecat("--ca", certificates.authority, "--proxy", proxy.host, "wss://other.example/")
-    assert status == 2 and "certificate" in err
-
-
-def test_an_old_certificate_is_refused(peer, run_livecat, certificates):
-    server = peer(greet("one"), context=certificates.server("expired"))
-    status, _, err = run_livecat("--ca", certificates.authority, server.url)
-    assert status == 2 and "expired" in err
-    assert run_livecat("--no-check", server.url)[0] == 0
-
-
-def test_a_server_that_speaks_no_tls(peer, run_livecat):
-    server = peer(lambda c: (c.more(), c.send("HTTP/1.1 400 Bad Request\r\n\r\n")))
-    assert run_livecat(f"wss://{server.host}")[0] == 2
+    proxy = peer(tunnel(greet("one"), certificates.server()))
+    old = peer(greet("one"), context=certificates.server("expired"))
+    plain = peer(lambda c: (c.more(), c.send("HTTP/1.1 400 Bad Request\r\n\r\n")))
+    strict = peer(greet("one"), context=certificates.server(wants_client=True))
+    for fault, words, told in [
+        ("another name", ["--proxy", proxy.host, "wss://other.example/"], "certificate"), ("expired", [old.url], "expired"),
+        ("no TLS", [f"wss://{plain.host}"], ""), ("it wants a client's certificate", [strict.url], ""),
+    ]:
+        status, out, err = run_livecat("--ca", certificates.authority, *words)
+        assert (status, out) == (2, b"") and err.startswith("error: ") and told in err, (fault, err)
+    assert run_livecat("--no-check", old.url)[0] == 0
 
 
 def test_client_certificates(peer, run_livecat, certificates, terminal):
@@ -59,29 +48,14 @@ def test_client_certificates(peer, run_livecat, certificates, terminal):
     assert asked.finish() == 0 and "sesame" not in asked.shown
 
 
-def test_a_client_without_its_certificate_is_told(peer, run_livecat, certificates):
-    server = peer(greet("one"), context=certificates.server(wants_client=True))
-    status, _, err = run_livecat("--ca", certificates.authority, server.url)
-    assert status == 2 and err.startswith("error: ")
-
-
 def test_tls_behind_a_proxy(peer, run_livecat, certificates):
-    def script(connection):
-        connection.head()
-        connection.send("HTTP/1.1 200 Connection established\r\n\r\n")
-        connection.secure(certificates.server())
-        greet("one")(connection)
-    proxy = peer(script)
+    proxy = peer(tunnel(greet("one"), certificates.server()))
     assert run_livecat("--proxy", proxy.host, "--ca", certificates.authority, "wss://localhost/x")[:2] == (0, b"one\n")
     assert proxy.heads[0].startswith("CONNECT localhost:443 HTTP/1.1\r\n")
 
 
 def test_a_proxy_that_speaks_tls(peer, run_livecat, certificates):
-    def script(connection):
-        connection.head()
-        connection.send("HTTP/1.1 200 Connection established\r\n\r\n")
-        greet("one")(connection)
-    proxy = peer(script, context=certificates.server())
+    proxy = peer(tunnel(greet("one")), context=certificates.server())
     ca = ["--ca", certificates.authority, "--proxy", f"https://{proxy.host}"]
     assert run_livecat(*ca, "ws://far.example/x")[:2] == (0, b"one\n")
     status, _, err = run_livecat(*ca, "wss://far.example/x")

@@ -17,7 +17,6 @@ struct SleepTests {
         "Tests/Runner/processes.py": "the pause between two looks at what a part has started",
         "Tests/Runner/meter.py": "what is late in waking shows that the machine stood still",
         // What takes its time is what the product is shown.
-        "Tests/EndToEnd/test_livecat_ends.py": "the peer trickles",
         "Tests/EndToEnd/test_sync_slow.py": "the client reads slowly",
         "Tests/EndToEnd/test_slow_with_cursors.py": "what is written apart is no burst",
         "Tests/EndToEnd/test_stuck_loop.py": "the node is asked for a while, in which it must not say something wrong",

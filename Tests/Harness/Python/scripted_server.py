@@ -147,6 +147,10 @@ class Peer:
             self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
 
+    def target(self, head=-1):
+        """Path and query of a request."""
+        return self.heads[head].split(" ")[1]
+
     def field(self, name, head=-1):
         """The values of a header field in a request."""
         return re.findall(rf"(?im)^{name}: (.*?)\r?$", self.heads[head])
