@@ -1,4 +1,6 @@
+import Foundation
 import GatewaySettings
+import TestTokens
 
 /// Settings out of a text, as if it were the file `gate.yaml` in `/etc/livegate`.
 func load(_ text: String, _ variables: [(String, String)] = [], _ flags: [(String, [String])] = []) -> SettingsOutcome {
@@ -13,4 +15,22 @@ func load(_ text: String, _ variables: [(String, String)] = [], _ flags: [(Strin
 extension SettingsOutcome {
     /// The lines that an operator sees, without the file's folder.
     var lines: [String] { problems.map { "\($0)".replacing("/etc/livegate/", with: "") } }
+}
+
+/// A folder with files that ends with its test.
+final class SettingsFolder {
+    let path = NSTemporaryDirectory() + "livegate-" + UUID().uuidString + "/"
+
+    init(_ files: [String: String]) throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        for (name, text) in files { try text.write(toFile: path + name, atomically: false, encoding: .utf8) }
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    /// What comes of settings that stand in this folder.
+    func check(_ text: String) throws -> (material: SettingsMaterial?, lines: [String]) {
+        let check = Settings.load(text: Array(text.utf8), file: path + "gate.yaml").check(now: TokenForge.now)
+        return (check.material, check.problems.map { "\($0)".replacing(path, with: "") })
+    }
 }

@@ -1,6 +1,5 @@
 // Tests: IntrospectionTable.swift, StaticTokenFile.swift
 
-import Foundation
 import LiveUpdates
 import TLS
 import TestTokens
@@ -9,28 +8,10 @@ import Tokens
 
 @testable import GatewaySettings
 
-/// A folder with files that ends with its test.
-private final class Folder {
-    let path = NSTemporaryDirectory() + "livegate-" + UUID().uuidString + "/"
-
-    init(_ files: [String: String]) throws {
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        for (name, text) in files { try text.write(toFile: path + name, atomically: false, encoding: .utf8) }
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    /// What comes of settings that stand in this folder.
-    func check(_ text: String) throws -> (material: SettingsMaterial?, lines: [String]) {
-        let check = Settings.load(text: Array(text.utf8), file: path + "gate.yaml").check(now: TokenForge.now)
-        return (check.material, check.problems.map { "\($0)".replacing(path, with: "") })
-    }
-}
-
 @Suite struct SettingsCheckTests {
     @Test func `what is checked is what a start gets`() throws {
         let token = Array("a token of the tests".utf8)
-        let folder = try Folder([
+        let folder = try SettingsFolder([
             "key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self),
             "tokens.yaml": "- {sha256: \(Self.digits(of: token)), account: 42, subject: dev}\n",
         ])
@@ -49,7 +30,7 @@ private final class Folder {
 
     @Test func `keys at a URL are fetched by nobody who only checks, and their authorities are looked at`() throws {
         let whole = String(decoding: TestKey.p256.certificatePEM, as: UTF8.self)
-        let folder = try Folder([
+        let folder = try SettingsFolder([
             "key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self), "whole.pem": whole,
             "half.pem": whole + whole.dropLast(100), "empty.pem": "",
         ])
@@ -74,7 +55,7 @@ private final class Folder {
     }
 
     @Test func `a server of tokens is asked with a name and a secret, or with nothing`() throws {
-        let folder = try Folder(["secret": "s %\n", "two": "a\nb\n", "none": "\n"])
+        let folder = try SettingsFolder(["secret": "s %\n", "two": "a\nb\n", "none": "\n"])
         func check(_ text: String) throws -> (source: IntrospectionSource?, lines: [String]) {
             let (material, lines) = try folder.check("auth: {introspection: {\(text)}}")
             return (
@@ -103,7 +84,7 @@ private final class Folder {
     }
 
     @Test func `a password is one line of a file that can be read`() throws {
-        let folder = try Folder(["good": "s %\n", "empty": "\n", "two": "a\nb\n"])
+        let folder = try SettingsFolder(["good": "s %\n", "empty": "\n", "two": "a\nb\n"])
         for (file, problem) in [
             ("good", nil), ("empty", "empty holds no password: one line without control characters is expected"),
             ("two", "two holds no password: one line without control characters is expected"),
@@ -117,7 +98,7 @@ private final class Folder {
 
     @Test func `each issuer has the audience and the algorithms of its entry`() throws {
         let key = String(decoding: TestKey.p256.publicPEM, as: UTF8.self)
-        let folder = try Folder(["key.pem": key])
+        let folder = try SettingsFolder(["key.pem": key])
         for (entry, isTaken) in [
             ("audience: [other, \(TokenForge.audience)]", true), ("audience: other", false),
             ("audience: \(TokenForge.audience), algorithms: [ES256, ES384]", true), ("algorithms: [ES256]", false),
@@ -131,7 +112,7 @@ private final class Folder {
     }
 
     @Test func `a file that is no key is refused at the setting that names it`() throws {
-        let folder = try Folder(["key.pem": "nonsense"])
+        let folder = try SettingsFolder(["key.pem": "nonsense"])
         let (material, lines) = try folder.check(
             "auth:\n  jwt:\n    - {issuer: a, keys: key.pem}\n    - {issuer: b, keys: c}\n")
         #expect(material == nil && lines.count == 2)
@@ -203,7 +184,7 @@ private final class Folder {
 
     @Test(arguments: togetherRows.indices)
     func `what is wrong with values and with files is reported together`(row: Int) throws {
-        let folder = try Folder(["key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self)])
+        let folder = try SettingsFolder(["key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self)])
         let (material, lines) = try folder.check(Self.togetherRows[row].text)
         let expected = Self.togetherRows[row].lines
         #expect(lines.count == expected.count && zip(lines, expected).allSatisfy { $0.hasPrefix($1) }, "\(lines)")
@@ -229,7 +210,7 @@ private final class Folder {
 
     @Test(arguments: messageRows.indices) func `a message that can never pass is warned of`(row: Int) throws {
         let (text, line) = Self.messageRows[row]
-        let (material, lines) = try Folder([:]).check("auth: {anonymous: A}\nlimits: {\(text)}\n")
+        let (material, lines) = try SettingsFolder([:]).check("auth: {anonymous: A}\nlimits: {\(text)}\n")
         #expect(lines == (line.map { [$0] } ?? []) && material != nil)
     }
 
@@ -257,7 +238,7 @@ private final class Folder {
 
     @Test(arguments: secretRows.indices) func `a secret of session tickets has 32 bytes to 4 KiB`(row: Int) throws {
         let (secret, problem) = Self.secretRows[row]
-        let folder = try Folder(secret.map { ["secret": $0] } ?? [:])
+        let folder = try SettingsFolder(secret.map { ["secret": $0] } ?? [:])
         let (material, lines) = try folder.check("auth: {anonymous: A}\ntls: {ticket_secret_file: secret}\n")
         #expect((material == nil) == (problem != nil))
         guard let problem else { return #expect(lines == []) }
