@@ -7,6 +7,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from programs import PROGRAMS, eventually
 
 
@@ -57,24 +59,18 @@ def test_it_comes_to_its_end_and_leaves_nothing(tmp_path):
     assert not any(tmp_path.iterdir())
 
 
-def test_runs_with_scrapes_are_compared_with_runs_without():
-    command = [PROGRAMS / "livebench", "--connections", "100", "--only", "saturating many", "--scrape", "--json"]
-    bench = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert bench.returncode == 0, bench.stderr
-    report = json.loads(bench.stdout)
-    assert [row["scenario"] for row in report["scenarios"]] == ["saturating many", "saturating many scraped"] * 3
-    compared, = report["scrapes"]
-    assert compared["scenario"] == "saturating many" and compared["deliveries_per_second"] > 0
-
-
-def test_runs_with_an_archive_and_with_one_that_fails_are_compared_with_runs_without():
-    command = [PROGRAMS / "livebench", "--connections", "100", "--only", "saturating many", "--archive", "--json"]
-    bench = subprocess.run(command, capture_output=True, text=True, timeout=600)
-    assert bench.returncode == 0, bench.stderr
-    report = json.loads(bench.stdout)
+@pytest.mark.parametrize("option, others, keys, counts", [
+    ("--scrape", ["scraped"], ["scrapes"], ["deliveries_per_second"]),
+    ("--archive", ["archived", "archive failing"], ["archives", "failing_archives"], ["deliveries_per_second", "latency_p99"]),
+])
+def test_runs_are_compared_with_runs_without(option, others, keys, counts):
     name = "saturating many"
-    assert [row["scenario"] for row in report["scenarios"]] == [name, f"{name} archived", f"{name} archive failing"] * 3
-    for key in ("archives", "failing_archives"):
+    command = [PROGRAMS / "livebench", "--connections", "100", "--only", name, option, "--json"]
+    bench = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert bench.returncode == 0, bench.stderr
+    report = json.loads(bench.stdout)
+    assert [row["scenario"] for row in report["scenarios"]] == [name, *(f"{name} {other}" for other in others)] * 3
+    assert {"scrapes", "archives", "failing_archives"} & report.keys() == {*keys}
+    for key in keys:
         compared, = report[key]
-        assert compared["scenario"] == name and compared["deliveries_per_second"] > 0 and compared["latency_p99"] > 0
-    assert "scrapes" not in report
+        assert compared["scenario"] == name and all(compared[count] > 0 for count in counts), (key, compared)

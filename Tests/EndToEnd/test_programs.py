@@ -96,16 +96,16 @@ def test_shells_take_the_completions(shell, check, tmp_path):
 
 
 def test_secrets_of_the_command_line_are_wiped_from_the_process_title(start):
-    secrets = ["geheim-header", "geheim-auth", "geheim-passphrase"]
+    secrets = ["geheim-header", "geheim-auth", "geheim-passphrase", "geheim-url"]
     with socket.create_server(("127.0.0.1", 0)) as server:
-        program = start("livecat", f"ws://127.0.0.1:{server.getsockname()[1]}/", "-H", f"X-Key: {secrets[0]}",
+        program = start("livecat", f"ws://u:{secrets[3]}@127.0.0.1:{server.getsockname()[1]}/", "-H", f"X-Key: {secrets[0]}",
                         f"--auth=user:{secrets[1]}", "--passphrase", secrets[2])
         # It has read its command line when it connects; nobody answers it.
         connection, _ = server.accept()
         with connection:
             title = Path(f"/proc/{program.pid}/cmdline").read_text()
             assert "--passphrase" in title and "geheim" not in title
-    assert program.wait() == 2
+    assert program.wait() == 2 and "geheim" not in "".join(program.out + program.err)
 
 
 @pytest.mark.parametrize("command", ["config", "man", "map"])
@@ -121,12 +121,6 @@ def test_a_closed_pipe_ends_a_program_quietly(command, ignored, tmp_path):
         preexec_fn=(lambda: signal.signal(signal.SIGPIPE, signal.SIG_IGN)) if ignored else None)
     os.close(writing)
     assert done.returncode in (0, -signal.SIGPIPE) and done.stderr == b""
-
-
-def test_a_full_disk_is_told():
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([PROGRAMS / "livegate", "config"], stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 74 and "No space left on device" in done.stderr
 
 
 def test_map_answers_each_line_at_once(start, tmp_path):
@@ -149,6 +143,8 @@ def test_map_answers_each_line_at_once(start, tmp_path):
             assert told == answer
     program.process.stdin.close()
     assert program.wait() == 0 and program.err == []
+    status, out, _ = run("livegate", "map", "--config", file, input="x")
+    assert status == 0 and json.loads(out)["skip"] == "not_json", "a last line without an end"
 
 
 def test_map_refuses_wrong_settings(tmp_path):
@@ -160,16 +156,12 @@ def test_map_refuses_wrong_settings(tmp_path):
     assert run("livegate", "map", "--config", tmp_path / "missing", input="")[0] == 78
 
 
-def test_map_answers_a_last_line_without_an_end(tmp_path):
-    file = tmp_path / "livegate.yaml"
-    file.write_text("")
-    status, out, _ = run("livegate", "map", "--config", file, input="x")
-    assert status == 0 and json.loads(out)["skip"] == "not_json"
-
-
-def test_output_goes_through_a_terminal_as_well():
+def test_output_goes_through_a_terminal_and_a_full_disk_is_told():
     primary, secondary = pty.openpty()
     done = subprocess.run([PROGRAMS / "livegate", "--version"], stdout=secondary, timeout=300)
     os.close(secondary)
     assert done.returncode == 0 and os.read(primary, 100).startswith(b"livegate ")
     os.close(primary)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([PROGRAMS / "livegate", "config"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 74 and "No space left on device" in done.stderr

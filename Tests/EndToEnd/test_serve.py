@@ -36,41 +36,49 @@ def records(program):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_with_0(start, settings, number):
-    program = start("livegate", "serve", "--config", settings())
+def test_the_log_is_a_json_object_a_line_without_secrets_and_a_signal_ends_it(start, settings, number):
+    program = start(
+        "livegate", "serve", "--config", settings(), "--log-level", "trace",
+        env={"LIVEGATE_KAFKA_SETTINGS": "{security.protocol: sasl_plaintext, sasl.mechanism: PLAIN, sasl.username: u}",
+             "LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD": "geheim", "LIVEGATE_KAFKA_SETTINGS_DEBUG": "all"})
     program.line('"message":"listening"')
     program.signal(number)
-    assert program.wait() == 0
-    assert any(record.get("signal") == number.name for record in records(program))
-    assert program.out == []
+    assert program.wait() == 0 and program.out == []
+    assert len(program.err) >= 3 and any(record.get("signal") == number.name for record in records(program))
+    for record in records(program):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record["time"])
+        assert abs(datetime.datetime.fromisoformat(record["time"]) - datetime.datetime.now(datetime.timezone.utc)
+                   ) < datetime.timedelta(minutes=5)
+        assert record["level"] in ("trace", "debug", "info", "notice", "warning", "error", "critical")
+        assert record["message"]
+    assert "geheim" not in "".join(program.err)
 
 
 def test_flags_go_over_the_environment_which_goes_over_the_file(start, settings):
     program = start(
         "livegate", "serve", "--config", settings("log: {level: loud}\n"), "--listen", "127.0.0.2:0",
         "--listen=[::1]:0", "--log-level", "notice", "--topics", "a,b",
-        env={"LIVEGATE_LISTEN": "nonsense", "LIVEGATE_ADMIN": "127.0.0.3:0"})
+        env={"LIVEGATE_LISTEN": "nonsense", "LIVEGATE_ADMIN": "127.0.0.3:0", "LIVEGATE_KAFKA_BROKER": "x"})
     listening = json.loads(program.line('"message":"listening"'))
     assert re.fullmatch(r"127\.0\.0\.2:[1-9]\d* \[::1\]:[1-9]\d*", listening["address"])
     assert re.fullmatch(r"127\.0\.0\.3:[1-9]\d*", listening["admin"])
+    warning = json.loads(program.line("LIVEGATE_KAFKA_BROKER"))
+    assert warning["level"] == "warning" and "LIVEGATE_KAFKA_BROKERS" in warning["reason"]
     program.signal()
     assert program.wait() == 0
 
 
-@pytest.mark.parametrize("flags, key", [
-    (["--listen", "nowhere"], "--listen: listen[0]: "), (["--admin", "nowhere"], "--admin: admin: "),
-    (["--kafka-brokers", ","], "--kafka-brokers: kafka.brokers: "), (["--topics", "a b"], "--topics: kafka.topics[0]: "),
-    (["--log-level", "loud"], "--log-level: log.level: "),
+@pytest.mark.parametrize("text, flags, key", [
+    ("", ["--listen", "nowhere"], "--listen: listen[0]: "), ("", ["--admin", "nowhere"], "--admin: admin: "),
+    ("", ["--kafka-brokers", ","], "--kafka-brokers: kafka.brokers: "), ("", ["--topics", "a b"], "--topics: kafka.topics[0]: "),
+    ("", ["--log-level", "loud"], "--log-level: log.level: "), (None, [], ""),
+    ("tls: {certificate: c.pem, key: c.pem}\n", [], "tls.certificate: cannot read"),
 ])
-def test_wrong_settings_end_it_with_78(settings, flags, key):
-    status, out, err = run("livegate", "serve", "--config", settings(), *flags)
-    assert (status, out) == (78, "") and err.startswith(key) and err.count("\n") == 1
-
-
-def test_missing_and_broken_settings_end_it_with_78(settings, tmp_path):
-    assert run("livegate", "serve", "--config", tmp_path / "missing")[0] == 78
-    status, _, err = run("livegate", "serve", "--config", settings("tls: {certificate: c.pem, key: k.pem}\n"))
-    assert status == 78 and "tls.certificate: cannot read" in err
+def test_wrong_settings_end_it_with_78(settings, tmp_path, text, flags, key):
+    file = tmp_path / "missing" if text is None else settings(text)
+    status, out, err = run("livegate", "serve", "--config", file, *flags)
+    assert (status, out) == (78, "") and key in err and err.count("\n") == 1
+    assert err.startswith(key if flags else str(file))
 
 
 def test_an_address_in_use_or_not_ours_ends_it_with_71(settings):
@@ -95,22 +103,13 @@ def test_a_second_gateway_on_the_same_socket_file_is_refused_and_a_stale_one_rep
     assert status == 71 and str(path) in err
 
 
-def test_the_log_is_a_json_object_a_line(start, settings):
-    program = start("livegate", "serve", "--config", settings("log: {level: trace}\n"))
-    program.line('"message":"listening"')
-    program.signal()
-    assert program.wait() == 0
-    assert len(program.err) >= 3
-    for record in records(program):
-        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", record["time"])
-        assert abs(datetime.datetime.fromisoformat(record["time"]) - datetime.datetime.now(datetime.timezone.utc)
-                   ) < datetime.timedelta(minutes=5)
-        assert record["level"] in ("trace", "debug", "info", "notice", "warning", "error", "critical")
-        assert record["message"]
-
-
-@pytest.mark.parametrize("form, looks", [("auto", r"^\d{4}-.*Z notice gateway: listening "), ("json", r'^\{"time":"')])
-def test_on_a_terminal_the_log_is_text_unless_the_settings_say_json(settings, form, looks):
+@pytest.mark.parametrize("form, looks", [("auto", r"^\d{4}-.*Z notice gateway: listening "), ("json", r'^\{"time":"'), ("text", None)])
+def test_the_log_is_text_on_a_terminal_and_where_the_settings_say_so(start, settings, form, looks):
+    if form == "text":
+        program = start("livegate", "serve", "--config", settings(), env={"LIVEGATE_LOG_FORMAT": "text"})
+        line = program.line("listening")
+        assert re.match(r"\d{4}-\d\d-\d\dT[\d:.]+Z notice gateway: listening address=", line), "in a pipe"
+        return
     primary, secondary = pty.openpty()
     process = subprocess.Popen(
         [PROGRAMS / "livegate", "serve", "--config", settings(f"log: {{format: {form}}}\n")], stderr=secondary,
@@ -136,17 +135,6 @@ def read_to_end(descriptor):
             pass
     except OSError:
         pass
-
-
-def test_text_is_written_into_a_pipe_where_the_settings_say_so(start, settings):
-    program = start("livegate", "serve", "--config", settings(), env={"LIVEGATE_LOG_FORMAT": "text"})
-    assert re.match(r"\d{4}-\d\d-\d\dT[\d:.]+Z notice gateway: listening address=", program.line("listening"))
-
-
-def test_warnings_about_settings_are_lines_of_the_log(start, settings):
-    program = start("livegate", "serve", "--config", settings(), env={"LIVEGATE_KAFKA_BROKER": "x"})
-    warning = json.loads(program.line("LIVEGATE_KAFKA_BROKER"))
-    assert warning["level"] == "warning" and "LIVEGATE_KAFKA_BROKERS" in warning["reason"]
 
 
 def test_a_standard_error_that_nobody_reads_stops_nothing(settings, port):
@@ -177,14 +165,3 @@ def test_a_standard_error_that_nobody_reads_stops_nothing(settings, port):
         process.wait()
         os.close(reading)
         os.close(writing)
-
-
-def test_secrets_stand_in_no_line_of_the_log(start, settings):
-    program = start(
-        "livegate", "serve", "--config", settings(), "--log-level", "trace",
-        env={"LIVEGATE_KAFKA_SETTINGS": "{security.protocol: sasl_plaintext, sasl.mechanism: PLAIN, sasl.username: u}",
-             "LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD": "geheim", "LIVEGATE_KAFKA_SETTINGS_DEBUG": "all"})
-    program.line('"message":"listening"')
-    program.signal()
-    assert program.wait() == 0
-    assert "geheim" not in "".join(program.err)
