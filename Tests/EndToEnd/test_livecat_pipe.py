@@ -24,7 +24,7 @@ def test_each_message_is_a_line_and_nothing_else_is(peer, run_livecat):
 
 
 @pytest.mark.parametrize("options, data, frames", [
-    ([], b"one\n\ntwo\r\nlast \xff", [("text", "one"), ("text", ""), ("text", "two"), ("text", "last \ufffd")]),
+    ([], b"one\n\n/ping a\r\nlast \xff", [("text", "one"), ("text", ""), ("text", "/ping a"), ("text", "last \ufffd")]),
     (["--binary"], b"\xff\x00\nb\r\n", [("binary", b"\xff\x00"), ("binary", b"b\r")]),
 ])
 @pytest.mark.parametrize("source", ["pipe", "file"])
@@ -74,12 +74,6 @@ def test_executed_messages_go_first_and_in_order(peer, run_livecat):
     assert server.frames == [("text", "a"), ("text", "b"), ("text", "c"), ("close", 1000, "")]
 
 
-def test_count_ends_after_so_many_messages(peer, run_livecat):
-    server = peer(lambda c: (c.upgrade(), c.text("1", "2", "3", "4"), c.serve()))
-    assert run_livecat("--count", "2", server.url)[:2] == (0, b"1\n2\n")
-    assert server.frames == [("close", 1000, "")]
-
-
 def test_duration_ends_after_so_long(peer, run_livecat):
     # Long enough to connect, however busy the machine is.
     for seconds in (2, 60):
@@ -101,7 +95,7 @@ def test_json_tells_everything_that_happens(peer, run_livecat):
         connection.ping(b"p")
         connection.pong(b"q\xff")
         connection.close(1001, "server stops")
-    status, out, _ = run_livecat("--json", "-s", "livegate.v1", peer(script).url)
+    status, out, err = run_livecat("--json", "-P", "-s", "livegate.v1", peer(script).url)
     lines = [json.loads(line) for line in out.splitlines()]
     for line in lines:
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time"))
@@ -109,6 +103,7 @@ def test_json_tells_everything_that_happens(peer, run_livecat):
         {"type": "open", "subprotocol": "livegate.v1"}, {"type": "message", "text": 'say "\u00fc"\n'},
         {"type": "message", "base64": "AP8="}, {"type": "ping", "text": "p"}, {"type": "pong", "base64": "cf8="},
         {"type": "close", "code": 1001, "reason": "server stops"}])
+    assert 'received ping (data: "p")\nreceived pong (data: "q\ufffd")\n' in err
 
 
 def test_ping_tells_the_round_trip(peer, run_livecat):
@@ -119,6 +114,7 @@ def test_ping_tells_the_round_trip(peer, run_livecat):
         connection.close()
     _, out, err = run_livecat("--ping", "20ms", peer(script).url)
     assert len(re.findall(r"^pong after \d+\.\d\d ms$", err, re.M)) == 2 and out == b""
+    assert "received" not in err, "nobody has asked with -P"
 
 
 def test_slash_commands(peer, run_livecat):

@@ -76,6 +76,17 @@ def test_it_can_be_stopped_and_continued(peer, terminal):
     assert program.finish() == 0 and server.frames[0] == ("text", "half")
 
 
+def test_executed_messages_have_no_prompt(peer, terminal):
+    def script(connection):
+        connection.upgrade()
+        connection.text(connection.receive()[1])
+        connection.serve()
+    server = peer(script)
+    program = terminal("-x", "hi", "-w", "1", server.url)
+    program.expect("hi\r\n")
+    assert program.finish() == 0 and program.shown == "hi\r\n" and server.frames == [("close", 1000, "")]
+
+
 def test_output_into_a_pipe_stays_clean(peer, terminal):
     server = peer(lambda c: (c.upgrade(), c.text(c.receive()[1]), c.serve()))
     program = terminal(server.url, stdout=subprocess.PIPE)

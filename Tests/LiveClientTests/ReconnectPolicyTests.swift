@@ -36,8 +36,10 @@ import WebSocket
 
     @Test func `it backs off after everything else`() {
         let endings: [ConnectionEnding] = [
-            .notConnected(.network("x")), .notConnected(.deadline(milliseconds: 1)), .cut("x"), .noPong,
-            .broken(.maskedFrame), Self.refused(500), Self.refused(503), Self.refused(408), Self.refused(301),
+            .notConnected(.network("x")), .notConnected(.deadline(milliseconds: 1)), .notConnected(.cut("x")),
+            .cut("x"),
+            .noPong, .broken(.maskedFrame), Self.refused(500), Self.refused(503), Self.refused(429), Self.refused(408),
+            Self.refused(301),
         ]
         for ending in endings { #expect(Self.waits(Self.verdict(ending), 500..<1000)) }
         for code: UInt16 in [1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 4408, 4409, 3000, 4000, 4999] {
