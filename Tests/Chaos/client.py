@@ -6,8 +6,7 @@ import random
 import re
 import time
 
-from wire import (CLOSE, PING, PONG, TEXT, close_of, content_length, event_of, event_stream_request, frame, get,
-                  split_frame, upgrade)
+from wire import CLOSE, TEXT, Received, content_length, event_of, event_stream_request, get, upgrade
 
 OPENING_SECONDS = 10
 # The server says something at least every 25 s; HAProxy and a kernel keep dead connections for longer than that.
@@ -157,26 +156,23 @@ class Connection(asyncio.Protocol):
 class WebSocket(Connection):
     good = (101,)
 
-    def read(self):
-        at = 0
-        while (found := split_frame(self.buffer, at)) is not None:
-            first, _, payload, at = found
-            if first == 0x80 | TEXT:
-                self.receive(payload)
-            elif first == 0x80 | PING:
-                self.transport.write(frame(PONG, payload))
-            elif first == 0x80 | CLOSE:
-                self.closed(payload)
-                break
-        self.buffer = self.buffer[at:]
+    def connection_made(self, transport):
+        self.received = Received(transport.write)
+        super().connection_made(transport)
 
-    def closed(self, payload):
-        code, reason = close_of(payload)
+    def read(self):
+        piece, self.buffer = self.buffer, b""
+        for opcode, payload in self.received.take(piece):
+            if opcode == TEXT:
+                self.receive(payload)
+            elif opcode == CLOSE:
+                self.closed(*self.received.close)
+
+    def closed(self, code, reason):
         self.client.crowd.codes[code] = self.client.crowd.codes.get(code, 0) + 1
         retry = re.search(r"retry_ms=(\d+)$", reason)
         if retry:
             self.wait = int(retry.group(1)) / 1000
-        self.transport.write(frame(CLOSE, payload[:2]))
         self.transport.close()
 
 

@@ -9,32 +9,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from caller import answer, bearer
 from gateway import static_tokens
 from programs import eventually, produce
-
-UPGRADE = ("GET /live/v1 HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-           "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{more}\r\n")
-
-
-def answer(host, more):
-    """Sends an upgrade with further header lines; returns status, header fields by lower-case name, and body."""
-    name, port = host.rsplit(":", 1)
-    with socket.create_connection((name, int(port)), timeout=120) as peer:
-        peer.sendall(UPGRADE.format(host=host, more=more).encode("latin-1"))
-        received = b""
-        while chunk := peer.recv(65536):
-            received += chunk
-            if received.startswith(b"HTTP/1.1 101") and b"\r\n\r\n" in received:
-                break
-    # Behind the head of an upgrade there may be frames already.
-    head, _, body = received.decode(errors="replace").partition("\r\n\r\n")
-    line, *fields = head.split("\r\n")
-    return int(line.split()[1]), {n.lower(): v.strip() for n, _, v in (f.partition(":") for f in fields)}, body
-
-
-def bearer(token):
-    return f"Authorization: Bearer {token}\r\n"
-
 
 def part(value):
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()

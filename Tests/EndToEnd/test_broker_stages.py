@@ -5,7 +5,8 @@ does then that starts, is ready or stops at once is in test_kafka_faults.py."""
 import signal
 import urllib.request
 
-from test_reload import rewrite
+from gateway import rewrite
+
 
 QUICK = {"socket.timeout.ms": 3000, "reconnect.backoff.max.ms": 500, "fetch.wait.max.ms": 10}
 

@@ -8,13 +8,12 @@ import time
 
 import pytest
 
+from caller import first
 from clients import EventStream, LiveClient, Sync, resumed
-from gateway import static_tokens
+from gateway import static_tokens, ticket_of
 from metrics import scrape
 from processes import comes_to_rest
 from programs import eventually
-from test_origins import first
-from test_tickets import ticket_of
 from wire import get, upgrade
 
 # A sanitizer's runtime wants to be the first library.

@@ -11,6 +11,7 @@ import urllib.request
 
 import pytest
 
+from gateway import posted
 from programs import PATIENCE, eventually
 from rawclient import RawClient, play, until
 from wire import ask, connect, content_length, event_of, event_stream_request, get, upgrade
@@ -196,16 +197,6 @@ def test_who_stands_in_a_queue_is_not_cut(gateway, mock_broker, tokens):
         assert answer.startswith(b"HTTP/1.1 200 ") or refusal_of(answer)[:2] == (503, "draining"), answer
     assert door.program.wait() == 0
     eventually(lambda: door.log("stopped"), what="the last line")
-
-
-def posted(door, path):
-    """Status and text of a request that an operator makes."""
-    asked = urllib.request.Request(f"http://{door.admin}{path}", data=b"", method="POST")
-    try:
-        with urllib.request.urlopen(asked, timeout=20 * PATIENCE) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
 
 
 def test_an_operator_takes_a_node_out_of_service_and_back(gateway, mock_broker, tokens):

@@ -35,45 +35,31 @@ def test_only_the_entities_asked_for_are_told(door, live, event_stream, sync, te
         assert [event["id"] for event in peer.page(since=begin, raw=f"ent={asked}")["events"]] == wanted[asked]
 
 
-def test_replay_passes_the_filter_and_its_cursor_passes_over_the_others(door, live, tell):
-    first = live(door, with_="at")
+def test_cursors_pass_over_what_the_filter_left_out(door, live, sync, tell):
+    first, peer = live(door, with_="at"), sync(door)
     begin = first.wait_for_control("live")["at"]
-    for number in range(6):
-        tell([number], entity=["incident", "note"][number % 2])
-    first.wait_for_events(6)
-    notes = live(door, since=begin, ent="note")
-    at = served(notes)["at"]
-    assert notes.ids == ["1", "3", "5"]
-    # What came after a note, incidents too.
-    [second] = [event["at"] for event in notes.events if event["id"] == "3"]
-    assert resumed(live(door, since=second)) == ["4", "5"]
-    # Behind the last of everything, whatever passed.
-    assert resumed(live(door, since=at)) == []
-
-
-def test_the_cursor_of_a_page_passes_over_what_the_filter_left_out(door, sync, tell):
-    peer = sync(door)
-    begin = peer.page()["at"]
-    tell(range(5), entity="incident")
-    tell(["note"], entity="note")
-    # The wait is for a note; the incidents before it do not answer it.
-    page = peer.page(since=begin, ent="note", wait=50)
-    assert [event["id"] for event in page["events"]] == ["note"] and page["more"] is False
-    assert peer.page(since=page["at"])["events"] == []
-    tell(["later"], entity="incident")
-    page = peer.page(since=page["at"], ent="note", wait=1)
-    assert page["events"] == []
-    # Without the filter nothing is left either: the cursor has passed it.
-    assert peer.page(since=page["at"])["events"] == []
-
-
-def test_a_filter_fills_its_page_from_among_the_others(door, sync, tell):
-    peer = sync(door)
-    begin = peer.page()["at"]
     for number in range(8):
         tell([number], entity=["incident", "note"][number % 2])
-    eventually(lambda: len(peer.page(since=begin)["events"]) == 8)
+    first.wait_for_events(8)
+    notes = live(door, since=begin, ent="note")
+    at = served(notes)["at"]
+    assert notes.ids == ["1", "3", "5", "7"]
+    # What came after a note, incidents too; and behind the last of everything, whatever passed.
+    [second] = [event["at"] for event in notes.events if event["id"] == "3"]
+    assert resumed(live(door, since=second)) == ["4", "5", "6", "7"] and resumed(live(door, since=at)) == []
+    # A page is filled from among the others.
     full = peer.page(since=begin, ent="note", limit=3)
     assert [event["id"] for event in full["events"]] == ["1", "3", "5"] and full["more"] is True
     rest = peer.page(since=full["at"], ent="note", limit=3)
     assert [event["id"] for event in rest["events"]] == ["7"] and rest["more"] is False
+    # A wait is for a note: the incident before it does not answer it, and its cursor has passed it.
+    tell(["incident"], entity="incident")
+    tell(["note"], entity="note")
+    page = peer.page(since=rest["at"], ent="note", wait=50)
+    assert [event["id"] for event in page["events"]] == ["note"] and page["more"] is False
+    assert peer.page(since=page["at"])["events"] == []
+    # An incident does not answer it where no note follows either: it ends with its time, and its cursor has passed the incident.
+    tell(["later"], entity="incident")
+    first.wait_for_id("later")
+    page = peer.page(since=page["at"], ent="note", wait=1)
+    assert page["events"] == [] and peer.page(since=page["at"])["events"] == []

@@ -11,17 +11,19 @@ import itertools
 import json
 import os
 import signal
+import ssl
 import subprocess
 import threading
 import zlib
 
 import pytest
 
+from caller import Caller
 from faults import ALWAYS
 from processes import descriptor_of
 from programs import KCAT, PATIENCE, event, eventually
 from test_introspection import token_server  # noqa: F401, a fixture
-from wire import CLOSE, PING, PONG, TEXT, connect, event_stream_request, frame, get, split_frame, upgrade
+from wire import CLOSE, PING, PONG, TEXT, connect, event_stream_request, frame, get, upgrade
 
 # A sanitizer's runtime wants to be the first library.
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized]
@@ -34,65 +36,16 @@ class Failed(Exception):
     """A visit ended as one may that was hit: with an error that says so, or without an answer."""
 
 
-class Visitor:
+class Visitor(Caller):
     """One connection behind a balancer, over TLS. A deadline that passes is an error of the test: nobody may be left waiting."""
 
+    failure = Failed
+
     def __init__(self, scene):
-        self.plain = connect(scene.door.host, 20 * PATIENCE)
         try:
-            self.plain.sendall(PROXY)
-            self.socket = scene.context.wrap_socket(self.plain, server_hostname="localhost")
-        except OSError as error:
-            self.plain.close()
+            super().__init__(scene.door.host, scene.context, PROXY)
+        except (ConnectionError, ssl.SSLError) as error:
             raise Failed from error
-        self.buffer = b""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def send(self, data):
-        self.socket.sendall(data)
-
-    def more(self):
-        piece = self.socket.recv(65536)
-        if not piece:
-            raise Failed("the end")
-        self.buffer += piece
-
-    def until(self, mark):
-        while mark not in self.buffer:
-            self.more()
-        found, _, self.buffer = self.buffer.partition(mark)
-        return found
-
-    def head(self, status):
-        head = self.until(b"\r\n\r\n").decode()
-        if not head.startswith(f"HTTP/1.1 {status} "):
-            raise Failed(head.partition("\r\n")[0])
-        return head
-
-    def body(self):
-        """Of a 200."""
-        count = int(self.head(200).lower().partition("content-length: ")[2].partition("\r\n")[0])
-        while len(self.buffer) < count:
-            self.more()
-        body, self.buffer = self.buffer[:count], self.buffer[count:]
-        return json.loads(body)
-
-    def frame(self, wanted):
-        """The payload of the next frame with this opcode."""
-        while True:
-            while not (found := split_frame(self.buffer)):
-                self.more()
-            first, _, payload, end = found
-            self.buffer = self.buffer[end:]
-            if first & 0x0F == wanted:
-                return payload
-            if first & 0x0F == CLOSE:
-                raise Failed(f"closed with {int.from_bytes(payload[:2])} {payload[2:].decode()}")
 
 
 class Scene:
@@ -106,7 +59,7 @@ class Scene:
         self.stopping, self.seen = threading.Event(), []
         self.steady = Visitor(self)
         self.steady.send(upgrade(self.token))
-        self.steady.head(101)
+        self.steady.upgraded()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
         self.kcat = subprocess.Popen([*KCAT, "-P", "-b", broker.bootstrap, "-t", "incidents", "-p", "0", "-X", "linger.ms=0"],
@@ -127,7 +80,7 @@ class Scene:
     def _read(self):
         try:
             while not self.stopping.is_set():
-                self.seen.append(int(json.loads(self.steady.frame(TEXT))["id"]))
+                self.seen.append(int(json.loads(self.steady.read_until(TEXT))["id"]))
         except (Failed, OSError) as error:
             self.seen.append(error)
 
@@ -149,21 +102,21 @@ class Scene:
     def socket(self):
         with Visitor(self) as visitor:
             visitor.send(upgrade(self.token, headers=["Sec-WebSocket-Extensions: permessage-deflate"]))
-            visitor.head(101)
+            visitor.upgraded(extensions=0x40)
             packed = zlib.compressobj(wbits=-15)
             text = packed.compress(b'{"nobody":"reads this"}') + packed.flush(zlib.Z_SYNC_FLUSH)
             visitor.send(frame(0x40 | TEXT, text[:-4]) + frame(PING, b"here"))
-            assert visitor.frame(PONG) == b"here"
-            visitor.frame(TEXT)
+            assert visitor.read_until(PONG) == b"here"
+            visitor.read_until(TEXT)
             visitor.send(frame(CLOSE, b"\x03\xe8"))
-            assert visitor.frame(CLOSE)[:2] == b"\x03\xe8"
+            assert visitor.read_until(CLOSE)[:2] == b"\x03\xe8"
 
     def sync(self):
         with Visitor(self) as visitor:
             visitor.send(get("/sync/v1", self.token))
-            cursor = visitor.body()["at"]
+            cursor = visitor.page()["at"]
             visitor.send(get(f"/sync/v1?since={cursor}&wait=60", self.token))
-            assert visitor.body()["events"]
+            assert visitor.page()["events"]
 
     def stream(self):
         with Visitor(self) as visitor:
@@ -205,7 +158,7 @@ class Scene:
         self.writer.join(5)
         self.kcat.stdin.close()
         self.kcat.wait(10)
-        self.steady.__exit__()
+        self.steady.end()
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from balancers import PHONE, assert_places_are_of_phones, cut, program
+from gateway import posted
 from programs import eventually
-from test_drain import posted
 
 FILES = ["haproxy/x-forwarded-for.cfg", "haproxy/proxy-v2.cfg", "haproxy/passed-through.cfg"]
 

@@ -10,39 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from caller import answer, bearer
 from clients import EventStream, LiveClient
-from https_server import Server
+from gateway import hang_up, rewrite
+from issuers import TokenServer
 from programs import eventually
-from test_auth import answer, bearer
-from test_reload import hang_up, rewrite
 from test_revocation import ticket
-
-
-class TokenServer:
-    """Knows tokens by name; `say` is what it answers for each."""
-
-    def __init__(self, certificates, folder):
-        self.say, self.free, self.asked = {}, threading.Event(), []
-        self.free.set()
-        self.server = Server(self.answer, *certificates.settings["ecdsa"].values())
-        secret = folder / "client-secret"
-        secret.write_text("s€cret:%\n")
-        self.settings = {"url": f"https://localhost:{self.server.port}/introspect", "client_id": "live gate",
-                         "client_secret_file": str(secret), "ca": str(certificates.authority)}
-
-    def answer(self, request):
-        name, secret = base64.b64decode(request.headers["Authorization"].removeprefix("Basic ")).decode().split(":")
-        assert (urllib.parse.unquote_plus(name), urllib.parse.unquote_plus(secret)) == ("live gate", "s€cret:%")
-        assert request.command == "POST" and request.headers["Content-Type"] == "application/x-www-form-urlencoded"
-        token = dict(urllib.parse.parse_qsl(request.body))["token"]
-        self.asked.append(token)
-        said = self.say.get(token, {"active": False})
-        self.free.wait(20)
-        said(request) if callable(said) else request.reply(said)
-
-    def end(self):
-        self.free.set()
-        self.server.end()
 
 
 @pytest.fixture

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
+from caller import answer, bearer
 from clients import LiveClient
 from gateway import static_tokens
 from kafka_admin import create_topic, delete_topic
 from programs import event, eventually, produce, run
-from test_auth import answer, bearer
 from test_revocation import metric, revoke, settings_of, status
 
 OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600

@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
+from caller import answer, bearer
 from programs import KCAT, event, eventually, produce
 from kafka_admin import create_topic, delete_records, delete_topic, grow_topic
-from test_auth import answer, bearer
 
 
 @pytest.fixture

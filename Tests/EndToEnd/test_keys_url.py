@@ -10,57 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gateway import Tokens
-from https_server import Server
-from ports import Port
+from caller import answer, bearer, first
+from gateway import Tokens, hang_up, rewrite, ticket_of
+from issuers import KeyServer
 from programs import eventually
-from test_auth import answer, bearer
-from test_origins import first
-from test_reload import hang_up, rewrite
-from test_tickets import ticket_of
 from wire import get
-
-
-class KeyServer:
-    """Serves a JWKS of our own over TLS; `broken` and `held` are what may be wrong with it."""
-
-    def __init__(self, certificates, tokens):
-        self.certificates, self.tokens, self.kept = certificates, tokens, Port()
-        self.port = self.kept.number
-        self.keys, self.server, self.broken = [], None, False
-        self.free = threading.Event()
-        self.free.set()
-
-    def begin(self):
-        self.server = Server(self.answer, *self.certificates.settings["ecdsa"].values(), port=self.port)
-        return self
-
-    def answer(self, request):
-        keys = list(self.keys)
-        self.free.wait(20)
-        request.reply("no", 500) if self.broken else request.reply({"keys": [*keys, {"kty": "strange"}]})
-
-    @property
-    def fetches(self):
-        return len(self.server.requests)
-
-    def publish(self, *names, by=None):
-        """The public key of the test issuer under these names."""
-        der = subprocess.run(["openssl", "pkey", "-pubin", "-in", (by or self.tokens).public, "-outform", "DER"],
-                             check=True, capture_output=True).stdout
-        x, y = (base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in (der[-64:-32], der[-32:]))
-        self.keys = [{"kty": "EC", "crv": "P-256", "x": x, "y": y, "kid": name} for name in names]
-
-    def settings(self, **changes):
-        return [{"issuer": "test", "audience": "livegate", "algorithms": ["ES256"],
-                 "keys_url": f"https://localhost:{self.port}/keys", "keys_ca": str(self.certificates.authority), **changes}]
-
-    def end(self):
-        self.free.set()
-        if self.server:
-            self.server.end()
-            self.server = None
-        self.kept.end()
 
 
 @pytest.fixture

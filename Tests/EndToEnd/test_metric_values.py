@@ -6,15 +6,14 @@ import ssl
 import pytest
 
 from asker import Asker
+from caller import answer, bearer, first
 from clients import LiveClient
+from gateway import hang_up, rewrite
+from issuers import KeyServer, TokenServer
 from metrics import scrape, total
 from one_thread import StoppedThread
 from programs import event, eventually, produce
-from test_auth import answer, bearer
-from test_introspection import TokenServer
-from test_keys_url import KeyServer
-from test_origins import first
-from test_reload import hang_up, rewrite, wait_for_reload
+from test_reload import wait_for_reload
 from test_stuck_loop import RECEIVE_BYTES
 from wire import PING, connect, frame, get, upgrade
 

@@ -5,8 +5,8 @@ import signal
 import pytest
 
 from balancers import PHONE, assert_places_are_of_phones, cut
+from gateway import posted
 from programs import eventually
-from test_drain import posted
 from wire import connect
 
 FILES = ["nginx/x-forwarded-for.conf", "nginx/passed-through.conf"]

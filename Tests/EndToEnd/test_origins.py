@@ -9,6 +9,7 @@ import socket
 
 import pytest
 
+from caller import first
 from programs import PATIENCE, eventually
 from wire import ask, connect, event_stream_request, get, upgrade
 
@@ -22,20 +23,6 @@ CORS = ("access-control-allow-origin", "access-control-allow-credentials", "acce
 def browser_door(gateway, mock_broker):
     """A gateway with origins and a cookie."""
     return gateway(mock_broker.bootstrap, auth__origins=[APP, "https://*.example.org"], auth__cookie="session")
-
-
-def first(host, request):
-    """Status, fields and what has come behind the head of the first answer."""
-    with connect(host, 20 * PATIENCE) as peer:
-        peer.sendall(request)
-        received = b""
-        while b"\r\n\r\n" not in received:
-            piece = peer.recv(65536)
-            assert piece, received
-            received += piece
-    head, _, body = received.decode().partition("\r\n\r\n")
-    line, *fields = head.split("\r\n")
-    return int(line.split()[1]), {n.lower(): v.strip() for n, _, v in (f.partition(":") for f in fields)}, body
 
 
 def cors(fields):

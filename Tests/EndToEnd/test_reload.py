@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 
 from asker import Asker, Closed
 from clients import plain_connection
-from gateway import static_tokens
+from gateway import hang_up, rewrite, static_tokens
 from programs import PATIENCE, eventually, event, produce
 from secure import SecureSocket
 
@@ -68,25 +68,11 @@ class Files:
         return leaf(self.certificates.settings[kind]["certificate"])
 
 
-def rewrite(door, **changes):
-    """Changes sections of the settings file in one rename."""
-    door.settings.update(changes)
-    file = pathlib.Path(door.program.command[-1])
-    beside = file.with_suffix(".new")
-    beside.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in door.settings.items()))
-    beside.rename(file)
-    return file
-
-
 def come(door, context, token):
     """A WebSocket over TLS that may be read and written at once."""
     plain = plain_connection(door)
     return connect(door.url, sock=SecureSocket(plain, context, "localhost"), open_timeout=60 * PATIENCE,
                    ping_interval=None, additional_headers={"Authorization": f"Bearer {token}"})
-
-
-def hang_up(door):
-    os.kill(door.program.pid, signal.SIGHUP)
 
 
 def reloads(door):

@@ -11,14 +11,13 @@ import signal
 import pytest
 from websockets.exceptions import ConnectionClosed
 
+from caller import first
 from clients import EventStream, LiveClient, Sync, resumed
-from gateway import Tokens, static_tokens
+from gateway import Tokens, rewrite, static_tokens, ticket_of
 from metrics import scrape
 from programs import eventually
 from test_behind_balancer import Caller, end_of, version1
-from test_origins import first
-from test_reload import INTERVAL, put, rewrite, swap
-from test_tickets import ticket_of
+from test_reload import INTERVAL, put, swap
 from wire import connect, get, upgrade
 
 APP, OTHER = "https://app.example.com", "https://other.example.com"

@@ -9,13 +9,11 @@ import time
 import pytest
 
 import jose
+from caller import answer, bearer
 from clients import EventStream, LiveClient, Sync
-from gateway import static_tokens
+from gateway import hang_up, posted, rewrite, static_tokens
 from programs import PROGRAMS, environment, eventually, produce, run
 from rawclient import RawClient, play, until
-from test_auth import answer, bearer
-from test_drain import posted
-from test_reload import hang_up, rewrite
 from wire import TEXT, ask, frame, get, upgrade
 
 OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600

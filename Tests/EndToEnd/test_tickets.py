@@ -9,8 +9,10 @@ import time
 
 import pytest
 
+from caller import first
+from caller import first
+from gateway import ticket_of
 from programs import PATIENCE, eventually
-from test_origins import first
 from wire import ask, event_stream_request, get, upgrade
 
 
@@ -37,12 +39,6 @@ def buy(node, token, path="/ticket/v1", body=None, method="POST"):
     read = answer.read()
     door.close()
     return answer.status, fields, json.loads(read)
-
-
-def ticket_of(node, token):
-    status, _, body = buy(node, token)
-    assert status == 200 and list(body) == ["ticket", "expires_in"]
-    return body["ticket"]
 
 
 def test_a_ticket_lets_in_once_on_each_node_that_has_the_secret(nodes, tokens):

@@ -4,22 +4,19 @@ Whoever comes gets the new certificate with the new token, whoever's token is go
 """
 
 import asyncio
-import json
 import shutil
-import signal
-import socket
 import ssl
 import types
-from pathlib import Path
 
 from brokers import MockBroker
+from caller import Caller
 from certificates import Certificates
-from gateway import launch, static_tokens
+from gateway import hang_up, launch, rewrite, static_tokens
 from phones import Phones, check_records, told
 from processes import descriptors, private_bytes
 from programs import PATIENCE, PROGRAMS, eventually
 from rolling import first_record
-from wire import CLOSE, close_of, frame, read_frames, upgrade
+from wire import CLOSE
 from writer import PARTITIONS, Writer
 
 # No polls: each is a TLS connection of its own, and of some 10,000 of them the allocator's pages grow.
@@ -65,11 +62,9 @@ class Node:
     def reload(self, turn):
         """Returns once the node says that it has read everything, and what is wrong, if it did not."""
         self.write(turn)
-        settings = self.door.settings
-        settings["limits"] |= {"max_messages_per_second": 100 + turn % 7, "max_connections_per_account": 1000 + turn % 5}
-        file = Path(self.door.program.command[-1])
-        file.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items()))
-        self.door.program.signal(signal.SIGHUP)
+        rewrite(self.door, limits={**self.door.settings["limits"], "max_messages_per_second": 100 + turn % 7,
+                                   "max_connections_per_account": 1000 + turn % 5})
+        hang_up(self.door)
         eventually(lambda: len(self.door.log("settings reloaded")) + len(self.door.log("settings not reloaded")) >= turn, 20,
                    lambda: f"reload {turn}; {self.door.program.told()}")
 
@@ -80,28 +75,24 @@ class Node:
         return eventually(lambda: self._comes(f"token-NEW{turn}", leaf), 20, f"the token and the certificate of reload {turn}")
 
     def _comes(self, token, leaf):
-        host, _, port = self.door.host.rpartition(":")
-        peer = socket.create_connection((host, int(port)), 20 * PATIENCE)
+        peer = None
         try:
-            peer = self.context.wrap_socket(peer, server_hostname="localhost")
-            peer.sendall(upgrade(token))
-            answer = peer.recv(4096)
-            if peer.getpeercert(binary_form=True) == leaf and answer.startswith(b"HTTP/1.1 101 "):
+            peer = Caller.join(self.door.host, token, context=self.context)
+            if peer.socket.session.getpeercert(binary_form=True) == leaf:
                 return peer
-        except OSError:
-            # Too late, on a machine that has no time.
+        except (OSError, AssertionError):
+            # Too late, on a machine that has no time; or refused.
             pass
-        peer.close()
+        if peer:
+            peer.end()
         return None
 
 
 def code_of(peer):
     """The code with which it is closed."""
     with peer:
-        for opcode, payload in read_frames(peer):
-            if opcode == CLOSE:
-                peer.sendall(frame(CLOSE, payload[:2]))
-                return close_of(payload)[0]
+        peer.read_until(CLOSE)
+        return peer.received.close[0]
 
 
 async def turns(stage, node, phones, numbers):
@@ -112,7 +103,7 @@ async def turns(stage, node, phones, numbers):
         if newcomer:
             codes.append(await asyncio.to_thread(code_of, newcomer))
         newcomer = await asyncio.to_thread(node.newcomer, turn)
-    newcomer.close()
+    newcomer.end()
     return codes
 
 

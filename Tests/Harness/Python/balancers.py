@@ -11,6 +11,7 @@ from pathlib import Path
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from brokers import unavailable
+from gateway import hang_up, rewrite
 from metrics import scrape
 from processes import children
 from ports import Port
@@ -144,11 +145,9 @@ class Site:
     def limit(self, **limits):
         """Has both nodes read these limits."""
         for node in self.nodes:
-            node.settings["limits"] |= limits
-            Path(node.program.command[-1]).write_text(
-                "".join(f"{key}: {json.dumps(value)}\n" for key, value in node.settings.items()))
+            rewrite(node, limits=node.settings["limits"] | limits)
             count = len(node.log("settings reloaded"))
-            node.program.signal(signal.SIGHUP)
+            hang_up(node)
             node.wait_for_log("settings reloaded", count=count + 1)
 
 

@@ -4,16 +4,21 @@ import functools
 import hashlib
 import itertools
 import json
+import os
+import pathlib
 import re
+import signal
 import subprocess
 import time
 import urllib.error
 import urllib.request
 
 import jose
+from caller import first
 from ports import Port
 from processes import descriptors
 from programs import PATIENCE, PROGRAMS, eventually, run
+from wire import get
 
 
 # The address of whoever is told its port by the kernel.
@@ -198,3 +203,37 @@ def static_tokens(folder, accounts):
         f"- {{sha256: {hashlib.sha256(f'token-{account}'.encode()).hexdigest()}, account: {json.dumps(account)}}}\n"
         for account in accounts))
     return file
+
+
+# What an operator does to a gateway that runs
+
+def posted(door, path):
+    """Status and text of a request to its administration."""
+    asked = urllib.request.Request(f"http://{door.admin}{path}", data=b"", method="POST")
+    try:
+        with urllib.request.urlopen(asked, timeout=20 * PATIENCE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def rewrite(door, **changes):
+    """Changes sections of the settings file in one rename."""
+    door.settings.update(changes)
+    file = pathlib.Path(door.program.command[-1])
+    beside = file.with_suffix(".new")
+    beside.write_text("".join(f"{key}: {json.dumps(value)}\n" for key, value in door.settings.items()))
+    beside.rename(file)
+    return file
+
+
+def hang_up(door):
+    os.kill(door.program.pid, signal.SIGHUP)
+
+
+def ticket_of(door, token):
+    """A ticket that is bought with the token."""
+    request = get("/ticket/v1", token).replace(b"GET", b"POST", 1)
+    status, _, body = first(door.host, request)
+    assert status == 200 and list(json.loads(body)) == ["ticket", "expires_in"], (status, body)
+    return json.loads(body)["ticket"]

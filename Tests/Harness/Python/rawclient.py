@@ -4,7 +4,7 @@ import asyncio
 import json
 
 from programs import PATIENCE
-from wire import CLOSE, PING, PONG, TEXT, close_of, frame, split_frame, upgrade
+from wire import CLOSE, TEXT, Received, upgrade
 
 
 class RawClient:
@@ -15,8 +15,8 @@ class RawClient:
 
     def __init__(self, reader, writer):
         self.reader, self.writer = reader, writer
+        self.received = Received(writer.write)
         self.messages, self.close = [], None
-        self.buffer, self.at = b"", 0
         self.task = None
 
     @classmethod
@@ -41,32 +41,20 @@ class RawClient:
     async def _listen(self):
         try:
             while self.close is None:
-                await self.read_frame()
-        except (asyncio.IncompleteReadError, ConnectionError):
+                piece = await self.reader.read(65536)
+                if not piece:
+                    raise ConnectionError("the end")
+                self._take(piece)
+        except ConnectionError:
             self.close = self.close or (1006, "")
 
-    async def read_frame(self):
-        while (found := split_frame(self.buffer, self.at)) is None:
-            piece = await self.reader.read(65536)
-            if not piece:
-                raise asyncio.IncompleteReadError(b"", None)
-            self.buffer, self.at = self.buffer[self.at:] + piece, 0
-        first, is_masked, payload, self.at = found
-        opcode = first & 0x0F
-        assert not is_masked, "a server's frame is not masked"
-        # Whole messages of text, no extension: no binary one, no piece of one, no bit and no opcode that is reserved.
-        assert first in (0x80 | TEXT, 0x80 | CLOSE, 0x80 | PING, 0x80 | PONG), f"no gateway sends {first:#04x}: {payload[:100]}"
-        # RFC 6455 §5.5.
-        assert opcode == TEXT or len(payload) <= 125, f"a control frame of {len(payload)} bytes"
-        if opcode == TEXT:
-            self.messages.append(json.loads(payload))
-        elif opcode == PING:
-            self.writer.write(frame(PONG, payload))
-        elif opcode == CLOSE:
-            self.close = close_of(payload)
-            self.writer.write(frame(CLOSE, payload[:2]))
-            self.writer.close()
-        return opcode, payload
+    def _take(self, piece):
+        for opcode, payload in self.received.take(piece):
+            if opcode == TEXT:
+                self.messages.append(json.loads(payload))
+            elif opcode == CLOSE:
+                self.close = self.received.close
+                self.writer.close()
 
     def check(self):
         """Raises what its listener has met, the end of the connection apart."""

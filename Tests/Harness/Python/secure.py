@@ -38,8 +38,12 @@ class SecureSocket:
         except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
             return b""
 
-    def sendall(self, data):
-        self._until_done(self.session.write, data)
+    def sendall(self, *records):
+        """Each is a record of its own; all leave together."""
+        for record in records[:-1]:
+            with self.lock:
+                self.session.write(record)
+        self._until_done(self.session.write, records[-1])
 
     def __getattr__(self, name):
         return getattr(self.plain, name)

@@ -1,4 +1,5 @@
-"""The bytes between a client and a gateway: requests, WebSocket frames, blocks of an event stream. No client of its own."""
+"""The bytes between a client and a gateway: requests, WebSocket frames, blocks of an event stream. No client of its own: those are
+in `caller`, `rawclient` and `clients`."""
 
 import json
 import re
@@ -40,18 +41,18 @@ def event_stream_request(token=None, path="/live/v1", headers=()):
 
 
 def connect(host, within=10 * PATIENCE, receive_buffer=None, source=None):
-    """A plain blocking socket to `ADDRESS:PORT`. With `receive_buffer` the kernel keeps no more than about so many bytes;
-    `source` is the address that it comes from."""
+    """A plain blocking socket to `ADDRESS:PORT` or `unix:/path`. With `receive_buffer` the kernel keeps no more than about so many
+    bytes; `source` is the address that it comes from."""
     address, _, port = host.rpartition(":")
-    address = address.strip("[]")
-    peer = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET)
+    is_file, address = address == "unix", address.strip("[]")
+    peer = socket.socket(socket.AF_UNIX if is_file else socket.AF_INET6 if ":" in address else socket.AF_INET)
     if receive_buffer is not None:
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
     peer.settimeout(within)
     try:
         if source:
             peer.bind((source, 0))
-        peer.connect((address, int(port)))
+        peer.connect(port if is_file else (address, int(port)))
     except OSError:
         peer.close()
         raise
@@ -66,17 +67,6 @@ def ask(host, request, within=10 * PATIENCE):
         while chunk := peer.recv(65536):
             answer += chunk
         return answer
-
-
-def narrow(host, token, path="/live/v1"):
-    """An open WebSocket whose kernel keeps as little as it can be told to."""
-    peer = connect(host, 20 * PATIENCE, receive_buffer=2048)
-    peer.sendall(upgrade(token, path))
-    head = b""
-    while not head.endswith(b"\r\n\r\n"):
-        head += peer.recv(1)
-    assert head.startswith(b"HTTP/1.1 101 ")
-    return peer
 
 
 # Frames (RFC 6455 §5.2)
@@ -111,26 +101,42 @@ def split_frame(buffer, at=0):
     return first, is_masked, payload, begin + size
 
 
-def read_frames(peer):
-    """All frames to the end of the connection: pairs of opcode and payload."""
-    buffer, at = b"", 0
-    while True:
-        found = split_frame(buffer, at)
-        if found is None:
-            piece = peer.recv(8192)
-            buffer, at = buffer[at:] + piece, 0
-            if not piece:
-                assert not buffer, "cut in the middle of a frame"
-                return
-            continue
-        first, is_masked, payload, at = found
-        assert not is_masked, "a server's frame is not masked"
-        yield first & 0x0F, payload
-
-
 def close_of(payload):
     """Code and reason of a close frame; 1005 where it has none."""
     return (struct.unpack("!H", payload[:2])[0] if payload else 1005), payload[2:].decode()
+
+
+class Received:
+    """What a gateway sends on one WebSocket, read as strictly as it may send it, without a socket: `take` is given bytes, and returns
+    the frames that are whole with them, as pairs of opcode and payload. What a client owes for one is given to `reply`: a pong, or
+    the answer to a close. `extensions` are the reserved bits that were agreed on."""
+
+    def __init__(self, reply=lambda data: None, extensions=0):
+        self.reply, self.extensions, self.buffer, self.close = reply, extensions, b"", None
+
+    def take(self, piece):
+        self.buffer, at, frames = self.buffer + piece, 0, []
+        while self.close is None and (found := split_frame(self.buffer, at)) is not None:
+            first, is_masked, payload, at = found
+            opcode = first & 0x0F
+            assert not is_masked, "a server's frame is not masked"
+            # Whole messages of text: no binary one, no piece of one, no bit and no opcode that is reserved.
+            assert first & ~self.extensions in (0x80 | TEXT, 0x80 | CLOSE, 0x80 | PING, 0x80 | PONG), \
+                f"no gateway sends {first:#04x}: {payload[:100]}"
+            # RFC 6455 §5.5.
+            assert opcode == TEXT or len(payload) <= 125, f"a control frame of {len(payload)} bytes"
+            frames.append((opcode, payload))
+            if opcode == PING:
+                self.reply(frame(PONG, payload))
+            elif opcode == CLOSE:
+                self.close = close_of(payload)
+                self.reply(frame(CLOSE, payload[:2]))
+        self.buffer = self.buffer[at:]
+        return frames
+
+    def end(self):
+        """The connection has ended: with whole frames, and with nothing behind a close."""
+        assert not self.buffer, f"at the end there is {self.buffer[:100]}, behind a close: {self.close is not None}"
 
 
 # Event streams

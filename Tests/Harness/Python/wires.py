@@ -3,11 +3,10 @@ bytes before TLS begins, and with what came kept to the end."""
 
 import asyncio
 import json
-import re
 import socket
 import ssl
 
-from wire import CLOSE, PING, PONG, close_of, frame, split_frame
+from wire import PING, PONG, Received, content_length, frame
 
 # Of what is sent byte by byte, so many at the beginning and at the end; a longer middle goes in small pieces, at most so many.
 BYTEWISE = 1_500
@@ -134,10 +133,10 @@ class Wire:
 
 class Transcript:
     """What a server has said on one connection: `answers`, pairs of status and code of a problem (or None), and behind a
-    101 `pongs`, `texts` and the `close`, a pair of code and reason."""
+    101 `pongs` and the `close`, a pair of code and reason."""
 
     def __init__(self, data):
-        self.answers, self.heads, self.pongs, self.texts, self.close = [], [], [], [], None
+        self.answers, self.heads, self.pongs, self.close = [], [], [], None
         # Whatever stands there that is neither an answer nor a frame.
         self.rest = data
         while self.rest.startswith(b"HTTP/1.1 ") and b"\r\n\r\n" in self.rest and self._take_answer():
@@ -146,8 +145,7 @@ class Transcript:
     def _take_answer(self):
         head, _, behind = self.rest.partition(b"\r\n\r\n")
         status = int(head[9:12])
-        length = re.search(rb"(?im)^content-length: (\d+)\r?$", head)
-        size = int(length.group(1)) if length and status not in (101, 204) else 0
+        size = 0 if status in (101, 204) else content_length(head) or 0
         if len(behind) < size:
             return False
         body, self.rest = behind[:size], behind[size:]
@@ -166,17 +164,12 @@ class Transcript:
         return True
 
     def _take_frames(self):
-        while (found := split_frame(self.rest)) is not None:
-            first, _, payload, end = found
-            self.rest = self.rest[end:]
-            opcode = first & 0x0F
+        # Compression may have been agreed on.
+        received = Received(extensions=0x40)
+        for opcode, payload in received.take(self.rest):
             if opcode == PONG:
                 self.pongs.append(payload)
-            elif opcode == CLOSE:
-                self.close = close_of(payload)
-                return
-            else:
-                self.texts.append(payload)
+        self.rest, self.close = received.buffer, received.close
 
     @property
     def is_upgraded(self):
