@@ -1,18 +1,17 @@
 # Tests: Connection+Closing.swift, Connection+Streams.swift, Connection.swift
 """What a client may not send, and the code with which each breach is closed; what it may send is read and ignored."""
 
-import socket
 import struct
 import time
 import zlib
 
 import pytest
 
+from caller import Caller
 from gateway import static_tokens
 from programs import PATIENCE
-from wire import connect, frame, upgrade
+from wire import BINARY, CLOSE, MORE, PING, PONG, TEXT, frame, upgrade
 
-CLOSE, PING, PONG, TEXT, BINARY, MORE = 0x8, 0x9, 0xA, 0x1, 0x2, 0x0
 # The limits' defaults, as the settings name them.
 MESSAGE, FRAGMENTS, CONTROLS = 4096, 512, 100
 # In seconds: how long a message may take.
@@ -31,34 +30,11 @@ def close(code, reason=b""):
 
 
 def talk(door, sent):
-    """Sends bytes behind a handshake. Returns the frames that come until the server ends the connection."""
-    with connect(door.host, 10 * PATIENCE) as peer:
-        peer.sendall(upgrade("token-PACC1"))
-        answer = b""
-        while b"\r\n\r\n" not in answer:
-            answer += peer.recv(4096)
-        answer = answer.partition(b"\r\n\r\n")[2]
-        peer.sendall(sent)
-        while chunk := peer.recv(65536):
-            answer += chunk
-    return frames(answer)
-
-
-def frames(data):
-    """The short frames of a server: pairs of opcode and payload."""
-    found = []
-    while data:
-        assert data[0] & 0xF0 == 0x80 and data[1] < 126, data[:20]
-        found.append((data[0] & 0x0F, data[2:2 + data[1]]))
-        data = data[2 + data[1]:]
-    return found
-
-
-def closed_with(door, sent):
-    """The code of the close frame, which is the last thing that the server says."""
-    said = talk(door, sent)
-    assert [opcode for opcode, _ in said].count(CLOSE) == 1 and said[-1][0] == CLOSE, said
-    return struct.unpack("!H", said[-1][1][:2])[0]
+    """Sends bytes behind a handshake. Returns the frames that come until the server ends the connection: at most one close, and
+    nothing behind it."""
+    with Caller.join(door.host, "token-PACC1") as peer:
+        peer.send(sent)
+        return list(peer.frames())
 
 
 BREACHES = {
@@ -93,29 +69,25 @@ BREACHES = {
 
 def test_each_breach_is_closed_with_its_code_and_nothing_follows(door):
     for name, (code, sent) in BREACHES.items():
-        assert closed_with(door, sent) == code, name
+        # What comes behind it is not looked at.
+        for more in (b"", frame(PING) + close(1000)):
+            opcode, payload = talk(door, sent + more)[-1]
+            assert opcode == CLOSE and struct.unpack("!H", payload[:2])[0] == code, (name, more)
 
 
-def test_what_stands_exactly_at_a_limit_is_read_and_ignored(door):
-    fine = [
+def test_what_may_be_sent_is_read_and_ignored_until_a_close_which_is_answered(door):
+    at_limits = [
         frame(TEXT, b"x" * MESSAGE), frame(BINARY, b"\xff" * MESSAGE), frame(TEXT), frame(PONG),
         frame(TEXT, b"x", final=False) + (FRAGMENTS - 2) * frame(MORE, final=False) + frame(MORE, b"y"),
         frame(TEXT, "é".encode()[:1], final=False) + frame(PING, b"between") + frame(MORE, "é".encode()[1:]),
         (CONTROLS - 5) * frame(PONG), frame(PING, b"z" * 125),
     ]
-    assert talk(door, b"".join(fine) + close(1000, b"bye")) == [
-        (PONG, b"between"), (PONG, b"z" * 125), (CLOSE, struct.pack("!H", 1000))]
-
-
-def test_a_close_is_answered_with_its_own_code(door):
-    for code in (1000, 1001, 1003, 3000, 4999):
-        assert talk(door, close(code, b"reason")) == [(CLOSE, struct.pack("!H", code))]
-    assert talk(door, frame(CLOSE)) == [(CLOSE, b"")]
-
-
-def test_what_comes_behind_a_breach_or_a_close_is_not_looked_at(door):
-    assert closed_with(door, frame(0x3) + frame(PING) + close(1000)) == 1002
-    assert talk(door, close(1000) + frame(PING) + frame(0x3)) == [(CLOSE, struct.pack("!H", 1000))]
+    rows = {"at each limit": (b"".join(at_limits) + close(1000, b"bye"), [(PONG, b"between"), (PONG, b"z" * 125)], 1000),
+            "a close without a code": (frame(CLOSE), [], None),
+            "something behind a close": (close(1000) + frame(PING) + frame(0x3), [], 1000),
+            **{f"a close with {code}": (close(code, b"reason"), [], code) for code in (1000, 1001, 1003, 3000, 4999)}}
+    for name, (sent, pongs, code) in rows.items():
+        assert talk(door, sent) == [*pongs, (CLOSE, b"" if code is None else struct.pack("!H", code))], name
 
 
 @pytest.mark.slow
@@ -125,55 +97,16 @@ def test_a_message_that_never_ends_is_closed_though_its_client_answers_pings(gat
                    websocket={"deflate": True}, limits={"ping_interval": "500ms"})
     deflater = zlib.compressobj(wbits=-15)
     begin = frame(TEXT, deflater.compress(b"x" * 1000) + deflater.flush(zlib.Z_SYNC_FLUSH), final=False)
-    with connect(door.host, 10 * PATIENCE) as peer:
-        peer.sendall(upgrade("token-PACC1", headers=["Sec-WebSocket-Extensions: permessage-deflate"]))
-        stream = peer.makefile("rb")
-        head = b"".join(iter(stream.readline, b"\r\n"))
-        assert b"permessage-deflate" in head
+    with Caller(door.host) as peer:
+        peer.send(upgrade("token-PACC1", headers=["Sec-WebSocket-Extensions: permessage-deflate"]))
+        assert "permessage-deflate" in peer.upgraded(extensions=0x40)
         begun = time.monotonic()
         # Reserved bit 1: the message is compressed.
-        peer.sendall(bytes([begin[0] | 0x40]) + begin[1:])
+        peer.send(bytes([begin[0] | 0x40]) + begin[1:])
         pongs = 0
-        while (said := stream.read(2))[0] & 0x0F == PING:
+        while (found := peer.read())[0] == PING:
             assert time.monotonic() < begun + MESSAGE_TIME + 10 * PATIENCE, f"{pongs} pongs, and no close"
-            peer.sendall(frame(PONG, stream.read(said[1])))
+            peer.send(frame(PONG, found[1]))
             pongs += 1
-        assert said[0] & 0x0F == CLOSE and struct.unpack("!H", stream.read(said[1])[:2])[0] == 1008
+        assert found[0] == CLOSE and peer.received.close[0] == 1008
         assert pongs > 0 and time.monotonic() >= begun + MESSAGE_TIME
-
-
-def test_the_end_of_a_token_is_told_with_4401_and_not_before(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap)
-
-    def join(token):
-        issued, peer, answer = time.time(), connect(door.host, 20 * PATIENCE), b""
-        peer.sendall(upgrade(token))
-        while b"\r\n\r\n" not in answer:
-            answer += peer.recv(4096)
-        assert answer.startswith(b"HTTP/1.1 101 ")
-        return issued, token, peer, answer
-
-    issued, token, peer, answer = tokens.joined_for_a_moment("PACC1", join)
-    with peer:
-        while chunk := peer.recv(4096):
-            answer += chunk
-            if answer.endswith(b"token expired"):
-                # `exp` is in whole seconds.
-                assert time.time() >= issued + 1
-                peer.sendall(close(4401))
-        assert frames(answer.partition(b"\r\n\r\n")[2]) == [(CLOSE, struct.pack("!H", 4401) + b"token expired")]
-    assert b" 401 " in handshake(door, token)
-
-
-def handshake(door, token):
-    with connect(door.host, 10 * PATIENCE) as peer:
-        peer.sendall(upgrade(token))
-        return peer.recv(4096)
-
-
-def test_a_client_that_finishes_sending_without_a_close_is_let_go(door):
-    with connect(door.host, 10 * PATIENCE) as peer:
-        peer.sendall(upgrade("token-PACC1"))
-        assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
-        peer.shutdown(socket.SHUT_WR)
-        assert peer.recv(4096) == b""

@@ -1,13 +1,12 @@
 """What a WebSocket is told besides its events, to the byte, and who is told it."""
 
 import re
-import signal
 import subprocess
 import time
 
-from websockets.sync.client import connect
+import pytest
 
-from clients import LiveClient, served
+from clients import served
 from programs import KCAT, eventually
 from wire import CURSOR
 
@@ -32,74 +31,18 @@ def test_with_says_what_each_message_carries_in_this_order(door, live, tell, moc
         match = re.fullmatch(PLAIN % "a" + form + r"\}", text)
         assert match, text
         assert all(int(found) == written for found in match.groups())
+        # Where there is no replay a client that has cursors is told at once that it is live, and only once; else of events alone.
+        live_is = [rf'\{{"live":\{{"at":"{CURSOR}"\}}\}}'] if "at" in form else []
+        assert len(client.texts) == len(live_is) + 1 and all(map(re.fullmatch, live_is, client.texts)), client.texts
 
 
-def test_live_comes_at_once_where_there_is_no_replay_and_only_once(door, live, tell):
-    client = live(door, with_="at")
-    client.wait_for_control("live")
-    tell(range(3))
-    client.wait_for_events(3)
-    assert re.fullmatch(rf'\{{"live":\{{"at":"{CURSOR}"\}}\}}', client.texts[0])
-    assert len(client.controls("live")) == 1
-
-
-def test_a_client_without_cursors_is_told_of_events_alone(gateway, mock_broker, live, tell):
-    door = gateway(mock_broker.bootstrap, limits__ping_interval="100ms", history__retention="2s",
-                   history__max_timestamp_delay="1s")
-    plain = [live(door), live(door, with_="ts"), live(door, ent="incident")]
-    beaten = live(door, with_="at")
-    beaten.wait_for_control("beat", count=2)
-    tell(["a"])
-    for client in plain:
-        client.wait_for_id("a")
-    door.program.signal()
-    for client in plain:
-        assert client.wait_until_closed() == 1012
-        assert len(client.texts) == 1
-
-
-def test_resync_is_followed_by_live_on_the_same_stream(door, live, tell):
-    client = live(door, since="x")
-    client.wait_for_control("live")
-    assert re.fullmatch(rf'\{{"resync":\{{"why":"invalid","at":"{CURSOR}"\}}\}}', client.texts[0])
-    assert re.fullmatch(rf'\{{"live":\{{"at":"{CURSOR}"\}}\}}', client.texts[1])
-    tell(["a"])
-    client.wait_for_id("a")
-    assert len(client.texts) == 3
-
-
-def test_bye_says_the_code_of_the_close_that_follows(door, tokens):
-    client = tokens.joined_for_a_moment("PACC1", lambda token: LiveClient(door, token, with_="at"))
-    assert client.wait_until_closed(90) == 4401
-    assert client.texts[-1] == '{"bye":{"code":4401,"why":"token expired"}}'
-    assert [next(iter(message)) for message in client.messages] == ["live", "expiring", "bye"]
-    client.end()
-
-
-def test_bye_comes_before_the_close_of_a_node_that_stops(door, live):
-    client, plain = live(door, with_="at"), live(door)
-    client.wait_for_control("live")
-    door.program.signal(signal.SIGTERM)
-    assert client.wait_until_closed() == plain.wait_until_closed() == 1012
-    assert re.fullmatch(r'\{"bye":\{"code":1012,"why":"restart","retry_ms":\d+\}\}', client.texts[-1])
-    assert plain.texts == []
-
-
-def test_what_a_client_sends_is_ignored_and_the_subprotocol_is_chosen(door, tokens, tell):
-    with connect(door.url + "?with=at", additional_headers={"Authorization": f"Bearer {tokens.token('PACC1')}"},
-                 subprotocols=["other", "livegate.v1"]) as socket:
-        assert socket.subprotocol == "livegate.v1"
-        for sent in ("ping", '{"since":"x"}', b"\0" * 100):
-            socket.send(sent)
-        assert socket.recv(10).startswith('{"live":')
-        tell(["a"])
-        assert '"id":"a"' in socket.recv(10)
-
-
-def test_quiet_streams_with_cursors_get_a_fresh_one_after_five_seconds_at_the_shortest(gateway, mock_broker, live):
+@pytest.mark.slow
+def test_quiet_streams_with_cursors_get_a_fresh_one_after_five_seconds_at_the_shortest(gateway, mock_broker, live, tell):
     # An eighth of this retention is less.
-    door = gateway(mock_broker.bootstrap, history__retention="10s", history__max_timestamp_delay="1s")
+    door = gateway(mock_broker.bootstrap, limits__ping_interval="100ms", history__retention="10s",
+                   history__max_timestamp_delay="1s")
     begin = time.monotonic()
+    plain = [live(door), live(door, with_="ts"), live(door, ent="incident")]
     client = live(door, with_="at")
     before = client.wait_for_control("live")["at"]
     client.wait_for_control("beat", count=2)
@@ -110,3 +53,11 @@ def test_quiet_streams_with_cursors_get_a_fresh_one_after_five_seconds_at_the_sh
     # Silence does not expire them: later than the retention, the last of them is good.
     eventually(lambda: time.monotonic() > begin + 11, 20)
     assert served(live(door, since=client.controls("beat")[-1]["at"]))
+    # Whoever has no cursors is told of events alone, not even of the end.
+    tell(["a"])
+    for client in plain:
+        client.wait_for_id("a")
+    door.program.signal()
+    for client in plain:
+        assert client.wait_until_closed() == 1012
+        assert len(client.texts) == 1

@@ -1,11 +1,15 @@
 # Tests: Connection+Tokens.swift, Connection+Renewal.swift, TokenRenewal.swift, PartialMessage.swift
 """The token of an open stream: its client is told that it ends, sends the next one, and goes on."""
 
+import asyncio
 import base64
 import json
+import time
 
 import pytest
 
+from caller import answer, bearer
+from clients import EventStream
 from rawclient import RawClient, play, until
 from wire import BINARY, TEXT, frame
 
@@ -41,13 +45,15 @@ def small_door(gateway, mock_broker):
     return gateway(mock_broker.bootstrap, limits__max_message_bytes=100)
 
 
-def test_a_stream_goes_on_with_the_next_token_and_ends_with_that(door, tokens, tell):
+def test_a_stream_goes_on_with_the_next_token_and_ends_with_that(door, tokens, tell, ends_with_test):
+    ending = tokens.token("PACC1", "--expires", "15s")
+    streams = [ends_with_test(EventStream(door, token)) for token in (ending, tokens.token("PACC1", "--expires", "1h"))]
+
     async def scenario():
         # Short enough to be told of at once, and far longer than the way to the next line.
         short, next_one = tokens.token("PACC1", "--expires", "45s"), tokens.token("PACC1", "--expires", "1h")
         kept = await RawClient.open(door.host, short, path="/live/v1?with=at")
         plain = await RawClient.open(door.host, short)
-        ending = tokens.token("PACC1", "--expires", "15s")
         left = await RawClient.open(door.host, ending, path="/live/v1?with=at")
         for client, token in ((kept, short), (left, ending)):
             await until(lambda: {"expiring": {"exp": expiry(token)}} in client.messages)
@@ -57,7 +63,11 @@ def test_a_stream_goes_on_with_the_next_token_and_ends_with_that(door, tokens, t
             client.writer.write(frame(TEXT, message(next_one)))
         await until(lambda: {"token": {"exp": expiry(next_one)}} in kept.messages)
         await until(lambda: left.close is not None, within=40)
-        assert left.close == (4401, "token expired")
+        # Not before, and told what it was in the answer to whoever comes with it again.
+        assert left.close == (4401, "token expired") and time.time() >= expiry(ending) - 0.01
+        assert left.messages[-1] == {"bye": {"code": 4401, "why": "token expired"}}
+        status, _, body = await asyncio.to_thread(answer, door.host, bearer(ending))
+        assert status == 401 and time.strftime("expired at %Y-%m-%dT%H:%M:%SZ", time.gmtime(expiry(ending))) in body
         assert controls(left) == ["live", "expiring", "token", "bye"] and not ids(left)
         tell(["after"])
         await until(lambda: ids(kept) == ids(plain) == ["after"])
@@ -68,6 +78,10 @@ def test_a_stream_goes_on_with_the_next_token_and_ends_with_that(door, tokens, t
         await until(lambda: kept.close is not None, within=40)
         assert controls(kept) == ["live", "expiring", "token", "token", "expiring", "bye"] and kept.close[0] == 4401
     play(scenario())
+    # So it is for event streams.
+    assert streams[0].wait_for("expiring").json == {"exp": expiry(ending)}
+    assert streams[0].wait_for("bye", within=40).json["code"] == 4401
+    assert not [event for event in streams[1].events if event.name == "expiring"] and not streams[1].has_ended
 
 
 def test_what_is_no_token_is_ignored_within_the_limit_and_a_bad_token_closes(small_door, tokens):
@@ -97,31 +111,15 @@ def test_what_is_no_token_is_ignored_within_the_limit_and_a_bad_token_closes(sma
             else:
                 await until(lambda: client.close is not None)
                 assert client.close[0] == code, (sent[:60], client.close)
-    play(scenario())
-
-
-def test_who_sends_tokens_without_end_is_asked_to_wait(door, tokens):
-    token = tokens.token("PACC1")
-
-    async def scenario():
-        client = await RawClient.open(door.host, token, path="/live/v1?with=at")
+        # Who sends tokens without end is asked to wait.
+        client = await RawClient.open(small_door.host, good, path="/live/v1?with=at")
         await until(lambda: client.messages)
-        client.writer.write(60 * frame(TEXT, message(token)))
+        client.writer.write(60 * frame(TEXT, message(good)))
         await until(lambda: client.close is not None)
         assert client.close[0] == 4429 and "retry_ms=" in client.close[1]
         first, *taken, last = controls(client)
         assert (first, set(taken), last) == ("live", {"token"}, "bye") and len(taken) >= 10
     play(scenario())
-
-
-def test_an_event_stream_is_told_of_the_end_of_its_token(door, tokens, event_stream, ends_with_test):
-    token = tokens.token("PACC1", "--expires", "15s")
-    stream = ends_with_test(type(event_stream(door))(door, token))
-    assert stream.wait_for("expiring").json == {"exp": expiry(token)}
-    assert stream.wait_for("bye", within=40).json["code"] == 4401
-    quiet = ends_with_test(type(stream)(door, tokens.token("PACC1", "--expires", "1h")))
-    quiet.wait_for("live")
-    assert not [event for event in quiet.events if event.name == "expiring"]
 
 
 def test_livecat_goes_on_with_the_token_that_its_file_holds_later(door, tokens, tell, livecat, tmp_path):

@@ -1,11 +1,14 @@
 """The door: what is refused, how, and what is let in."""
 
 import json
+import time
 
 import pytest
 
+from caller import Caller
 from gateway import static_tokens
-from wire import KEY, ask, connect, upgrade
+from programs import PATIENCE
+from wire import KEY, ask, connect, get, upgrade
 
 GOOD = upgrade("token-PACC1")
 
@@ -65,53 +68,37 @@ def problem(answer):
     return status, told["code"], fields
 
 
-def test_each_smuggling_shape_is_400_bad_request_and_a_close(door):
-    for name, request in BAD_REQUESTS.items():
-        assert problem(ask(door.host, request))[:2] == (400, "bad_request"), name
+REFUSED = {
+    "another address": (b"GET /elsewhere HTTP/1.1\r\nHost: h\r\n\r\n", 404, "not_found"),
+    "another method": (b"POST /live/v1 HTTP/1.1\r\nHost: h\r\n\r\n", 405, "method_not_allowed"),
+    "a long target": (b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: h\r\n\r\n", 414, "target_too_long"),
+    "many fields": (b"GET / HTTP/1.1\r\nHost: h\r\n" + b"X: y\r\n" * 120 + b"\r\n", 431, "header_too_large"),
+    "a long field": (b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"y" * 20000 + b"\r\n\r\n", 431, "header_too_large"),
+    "http/2.0": (b"GET / HTTP/2.0\r\nHost: h\r\n\r\n", 505, "version"),
+    "no token": (upgrade(None), 401, "invalid_token"),
+    "a wrong token": (upgrade("wrong"), 401, "invalid_token"),
+    **{f"version {version}": (changed("Version: 13", f"Version: {version}"), 426, "upgrade_required")
+       for version in ("12", "8", "14", "013")},
+    **{name: (request, 400, "bad_request") for name, request in BAD_REQUESTS.items()},
+    **{name: (request, 400, "bad_upgrade") for name, request in BAD_UPGRADES.items()},
+}
+# What a refusal says besides.
+SAID = {405: ("allow", "GET"), 401: ("www-authenticate", 'Bearer error="invalid_token"'), 426: ("sec-websocket-version", "13")}
 
 
-def test_each_malformed_upgrade_is_400_bad_upgrade(door):
-    for name, request in BAD_UPGRADES.items():
-        assert problem(ask(door.host, request))[:2] == (400, "bad_upgrade"), name
-
-
-def test_another_version_is_426_and_told_which_one_is_spoken(door):
-    for version in ("12", "8", "14", "013"):
-        answer = ask(door.host, changed("Version: 13", f"Version: {version}"))
-        status, code, fields = problem(answer)
-        assert (status, code, fields["sec-websocket-version"]) == (426, "upgrade_required", "13")
-
-
-def test_other_refusals_have_their_status_and_code(door):
-    rows = {
-        b"GET /elsewhere HTTP/1.1\r\nHost: h\r\n\r\n": (404, "not_found"),
-        b"POST /live/v1 HTTP/1.1\r\nHost: h\r\n\r\n": (405, "method_not_allowed"),
-        b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nHost: h\r\n\r\n": (414, "target_too_long"),
-        b"GET / HTTP/1.1\r\nHost: h\r\n" + b"X: y\r\n" * 120 + b"\r\n": (431, "header_too_large"),
-        b"GET / HTTP/1.1\r\nHost: h\r\nX: " + b"y" * 20000 + b"\r\n\r\n": (431, "header_too_large"),
-        b"GET / HTTP/2.0\r\nHost: h\r\n\r\n": (505, "version"),
-        upgrade(None): (401, "invalid_token"),
-        upgrade("wrong"): (401, "invalid_token"),
-    }
-    for request, expected in rows.items():
-        status, code, fields = problem(ask(door.host, request))
-        assert (status, code) == expected, request[:60]
-        if status == 405:
-            assert fields["allow"] == "GET"
-        if status == 401:
-            assert fields["www-authenticate"].startswith('Bearer error="invalid_token"')
-
-
-def test_a_plain_get_is_answered_in_plain_words(door):
+def test_each_refusal_has_its_status_and_code(door):
+    for name, (request, status, code) in REFUSED.items():
+        found, found_code, fields = problem(ask(door.host, request))
+        assert (found, found_code) == (status, code), name
+        field, value = SAID.get(status, ("connection", "close"))
+        assert fields[field].startswith(value), name
+    # A plain GET is answered in plain words.
     head, _, body = ask(door.host, b"GET /live/v1 HTTP/1.1\r\nHost: h\r\n\r\n").partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 400 ") and body == b"Client did not request a WebSocket."
-
-
-def test_head_and_body_of_a_refusal_come_in_one_piece(door):
+    # Head and body come in one piece.
     with connect(door.host) as peer:
         peer.sendall(upgrade("wrong"))
-        first = peer.recv(65536)
-        assert problem(first)[0] == 401
+        assert problem(peer.recv(65536))[0] == 401
 
 
 def test_an_upgrade_is_answered_with_the_accept_of_its_key_and_the_protocol_that_we_speak(door):
@@ -125,9 +112,12 @@ def test_an_upgrade_is_answered_with_the_accept_of_its_key_and_the_protocol_that
             assert (b"Sec-WebSocket-Protocol: livegate.v1\r\n" in head) == chosen
 
 
-def test_a_request_that_does_not_end_is_408_however_it_drips(gateway, mock_broker):
+def test_a_request_has_its_time_from_its_first_byte_on_however_it_drips(gateway, mock_broker, tokens):
     door = gateway(mock_broker.bootstrap, limits={"handshake_timeout": "1s"})
-    with connect(door.host) as peer:
+    with connect(door.host) as peer, Caller(door.host) as kept:
+        kept.send(get("/sync/v1", tokens.token("PACC1")))
+        kept.page()
+        answered = time.monotonic()
         peer.sendall(b"GET /live/v1 HTTP/1.1\r\n")
         peer.settimeout(0.1)
         answer, drips = b"", 0
@@ -140,12 +130,21 @@ def test_a_request_that_does_not_end_is_408_however_it_drips(gateway, mock_broke
             except TimeoutError:
                 pass
         assert problem(answer)[:2] == (408, "timeout")
+        # Between two requests a connection may be idle for longer than a request may take; a later one has the same time.
+        kept.socket.settimeout(max(0.1, answered + 2 - time.monotonic()))
+        with pytest.raises(TimeoutError):
+            kept.more()
+        begun = time.monotonic()
+        kept.socket.settimeout(20 * PATIENCE)
+        kept.send(b"GET /sync/v1 HTTP/1.1\r\n")
+        assert problem(kept.rest())[:2] == (408, "timeout") and time.monotonic() - begun > 0.9
 
 
-def test_before_the_node_is_ready_callers_with_a_token_get_503_and_those_without_401(gateway, tokens):
+def test_before_the_node_is_ready_callers_with_a_good_token_get_503_and_others_401(gateway, tokens):
     door = gateway("127.0.0.1:1", ready=False)
     door.program.line("listening")
     status, code, fields = problem(ask(door.host, upgrade(tokens.token("PACC1"))))
     assert (status, code) == (503, "not_ready") and int(fields["retry-after"]) > 0
-    assert problem(ask(door.host, upgrade()))[:2] == (401, "invalid_token")
+    for token in (None, "abc"):
+        assert problem(ask(door.host, upgrade(token)))[:2] == (401, "invalid_token")
     assert door.status("/livez") == 200 and door.status("/readyz") == 503
