@@ -33,10 +33,7 @@ def test_requests_follow_each_other_on_one_connection(asker):
     status, fields, body = asker.answer()
     assert status == 200 and body.decode().splitlines() == [f"[+]{part} ok" for part in PARTS]
     assert fields["connection"] == "close" and asker.ended()
-
-
-def test_a_client_of_http_1_0_gets_the_end_that_it_expects(door):
-    asker = Asker(door.admin)
+    # A client of HTTP/1.0 gets the end that it expects.
     status, fields, body = asker.ask("GET", "/readyz", version="HTTP/1.0", host=None)
     assert (status, fields["connection"], body) == (200, "close", b"ready\n") and asker.ended()
 
@@ -60,33 +57,30 @@ def test_the_log_level_is_changed_while_the_node_runs(door, asker):
     assert len(door.log("request refused")) == 4
 
 
-def test_pages_and_names_of_others_do_not_reach_it(door, asker):
-    assert asker.ask("GET", "/admin/loglevel", host="evil.example")[0] == 421
-    assert asker.ask("GET", "/readyz", host="evil.example")[0] == 200
-    assert asker.ask("PUT", "/admin/loglevel", b"debug", Origin="https://evil.example")[0] == 403
-    assert asker.ask("PUT", "/admin/loglevel", b"info", Origin="http://localhost")[0] == 200
-    status, fields, _ = asker.ask("POST", "/admin/loglevel", b"")
-    assert (status, fields["allow"]) == (405, "GET, HEAD, PUT")
-    assert asker.ask("PUT", "/admin/loglevel", b"x" * 4097)[0] == 413 and asker.ended()
-
-
-def test_with_a_token_all_but_probes_ask_for_it(gateway, mock_broker, tmp_path):
+def test_pages_and_names_of_others_do_not_reach_it_and_with_a_token_nobody_without_does(gateway, mock_broker, tmp_path):
     (tmp_path / "token").write_text("geheim\n")
-    running = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"), admin_hosts=["gate.internal"])
-    asker = Asker(running.admin)
-    status, fields, _ = asker.ask("GET", "/admin/loglevel", host="gate.internal")
-    assert status == 401 and fields["www-authenticate"].startswith("Bearer ")
-    assert asker.ask("GET", "/admin/loglevel", Authorization="Bearer geheiM")[0] == 401
-    assert asker.ask("GET", "/admin/loglevel", Authorization="Bearer geheim")[0] == 200
-    assert asker.ask("GET", "/readyz")[0] == asker.ask("GET", "/livez")[0] == 200
-    assert "geheim" not in "".join(running.program.err)
-
-
-def test_who_does_not_finish_a_request_is_told_so_and_who_says_nothing_is_not(gateway, mock_broker):
-    running = gateway(mock_broker.bootstrap, limits__handshake_timeout="3s")
-    slow = Asker(running.admin)
+    door = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"), admin_hosts=["gate.internal"],
+                   limits__handshake_timeout="3s")
+    asker, token = Asker(door.admin), {"Authorization": "Bearer geheim"}
+    for method, path, words, status in (
+            ("GET", "/admin/loglevel", {}, 401), ("GET", "/admin/loglevel", {"Authorization": "Bearer geheiM"}, 401),
+            ("GET", "/admin/loglevel", token, 200), ("GET", "/admin/loglevel", {**token, "host": "gate.internal"}, 200),
+            ("GET", "/admin/loglevel", {**token, "host": "evil.example"}, 421),
+            ("GET", "/readyz", {}, 200), ("GET", "/livez", {}, 200), ("GET", "/readyz", {"host": "evil.example"}, 200),
+            ("PUT", "/admin/loglevel", {**token, "body": b"debug", "Origin": "https://evil.example"}, 403),
+            ("PUT", "/admin/loglevel", {**token, "body": b"info", "Origin": "http://localhost"}, 200),
+            ("POST", "/admin/loglevel", {**token, "body": b""}, 405)):
+        found, fields, _ = asker.ask(method, path, **words)
+        assert found == status, (method, path, words)
+        if status == 401:
+            assert fields["www-authenticate"].startswith("Bearer ")
+        if status == 405:
+            assert fields["allow"] == "GET, HEAD, PUT"
+    assert asker.ask("PUT", "/admin/loglevel", b"x" * 4097, **token)[0] == 413 and asker.ended()
+    assert "geheim" not in "".join(door.program.err)
+    # Who does not finish a request is told so, and who says nothing is not.
+    slow, body, silent = Asker(door.admin), Asker(door.admin), Asker(door.admin)
     slow.socket.sendall(b"GET /livez HT")
-    body, silent = Asker(running.admin), Asker(running.admin)
     body.socket.sendall(b"PUT /admin/loglevel HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\ndeb")
     assert slow.answer()[0] == body.answer()[0] == 408
     assert slow.ended() and body.ended() and silent.ended()
@@ -112,13 +106,3 @@ def test_whoever_keeps_connections_keeps_no_probe_out(gateway, mock_broker):
             with contextlib.suppress(OSError):
                 asker.socket.sendall(words)
         assert Asker(door.admin).ask("GET", "/readyz")[0] == 200
-
-
-def test_an_address_that_others_reach_needs_a_token(check, tmp_path):
-    status, lines = check("auth: {anonymous: PACC1}\nadmin: ':9080'\n")
-    assert status == 78 and "set admin_token_file" in lines[0]
-    (tmp_path / "empty").write_text("\n")
-    status, lines = check("auth: {anonymous: PACC1}\nadmin: ':9080'\nadmin_token_file: empty\n")
-    assert status == 78 and "holds no token" in lines[0]
-    (tmp_path / "token").write_text("geheim")
-    assert check("auth: {anonymous: PACC1}\nadmin: ':9080'\nadmin_token_file: token\n") == (0, [])

@@ -10,9 +10,9 @@ import pytest
 
 from asker import Asker
 from balancers import NOBODY
-from clients import LiveClient
+from caller import narrow
+from metrics import scrape
 from programs import event, eventually, produce
-from wire import narrow
 
 
 @pytest.fixture
@@ -49,24 +49,11 @@ def test_the_state_of_a_node(node_in, state):
     found = status()
     assert (found["state"], found["ready"]) == (state, state == "ready")
     assert {text.partition(":")[0] for text in found["problems"]} == wrong
-
-
-def test_an_operator_disconnects_one_user_and_nobody_else(door, tokens, ends_with_test):
-    def clients(account, *arguments):
-        return [ends_with_test(LiveClient(door, tokens.token(account, *arguments))) for _ in range(2)]
-
-    ann, bob = clients("PACC1", "--subject", "ann"), clients("PACC1", "--subject", "bob")
-    others = clients("PACC1") + clients("PACC2", "--subject", "ann")
-    asker = Asker(door.admin)
-    eventually(lambda: sum(asker.json("/admin/status")["connections"].values()) == 8, what="eight connections")
-    assert asker.json("/admin/disconnect?account=PACC1&subject=ann", "POST") == {"closed": 2}
-    assert [client.wait_until_closed() for client in ann] == [1012, 1012]
-    line = door.wait_for_log("closed by an operator")
-    assert (line["account"], line["subject"], line["count"]) == ("PACC1", "ann", 2)
-    left = [json.loads(line) for line in asker.ask("GET", "/admin/connections")[2].splitlines()]
-    assert sorted((one["account"], one["subject"] or "") for one in left) == [
-        ("PACC1", "")] * 2 + [("PACC1", "bob")] * 2 + [("PACC2", "ann")] * 2
-    assert all(client.closed is None for client in bob + others)
+    metrics = scrape(asker)
+    assert (metrics["livegate_ready"], metrics["livegate_draining"]) == (state == "ready", state == "draining")
+    if state == "draining":
+        assert asker.ask("POST", "/admin/undrain")[0] == 200
+        eventually(lambda: scrape(asker)["livegate_ready"] == 1 and scrape(asker)["livegate_draining"] == 0, 20, "what undrain does")
 
 
 @pytest.mark.unsanitized
@@ -78,7 +65,7 @@ def test_how_long_a_client_has_been_behind(gateway, mock_broker, tokens, live):
         lines = [json.loads(line) for line in asker.ask("GET", "/admin/connections")[2].splitlines()]
         return {line["deliveries"]: line["behind_ms"] for line in lines}
 
-    with contextlib.closing(narrow(door.host, tokens.token("PACC1"))) as slow:
+    with narrow(door.host, tokens.token("PACC1")) as slow:
         eventually(lambda: len(asker.ask("GET", "/admin/connections")[2].splitlines()) == 2, what="two connections")
         assert set(behind().values()) == {0}
         written = 0
@@ -92,14 +79,14 @@ def test_how_long_a_client_has_been_behind(gateway, mock_broker, tokens, live):
         eventually(falls_behind, 60, lambda: f"that one is behind: {behind()}")
         since = max(behind().values())
         eventually(lambda: max(behind().values()) > since, what="that it grows")
-        slow.settimeout(None)
+        slow.socket.settimeout(None)
 
         def read():
             with contextlib.suppress(OSError):
-                while slow.recv(1 << 20):
+                while slow.socket.recv(1 << 20):
                     pass
         reader = threading.Thread(target=read, daemon=True)
         reader.start()
         eventually(lambda: behind() == {written: 0}, 60, lambda: f"that it has caught up: {behind()}")
-        slow.shutdown(socket.SHUT_RDWR)
+        slow.socket.shutdown(socket.SHUT_RDWR)
         reader.join()

@@ -18,6 +18,11 @@ def numbered(account, number):
     return event(account, f"{account}-{number}")
 
 
+def ids(client):
+    """Of events, among what those with cursors are told besides."""
+    return [message["id"] for message in client.messages if "id" in message]
+
+
 async def produce_aside(bootstrap, records, partition=0):
     await asyncio.to_thread(produce, bootstrap, "incidents", records, partition=partition)
 
@@ -68,14 +73,15 @@ def test_an_account_over_several_partitions_keeps_the_order_of_each(gateway, moc
 
 
 def test_who_joins_in_the_middle_of_a_burst_gets_a_suffix_without_gap_or_double(gateway, mock_broker, tokens):
-    """What is produced after the 101 was read must come; what came must be one unbroken run up to the end."""
+    """What is produced after the 101 was read must come, or what comes after a cursor; what came must be one unbroken run up to
+    the end."""
     # So many clients in one process answer late on a busy machine.
     door = gateway(mock_broker.bootstrap, limits__pong_timeout="1h")
     token = tokens.token("PACC1")
     each = 40
 
     async def scenario():
-        steady = await RawClient.open(door.host, token)
+        steady = await RawClient.open(door.host, token, path="/live/v1?with=at")
         kcat = await asyncio.create_subprocess_exec(
             *KCAT, "-P", "-b", mock_broker.bootstrap, "-t", "incidents", "-p", "2", "-X", "linger.ms=1",
             stdin=subprocess.PIPE)
@@ -85,7 +91,7 @@ def test_who_joins_in_the_middle_of_a_burst_gets_a_suffix_without_gap_or_double(
         async def write():
             nonlocal written
             # The burst goes on for as long as clients join, and a little longer.
-            while len(joined) < 3 * each or written < joined[-1][1] + 1000:
+            while len(joined) < 3 * each or written < joined[-1][2] + 1000:
                 for _ in range(20):
                     kcat.stdin.write(json.dumps(event("PACC1", written)).encode() + b"\n")
                     written += 1
@@ -94,52 +100,44 @@ def test_who_joins_in_the_middle_of_a_burst_gets_a_suffix_without_gap_or_double(
             kcat.stdin.close()
 
         async def join():
-            for _ in range(each):
-                client = await RawClient.open(door.host, token)
-                joined.append((client, written))
+            for number in range(each):
+                # Every second one from where the steady one was: not from the very last, so that something is left to be given.
+                known = steady.messages[-2:] if number % 2 else []
+                path = f"/live/v1?since={known[0]['at']}" if known and "id" in known[0] else "/live/v1"
+                client = await RawClient.open(door.host, token, path=path)
+                joined.append((client, int(known[0]["id"]) + 1 if "since" in path else None, written))
 
         await asyncio.gather(write(), join(), join(), join())
         assert await kcat.wait() == 0
         last = str(written - 1)
-        everybody = [steady] + [client for client, _ in joined]
-        await until(lambda: all(client.messages and client.messages[-1]["id"] == last for client in everybody), 30,
-                    "the last event at every client")
-        assert steady.ids == [str(number) for number in range(written)]
-        for client, written_at_join in joined:
-            first = int(client.ids[0])
-            assert first <= written_at_join
-            assert client.ids == [str(number) for number in range(first, written)]
+        everybody = [steady] + [client for client, _, _ in joined]
+        await until(lambda: all(ids(client)[-1:] == [last] for client in everybody), 30, "the last event at every client")
+        assert ids(steady) == [str(number) for number in range(written)]
+        assert any(since is not None for _, since, _ in joined)
+        for client, since, written_at_join in joined:
+            first = int(ids(client)[0])
+            assert first <= written_at_join if since is None else first == since
+            assert ids(client) == [str(number) for number in range(first, written)]
+            assert not any("resync" in message for message in client.messages)
 
     play(scenario())
 
 
-def test_accounts_that_differ_by_unicode_normalisation_alone_are_two(gateway, mock_broker, tokens):
+# Accounts of tokens, and what records of theirs may look like; the last event of each shows that nothing more is to come.
+def test_an_account_is_its_bytes_and_a_whole_number_its_text(gateway, mock_broker, tokens):
     composed, decomposed = "caf\u00e9", "cafe\u0301"
     door = gateway(mock_broker.bootstrap)
+    records = [json.dumps(event(account, f"{name}-{form}"), ensure_ascii=form)
+               for form in (True, False) for name, account in (("composed", composed), ("decomposed", decomposed))]
+    records += [event(42, "number"), event("42", "text"), event("042", "other"), event(42.0, "float"), event("4", "other"),
+                event(42, "last")]
+    wanted = {composed: ["composed-True", "composed-False"], decomposed: ["decomposed-True", "decomposed-False"],
+              "42": ["number", "text", "last"]}
 
     async def scenario():
-        one = await RawClient.open(door.host, tokens.token(composed))
-        other = await RawClient.open(door.host, tokens.token(decomposed))
-        # Both ways of writing them in JSON; the last event of each shows that nothing more is to come.
-        records = [json.dumps(event(account, f"{name}-{form}"), ensure_ascii=form)
-                   for form in (True, False) for name, account in (("composed", composed), ("decomposed", decomposed))]
+        clients = {account: await RawClient.open(door.host, tokens.token(account)) for account in wanted}
         await produce_aside(mock_broker.bootstrap, records)
-        await until(lambda: len(one.ids) >= 2 and len(other.ids) >= 2, what="both events at both")
-        assert one.ids == ["composed-True", "composed-False"]
-        assert other.ids == ["decomposed-True", "decomposed-False"]
-
-    play(scenario())
-
-
-def test_the_account_42_and_the_account_of_that_text_are_one(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap)
-
-    async def scenario():
-        client = await RawClient.open(door.host, tokens.token("42"))
-        await produce_aside(mock_broker.bootstrap, [
-            event(42, "number"), event("42", "text"), event("042", "other"), event(42.0, "float"), event("4", "other"),
-            event(42, "last")])
-        await until(lambda: "last" in client.ids, what="the last event")
-        assert client.ids == ["number", "text", "last"]
+        await until(lambda: all(len(clients[account].ids) >= len(ids) for account, ids in wanted.items()), what="every event")
+        assert {account: client.ids for account, client in clients.items()} == wanted
 
     play(scenario())

@@ -6,29 +6,14 @@ import asyncio
 import json
 import re
 import signal
-import socket
 
 import pytest
 
 from gateway import ANY
 from hostile import has_read_all
-from programs import PATIENCE, event, eventually, produce
+from programs import event, eventually, produce
 from rawclient import RawClient, play, until
 from wire import connect, upgrade
-
-
-def connected(host, token, family=socket.AF_INET):
-    """A handshake done; what comes afterwards is not read."""
-    peer = socket.socket(family)
-    peer.settimeout(20 * PATIENCE)
-    if family == socket.AF_UNIX:
-        peer.connect(host)
-    else:
-        address, _, port = host.rpartition(":")
-        peer.connect((address, int(port)))
-    peer.sendall(upgrade(token))
-    assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
-    return peer
 
 
 def test_an_interrupt_closes_listeners_and_tells_clients_1001(gateway, mock_broker, tokens):
@@ -50,13 +35,22 @@ def test_an_interrupt_closes_listeners_and_tells_clients_1001(gateway, mock_brok
 
 @pytest.mark.parametrize("number, close", [
     (signal.SIGTERM, rb"\x03\xf4restart retry_ms=\d+"), (signal.SIGINT, rb"\x03\xe9server stops")])
-def test_clients_that_do_not_answer_do_not_hold_the_end_up(gateway, mock_broker, tokens, number, close):
-    """On every loop, in every state: connected, in the middle of a request, silent."""
+def test_clients_that_do_not_answer_do_not_hold_the_end_up(gateway, mock_broker, tokens, sync, number, close):
+    """On every loop, in every state: connected, waiting for an event, in the middle of a request, silent."""
     door = gateway(mock_broker.bootstrap)
     token = tokens.token("PACC1")
-    peers = [connected(door.host, token) for _ in range(20)] + [connect(door.host) for _ in range(40)]
+    begin, waiting = sync(door).page()["at"], [sync(door) for _ in range(4)]
+    peers = [connect(door.host) for _ in range(60)]
+    for peer in peers[:20]:
+        peer.sendall(upgrade(token))
+        assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
     for peer in peers[-20:]:
         peer.sendall(b"GET /live/v1 HTTP/1.1\r\nHost: ")
+    for peer in waiting:
+        peer.send(since=begin, wait=50)
+    # A hang-up ends nothing.
+    door.program.signal(signal.SIGHUP)
+    door.program.line("settings reloaded")
     eventually(lambda: has_read_all(door.host), what="that all of it is read")
     door.program.signal(number)
     door.program.line("signal received")
@@ -72,6 +66,13 @@ def test_clients_that_do_not_answer_do_not_hold_the_end_up(gateway, mock_broker,
     for peer in peers[40:]:
         assert peer.recv(4096).startswith(b"HTTP/1.1 503 ")
         peer.close()
+    for peer in waiting:
+        answer = peer.answer()
+        # In its moment a wait ends as if its time were over; whoever cannot be waited for is refused.
+        assert answer.status == (200 if number == signal.SIGTERM else 503) and answer.fields["connection"] == "close"
+        if answer.status == 503:
+            assert answer.body["code"] == "draining" and int(answer.fields["retry-after"]) >= 1
+        assert answer.fields["cache-control"] == "no-store"
 
 
 def is_refused(host):
@@ -83,31 +84,6 @@ def is_refused(host):
     except ConnectionResetError:
         # It stood in the queue of a listener that closed: the next one tells.
         return False
-
-
-def test_a_hang_up_ends_nothing(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap)
-    with connected(door.host, tokens.token("PACC1")):
-        for _ in range(2):
-            door.program.signal(signal.SIGHUP)
-        door.program.line("settings reloaded")
-        connected(door.host, tokens.token("PACC1")).close()
-    door.program.signal()
-    assert door.program.wait() == 0
-
-
-def test_nothing_is_written_on_an_idle_connection_that_is_kept(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap)
-    token = tokens.token("PACC1")
-    with connect(door.host) as silent, connect(door.host) as kept:
-        kept.settimeout(10 * PATIENCE)
-        kept.sendall(f"GET /sync/v1 HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
-        answer = b""
-        while b'"more":false}' not in answer:
-            answer += kept.recv(4096)
-        door.program.signal()
-        assert kept.recv(4096) == b"" and silent.recv(4096) == b""
-    assert door.program.wait() == 0
 
 
 def test_a_second_gateway_on_the_same_address_is_refused_and_the_first_goes_on(gateway, mock_broker, tokens):
@@ -127,16 +103,16 @@ def test_a_second_gateway_on_the_same_address_is_refused_and_the_first_goes_on(g
     play(scenario())
 
 
-def test_of_gateways_that_start_at_once_on_one_address_one_remains(gateway, mock_broker, port):
-    started = [gateway(mock_broker.bootstrap, ready=False, listen=[port.address]).program for _ in range(4)]
-    eventually(lambda: sum(program.process.poll() is None for program in started) == 1, what="that one remains")
-    remaining = next(program for program in started if program.process.poll() is None)
-    assert [program.wait() for program in started if program is not remaining] == [71, 71, 71]
-    remaining.line('"message":"ready"')
-
-
 def test_several_listeners_at_once_give_the_same_events(gateway, mock_broker, tokens, tmp_path):
-    path = tmp_path / "gate.sock"
+    path, precious = tmp_path / "gate.sock", tmp_path / "precious"
+    # A file that is no socket is left alone, and one that a killed gateway left is replaced.
+    precious.write_text("not ours")
+    refused = gateway(mock_broker.bootstrap, ready=False, listen=[f"unix:{precious}"])
+    killed = gateway(mock_broker.bootstrap, listen=[f"unix:{path}"])
+    killed.program.signal(signal.SIGKILL)
+    assert killed.program.wait() == -signal.SIGKILL and path.is_socket()
+    assert refused.program.wait() == 71 and str(precious) in "".join(refused.program.err)
+    assert precious.read_text() == "not ours"
     door = gateway(mock_broker.bootstrap, listen=[ANY, "[::1]:0", ":0", f"unix:{path}"])
     four, six, both, file = door.listening[0]
     assert (four.startswith("127.0.0.1:"), six.startswith("[::1]:"), file) == (True, True, f"unix:{path}")
@@ -154,23 +130,3 @@ def test_several_listeners_at_once_give_the_same_events(gateway, mock_broker, to
     play(scenario())
     assert door.program.wait() == 0
     assert not path.exists()
-
-
-def test_a_socket_file_that_a_killed_gateway_left_is_replaced(gateway, mock_broker, tokens, tmp_path):
-    path = tmp_path / "gate.sock"
-    killed = gateway(mock_broker.bootstrap, listen=[f"unix:{path}"])
-    killed.program.signal(signal.SIGKILL)
-    assert killed.program.wait() == -signal.SIGKILL
-    assert path.is_socket()
-    door = gateway(mock_broker.bootstrap, listen=[f"unix:{path}"])
-    connected(str(path), tokens.token("PACC1"), socket.AF_UNIX).close()
-    door.program.signal()
-    assert door.program.wait() == 0 and not path.exists()
-
-
-def test_a_file_that_is_no_socket_is_left_alone(gateway, mock_broker, tmp_path):
-    path = tmp_path / "precious"
-    path.write_text("not ours")
-    door = gateway(mock_broker.bootstrap, ready=False, listen=[f"unix:{path}"])
-    assert door.program.wait() == 71 and str(path) in "".join(door.program.err)
-    assert path.read_text() == "not ours"

@@ -12,6 +12,7 @@ import threading
 
 import pytest
 
+from caller import Caller
 from gateway import static_tokens
 from programs import PATIENCE, event, eventually, produce
 from rawclient import RawClient, play, until
@@ -69,18 +70,6 @@ def test_peers_can_neither_forge_a_line_nor_put_secrets_into_it(gateway, mock_br
         assert all(re.match(r"\d{4}-\d\d-\d\dT[\d:.]+Z [a-z]+ ", line) for line in door.program.err)
 
 
-def test_an_account_with_quotes_and_separators_stands_escaped_in_the_log(gateway, mock_broker, tmp_path):
-    account = 'P"A\\C\u2028C{"a":1}'
-    file = static_tokens(tmp_path, ["one"])
-    file.write_text(file.read_text().replace('"one"', json.dumps(account)))
-    door = gateway(mock_broker.bootstrap, auth={"tokens": str(file)})
-    with connect(door.host) as peer:
-        peer.sendall(upgrade("token-one"))
-        assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
-        line = door.program.line('"message":"connection opened"')
-    assert records([line])[0]["account"] == account and "\u2028" not in line
-
-
 def test_a_log_that_nobody_reads_stops_nothing_and_tells_what_was_dropped(gateway, mock_broker, tmp_path):
     pipe = tmp_path / "log"
     os.mkfifo(pipe)
@@ -127,7 +116,9 @@ def closes(door, count):
 
 
 def test_the_log_says_who_closed_and_with_which_code(gateway, mock_broker, tmp_path):
+    account = 'P"A\\C\u2028C{"a":1}'
     file = static_tokens(tmp_path, ["one"])
+    file.write_text(file.read_text().replace('"one"', json.dumps(account)))
     door = gateway(mock_broker.bootstrap, auth={"tokens": str(file)})
 
     def opened(request=upgrade("token-one")):
@@ -140,6 +131,9 @@ def test_the_log_says_who_closed_and_with_which_code(gateway, mock_broker, tmp_p
     with opened() as leaves:
         leaves.sendall(frame(0x8, b"\x0f\xa0"))
         assert closes(door, 1) == [("client", 4000)]
+    # An account with quotes and separators stands escaped in it.
+    line = door.program.line('"message":"connection opened"')
+    assert records([line])[0]["account"] == account and "\u2028" not in line
     with opened() as breaks:
         breaks.sendall(frame(0x3))
         assert closes(door, 2)[1:] == [("gateway", 1002)]
@@ -153,23 +147,20 @@ def test_the_log_says_who_closed_and_with_which_code(gateway, mock_broker, tmp_p
         assert door.program.wait() == 0
 
 
-def test_refusals_are_told_once_in_a_while(door):
-    for _ in range(20):
-        assert ask(door.host, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n").startswith(b"HTTP/1.1 404 ")
-    line = door.wait_for_log("request refused")
-    assert (line["level"], line["status"], line["code"]) == ("info", 404, "not_found")
-    assert len(door.log("request refused")) == 1
-    assert "not_found=20" in door.stop()["refused"]
-
-
-def test_failures_of_tls_are_told_once_in_a_while(tls_door):
-    door = tls_door()
+def test_refusals_and_failures_of_tls_are_told_once_in_a_while(tls_door, certificates):
+    door, context = tls_door(), certificates.client()
     for _ in range(20):
         ask(door.host, b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
-    line = door.wait_for_log("TLS failed")
-    assert (line["level"], line["reason"]) == ("info", "plain_http")
-    assert len(door.log("TLS failed")) == 1
-    assert "tls_plain_http=20" in door.stop()["ended"]
+        with Caller(door.host, context) as caller:
+            caller.send(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
+            caller.head(404)
+    for sentence, facts in {"request refused": {"level": "info", "status": 404, "code": "not_found"},
+                            "TLS failed": {"level": "info", "reason": "plain_http"}}.items():
+        line = door.wait_for_log(sentence)
+        assert {name: line[name] for name in facts} == facts
+        assert len(door.log(sentence)) == 1, sentence
+    stopped = door.stop()
+    assert "not_found=20" in stopped["refused"] and "tls_plain_http=20" in stopped["ended"]
 
 
 def test_the_log_of_a_normal_day_fits_on_a_page(gateway, mock_broker, tokens):

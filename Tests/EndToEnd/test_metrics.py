@@ -115,34 +115,25 @@ def test_the_sums_hold_for_those_who_are_closed_in_a_burst(door, asker, mock_bro
     assert metrics['livegate_closes_total{code="1012"}'] == 30
 
 
-def test_prometheus_finds_nothing_wrong(door, asker, tell, live):
-    live(door)
-    tell(["a"])
-    body = asker.ask("GET", "/metrics")[2]
-    done = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    metrics = scrape(asker)
-    assert metrics["livegate_ready"] == 1 and metrics["livegate_draining"] == 0 and metrics["livegate_kafka_up"] == 1
-    assert metrics["process_open_fds"] > 5 and metrics["process_resident_memory_bytes"] > 1e6
-    assert abs(metrics["process_start_time_seconds"] - time.time()) < 600
-    assert abs(metrics["livegate_start_time_seconds"] - metrics["process_start_time_seconds"]) < 120
-    assert re.search(rb'livegate_build_info\{version="[^"]+",librdkafka="[^"]+",openssl="3[^"]+"\} 1', body)
-
-
-def test_open_descriptors_are_those_of_the_process(door, asker, live):
-    live(door)
-    # The asker's own connection stands between two questions, too.
-    eventually(lambda: scrape(asker)["process_open_fds"] == descriptors(door.program.pid) > 5, what="the same number")
-
-
-def test_stamps_say_how_old_events_are(door, asker, mock_broker, live):
+def test_a_scrape_is_one_of_prometheus_and_says_how_the_node_is(door, asker, tell, live):
     client = live(door)
     eventually(lambda: total(scrape(asker), "livegate_connections") == 1, what="the stream")
-    produce(mock_broker.bootstrap, "incidents", [event("PACC1", "now")])
+    tell(["a"])
     client.wait_for_events(1)
+    # Stamps say how old events are.
     metrics = settled(asker, lambda m: m["livegate_event_age_seconds_count"] == 1)
     assert metrics['livegate_event_age_seconds_bucket{le="60"}'] == 1
     assert metrics["livegate_event_age_seconds_sum"] >= metrics["livegate_delivery_seconds_sum"] >= 0
+    body = asker.ask("GET", "/metrics")[2]
+    done = subprocess.run(["promtool", "check", "metrics"], input=body, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert metrics["livegate_ready"] == 1 and metrics["livegate_draining"] == 0 and metrics["livegate_kafka_up"] == 1
+    assert metrics["process_resident_memory_bytes"] > 1e6
+    assert abs(metrics["process_start_time_seconds"] - time.time()) < 600
+    assert abs(metrics["livegate_start_time_seconds"] - metrics["process_start_time_seconds"]) < 120
+    assert re.search(rb'livegate_build_info\{version="[^"]+",librdkafka="[^"]+",openssl="3[^"]+"\} 1', body)
+    # The asker's own connection stands between two questions, too.
+    eventually(lambda: scrape(asker)["process_open_fds"] == descriptors(door.program.pid) > 5, what="the same number")
 
 
 def test_status_and_listings_are_what_they_should_be(door, asker, tell, live, event_stream, sync):
@@ -185,19 +176,29 @@ def test_status_and_listings_are_what_they_should_be(door, asker, tell, live, ev
     assert asker.json("/admin/charts")["interval_seconds"] == 5
 
 
-def test_an_operator_disconnects_an_account(door, asker, live, event_stream, sync, tokens):
-    mine, stream, other = live(door, "PACC1"), event_stream(door, "PACC1"), live(door, "PACC2")
-    eventually(lambda: total(scrape(asker), "livegate_connections") == 3, what="three connections")
-    assert asker.ask("POST", "/admin/disconnect")[0] == 400
-    assert asker.ask("POST", "/admin/disconnect?account=PACC1&account=PACC2")[0] == 400
+def test_an_operator_disconnects_an_account(door, asker, live, event_stream, tokens, ends_with_test):
+    def clients(account, *arguments):
+        return [ends_with_test(LiveClient(door, tokens.token(account, *arguments))) for _ in range(2)]
+
+    ann, bob = clients("PACC1", "--subject", "ann"), clients("PACC1", "--subject", "bob")
+    plain, stream, others = live(door), event_stream(door), clients("PACC2", "--subject", "ann")
+    eventually(lambda: total(scrape(asker), "livegate_connections") == 8, what="eight connections")
+    for query in ("", "?account=PACC1&account=PACC2"):
+        assert asker.ask("POST", f"/admin/disconnect{query}")[0] == 400
     assert asker.ask("GET", "/admin/disconnect?account=PACC1")[0] == 405
-    assert asker.json("/admin/disconnect?account=PACC1&subject=nobody", "POST") == {"closed": 0}
-    assert asker.json("/admin/disconnect?account=PACC1", "POST") == {"closed": 2}
-    assert mine.wait_until_closed() == 1012
+    # One user of it, and nobody else; then all of the others.
+    for query, closed, left in (("&subject=nobody", [], 8), ("&subject=ann", ann, 6), ("", [*bob, plain], 2)):
+        count = len(closed) + (query == "")
+        assert asker.json(f"/admin/disconnect?account=PACC1{query}", "POST") == {"closed": count}
+        assert [client.wait_until_closed() for client in closed] == [1012] * len(closed)
+        settled(asker, lambda m: total(m, "livegate_connections") == left)
+        listed = [json.loads(line) for line in asker.ask("GET", "/admin/connections")[2].splitlines()]
+        assert sum(one["subject"] == "ann" for one in listed) == (4 if left == 8 else 2), listed
     stream.wait_until_ended()
-    metrics = settled(asker, lambda m: total(m, "livegate_connections") == 1)
-    assert metrics['livegate_closes_total{code="1012"}'] == 2 and other.closed is None
-    assert door.wait_for_log("closed by an operator", count=2)["count"] == 2
+    assert scrape(asker)['livegate_closes_total{code="1012"}'] == 6 and [client.closed for client in others] == [None, None]
+    lines = [door.wait_for_log("closed by an operator", count=number) for number in (1, 2, 3)]
+    assert [(line["account"], line.get("subject"), line["count"]) for line in lines] == [
+        ("PACC1", "nobody", 0), ("PACC1", "ann", 2), ("PACC1", None, 4)]
 
 
 def test_a_listing_that_nobody_reads_holds_one_piece(gateway, mock_broker, tokens, ends_with_test):
