@@ -8,11 +8,12 @@ import re
 import pytest
 
 from brokers import MockBroker
-from clients import LiveClient, Sync, connection
+from caller import Caller
+from clients import LiveClient, Sync
 from gateway import launch
 from metrics import scrape
-from programs import PATIENCE, PROGRAMS, Program, event, eventually, produce
-from wire import BINARY, CLOSE, MORE, PING, TEXT, close_of, frame, get, read_frames, upgrade
+from programs import PROGRAMS, Program, event, eventually, produce
+from wire import BINARY, CLOSE, MORE, PING, TEXT, frame, get, upgrade
 
 MESSAGES, BYTES, REQUESTS = 20, 4096, 3
 
@@ -36,27 +37,19 @@ def stage(request, tmp_path_factory, tokens, certificates):
 
 
 @pytest.fixture
-def opened(stage, tokens, ends_with_test):
-    """Opens a WebSocket; returns its socket behind the head of the answer."""
+def said(stage, tokens):
+    """Opens a WebSocket and sends bytes in the same packet as the request, or over TLS in a record of their own beside it: what
+    comes before the 101 is read behind it. All that is said until the end: the messages, and code and reason of the close."""
     door, context, _ = stage
 
-    def begin(path="/live/v1"):
-        peer = connection(door, context)
-        peer.sendall(upgrade(tokens.token("PACC1"), path))
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            head += peer.recv(1)
-        assert head.startswith(b"HTTP/1.1 101 "), head
-        return peer
+    def begin(sent, path="/live/v1"):
+        with Caller(door.host, context) as peer:
+            peer.send(upgrade(tokens.token("PACC1"), path), sent)
+            peer.upgraded()
+            frames = list(peer.frames())
+        assert frames[-1][0] == CLOSE, frames
+        return [json.loads(payload) for opcode, payload in frames if opcode == TEXT], peer.received.close
     return begin
-
-
-def said(peer):
-    """All that comes until the end: the messages, and code and reason of the close."""
-    with peer:
-        frames = list(read_frames(peer))
-    assert [opcode for opcode, _ in frames].count(CLOSE) == 1 and frames[-1][0] == CLOSE, frames
-    return [json.loads(payload) for opcode, payload in frames if opcode == TEXT], close_of(frames[-1][1])
 
 
 NORMAL = frame(CLOSE, b"\x03\xe8")
@@ -75,42 +68,25 @@ OVER = {
 }
 
 
-@pytest.mark.parametrize("name", WITHIN)
-def test_what_stands_at_a_limit_is_read(opened, name):
-    peer = opened()
-    peer.sendall(WITHIN[name] + NORMAL)
-    assert said(peer)[1] == (1000, "")
-
-
-@pytest.mark.parametrize("name", OVER)
-def test_too_much_within_a_second_is_closed_with_4429_and_a_time_to_come_back(opened, name):
-    peer = opened()
-    peer.sendall(OVER[name])
-    code, reason = said(peer)[1]
-    assert code == 4429
-    assert 1000 <= int(re.fullmatch(r"too many (?:messages|bytes) retry_ms=(\d+)", reason).group(1)) <= 5000
-
-
-def test_those_with_control_messages_are_told_the_same_time_before(opened):
-    peer = opened("/live/v1?with=at")
-    peer.sendall(OVER["messages"])
-    messages, (code, reason) = said(peer)
-    assert code == 4429 and messages[-1].keys() == {"bye"}
-    bye = messages[-1]["bye"]
-    assert bye == {"code": 4429, "why": "too much", "retry_ms": int(reason.rpartition("=")[2])}
-
-
-def test_the_log_names_the_limit_and_its_value(stage, opened):
+def test_what_stands_at_a_limit_is_read_and_too_much_is_closed_with_4429_and_a_time_to_come_back(stage, said):
     door, _, _ = stage
-    peer = opened()
-    peer.sendall(OVER["messages"])
-    said(peer)
+    for name, sent in WITHIN.items():
+        assert said(sent + NORMAL)[1] == (1000, ""), name
+    for name, sent in OVER.items():
+        code, reason = said(sent)[1]
+        assert code == 4429, name
+        assert 1000 <= int(re.fullmatch(r"too many (?:messages|bytes) retry_ms=(\d+)", reason).group(1)) <= 5000, name
+    # Those with control messages are told the same time before.
+    messages, (code, reason) = said(OVER["messages"], "/live/v1?with=at")
+    assert code == 4429 and messages[-1] == {"bye": {"code": 4429, "why": "too much",
+                                                     "retry_ms": int(reason.rpartition("=")[2])}}
+    # The log names the limit and its value.
     line = door.wait_for_log("it sent too much")
     assert line["account"] == "PACC1" and line["peer"] == "127.0.0.1"
     assert re.search(rf"max_messages_per_second {MESSAGES}$|max_inbound_bytes_per_second {BYTES}$", line["limit"]), line
 
 
-def test_a_script_that_sends_for_ever_takes_nothing_from_the_others(stage, tokens, opened, ends_with_test):
+def test_a_script_that_sends_for_ever_takes_nothing_from_the_others(stage, tokens, ends_with_test):
     """It comes back at once, again and again; others of its account and of another get each event meanwhile."""
     door, context, broker = stage
     others = [ends_with_test(LiveClient(door, tokens.token(account), context)) for account in ("PACC1", "PACC2")]
@@ -119,13 +95,13 @@ def test_a_script_that_sends_for_ever_takes_nothing_from_the_others(stage, token
         return scrape(door.admin).get('livegate_closes_total{code="4429"}', 0)
     before = closed()
     for name in range(20):
-        peer = opened()
-        peer.sendall(50 * OVER["messages"])
+        peer = Caller.join(door.host, tokens.token("PACC1"), context=context)
+        peer.send(50 * OVER["messages"])
         produce(broker.bootstrap, "incidents", [event(account, str(name)) for account in ("PACC1", "PACC2")])
         for other in others:
             other.wait_for_id(str(name))
-        with contextlib.suppress(ConnectionError):
-            assert said(peer)[1][0] == 4429
+        with peer, contextlib.suppress(ConnectionError):
+            assert list(peer.frames())[-1][0] == CLOSE and peer.received.close[0] == 4429
     # Whoever was cut off before it could read it as well.
     eventually(lambda: closed() == before + 20, 20, lambda: f"20 closes: {before}, {closed()}")
     assert all(other.closed is None for other in others)
@@ -135,29 +111,18 @@ def test_a_script_that_sends_for_ever_takes_nothing_from_the_others(stage, token
 
 def test_the_answer_to_the_last_request_ends_the_connection(stage, tokens, ends_with_test):
     door, context, _ = stage
-    peer = ends_with_test(Sync(door, tokens.token("PACC1"), context))
-    for _ in range(REQUESTS - 1):
-        assert "connection" not in peer.ask().fields
-    last = peer.ask()
-    assert (last.status, last.fields["connection"]) == (200, "close")
-
-
-def test_a_refusal_that_would_keep_the_connection_ends_it_as_the_last(stage, tokens, ends_with_test):
-    door, context, _ = stage
-    peer = ends_with_test(Sync(door, tokens.token("PACC1"), context))
-    for _ in range(REQUESTS - 1):
-        assert "connection" not in peer.ask(since="nonsense").fields
-    last = peer.ask(since="nonsense")
-    assert (last.status, last.fields["connection"]) == (400, "close")
-
-
-def test_of_requests_that_come_at_once_those_within_the_limit_are_answered(stage, tokens):
-    door, context, _ = stage
-    with connection(door, context) as peer:
-        peer.sendall((REQUESTS + 3) * get("/sync/v1", tokens.token("PACC1")))
-        answer = b""
-        while chunk := peer.recv(65536):
-            answer += chunk
+    token = tokens.token("PACC1")
+    # A refusal that would keep the connection, too.
+    for words, status in (({}, 200), ({"since": "nonsense"}, 400)):
+        peer = ends_with_test(Sync(door, token, context))
+        for _ in range(REQUESTS - 1):
+            assert "connection" not in peer.ask(**words).fields
+        last = peer.ask(**words)
+        assert (last.status, last.fields["connection"]) == (status, "close")
+    # Of requests that come at once those within the limit are answered.
+    with Caller(door.host, context) as peer:
+        peer.send((REQUESTS + 3) * get("/sync/v1", token))
+        answer = peer.rest()
     heads = re.findall(rb"HTTP/1\.1 (\d+) .*?\r\n\r\n", answer, re.DOTALL)
     assert heads == REQUESTS * [b"200"]
     assert answer.count(b"\r\nConnection: close\r\n") == 1 and b"Connection: close" in answer.rpartition(b"HTTP/1.1")[2]

@@ -8,10 +8,11 @@ import struct
 
 import pytest
 
+from caller import Caller, narrow
 from kafka_writer import Producer, while_producing
-from programs import PATIENCE, event, eventually, produce
+from programs import PATIENCE, event, produce
 from rawclient import RawClient, play, until
-from wire import CLOSE, TEXT, narrow, query, read_frames
+from wire import CLOSE, TEXT, event_stream_request
 
 # Writers and readers are at their fastest: under a sanitizer those who are to keep up would be behind.
 pytestmark = pytest.mark.unsanitized
@@ -21,7 +22,7 @@ PARTS, PART = 4, 10_000
 
 
 def slow_peer(door, token, **words):
-    return narrow(door.host, token, f"/live/v1{query(words)}")
+    return narrow(door.host, token, **words)
 
 
 async def fall_behind(mock_broker, others, pause=0.0):
@@ -36,10 +37,10 @@ async def fall_behind(mock_broker, others, pause=0.0):
     return producer
 
 
-def frames(peer):
-    """What comes, and from now on as fast as it can."""
-    peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 1 << 22)
-    return read_frames(peer)
+def widen(peer):
+    """From now on it reads as fast as it can."""
+    peer.socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 1 << 22)
+    return peer.frames()
 
 
 def messages_until(frames, is_last):
@@ -60,64 +61,52 @@ def has_id(name):
     return lambda message: message.get("id") == name
 
 
-@pytest.mark.parametrize("words", [{}, {"with_": "at"}], ids=["plain", "with cursors"])
-def test_who_reads_again_in_time_gets_all_of_it(gateway, mock_broker, tokens, words):
+def test_who_reads_again_in_time_gets_all_of_it(gateway, mock_broker, tokens):
+    """Meanwhile the others do not wait for it."""
     door = gateway(mock_broker.bootstrap, history__max_events_per_account=200_000, limits__max_lag="5m",
                    limits__ping_interval="1h", limits__pong_timeout="1h")
     token = tokens.token("PACC1")
 
     async def scenario():
         other = await RawClient.open(door.host, token)
-        slow = await asyncio.to_thread(slow_peer, door, token, **words)
+        slow = [await asyncio.to_thread(slow_peer, door, token, **words) for words in ({}, {"with_": "at"})]
         producer = await fall_behind(mock_broker, [other])
-        got = await asyncio.to_thread(messages_until, frames(slow), has_id(producer.ids[-1]))
-        assert [message["id"] for message in got if "id" in message] == producer.ids
-        assert not any("resync" in message for message in got)
-        slow.close()
+        assert other.ids == producer.ids
+        for peer in slow:
+            got = await asyncio.to_thread(messages_until, widen(peer), has_id(producer.ids[-1]))
+            assert [message["id"] for message in got if "id" in message] == producer.ids
+            assert not any("resync" in message for message in got)
+            peer.end()
 
     play(scenario())
 
 
-def test_where_the_log_no_longer_reaches_back_a_stream_is_told_to_resync_and_goes_on(gateway, mock_broker, tokens):
+def test_where_the_log_no_longer_reaches_back_a_stream_is_told_to_resync_or_closed_where_it_has_no_cursors(
+        gateway, mock_broker, tokens):
     door = gateway(mock_broker.bootstrap, history__max_events_per_account=500, limits__max_lag="5m",
                    limits__ping_interval="1h", limits__pong_timeout="1h")
     token = tokens.token("PACC1")
 
     async def scenario():
         other = await RawClient.open(door.host, token)
-        slow = await asyncio.to_thread(slow_peer, door, token, with_="at")
+        slow, plain = [await asyncio.to_thread(slow_peer, door, token, **words) for words in ({"with_": "at"}, {})]
         producer = await fall_behind(mock_broker, [other], pause=1.0)
-        stream = frames(slow)
+        got = await asyncio.to_thread(messages_until, widen(plain), has_id(producer.ids[-1]))
+        assert got.pop() == (4409, "too slow")
+        assert [message["id"] for message in got] == producer.ids[:len(got)] and len(got) < producer.count
+        stream = widen(slow)
         got = await asyncio.to_thread(messages_until, stream, lambda message: "resync" in message)
         assert got.pop()["resync"]["why"] == "expired"
         # Unbroken before it: the gap is where the resync stands.
         names = [message["id"] for message in got if "id" in message]
         assert names == producer.ids[:len(names)] and len(names) < producer.count
         [alive] = await asyncio.to_thread(messages_until, stream, lambda _: True)
-        assert list(alive) == ["live"]
+        assert list(alive) == ["live"] and other.close is None
         # And unbroken after it.
         await asyncio.to_thread(produce, mock_broker.bootstrap, "incidents", [event("PACC1", n) for n in range(300)])
         got = await asyncio.to_thread(messages_until, stream, has_id("299"))
         assert [message.get("id") for message in got] == [str(number) for number in range(300)]
-        slow.close()
-
-    play(scenario())
-
-
-def test_a_client_without_cursors_is_closed_with_4409_instead(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap, history__max_events_per_account=500, limits__max_lag="5m",
-                   limits__ping_interval="1h", limits__pong_timeout="1h")
-    token = tokens.token("PACC1")
-
-    async def scenario():
-        other = await RawClient.open(door.host, token)
-        slow = await asyncio.to_thread(slow_peer, door, token)
-        producer = await fall_behind(mock_broker, [other], pause=1.0)
-        got = await asyncio.to_thread(messages_until, frames(slow), has_id(producer.ids[-1]))
-        assert got.pop() == (4409, "too slow")
-        assert [message["id"] for message in got] == producer.ids[:len(got)] and len(got) < producer.count
-        assert other.close is None
-        slow.close()
+        slow.end()
 
     play(scenario())
 
@@ -130,24 +119,45 @@ async def until_too_slow(door, mock_broker, count):
     return producer
 
 
+def narrow_stream(door, token):
+    """An event stream whose kernel keeps as little as it can be told to, once it has begun."""
+    caller = Caller(door.host, receive_buffer=2048, within=30 * PATIENCE)
+    caller.send(event_stream_request(token))
+    caller.more()
+    return caller
+
+
+def check_stream(body, producer):
+    """What an event stream got that was too slow: an unbroken beginning, and a bye."""
+    blocks = body.partition(b"\r\n\r\n")[2].decode().split("\n\n")
+    assert blocks.pop() == "" and blocks[-1] == 'event: bye\ndata: {"code":4409,"why":"too slow"}'
+    got = [json.loads(block.partition("data: ")[2])["id"] for block in blocks if block.startswith("id: ")]
+    assert got == producer.ids[:len(got)] and len(got) < producer.count
+
+
 def test_behind_for_longer_than_max_lag_is_4409_for_all_and_with_cursors_they_resume(gateway, mock_broker, tokens, live):
     door = gateway(mock_broker.bootstrap, history__max_events_per_account=1_000_000, limits__max_lag="3s",
                    limits__ping_interval="1h", limits__pong_timeout="1h")
     token = tokens.token("PACC1")
 
     async def scenario():
-        other = await RawClient.open(door.host, token)
+        others = [await RawClient.open(door.host, token) for _ in range(3)]
         peers = [await asyncio.to_thread(slow_peer, door, token, **words) for words in ({}, {"with_": "at"})]
-        producer = await until_too_slow(door, mock_broker, 2)
-        for got in await asyncio.gather(*(asyncio.to_thread(messages_until, frames(peer), lambda _: False)
-                                          for peer in peers)):
+        stream = await asyncio.to_thread(narrow_stream, door, token)
+        producer = await until_too_slow(door, mock_broker, 3)
+        frames = [widen(peer) for peer in (*peers, stream)]
+        body, *ends = await asyncio.gather(asyncio.to_thread(stream.rest), *(
+            asyncio.to_thread(messages_until, each, lambda _: False) for each in frames[:2]))
+        check_stream(body, producer)
+        for got in ends:
             assert got.pop() == (4409, "too slow")
             events = [message for message in got if "id" in message]
-            # After the decision only the close is written.
+            # What stands before the close is an unbroken beginning, and nothing else was written after the decision.
             assert [event["id"] for event in events] == producer.ids[:len(events)] and len(events) < producer.count
             assert "id" in got[-1]
-        await until(lambda: len(other.messages) >= producer.count, 60, "all events at the other")
-        assert other.close is None and other.ids == producer.ids
+        assert json.loads(door.program.line("connection too slow"))["reason"] == "behind for longer than max_lag"
+        await until(lambda: all(len(client.messages) >= producer.count for client in others), 60, "all events at the others")
+        assert all(client.close is None and client.ids == producer.ids for client in others)
         got, at, is_live = [event["id"] for event in events], events[-1]["at"], False
         while not is_live:
             # On a machine that is busy catching up may take longer than a second: then it is closed too, and resumes.
@@ -158,32 +168,7 @@ def test_behind_for_longer_than_max_lag_is_4409_for_all_and_with_cursors_they_re
             got += resumed.ids
             at = resumed.cursors[-1]
         assert got == producer.ids
-        for peer in peers:
-            peer.close()
-
-    play(scenario())
-
-
-def test_an_event_stream_that_is_too_slow_says_bye_with_4409(gateway, mock_broker, tokens):
-    door = gateway(mock_broker.bootstrap, history__max_events_per_account=200_000, limits__max_lag="3s")
-    token = tokens.token("PACC1")
-    address, _, port = door.host.rpartition(":")
-
-    async def scenario():
-        peer = sockets.socket()
-        peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 2048)
-        peer.settimeout(30 * PATIENCE)
-        peer.connect((address, int(port)))
-        peer.sendall(f"GET /live/v1 HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n"
-                     f"Authorization: Bearer {token}\r\n\r\n".encode())
-        await asyncio.to_thread(eventually, lambda: peer.recv(1, sockets.MSG_PEEK))
-        producer = await until_too_slow(door, mock_broker, 1)
-        peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 1 << 22)
-        body = await asyncio.to_thread(lambda: b"".join(iter(lambda: peer.recv(65536), b"")))
-        blocks = body.decode().split("\n\n")
-        assert blocks.pop() == "" and blocks[-1] == 'event: bye\ndata: {"code":4409,"why":"too slow"}'
-        got = [json.loads(block.partition("data: ")[2])["id"] for block in blocks if block.startswith("id: ")]
-        assert got == producer.ids[:len(got)] and len(got) < producer.count
-        peer.close()
+        for peer in (*peers, stream):
+            peer.end()
 
     play(scenario())
