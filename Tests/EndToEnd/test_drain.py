@@ -1,20 +1,19 @@
 # Tests: ConnectionLoop+Drain.swift, ConnectionLoop+Walk.swift, GatewayServer+Stopping.swift, GatewayServer+Log.swift,
-#   Connection+Closing.swift, Service.swift, NodeLifecycle.swift
+#   Connection+Closing.swift, Connection+Age.swift, Service.swift, NodeLifecycle.swift
 """What clients notice of a node that goes out of service: each by its own record."""
 
 import asyncio
 import json
 import re
 import signal
-import urllib.error
-import urllib.request
 
 import pytest
 
+from caller import Caller
 from gateway import posted
-from programs import PATIENCE, eventually
+from programs import eventually
 from rawclient import RawClient, play, until
-from wire import ask, connect, content_length, event_of, event_stream_request, get, upgrade
+from wire import ask, content_length, event_of, event_stream_request, get, upgrade
 
 ACCOUNT = "PACC1"
 RESTART = re.compile(r"restart retry_ms=(\d+)")
@@ -180,23 +179,26 @@ def test_a_signal_within_the_window_closes_those_who_are_left(gateway, mock_brok
 
 
 def test_who_stands_in_a_queue_is_not_cut(gateway, mock_broker, tokens):
-    """They connected while the node could not accept: each is answered, whether the drain has begun by then or not."""
+    """They connected while the node could not accept: each is answered, whether the drain has begun by then or not, and counted as
+    it was answered."""
     door = gateway(mock_broker.bootstrap)
     request = get("/sync/v1", tokens.token(ACCOUNT), ["Connection: close"])
     door.program.signal(signal.SIGSTOP)
-    peers = [connect(door.host, 20 * PATIENCE) for _ in range(100)]
+    peers = [Caller(door.host) for _ in range(100)]
     for peer in peers:
-        peer.sendall(request)
+        peer.send(request)
     door.program.signal()
     door.program.signal(signal.SIGCONT)
+    answers = []
     for peer in peers:
         with peer:
-            answer = b""
-            while piece := peer.recv(4096):
-                answer += piece
-        assert answer.startswith(b"HTTP/1.1 200 ") or refusal_of(answer)[:2] == (503, "draining"), answer
+            answers.append(peer.rest())
+    served = sum(answer.startswith(b"HTTP/1.1 200 ") for answer in answers)
+    refused = sum(answer.startswith(b"HTTP/1.1 503 ") and refusal_of(answer)[:2] == (503, "draining") for answer in answers)
     assert door.program.wait() == 0
-    eventually(lambda: door.log("stopped"), what="the last line")
+    stopped = eventually(lambda: door.log("stopped"), what="the last line")[-1]
+    assert (served + refused, f"draining={refused}" if refused else "") == (100, stopped["refused"]), (served, stopped)
+    assert f"1000={served}" == stopped["closed"] if served else stopped["closed"] == "", (served, stopped)
 
 
 def test_an_operator_takes_a_node_out_of_service_and_back(gateway, mock_broker, tokens):
@@ -244,3 +246,56 @@ def test_an_operator_takes_a_node_out_of_service_and_back(gateway, mock_broker, 
 
     play(scenario())
     assert door.program.wait() == 0
+
+
+def test_an_old_connection_ends_as_its_kind_does(gateway, mock_broker, tokens):
+    """`limits.max_connection_age`: everybody's own drain."""
+    door = gateway(mock_broker.bootstrap, limits={"max_connection_age": "2s", "max_requests_per_connection": 1_000_000})
+    token = tokens.token(ACCOUNT)
+
+    async def ask_until_it_ends():
+        """A connection that always asks ends behind an answer, or between two requests without a word."""
+        peer, answers = await Peer.open(door), 0
+        try:
+            while True:
+                peer.writer.write(get("/sync/v1", token))
+                head, _ = await read_answer(peer.reader)
+                answers += 1
+                if "connection: close" in head.lower():
+                    assert await peer.reader.read() == b""
+                    return answers
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return answers
+
+    async def scenario():
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        asking = asyncio.ensure_future(ask_until_it_ends())
+        clients = [await RawClient.open(door.host, token, path="/live/v1?with=at") for _ in range(20)]
+        stream = await Peer.open(door, event_stream_request(token))
+        kept = await Peer.open(door, get("/sync/v1", token))
+        page = json.loads((await read_answer(kept.reader))[1])
+        wait = await Peer.open(door, get(f"/sync/v1?since={page['at']}&wait=50", token))
+        await stream.reader.readuntil(b"event: live")
+        for peer in (stream, kept, wait):
+            peer.listen()
+        await until(lambda: any(client.close for client in clients), what="the first close")
+        # The earliest is 0.9 of the age after the first accept.
+        assert loop.time() - began >= 1.8
+        await until(lambda: all(client.close for client in clients), what="every close")
+        await until(lambda: all(peer.has_ended for peer in (stream, kept, wait)), what="every end")
+        for client in clients:
+            code, reason = client.close
+            found = re.fullmatch(r"age retry_ms=(\d+)", reason)
+            assert code == 1012 and 1000 <= int(found.group(1)) <= 5000
+            assert client.messages[-1] == {"bye": {"code": 1012, "why": "age", "retry_ms": int(found.group(1))}}
+        bye = event_of(stream.rest.decode().split("\n\n")[-2])
+        assert bye.name == "bye" and (bye.json["code"], bye.json["why"]) == (1012, "age")
+        check_wait(wait.rest)
+        assert kept.rest == b""
+        assert await asking > 0
+        # The node goes on: who comes back is served.
+        again = await RawClient.open(door.host, token)
+        assert again.close is None
+
+    play(scenario())

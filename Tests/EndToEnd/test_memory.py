@@ -62,14 +62,12 @@ def cost(door, broker, count, limit, context=None):
             peer.close()
 
 
-def test_an_idle_plain_connection_costs_at_most_2_kib(gateway, mock_broker, tmp_path):
+@pytest.mark.parametrize("version, count, limit", [
+    (None, 2000, 2 * 1024), (ssl.TLSVersion.TLSv1_2, 1000, 18 * 1024), (ssl.TLSVersion.TLSv1_3, 1000, 18 * 1024)])
+def test_an_idle_connection_costs_at_most_2_kib_and_over_tls_18(
+        gateway, mock_broker, certificates, tmp_path, version, count, limit):
+    context = certificates.client(minimum_version=version, maximum_version=version) if version else None
     door = gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ACCOUNTS))},
-                   limits__ping_interval="1h", limits__pong_timeout="1h")
-    cost(door, mock_broker, 2000, 2048)
-
-
-@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-def test_an_idle_connection_over_tls_costs_at_most_18_kib(gateway, mock_broker, certificates, tmp_path, version):
-    door = gateway(mock_broker.bootstrap, auth={"tokens": str(static_tokens(tmp_path, ACCOUNTS))},
-                   tls=certificates.settings["ecdsa"], limits__ping_interval="1h", limits__pong_timeout="1h")
-    cost(door, mock_broker, 1000, 18 * 1024, certificates.client(minimum_version=version, maximum_version=version))
+                   limits__ping_interval="1h", limits__pong_timeout="1h",
+                   **({"tls": certificates.settings["ecdsa"]} if version else {}))
+    cost(door, mock_broker, count, limit, context)

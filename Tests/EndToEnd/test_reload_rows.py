@@ -12,7 +12,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 from caller import first
-from clients import EventStream, LiveClient, Sync, resumed
+from clients import EventStream, LiveClient, Sync
 from gateway import Tokens, rewrite, static_tokens, ticket_of
 from metrics import scrape
 from programs import eventually
@@ -261,34 +261,6 @@ def test_one_file_that_is_wrong_keeps_everything_as_it_was_until_it_is_mended(
     assert [client.closed for client in steady] == [None, None]
     for client in steady:
         client.end()
-
-
-# What is read once, at the start: a key of each section.
-RESTARTS = {"loops": 2, "admin_hosts": ["gate.internal"], "reload_interval": "1h", "history": {"epoch": 7},
-            "events": {"preset": "rails", "drop": ["note"]}, "websocket": {"deflate": True}}
-
-
-def test_what_needs_a_restart_is_one_warning_a_key_and_changes_nothing(gateway, mock_broker, tokens, live, tell):
-    door = gateway(mock_broker.bootstrap, loops=1, reload_interval=INTERVAL)
-    client = live(door, with_="at")
-    cursor = client.wait_for_control("live")["at"]
-    wanted = ["admin_hosts", "events.drop", "history.epoch", "loops", "reload_interval", "websocket.deflate"]
-
-    def warned():
-        return sorted(line["setting"] for line in door.log("a changed setting counts after a restart"))
-    changed(door, lambda: rewrite(door, **RESTARTS, limits={**door.settings["limits"], "max_headers": 50}),
-            "limits.max_headers")
-    eventually(lambda: warned() == wanted, 20, lambda: f"{wanted}; {warned()}")
-    assert all(line["level"] == "warning" and line["advice"] for line in door.log("a changed setting counts"))
-    # Told once for each value. It goes on looking as often as before.
-    changed(door, section(door, "limits", max_headers=51), "limits.max_headers")
-    changed(door, section(door, "history", epoch=8, retention="23h"))
-    eventually(lambda: warned() == sorted([*wanted, "history.epoch", "history.retention"]), 20, warned)
-    # The epoch is the one of before: its cursors are served.
-    tell(["a"])
-    client.wait_for_id("a")
-    assert resumed(live(door, since=cursor)) == ["a"]
-    assert client.closed is None and door.status("/readyz") == 200
 
 
 def entry(token, account, subject=None):

@@ -5,14 +5,13 @@ import http.client
 import json
 import re
 import secrets
-import time
 
 import pytest
 
 from caller import first
 from caller import first
 from gateway import ticket_of
-from programs import PATIENCE, eventually
+from programs import PATIENCE
 from wire import ask, event_stream_request, get, upgrade
 
 
@@ -55,14 +54,11 @@ def test_a_ticket_lets_in_once_on_each_node_that_has_the_secret(nodes, tokens):
     for request in (event_stream_request, get):
         path = "/live/v1" if request is event_stream_request else "/sync/v1"
         assert first(two.host, request(path=f"{path}?ticket={ticket_of(one, token)}"))[0] == 200
-
-
-def test_a_ticket_is_used_up_only_when_it_lets_somebody_in(nodes, tokens):
-    one, _ = nodes
-    ticket = ticket_of(one, tokens.token("PACC1"))
+    # It is used up only when it lets somebody in.
+    ticket = ticket_of(one, token)
     for request, status in [
         (get(f"/sync/v1?limit=0&ticket={ticket}"), 400), (get(f"/live/v1?ticket={ticket}"), 400),
-        (get(f"/sync/v1?ticket={ticket}", tokens.token("PACC1")), 400), (get(f"/elsewhere?ticket={ticket}"), 404),
+        (get(f"/sync/v1?ticket={ticket}", token), 400), (get(f"/elsewhere?ticket={ticket}"), 404),
         (get(f"/sync/v1?ticket={ticket}&ticket={ticket}"), 400), (get(f"/sync/v1?ticket={ticket[:-2]}"), 401),
         (get(f"/sync/v1?ticket={ticket}"), 200), (get(f"/sync/v1?ticket={ticket}"), 401),
     ]:
@@ -99,12 +95,3 @@ def test_the_address_of_tickets_takes_a_post_with_a_token_and_needs_no_body(node
     # Without a secret there are no tickets.
     assert buy(door, token)[0] == 404
     assert first(door.host, get(f"/sync/v1?ticket={ticket_of(one, token)}"))[0] == 401
-
-
-def test_a_ticket_that_is_too_late_is_none(gateway, mock_broker, tokens, tmp_path):
-    (tmp_path / "secret").write_text(secrets.token_hex(16))
-    node = gateway(mock_broker.bootstrap, auth__tickets={"secret_file": str(tmp_path / "secret"), "lifetime": "1s"})
-    ticket = ticket_of(node, tokens.token("PACC1"))
-    bought = time.time()
-    eventually(lambda: time.time() > bought + 2)
-    assert first(node.host, get(f"/sync/v1?ticket={ticket}"))[0] == 401

@@ -33,17 +33,6 @@ def test_a_chain_of_either_kind_is_verified_by_its_root_alone(
     play(scenario())
 
 
-def test_a_session_is_resumed_by_its_ticket(tls_door, certificates, tokens):
-    door = tls_door()
-    context = certificates.client(maximum_version=ssl.TLSVersion.TLSv1_2)
-    session = None
-    for resumed in (False, True):
-        with connect(door.host) as plain, context.wrap_socket(
-                plain, server_hostname="localhost", session=session) as peer:
-            assert peer.session_reused == resumed
-            session = peer.session
-
-
 def test_a_storm_of_handshakes_does_not_stop_those_who_are_connected(tls_door, mock_broker, certificates, tokens):
     door = tls_door()
     token, storm = tokens.token("PACC1"), 200
