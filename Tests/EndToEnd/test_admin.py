@@ -5,7 +5,9 @@ import contextlib
 
 import pytest
 
-from asker import Asker
+from asker import Asker, Closed
+from gateway import hang_up, rewrite
+from programs import eventually
 from wire import ask, upgrade
 
 PARTS = ["loops", "window", "broker", "keys", "control", "archive", "reload", "draining"]
@@ -86,8 +88,8 @@ def test_pages_and_names_of_others_do_not_reach_it_and_with_a_token_nobody_witho
     assert slow.ended() and body.ended() and silent.ended()
 
 
-def test_whoever_keeps_connections_keeps_no_probe_out(gateway, mock_broker):
-    door = gateway(mock_broker.bootstrap, limits__handshake_timeout="10m")
+def test_whoever_keeps_connections_keeps_no_probe_out_and_a_new_time_of_a_request_counts_here_too(gateway, mock_broker):
+    door = gateway(mock_broker.bootstrap, limits__handshake_timeout="10m", reload_interval="0s")
     idle = [Asker(door.admin) for _ in range(64)]
     for asker in idle:
         asker.send("GET", "/livez")
@@ -106,3 +108,22 @@ def test_whoever_keeps_connections_keeps_no_probe_out(gateway, mock_broker):
             with contextlib.suppress(OSError):
                 asker.socket.sendall(words)
         assert Asker(door.admin).ask("GET", "/readyz")[0] == 200
+    # Half a request keeps the time that it began with: the node has the connection, since it answers a later one.
+    patient = Asker(door.admin)
+    patient.socket.sendall(b"GET /livez HTTP/1.1\r\n")
+    assert Asker(door.admin).ask("GET", "/livez")[0] == 200
+    rewrite(door, limits={**door.settings["limits"], "handshake_timeout": "100ms"})
+    hang_up(door)
+    assert door.wait_for_log("settings reloaded")["changed"] == "limits.handshake_timeout"
+
+    def hurried():
+        # Whoever has said nothing within the time, as on a machine that gives its process no turn, is let go without a word.
+        asker = Asker(door.admin)
+        try:
+            asker.socket.sendall(b"GET /livez HTTP/1.1\r\n")
+            return asker.answer()[0] == 408 and asker.ended()
+        except (Closed, ConnectionError):
+            return None
+    assert eventually(lambda: [answered] if (answered := hurried()) is not None else None, what="a request in time") == [True]
+    patient.socket.sendall(b"Host: localhost\r\n\r\n")
+    assert patient.answer()[0] == 200

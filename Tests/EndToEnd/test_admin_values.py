@@ -10,9 +10,10 @@ import pytest
 
 from asker import Asker
 from balancers import NOBODY
-from caller import narrow
+from caller import first, narrow
 from metrics import scrape
 from programs import event, eventually, produce
+from wire import upgrade
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def node_in(gateway, mock_broker):
 
 
 @pytest.mark.parametrize("state", ["starting", "ready", "draining", "failing"])
-def test_the_state_of_a_node(node_in, state):
+def test_the_state_of_a_node(node_in, tokens, state):
     door = node_in(state)
     door.wait_for_log("listening")
     asker = Asker(door.admin)
@@ -51,9 +52,16 @@ def test_the_state_of_a_node(node_in, state):
     assert {text.partition(":")[0] for text in found["problems"]} == wrong
     metrics = scrape(asker)
     assert (metrics["livegate_ready"], metrics["livegate_draining"]) == (state == "ready", state == "draining")
+    if state == "starting":
+        # Callers with a good token are told so; others learn nothing.
+        for token, refusal in ((tokens.token("PACC1"), (503, "not_ready")), (None, (401, "invalid_token")),
+                               ("abc", (401, "invalid_token"))):
+            code, fields, body = first(door.host, upgrade(token))
+            assert (code, json.loads(body)["code"]) == refusal and (code == 401 or int(fields["retry-after"]) > 0)
+        assert door.status("/livez") == 200 and door.status("/readyz") == 503
     if state == "draining":
         assert asker.ask("POST", "/admin/undrain")[0] == 200
-        eventually(lambda: scrape(asker)["livegate_ready"] == 1 and scrape(asker)["livegate_draining"] == 0, 20, "what undrain does")
+        eventually(lambda: [scrape(asker)[f"livegate_{name}"] for name in ("ready", "draining")] == [1, 0], 20, "what undrain does")
 
 
 @pytest.mark.unsanitized

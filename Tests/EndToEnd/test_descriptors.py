@@ -4,9 +4,8 @@ import datetime
 import json
 import re
 import resource
-import socket
 
-from processes import comes_to_rest, descriptors
+from processes import descriptors
 from programs import PATIENCE, eventually
 from wire import connect, frame, upgrade
 
@@ -76,28 +75,3 @@ def test_a_gateway_without_descriptors_refuses_and_recovers(gateway, mock_broker
     stopped = json.loads(door.program.line('"stopped"'))
     counted = dict(pair.split("=") for pair in stopped["refused"].split())
     assert int(counted["overloaded"]) >= len(said)
-
-
-def test_a_gateway_rests_while_connections_wait_for_a_descriptor(gateway, mock_broker, tokens):
-    """All of them at once and silent: with no descriptor left, a listener that is ready for ever must not spin."""
-    door = gateway(mock_broker.bootstrap)
-    pid, token = door.program.pid, tokens.token("PACC1")
-    limit_descriptors(pid, descriptors(pid) + ROOM)
-    address, _, port = door.host.rpartition(":")
-    peers = []
-    for _ in range(300):
-        peer = socket.socket()
-        peer.setblocking(False)
-        peer.connect_ex((address, int(port)))
-        peers.append(peer)
-    door.program.line("no descriptor is left")
-    # Even the spare one cannot be had any more: the limit is below what is open.
-    limit_descriptors(pid, 3)
-    late = [connect(door.host) for _ in range(20)]
-    eventually(lambda: comes_to_rest(pid), 30, "that the gateway rests")
-    limit_descriptors(pid, 1024)
-    for peer in [*peers, *late]:
-        peer.close()
-    peer, answer = try_to_join(door.host, token)
-    assert answer.startswith(b"HTTP/1.1 101 ")
-    peer.close()

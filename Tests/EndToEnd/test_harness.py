@@ -1,6 +1,7 @@
 """The harness itself: the embedded broker is a broker, and programs end with their tests."""
 
 import asyncio
+import contextlib
 import json
 import shutil
 import signal
@@ -26,30 +27,17 @@ def consumed(bootstrap, topic):
     return sorted(done.stdout.decode().splitlines())
 
 
-def test_what_kcat_produces_to_the_embedded_broker_comes_back(mock_broker):
+def test_the_embedded_broker_is_a_broker_which_goes_and_comes_back(mock_broker, start):
     mock_broker.topic("made-later", 2)
     produce(mock_broker.bootstrap, "made-later", ["one", {"two": 2}], partition=1)
     produce(mock_broker.bootstrap, "made-later", [("key", "three")])
     assert consumed(mock_broker.bootstrap, "made-later") == [" one", ' {"two": 2}', "key three"]
-
-
-def test_the_embedded_broker_goes_down_and_comes_up(mock_broker):
-    produce(mock_broker.bootstrap, "incidents", ["one"])
     mock_broker.down()
     refused = subprocess.run(["kcat", "-L", "-b", mock_broker.bootstrap, "-m", "1"], capture_output=True, timeout=300)
     assert refused.returncode != 0
-    mock_broker.up()
-    eventually(lambda: consumed(mock_broker.bootstrap, "incidents") == [" one"])
-
-
-def test_what_kcat_could_not_deliver_is_an_error(mock_broker):
-    mock_broker.down()
+    # What could not be delivered is an error, and kcat waits for a broker that comes back.
     with pytest.raises(AssertionError, match="Delivery failed"):
-        produce(mock_broker.bootstrap, "incidents", ["one"], message_timeout_ms=1000)
-
-
-def test_kcat_waits_for_a_broker_that_comes_back(mock_broker, start):
-    mock_broker.down()
+        produce(mock_broker.bootstrap, "incidents", ["lost"], message_timeout_ms=1000)
     writer = start(*KCAT, "-P", "-b", mock_broker.bootstrap, "-t", "incidents", "-p", "0")
     writer.send("one")
     writer.process.stdin.close()
@@ -64,12 +52,6 @@ def test_who_asks_the_administration_asks_again_where_its_connection_was_closed(
     # It has said nothing for too long.
     assert asker.ended()
     assert asker.ask("GET", "/livez")[0] == 200
-
-
-def test_apache_kafka_takes_what_kcat_produces(kafka, topic_name):
-    kafka.tool("topic", "create", topic_name, "--partitions", "1")
-    produce(kafka.bootstrap["plaintext"], topic_name, ["one"])
-    assert consumed(kafka.bootstrap["plaintext"], topic_name) == [" one"]
 
 
 RUN = "import shared_brokers, sys; print(shared_brokers.Run().folder, flush=True); sys.stdin.read()"
@@ -108,37 +90,30 @@ def test_a_program_and_what_it_started_end_with_their_test(start):
     eventually(lambda: subprocess.run(["kill", "-0", child], capture_output=True).returncode != 0)
 
 
-@pytest.mark.parametrize("script, trouble", [
-    ("exit 0", "by itself with 0"), ("exit 3", "by itself with 3"), ("kill -SEGV $$", "by itself with -11"),
-    ("trap 'exit 7' TERM; echo set; sleep 1000 & wait", "has ended with 7"), ("echo set; exec sleep 1000", None),
-    ("trap 'exit 0' TERM; echo set; sleep 1000 & wait", None)])
-def test_a_program_that_ends_otherwise_than_it_is_told_to_fails_its_test(script, trouble):
-    program = Program("/bin/sh", "-c", script)
-    if "set" in script:
+STAYS = "echo set; sleep 1000 & wait"
+
+
+@pytest.mark.parametrize("words, number, trouble", [
+    (["exit 0"], None, "by itself with 0"), (["exit 3"], None, "by itself with 3"),
+    (["kill -SEGV $$"], None, "by itself with -11"), ([f"trap 'exit 7' TERM; {STAYS}"], None, "has ended with 7"),
+    (["echo set; exec sleep 1000"], None, None), ([f"trap 'exit 0' TERM; {STAYS}"], None, None),
+    # A gateway ends with 0, whatever it is told by, or its test has asked.
+    ([f"trap 'exit 0' HUP; {STAYS}", "livegate"], signal.SIGHUP, "by itself with 0"),
+    ([f"trap 'exit 0' HUP; {STAYS}", "livegate"], signal.SIGKILL, "has ended with -9")])
+def test_a_program_that_ends_otherwise_than_it_is_told_to_fails_its_test(words, number, trouble):
+    program = Program("/bin/sh", "-c", *words)
+    if "set" in words[0]:
         program.line("set")
-    else:
+    if number:
+        program.signal(number)
+    if number or "set" not in words[0]:
         eventually(lambda: program.process.poll() is not None)
-    if trouble:
-        with pytest.raises(AssertionError, match=trouble):
-            program.end()
-    else:
+    with pytest.raises(AssertionError, match=trouble) if trouble else contextlib.nullcontext():
         program.end()
-
-
-def test_a_status_that_was_asked_for_is_judged_by_who_asked():
-    program = Program("/bin/sh", "-c", "exit 3")
-    assert program.wait() == 3
-    program.end()
-
-
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
-def test_a_gateway_ends_with_0_or_its_test_has_asked(number):
-    gateway = Program("/bin/sh", "-c", "trap 'exit 0' HUP; echo set; sleep 1000 & wait", "livegate")
-    gateway.line("set")
-    gateway.signal(number)
-    eventually(lambda: gateway.process.poll() is not None)
-    with pytest.raises(AssertionError, match="by itself with 0" if number == signal.SIGHUP else "has ended with -9"):
-        gateway.end()
+    # A status that was asked for is judged by who asked.
+    if trouble:
+        program.wait()
+        program.end()
 
 
 def test_a_livecat_that_ends_by_itself_fails_its_test():
@@ -148,7 +123,7 @@ def test_a_livecat_that_ends_by_itself_fails_its_test():
         program.end()
 
 
-def sends(*frames, answers=0):
+def sends(*frames, answers=0, is_awaited=True):
     """Plays a client that is sent these frames by a server of WebSockets; what it has got. After `answers` frames of the client
     the server closes."""
     clients, got = [], []
@@ -167,7 +142,7 @@ def sends(*frames, answers=0):
     async def scenario():
         async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
             clients.append(await RawClient.open("127.0.0.1:%d" % server.sockets[0].getsockname()[1]))
-            await until(lambda: clients[0].close)
+            await (until(lambda: clients[0].close) if is_awaited else asyncio.wait([clients[0].task]))
     play(scenario())
     return clients[0], got
 
@@ -178,26 +153,16 @@ def test_a_raw_client_reads_texts_and_answers_pings():
     assert (client.ids, client.close, got) == (["a"], (1000, ""), [(PONG, b"there?")])
 
 
+@pytest.mark.parametrize("is_awaited", [True, False])
 @pytest.mark.parametrize("wrong", [
     frame(BINARY, b"{}", masked=False), frame(TEXT, b"{}", final=False, masked=False), frame(MORE, b"{}", masked=False),
     frame(0x3, masked=False), frame(0xB, masked=False), b"\xc1\x02{}", frame(PING, bytes(126), masked=False),
     frame(TEXT, b"{}"), frame(TEXT, b"no JSON", masked=False)])
-def test_a_raw_client_raises_what_no_gateway_sends(wrong):
+def test_a_raw_client_raises_what_no_gateway_sends(wrong, is_awaited):
+    """While something is waited for, and at the end."""
     with pytest.raises((AssertionError, json.JSONDecodeError)) as met:
-        sends(wrong)
+        sends(wrong, is_awaited=is_awaited)
     assert "did not come true" not in str(met.value)
-
-
-def test_what_a_listener_met_is_raised_at_the_end_too():
-    async def serve(reader, writer):
-        writer.write(b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + frame(BINARY, b"{}", masked=False))
-
-    async def scenario():
-        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
-            client = await RawClient.open("127.0.0.1:%d" % server.sockets[0].getsockname()[1])
-            await asyncio.wait([client.task])
-    with pytest.raises(AssertionError, match="no gateway sends 0x82"):
-        play(scenario())
 
 
 def test_who_is_refused_is_not_served(door, live):

@@ -1,11 +1,8 @@
 # Tests: IntrospectionDesk.swift, Connection+Renewal.swift
 """Tokens that are no JWTs, judged by a server of tokens (RFC 7662)."""
 
-import base64
 import json
-import threading
 import time
-import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

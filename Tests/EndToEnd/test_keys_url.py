@@ -1,11 +1,8 @@
 # Tests: Connection+Judging.swift, JudgingDesk.swift, KeyDesk.swift
 """Keys that are fetched from an issuer's server: at the start, after a rotation, and when the server is away."""
 
-import base64
 import secrets
 import shutil
-import subprocess
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

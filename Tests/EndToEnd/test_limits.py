@@ -152,28 +152,6 @@ def test_a_kept_connection_is_one_handshake_and_its_waits_give_their_place_back_
         one.close()
 
 
-def test_a_full_node_refuses_with_503_and_streams_that_it_has_are_served(stage):
-    stage = stage(max_connections=5)
-    others = [LiveClient(stage.door, stage.token(f"PACC{number}"), stage.context) for number in range(5)]
-    peer, answer = stage.ask(upgrade(stage.token("PACC9")))
-    peer.close()
-    assert_refused(answer, 503, "overloaded")
-    produce(stage.broker.bootstrap, "incidents", [event(f"PACC{number}", "x") for number in range(5)])
-    for other in others:
-        assert other.wait_for_id("x") == ["x"]
-    line = stage.door.wait_for_log("the node is at a limit")
-    assert (line["level"], line["limit"], line["peer"]) == ("warning", "max_connections 5", "127.0.0.1")
-    others.pop().end()
-
-    def fits():
-        peer, answer = stage.ask(upgrade(stage.token("PACC9")))
-        peer.close()
-        return is_in(answer)
-    eventually(fits, what="the place of the one who left")
-    for other in others:
-        other.end()
-
-
 def test_one_address_fills_its_own_places_and_nobody_elses(stage):
     """Silent connections and streams together; who is answered leaves the count, whatever the connection does then."""
     stage = stage(loops=1, max_connections_per_address=4)

@@ -1,6 +1,7 @@
 # Tests: MetricTable.swift, NodeReport.swift, NodeReadiness.swift, Administration+Answers.swift
 """Each outcome that a metric tells apart is provoked, and stands in the next scrape; nothing else of the same metric does."""
 
+import json
 import ssl
 
 import pytest
@@ -13,7 +14,6 @@ from issuers import KeyServer, TokenServer
 from metrics import scrape, total
 from one_thread import StoppedThread
 from programs import event, eventually, produce
-from test_reload import wait_for_reload
 from test_stuck_loop import RECEIVE_BYTES
 from wire import PING, connect, frame, get, upgrade
 
@@ -83,8 +83,7 @@ def test_refusals_by_their_code(gateway, mock_broker, tokens, ends_with_test):
     door = gateway(mock_broker.bootstrap, auth__origins=["https://app.example.com"],
                    limits={"max_connections": 2, "max_connections_per_subject": 1})
     asker, ann, bob = Asker(door.admin), *(tokens.token("PACC1", "--subject", name) for name in ("ann", "bob"))
-    for token in (ann, bob):
-        ends_with_test(LiveClient(door, token))
+    inside = [ends_with_test(LiveClient(door, token)) for token in (ann, bob)]
     other = tokens.token("PACC1", "--subject", "other")
     for request, status in [
         (upgrade(ann), 429), (upgrade(other), 503), (upgrade(), 401), (get("/elsewhere"), 404), (get("/live/v1", ann), 400),
@@ -95,6 +94,15 @@ def test_refusals_by_their_code(gateway, mock_broker, tokens, ends_with_test):
     holds(asker, "livegate_handshakes_total", {
         "accepted": 2, "too_many": 1, "overloaded": 1, "invalid_token": 1, "not_found": 1, "not_a_websocket": 1,
         "forbidden": 1, "bad_parameter": 1, "bad_cursor": 1, "bad_request": 1, "method_not_allowed": 1})
+    # The node is full, which is a warning; streams that it has are served, and the place of one who leaves is free.
+    line = door.wait_for_log("the node is at a limit")
+    assert (line["level"], line["limit"], line["peer"]) == ("warning", "max_connections 2", "127.0.0.1")
+    _, fields, body = first(door.host, upgrade(other))
+    assert json.loads(body)["code"] == "overloaded" and 1 <= int(fields["retry-after"]) <= 5
+    produce(mock_broker.bootstrap, "incidents", [event("PACC1", "x")])
+    assert [client.wait_for_id("x") for client in inside] == [["x"], ["x"]]
+    inside[0].end()
+    eventually(lambda: first(door.host, upgrade(other))[0] == 101, what="the place of the one who left")
 
 
 def test_what_leaves_the_log_and_who_is_told(gateway, mock_broker, live):

@@ -1,22 +1,18 @@
-# Tests: Reloader.swift, Service.swift, Administration.swift
+# Tests: Reloader.swift, Service.swift
 """Files that change under a gateway that runs: what is renewed is used, what is broken is not, and nobody is dropped."""
 
 import json
 import os
 import pathlib
 import shutil
-import signal
-import socket
 import ssl
 import subprocess
 import threading
-import time
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from asker import Asker, Closed
 from clients import plain_connection
 from gateway import hang_up, rewrite, static_tokens
 from programs import PATIENCE, eventually, event, produce
@@ -208,30 +204,6 @@ def test_signals_under_load_lose_nobody_and_leak_no_descriptor(gateway, mock_bro
     idle = gateway(mock_broker.bootstrap, tls=files.tls, reload_interval="0s")
     eventually(lambda: door.descriptors() <= idle.descriptors(), what=lambda: (
         f"{door.descriptors()} descriptors, one that was never asked has {idle.descriptors()}"))
-
-
-def test_the_administration_is_held_to_the_new_time_of_a_request_too(gateway, mock_broker):
-    door = gateway(mock_broker.bootstrap, limits={"handshake_timeout": "10m"}, reload_interval="0s")
-    patient = Asker(door.admin)
-    # Half a request, which keeps the time that it began with: the node has the connection, since it answers a later one.
-    patient.socket.sendall(b"GET /livez HTTP/1.1\r\n")
-    assert Asker(door.admin).ask("GET", "/livez")[0] == 200
-    rewrite(door, limits={**door.settings["limits"], "handshake_timeout": "100ms"})
-    hang_up(door)
-    wait_for_reload(door, 0)
-    assert door.log("settings reloaded")[0]["changed"] == "limits.handshake_timeout"
-
-    def hurried():
-        # Whoever has said nothing within the time, as on a machine that gives its process no turn, is let go without a word.
-        asker = Asker(door.admin, timeout=60 * PATIENCE)
-        try:
-            asker.socket.sendall(b"GET /livez HTTP/1.1\r\n")
-            return asker.answer()[0] == 408 and asker.ended()
-        except (Closed, ConnectionError):
-            return None
-    assert eventually(lambda: [answered] if (answered := hurried()) is not None else None, what="a request in time") == [True]
-    patient.socket.sendall(b"Host: localhost\r\n\r\n")
-    assert patient.answer()[0] == 200
 
 
 def s_client(door, certificates, *words):

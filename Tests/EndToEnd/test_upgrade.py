@@ -101,17 +101,6 @@ def test_each_refusal_has_its_status_and_code(door):
         assert problem(peer.recv(65536))[0] == 401
 
 
-def test_an_upgrade_is_answered_with_the_accept_of_its_key_and_the_protocol_that_we_speak(door):
-    for lines, chosen in ((["Sec-WebSocket-Protocol: x, livegate.v1"], True), (["Sec-WebSocket-Protocol: x"], False),
-                          (["Content-Length: 0"], False)):
-        with connect(door.host) as peer:
-            peer.sendall(upgrade("token-PACC1", headers=lines))
-            head = peer.recv(65536)
-            assert head.startswith(b"HTTP/1.1 101 ")
-            assert b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" in head
-            assert (b"Sec-WebSocket-Protocol: livegate.v1\r\n" in head) == chosen
-
-
 def test_a_request_has_its_time_from_its_first_byte_on_however_it_drips(gateway, mock_broker, tokens):
     door = gateway(mock_broker.bootstrap, limits={"handshake_timeout": "1s"})
     with connect(door.host) as peer, Caller(door.host) as kept:
@@ -138,13 +127,3 @@ def test_a_request_has_its_time_from_its_first_byte_on_however_it_drips(gateway,
         kept.socket.settimeout(20 * PATIENCE)
         kept.send(b"GET /sync/v1 HTTP/1.1\r\n")
         assert problem(kept.rest())[:2] == (408, "timeout") and time.monotonic() - begun > 0.9
-
-
-def test_before_the_node_is_ready_callers_with_a_good_token_get_503_and_others_401(gateway, tokens):
-    door = gateway("127.0.0.1:1", ready=False)
-    door.program.line("listening")
-    status, code, fields = problem(ask(door.host, upgrade(tokens.token("PACC1"))))
-    assert (status, code) == (503, "not_ready") and int(fields["retry-after"]) > 0
-    for token in (None, "abc"):
-        assert problem(ask(door.host, upgrade(token)))[:2] == (401, "invalid_token")
-    assert door.status("/livez") == 200 and door.status("/readyz") == 503

@@ -14,7 +14,7 @@ from certificates import Certificates
 from gateway import hang_up, launch, rewrite, static_tokens
 from phones import Phones, check_records, told
 from processes import descriptors, private_bytes
-from programs import PATIENCE, PROGRAMS, eventually
+from programs import PROGRAMS, eventually
 from rolling import first_record
 from wire import CLOSE
 from writer import PARTITIONS, Writer

@@ -108,8 +108,8 @@ def close_of(payload):
 
 class Received:
     """What a gateway sends on one WebSocket, read as strictly as it may send it, without a socket: `take` is given bytes, and returns
-    the frames that are whole with them, as pairs of opcode and payload. What a client owes for one is given to `reply`: a pong, or
-    the answer to a close. `extensions` are the reserved bits that were agreed on."""
+    the frames that are whole with them, pairs of opcode and payload. What a client owes for one is given to `reply`: a pong, or the
+    answer to a close. `extensions` are the reserved bits that were agreed on."""
 
     def __init__(self, reply=lambda data: None, extensions=0):
         self.reply, self.extensions, self.buffer, self.close = reply, extensions, b"", None
