@@ -22,46 +22,61 @@ def node_in(gateway, mock_broker):
     def begin(state):
         if state == "starting":
             return gateway(NOBODY, ready=False)
-        door = gateway(mock_broker.bootstrap, limits={"broker_grace": "1s"})
+        mock_broker.topic("control")
+        door = gateway(mock_broker.bootstrap, limits={"broker_grace": "never" if state == "waiting" else "1s"},
+                       control__topic="control")
         if state == "draining":
             assert Asker(door.admin).ask("POST", "/admin/drain?window=0s")[0] == 202
-        if state == "failing":
+        if state in ("failing", "waiting"):
             mock_broker.down()
         return door
     return begin
 
 
-@pytest.mark.parametrize("state", ["starting", "ready", "draining", "failing"])
-def test_the_state_of_a_node(node_in, tokens, state):
+# By state: the parts of /readyz that are wrong, the parts that problems are told of, and whether brokers are there. That none
+# answers is believed after a while; where they may be away for ever the node goes on being ready.
+STATES = {"starting": ({"window", "broker"}, {"window", "broker"}, None), "ready": (set(), set(), 1),
+          "draining": ({"draining"}, {"draining"}, 1), "failing": ({"broker", "control"}, {"broker", "control"}, 0),
+          "waiting": (set(), {"broker", "control"}, 0)}
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_the_state_of_a_node(node_in, mock_broker, tokens, state):
+    wrong, problems, up = STATES[state]
+    is_ready = not wrong
     door = node_in(state)
     door.wait_for_log("listening")
     asker = Asker(door.admin)
 
-    def status():
-        return asker.json("/admin/status")
+    def reading():
+        """All that is said of it, in three places."""
+        lines, found, metrics = door.asked("/readyz?verbose")[1].splitlines(), asker.json("/admin/status"), scrape(asker)
+        return ({line.partition("]")[2].partition(" ")[0] for line in lines if line[1] == "-"},
+                {text.partition(":")[0] for text in found["problems"]}, found["state"], found["ready"],
+                [metrics[f"livegate_{name}"] for name in ("ready", "draining")],
+                up is None or {metrics["livegate_kafka_up"], metrics["livegate_control_up"]})
 
-    def parts():
-        lines = door.asked("/readyz?verbose")[1].splitlines()
-        return {line.partition("]")[2].partition(" ")[0] for line in lines if line[1] == "-"}
-
-    # That no broker answers is believed after a while.
-    wrong = {"starting": {"window", "broker"}, "ready": set(), "draining": {"draining"}, "failing": {"broker"}}[state]
-    eventually(lambda: parts() == wrong, 30, lambda: f"{state}: {parts()}")
-    found = status()
-    assert (found["state"], found["ready"]) == (state, state == "ready")
-    assert {text.partition(":")[0] for text in found["problems"]} == wrong
-    metrics = scrape(asker)
-    assert (metrics["livegate_ready"], metrics["livegate_draining"]) == (state == "ready", state == "draining")
+    expected = (wrong, problems, "ready" if is_ready else state, is_ready, [is_ready, state == "draining"], up is None or {up})
+    eventually(lambda: reading() == expected, 30, lambda: f"{expected}, not {reading()}")
     if state == "starting":
-        # Callers with a good token are told so; others learn nothing.
-        for token, refusal in ((tokens.token("PACC1"), (503, "not_ready")), (None, (401, "invalid_token")),
-                               ("abc", (401, "invalid_token"))):
-            code, fields, body = first(door.host, upgrade(token))
-            assert (code, json.loads(body)["code"]) == refusal and (code == 401 or int(fields["retry-after"]) > 0)
-        assert door.status("/livez") == 200 and door.status("/readyz") == 503
-    if state == "draining":
+        refuses_before_it_is_ready(door, tokens)
+    elif state == "draining":
         assert asker.ask("POST", "/admin/undrain")[0] == 200
-        eventually(lambda: [scrape(asker)[f"livegate_{name}"] for name in ("ready", "draining")] == [1, 0], 20, "what undrain does")
+        eventually(lambda: reading()[3:5] == (True, [1, 0]), 20, "what undrain does")
+    elif state == "waiting":
+        gone = "no Kafka broker can be reached"
+        assert asker.json("/admin/status")["problems"] == [f"broker: {gone}", f"control: {gone}"]
+        mock_broker.up()
+        eventually(lambda: (reading()[1], reading()[5]) == (set(), {1}), 30, lambda: f"all to be well again: {reading()}")
+
+
+def refuses_before_it_is_ready(door, tokens):
+    """Callers with a good token are told so; others learn nothing."""
+    bad = (401, "invalid_token")
+    for token, refusal in ((tokens.token("PACC1"), (503, "not_ready")), (None, bad), ("abc", bad)):
+        code, fields, body = first(door.host, upgrade(token))
+        assert (code, json.loads(body)["code"]) == refusal and (code == 401 or int(fields["retry-after"]) > 0)
+    assert door.status("/livez") == 200 and door.status("/readyz") == 503
 
 
 @pytest.mark.unsanitized

@@ -23,13 +23,13 @@ def status(gateway, token):
     return answer(gateway.host, bearer(token))[0]
 
 
-def test_a_node_waits_for_the_first_keys_and_finds_new_ones_when_a_token_names_them(
+def test_those_who_wait_for_a_key_share_one_fetch_and_a_node_waits_for_its_first(
         gateway, mock_broker, tokens, key_server, tmp_path):
     key_server.publish("a")
     node = gateway(mock_broker.bootstrap, ready=False, env={"https_proxy": "http://127.0.0.1:1"},
                    auth__jwt=key_server.settings(keys_refresh="1h", keys_cooldown="1h"))
     assert node.wait_for_log("keys cannot be fetched")["issuer"] == "test"
-    a, b, c = (tokens.token("PACC1", "--kid", name) for name in "abc")
+    a, b, c, d = (tokens.token("PACC1", "--kid", name) for name in "abcd")
     assert node.readyz()[0] == 503
     code, fields, body = answer(node.host, bearer(a))
     assert code == 503 and '"not_ready"' in body and int(fields["retry-after"]) > 0
@@ -39,11 +39,19 @@ def test_a_node_waits_for_the_first_keys_and_finds_new_ones_when_a_token_names_t
     assert status(node, a) == 101
     fetches = key_server.fetches
 
-    # A rotation: the token with the new key waits for the one fetch, and those with random names cost none.
+    # A rotation: tokens with the new key wait for the one fetch.
     key_server.publish("b", "c")
-    assert status(node, b) == 101 and key_server.fetches == fetches + 1
-    assert status(node, c) == 101 and status(node, a) == 401
-    with ThreadPoolExecutor(8) as crowd:
+    key_server.free.clear()
+    with ThreadPoolExecutor(12) as crowd:
+        waiting = [crowd.submit(status, node, b) for _ in range(10)]
+        missing = crowd.submit(status, node, d)
+        eventually(lambda: key_server.fetches > fetches, what="the fetch")
+        # Those whose keys are known do not wait for those whose are not.
+        assert status(node, a) == 101
+        key_server.free.set()
+        assert [each.result() for each in waiting] == [101] * 10 and missing.result() == 401
+        assert status(node, c) == 101 and status(node, a) == 401
+        # Random names cost no fetch.
         strangers = [tokens.token("PACC1", "--kid", f"stranger-{number}") for number in range(8)]
         assert set(crowd.map(lambda token: status(node, token), strangers * 10)) == {401}
     assert key_server.fetches == fetches + 1
@@ -51,26 +59,6 @@ def test_a_node_waits_for_the_first_keys_and_finds_new_ones_when_a_token_names_t
     (tmp_path / "other").mkdir()
     assert status(node, Tokens(tmp_path / "other").token("PACC1", "--kid", "b")) == 401
     assert node.stop()
-
-
-def test_those_who_wait_for_a_key_share_one_fetch_and_those_who_leave_are_forgotten(
-        gateway, mock_broker, tokens, key_server):
-    key_server.publish("a")
-    key_server.begin()
-    node = gateway(mock_broker.bootstrap, auth__jwt=key_server.settings(keys_cooldown="1h"))
-    key_server.publish("a", "b")
-    fetches = key_server.fetches
-    key_server.free.clear()
-    token = tokens.token("PACC1", "--kid", "b")
-    with ThreadPoolExecutor(12) as crowd:
-        waiting = [crowd.submit(status, node, token) for _ in range(10)]
-        missing = crowd.submit(status, node, tokens.token("PACC1", "--kid", "c"))
-        eventually(lambda: key_server.fetches > fetches, what="the fetch")
-        # Those whose keys are known do not wait for those whose are not.
-        assert status(node, tokens.token("PACC1", "--kid", "a")) == 101
-        key_server.free.set()
-        assert [each.result() for each in waiting] == [101] * 10 and missing.result() == 401
-    assert key_server.fetches == fetches + 1
 
 
 def test_keys_count_for_their_age_and_count_again_when_they_are_fetched_again(

@@ -125,28 +125,6 @@ def test_what_leaves_the_log_and_who_is_told(gateway, mock_broker, live):
     assert left["bytes"] + metrics["livegate_log_events"] == 10_005
 
 
-def test_a_node_whose_brokers_are_away_goes_on_being_ready_and_says_what_is_wrong(gateway, mock_broker):
-    mock_broker.topic("control")
-    door = gateway(mock_broker.bootstrap, limits={"broker_grace": "never"}, control__topic="control")
-    asker = Asker(door.admin)
-
-    def problems():
-        return asker.json("/admin/status")["problems"]
-
-    def says(up):
-        metrics = scrape(asker)
-        return metrics["livegate_kafka_up"] == metrics["livegate_control_up"] == up and metrics["livegate_ready"] == 1
-
-    assert says(up=1) and problems() == []
-    mock_broker.down()
-    eventually(lambda: says(up=0), 30, lambda: f"brokers and control topic to be lost: {scrape(asker)}")
-    gone = "no Kafka broker can be reached"
-    eventually(lambda: problems() == [f"broker: {gone}", f"control: {gone}"], 30, lambda: f"{problems()}")
-    assert asker.json("/admin/status")["state"] == "ready" and "[-]" not in door.asked("/readyz?verbose")[1]
-    mock_broker.up()
-    eventually(lambda: says(up=1) and problems() == [], 30, lambda: f"all to be well again: {problems()}")
-
-
 @pytest.mark.slow
 @pytest.mark.unsanitized
 def test_a_partition_that_is_not_read(gateway, mock_broker, tokens, ends_with_test):
