@@ -59,7 +59,7 @@ def test_the_log_level_is_changed_while_the_node_runs(door, asker):
     assert len(door.log("request refused")) == 4
 
 
-def test_pages_and_names_of_others_do_not_reach_it_and_with_a_token_nobody_without_does(gateway, mock_broker, tmp_path):
+def test_pages_and_names_of_others_do_not_reach_it_and_with_a_token_nobody_without_does(gateway, mock_broker, check, tmp_path):
     (tmp_path / "token").write_text("geheim\n")
     door = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"), admin_hosts=["gate.internal"],
                    limits__handshake_timeout="3s")
@@ -80,6 +80,10 @@ def test_pages_and_names_of_others_do_not_reach_it_and_with_a_token_nobody_witho
             assert fields["allow"] == "GET, HEAD, PUT"
     assert asker.ask("PUT", "/admin/loglevel", b"x" * 4097, **token)[0] == 413 and asker.ended()
     assert "geheim" not in "".join(door.program.err)
+    # A file without a token is none.
+    (tmp_path / "empty").write_text("\n")
+    refused, lines = check("auth: {anonymous: PACC1}\nadmin: ':9080'\nadmin_token_file: empty\n")
+    assert refused == 78 and "holds no token" in lines[0]
     # Who does not finish a request is told so, and who says nothing is not.
     slow, body, silent = Asker(door.admin), Asker(door.admin), Asker(door.admin)
     slow.socket.sendall(b"GET /livez HT")

@@ -3,7 +3,6 @@
 over TLS. Each place comes back at once, whatever way a connection ends."""
 
 import contextlib
-import json
 import signal
 import socket
 import ssl
@@ -15,7 +14,7 @@ import pytest
 
 from brokers import MockBroker
 from clients import LiveClient
-from limited import Stage, assert_refused, head, is_in
+from limited import Stage, asked, assert_refused, is_in
 from programs import PROGRAMS, Program, event, eventually, produce
 from wire import CLOSE, event_stream_request, frame, get, upgrade
 
@@ -40,53 +39,39 @@ def stage(request, tmp_path, tokens, certificates, broker):
 
 # The ways to hold a place. Of a wait there is no answer yet: on a node with one loop it is there before whoever comes next.
 
-def since(stage, token):
-    peer, answer = stage.ask(get("/sync/v1", token, ["Connection: close"]))
-    with peer:
-        while piece := peer.recv(4096):
-            answer += piece
-    return json.loads(answer.partition(b"\r\n\r\n")[2])["at"]
-
-
 def requests(stage, token):
+    with stage.begin() as peer:
+        peer.send(get("/sync/v1", token))
+        at = peer.page()["at"]
     return {
         "websocket": upgrade(token), "event stream": event_stream_request(token),
-        "wait": get(f"/sync/v1?wait=50&since={since(stage, token)}", token),
+        "wait": get(f"/sync/v1?wait=50&since={at}", token),
     }
 
 
 def hold(stage, name, request):
-    """Takes a place; returns the socket."""
+    """Takes a place; returns the connection."""
     if name != "wait":
         peer, answer = stage.ask(request)
         assert is_in(answer), answer
         return peer
     peer = stage.begin()
-    peer.sendall(request)
+    peer.send(request)
     return peer
 
 
 def leave(peer, way):
     """Ends a connection in one of the ways a client has."""
-    plain = peer
-    if way == "closing handshake":
-        peer.sendall(frame(CLOSE, b"\x03\xe8"))
-        with contextlib.suppress(ConnectionError, ssl.SSLError):
-            while peer.recv(4096):
-                pass
-    elif way == "broken frame":
-        peer.sendall(frame(0x3))
-        with contextlib.suppress(ConnectionError, ssl.SSLError):
-            while peer.recv(4096):
-                pass
-    elif way == "reset":
-        plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-    elif way == "half closed":
-        socket.socket.shutdown(plain, socket.SHUT_WR)
-        with contextlib.suppress(ConnectionError, ssl.SSLError):
-            while peer.recv(4096):
-                pass
-    peer.close()
+    with peer, contextlib.suppress(ssl.SSLError):
+        if way == "reset":
+            peer.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        elif way == "half closed":
+            # Below TLS, where there is any.
+            peer.socket.shutdown(socket.SHUT_WR)
+            peer.rest()
+        elif way != "close":
+            peer.send({"closing handshake": frame(CLOSE, b"\x03\xe8"), "broken frame": frame(0x3)}[way])
+            peer.rest()
 
 
 WAYS = {"websocket": ["closing handshake", "broken frame", "reset", "half closed", "close"],
@@ -115,7 +100,7 @@ def test_the_places_of_a_subject_are_counted_together_and_come_back_in_whatever_
 
         def come_back():
             peer, answer = stage.ask(asked["websocket"])
-            back.append(peer) if is_in(answer) else peer.close()
+            back.append(peer) if is_in(answer) else peer.end()
             return len(back) == 3
         eventually(come_back, what=f"three places after: {way}")
         peer, answer = stage.ask(asked["websocket"])
@@ -134,22 +119,20 @@ def test_a_kept_connection_is_one_handshake_and_its_waits_give_their_place_back_
     spare = [] if stage.is_secure else [stage.begin() for _ in range(5)]
     with stage.begin() as peer:
         for _ in range(20):
-            peer.sendall(get("/sync/v1", token))
-            assert is_in(found := head(peer)), found
-        at = json.loads(found.partition(b"\r\n\r\n")[2])["at"]
+            peer.send(get("/sync/v1", token))
+            at = peer.page()["at"]
         for _ in range(10):
-            peer.sendall(get(f"/sync/v1?wait=50&since={at}", token))
-            assert head(peer).startswith(b"HTTP/1.1 200 ")
+            peer.send(get(f"/sync/v1?wait=50&since={at}", token))
+            peer.page()
 
         # Idle, it holds nothing; while another one holds the place its next wait is refused, and ends it.
         def comes():
             other, answer = stage.ask(upgrade(token))
-            return other if is_in(answer) else other and other.close()
+            return other if is_in(answer) else other and other.end()
         with eventually(comes, what="a handshake of another second"):
-            peer.sendall(get(f"/sync/v1?wait=50&since={at}", token))
-            assert_refused(head(peer), 429, "too_many")
+            assert_refused(asked(peer, get(f"/sync/v1?wait=50&since={at}", token)), 429, "too_many")
     for one in spare:
-        one.close()
+        one.end()
 
 
 def test_one_address_fills_its_own_places_and_nobody_elses(stage):
@@ -164,25 +147,24 @@ def test_one_address_fills_its_own_places_and_nobody_elses(stage):
         assert answer == b""
     else:
         assert_refused(answer, 429, "too_many")
-        peer.close()
+        peer.end()
     elsewhere, answer = stage.ask(upgrade(token), "127.0.0.3")
     assert is_in(answer)
     # An answer ends the count of a connection that stays: three idle ones, and there is room for another.
     kept = silent.pop()
-    kept.sendall(get("/sync/v1", token))
-    assert is_in(head(kept))
+    assert is_in(asked(kept, get("/sync/v1", token)))
     last, answer = stage.ask(upgrade(token), "127.0.0.2")
     assert is_in(answer)
     line = stage.door.wait_for_log("client refused: it is at a limit")
     assert line["limit"] == "max_connections_per_address 4" and line["peer"] == "127.0.0.2"
     for peer in [elsewhere, kept, last, *silent, *(peer for peer, _ in streams)]:
-        peer.close()
+        peer.end()
 
     def is_back():
         peers = [stage.ask(upgrade(token), "127.0.0.2") for _ in range(4)]
         for peer, _ in peers:
             if peer:
-                peer.close()
+                peer.end()
         return all(is_in(answer) for _, answer in peers)
     eventually(is_back, what="four places of the address")
 
@@ -191,20 +173,19 @@ def test_handshakes_over_the_rate_are_refused_before_anything_is_paid_for(stage)
     stage = stage(max_handshakes_per_second=2)
     # All are there at once, and a second's worth of them is served.
     stage.door.program.signal(signal.SIGSTOP)
-    answers, peers = [], [stage.connect() for _ in range(20)]
+    answers, peers = [], [stage.begin(is_secured=False) for _ in range(20)]
     if not stage.is_secure:
         for peer in peers:
             # Whatever is asked for counts: here nothing that is there.
-            peer.sendall(get("/nothing"))
+            peer.send(get("/nothing"))
     began = time.monotonic()
     stage.door.program.signal(signal.SIGCONT)
     for peer in peers:
         answer = b""
         with peer, contextlib.suppress(ConnectionError, ssl.SSLError):
             if stage.is_secure:
-                peer = stage.secured(peer)
-                peer.sendall(get("/nothing"))
-            answer = head(peer)
+                peer.secure(stage.context)
+            answer = asked(peer, get("/nothing") if stage.is_secure else b"")
         answers.append(answer)
     refused = [answer for answer in answers if not answer.startswith(b"HTTP/1.1 404 ")]
     # Where the machine stood still meanwhile, there were two more each second.
@@ -220,7 +201,7 @@ def test_handshakes_over_the_rate_are_refused_before_anything_is_paid_for(stage)
     def is_served():
         peer, answer = stage.ask(upgrade(stage.token()))
         if peer:
-            peer.close()
+            peer.end()
         return is_in(answer)
     eventually(is_served, what="a handshake of another second")
 
@@ -243,13 +224,13 @@ def test_a_customers_broken_script_does_not_take_the_node_from_the_others(stage)
                 with lock:
                     outcomes["in" if is_in(answer) else "refused"] += 1
                 if sends and is_in(answer):
-                    peer.sendall(200 * frame(0x1, b"again"))
+                    peer.send(200 * frame(0x1, b"again"))
                 if peer:
                     held.append(peer)
             if len(held) > 15:
-                held.pop(0).close()
+                held.pop(0).end()
         for peer in held:
-            peer.close()
+            peer.end()
     threads = [threading.Thread(target=run, args=(number % 2 == 0,)) for number in range(4)]
     for thread in threads:
         thread.start()

@@ -7,9 +7,10 @@ import time
 
 import pytest
 
+from caller import Caller
 from one_thread import StoppedThread
-from programs import PATIENCE, event, eventually, produce
-from wire import PING, connect, frame, upgrade
+from programs import event, eventually, produce
+from wire import CLOSE, PING, frame
 
 # Under a sanitizer the thread that is stopped may hold what the sanitizer's own calls wait for.
 pytestmark = pytest.mark.unsanitized
@@ -19,21 +20,9 @@ RECEIVE_BYTES, WAKE_BYTES = 64 * 1024, 512
 
 
 @pytest.fixture
-def peers(tokens):
+def peers(tokens, ends_with_test):
     """WebSockets that read when they are asked to."""
-    opened = []
-
-    def begin(door, count):
-        for _ in range(count):
-            peer = connect(door.host, 20 * PATIENCE)
-            peer.sendall(upgrade(tokens.token("PACC1")))
-            assert peer.recv(4096).startswith(b"HTTP/1.1 101 ")
-            opened.append(peer)
-        return opened
-
-    yield begin
-    for peer in opened:
-        peer.close()
+    return lambda door, count: [ends_with_test(Caller.join(door.host, tokens.token("PACC1"))) for _ in range(count)]
 
 
 @pytest.fixture
@@ -41,7 +30,7 @@ def stand_still(ends_with_test):
     """Stops the thread that reads from a client, or that consumes."""
     def loop_of(door, peer):
         return ends_with_test(StoppedThread(
-            door.program.process.pid, "recvfrom", lambda: peer.sendall(frame(PING, b"")), RECEIVE_BYTES))
+            door.program.process.pid, "recvfrom", lambda: peer.send(frame(PING, b"")), RECEIVE_BYTES))
 
     def ingest_of(door, broker):
         return ends_with_test(StoppedThread(
@@ -91,5 +80,5 @@ def test_a_loop_that_does_not_turn_keeps_nobody_from_the_end(gateway, mock_broke
     assert door.program.wait() == 0
     assert door.log("loops do not turn")[0]["level"] == "error"
     # Those of the other loop were told.
-    closes = [peer.recv(4096) for peer in clients[1:]]
-    assert sum(code.to_bytes(2, "big") in close for close in closes) >= 1, closes
+    closes = [peer.received.close for peer in clients[1:] if any(opcode == CLOSE for opcode, _ in peer.frames())]
+    assert code in [found for found, _ in closes], closes
