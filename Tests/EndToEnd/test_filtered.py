@@ -8,7 +8,7 @@ HISTORY = {"max_events_per_account": KEPT}
 
 
 def test_who_asked_for_some_entities_is_not_expired_by_the_others(gateway, mock_broker, sync, live, event_stream, tell):
-    door = gateway(mock_broker.bootstrap, history=HISTORY)
+    door = gateway(mock_broker.bootstrap, history=HISTORY, limits__max_wait="10m")
     everything, filtered = live(door), live(door, ent="note", with_="at")
     stream = event_stream(door, ent="note")
     filtered.wait_for_control("live")
@@ -19,7 +19,7 @@ def test_who_asked_for_some_entities_is_not_expired_by_the_others(gateway, mock_
     everything.wait_for_events(4)
     begin = sync(door).page()["at"]
     waiting = sync(door)
-    waiting.send(since=begin, ent="note", wait=50)
+    waiting.send(since=begin, ent="note", wait=600)
     # Four times as many events as are kept, of which no note is one.
     for number in range(4 * KEPT // 10):
         tell(range(number * 10, (number + 1) * 10))

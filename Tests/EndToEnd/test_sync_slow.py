@@ -53,7 +53,6 @@ def read_slowly(peer, length):
     return count
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", ["a calm day", "a drain"])
 def test_an_answer_may_take_as_long_as_max_lag_to_leave(door, tokens, live, way):
     with ThreadPoolExecutor(2) as pool, contextlib.ExitStack() as ending:
