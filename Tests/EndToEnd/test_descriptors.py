@@ -1,4 +1,4 @@
-"""More connections than descriptors: nobody spins, nobody is forgotten, and it passes."""
+"""More connections than descriptors: nobody is forgotten, and it passes. That nothing spins meanwhile AcceptTroubleTests hold."""
 
 import datetime
 import json

@@ -15,7 +15,7 @@ import pytest
 from brokers import MockBroker
 from clients import LiveClient
 from limited import Stage, asked, assert_refused, is_in
-from programs import PROGRAMS, Program, event, eventually, produce
+from programs import PROGRAMS, event, eventually, produce, starter
 from wire import CLOSE, event_stream_request, frame, get, upgrade
 
 RESET = struct.pack("ii", 1, 0)
@@ -24,9 +24,7 @@ RESET = struct.pack("ii", 1, 0)
 @pytest.fixture(scope="module")
 def broker():
     with contextlib.ExitStack() as ending:
-        program = Program(PROGRAMS / "mockbroker", "incidents:4")
-        ending.callback(program.end)
-        yield MockBroker(program)
+        yield MockBroker(starter(ending)(PROGRAMS / "mockbroker", "incidents:4"))
 
 
 @pytest.fixture(params=["plain", "tls"])

@@ -12,7 +12,7 @@ from caller import Caller
 from clients import LiveClient, Sync
 from gateway import launch
 from metrics import scrape
-from programs import PROGRAMS, Program, event, eventually, produce
+from programs import PROGRAMS, event, eventually, produce, starter
 from wire import BINARY, CLOSE, MORE, PING, TEXT, frame, get, upgrade
 
 MESSAGES, BYTES, REQUESTS = 20, 4096, 3
@@ -22,11 +22,7 @@ MESSAGES, BYTES, REQUESTS = 20, 4096, 3
 def stage(request, tmp_path_factory, tokens, certificates):
     """A gateway that is plain or not, and the context to speak with it."""
     with contextlib.ExitStack() as ending:
-        def start(*command, **options):
-            program = Program(*command, **options)
-            ending.callback(program.end)
-            return program
-
+        start = starter(ending)
         broker = MockBroker(start(PROGRAMS / "mockbroker", "incidents:4"))
         is_secure = request.param == "tls"
         door = launch(start, tmp_path_factory.mktemp("stage"), tokens, broker.bootstrap,

@@ -6,21 +6,16 @@ import ssl
 
 from caller import Caller
 from gateway import launch
-from programs import Program
+from programs import starter
 
 
 class Stage:
     """A gateway that is plain or not, and its clients."""
 
     def __init__(self, ending, folder, tokens, certificates, broker, is_secure, loops=2, **limits):
-        def start(*command, **options):
-            program = Program(*command, **options)
-            ending.callback(program.end)
-            return program
-
         self.is_secure, self.broker, self.tokens = is_secure, broker, tokens
         self.context = certificates.client() if is_secure else None
-        self.door = launch(start, folder, tokens, broker.bootstrap, loops=loops, limits=limits, **(
+        self.door = launch(starter(ending), folder, tokens, broker.bootstrap, loops=loops, limits=limits, **(
             {"tls": certificates.settings["ecdsa"]} if is_secure else {}))
 
     def token(self, account="PACC1", subject=None):

@@ -149,6 +149,15 @@ class Program:
                 pass
 
 
+def starter(ending):
+    """Starts programs that end with this exit stack, for what several tests share."""
+    def start(*command, **options):
+        program = Program(*command, **options)
+        ending.callback(program.end)
+        return program
+    return start
+
+
 def run(name, *arguments, input=None, env=None, within=30.0):
     """Runs a built program to its end. Returns status, standard output and standard error, as bytes decoded."""
     done = subprocess.run(
