@@ -272,6 +272,15 @@ struct ResumeRuleTests {
         #expect(node.offsets(quiet) == [])
     }
 
+    // MARK: - The epoch
+
+    @Test func `a cursor of another epoch is refused though all else of it fits`() {
+        node.openWhole()
+        for offset in 0..<3 { node.take(Int64(offset)) }
+        #expect(node.refusal(foreign([(TestHistory.first, 2)])) == nil)
+        #expect(node.refusal(foreign([(TestHistory.first, 2)], epoch: 8)) == .epoch)
+    }
+
     // MARK: - The order of the answers
 
     @Test func `of several reasons the first is given`() {
