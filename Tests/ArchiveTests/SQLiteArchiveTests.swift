@@ -209,6 +209,23 @@ struct SQLiteArchiveTests {
         }
     }
 
+    @Test func `an erasure goes in steps of so many rows, between which others have their turn`() async throws {
+        try await Self.withFile { path in
+            let writer = try ArchiveWriter(path: path, server: "S")
+            let count = ArchiveWriter.rowsOfStep * 5 / 2
+            _ = try writer.append(.of(Self.events(count)))
+            var steps: [Int] = []
+            var more = true
+            while more {
+                let step = try writer.erase(Account("A"), until: .max / 8)
+                steps.append(step.counts.events)
+                more = step.more
+            }
+            // A few milliseconds each: the promise for whoever waits meanwhile is fifty.
+            #expect(ArchiveWriter.rowsOfStep == 1_000 && steps == [1_000, 1_000, 500])
+        }
+    }
+
     @Test func `what it knows is forgotten when it is too much, and looked up again`() async throws {
         try await Self.withFile { path in
             let writer = try ArchiveWriter(path: path, server: "S", maximumKnown: 3)

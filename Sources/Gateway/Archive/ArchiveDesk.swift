@@ -24,6 +24,8 @@ final class ArchiveDesk: Sendable {
     static let maximumCalls = 16
     /// Between two checks of how far it is.
     static let checkMilliseconds: ClosedRange<UInt64> = 20...50
+    /// How long a question waits until the store has come as far as its cursor.
+    static let defaultCatchUpMilliseconds: UInt64 = 1_000
 
     private struct State {
         var store: (any ArchiveStore)?
@@ -47,7 +49,7 @@ final class ArchiveDesk: Sendable {
     ///   - topics: as partitions number them.
     ///   - catchUpMilliseconds: how long a question waits until the store has come as far as its cursor.
     init(
-        topics: [String], catchUpMilliseconds: UInt64 = 1_000,
+        topics: [String], catchUpMilliseconds: UInt64 = defaultCatchUpMilliseconds,
         failed: @escaping @Sendable (ArchiveError, any ArchiveStore) -> Void = { _, _ in }
     ) {
         self.topics = topics

@@ -2,22 +2,45 @@ import Archive
 import LiveUpdates
 import Reactor
 
-/// When what is let go was seen to last. Monotonic, in ms.
+/// When what is let go was seen to last, and what is due now. Without a clock: times are monotonic, in ms.
 struct ArchiveKeeping {
-    var keepsAt: UInt64 = 0
-    var sizesAt: UInt64 = 0
-    var hasBegun = false
-    var isSweeping = false
-    var mustOverwrite = false
-    var overwritesAt: UInt64 = 0
-}
-
-extension ArchiveFeeder {
     /// Between two looks at what is over.
     static let keepMilliseconds: UInt64 = 60_000
     static let sizeMilliseconds: UInt64 = 5_000
     /// Between two attempts to overwrite what somebody reads.
     static let overwriteMilliseconds: UInt64 = 1_000
+
+    private var keepsAt: UInt64 = 0
+    private var sizesAt: UInt64 = 0
+    private var overwritesAt: UInt64 = 0
+    var hasBegun = false
+    var isSweeping = false
+    var mustOverwrite = false
+
+    /// Whether to look at what is over.
+    func isKeepDue(now: UInt64) -> Bool { now >= keepsAt }
+
+    /// What is over is hidden, and a sweep begins. It is looked at again after a tenth of the time for which events are kept.
+    mutating func hasKept(now: UInt64, keepMilliseconds: Int64) {
+        keepsAt = now + min(Self.keepMilliseconds, UInt64(max(250, keepMilliseconds / 10)))
+        isSweeping = true
+    }
+
+    /// Whether to overwrite what was erased: at once, and where somebody reads it a second after each attempt began.
+    mutating func isOverwriteDue(now: UInt64) -> Bool {
+        guard mustOverwrite, now >= overwritesAt else { return false }
+        overwritesAt = now + Self.overwriteMilliseconds
+        return true
+    }
+
+    mutating func isSizeDue(now: UInt64) -> Bool {
+        guard now >= sizesAt else { return false }
+        sizesAt = now + Self.sizeMilliseconds
+        return true
+    }
+}
+
+extension ArchiveFeeder {
     /// All tables with texts are written again.
     static let overwritePatience: UInt64 = 60_000
 
@@ -43,28 +66,24 @@ extension ArchiveFeeder {
             keeping.mustOverwrite = keeping.mustOverwrite || isOwed
             keeping.hasBegun = true
         }
-        if Self.now >= keeping.keepsAt {
+        if keeping.isKeepDue(now: Self.now) {
             let stamp = WallClock.milliseconds - settings.keepMilliseconds
             try await ask { store async throws(ArchiveError) in try await store.keep(from: stamp) }
             feed.forgetErasures(before: stamp)
-            let interval = min(Self.keepMilliseconds, UInt64(max(250, settings.keepMilliseconds / 10)))
-            keeping.keepsAt = Self.now + interval
-            keeping.isSweeping = true
+            keeping.hasKept(now: Self.now, keepMilliseconds: settings.keepMilliseconds)
         }
         if keeping.isSweeping {
             keeping.isSweeping = try await ask { store async throws(ArchiveError) in try await store.sweep() }
             if keeping.isSweeping { intake.ring() }
         }
-        if keeping.mustOverwrite, Self.now >= keeping.overwritesAt { try await overwrite() }
-        if Self.now >= keeping.sizesAt {
-            keeping.sizesAt = Self.now + Self.sizeMilliseconds
+        if keeping.isOverwriteDue(now: Self.now) { try await overwrite() }
+        if keeping.isSizeDue(now: Self.now) {
             let size = try await ask { store async throws(ArchiveError) in try await store.size() }
             counters.count { ($0.rows, $0.bytes) = (size.rows, size.bytes) }
         }
     }
 
     private func overwrite() async throws(ArchiveError) {
-        keeping.overwritesAt = Self.now + Self.overwriteMilliseconds
         do throws(ArchiveError) {
             try await ask(patience: Self.overwritePatience) { store async throws(ArchiveError) in
                 try await store.overwrite()

@@ -1,13 +1,16 @@
 import GatewaySettings
 import Kafka
+import Reactor
 
 /// Writes one record to the control topic, and waits until every replica in sync has it: whoever revokes something wants to
 /// know that it is.
 package enum ControlWriter {
     /// For all of it: to find a broker and the topic, to log in, to be acknowledged.
-    package static let timeoutMilliseconds: Int64 = 10_000
+    package static let timeoutMilliseconds: UInt64 = 10_000
     /// Between two questions for a topic that is not there: one that was just created may not be known everywhere.
-    private static let pauseMilliseconds: Int32 = 100
+    private static let pauseMilliseconds: UInt64 = 100
+    /// Of one question.
+    private static let learningMilliseconds: UInt64 = 1_000
 
     package enum Failure: Error {
         case settings(KafkaError)
@@ -19,8 +22,8 @@ package enum ControlWriter {
     package static func write(
         key: [UInt8], value: [UInt8], to topic: String, _ kafka: SettingValues<KafkaTable>
     ) throws(Failure) {
-        let end = ContinuousClock.now + .milliseconds(timeoutMilliseconds)
-        func left() -> Int64 { (end - .now) / .milliseconds(1) > 0 ? Int64((end - .now) / .milliseconds(1)) : 0 }
+        // Before the producer is made, so that all of it counts.
+        let end = EventLoop.microseconds / 1000 + timeoutMilliseconds
         let producer: Producer
         do throws(KafkaError) {
             producer = try Producer(
@@ -35,25 +38,52 @@ package enum ControlWriter {
         } catch {
             throw .settings(error)
         }
-        while !producer.learnLeaders(of: topic, within: Int32(clamping: max(1, min(left(), 1_000)))) {
+        try write(key: key, value: value, to: topic, until: end, producer) { EventLoop.microseconds / 1000 }
+    }
+
+    /// The same through this producer, until this moment of that clock: monotonic, in ms.
+    static func write(
+        key: [UInt8], value: [UInt8], to topic: String, until end: UInt64, _ producer: some ControlProducer,
+        now: () -> UInt64
+    ) throws(Failure) {
+        func left() -> UInt64 { end - min(end, now()) }
+        func step(_ longest: UInt64) -> Int32 { Int32(max(1, min(left(), longest))) }
+        while !producer.learnLeaders(of: topic, within: step(learningMilliseconds)) {
             guard left() > 0 else { throw failure(producer, "there is no such topic, or no broker answers") }
-            producer.poll(pauseMilliseconds)
+            producer.poll(step(pauseMilliseconds))
         }
         do throws(KafkaError) {
-            _ = try producer.produce(topic: topic, key: key, value: value)
+            try producer.send(topic: topic, key: key, value: value)
         } catch {
             throw .notAcknowledged("\(error)")
         }
         while producer.delivered == 0 {
             if let reason = producer.lastFailure { throw failure(producer, reason) }
             guard left() > 0 else { throw failure(producer, "no broker has acknowledged it") }
-            producer.poll(pauseMilliseconds)
+            producer.poll(step(pauseMilliseconds))
         }
     }
 
     /// What the library complained of says more than that the time is up.
-    private static func failure(_ producer: Producer, _ reason: String) -> Failure {
+    private static func failure(_ producer: some ControlProducer, _ reason: String) -> Failure {
         let trouble = producer.takeNotices().last { $0.level >= .warning }
         return .notAcknowledged(trouble.map { "\(reason): \($0)" } ?? reason)
+    }
+}
+
+/// What a record is written through: a producer, or the test of the time that it may take.
+protocol ControlProducer {
+    func learnLeaders(of topic: String, within milliseconds: Int32) -> Bool
+    func send(topic: String, key: [UInt8], value: [UInt8]) throws(KafkaError)
+    func poll(_ milliseconds: Int32)
+    func takeNotices() -> [KafkaNotice]
+    var delivered: Int { get }
+    var lastFailure: String? { get }
+}
+
+extension Producer: ControlProducer {
+    /// The first record of a producer has room in its queue.
+    func send(topic: String, key: [UInt8], value: [UInt8]) throws(KafkaError) {
+        _ = try produce(topic: topic, key: key, value: value)
     }
 }

@@ -211,15 +211,13 @@ extension GatewayServer {
             [.loops: .text(stuck.joined(separator: " "))])
     }
 
-    /// How long a loop has for what is asked of it now. Those that have not turned for a second and a half since everybody was
-    /// told to go are stuck; where all had left before that time, what is left of it is waited for.
+    /// How long a loop has for what is asked of it now.
     private func patience(with loop: EventLoop) -> UInt64 {
         guard let index = loops.firstIndex(where: { $0 === loop }), index < turns.count else {
             return Self.unaskedLoopMilliseconds
         }
         guard !turns[index].isGiven else { return Self.turningLoopMilliseconds }
-        let left = NodeLifecycle.hurryMilliseconds - min(Self.now - turnsAskedAt, NodeLifecycle.hurryMilliseconds)
-        return max(left, Self.stuckLoopMilliseconds)
+        return NodeLifecycle.patience(askedAt: turnsAskedAt, now: Self.now)
     }
 
     /// A loop with something to do for thousands of connections takes a part of it.
@@ -228,6 +226,4 @@ extension GatewayServer {
     private static let unaskedLoopMilliseconds: UInt64 = 5_000
     /// Long enough for whatever ends on it.
     private static let turningLoopMilliseconds: UInt64 = 10_000
-    /// Of a few such loops, all within the half second that is left of the two after a signal.
-    private static let stuckLoopMilliseconds: UInt64 = 50
 }

@@ -70,6 +70,8 @@ struct NodeLifecycle: Equatable, Sendable {
     static let lingerMilliseconds: UInt64 = ConnectionLoop.closeTimeoutMilliseconds
     /// The same where nobody is waited for, so that the end comes within 2 s of the signal.
     static let hurryMilliseconds: UInt64 = 1_500
+    /// Of a few loops that do not turn, all within the half second that is left of the two after a signal.
+    static let stuckLoopMilliseconds: UInt64 = 50
     /// When those come back who are told to go all at once.
     static let hurriedRetryMilliseconds = 1_000...5_000
 
@@ -134,5 +136,11 @@ struct NodeLifecycle: Equatable, Sendable {
     private mutating func stop() -> [Step] {
         state = .stopped
         return [.stop]
+    }
+
+    /// How long a loop is waited for at the end that has not turned since everybody was told to go. After a second and a half it is
+    /// stuck; where all had left before that time, what is left of it is waited for.
+    static func patience(askedAt: UInt64, now: UInt64) -> UInt64 {
+        max(hurryMilliseconds - min(now - min(now, askedAt), hurryMilliseconds), stuckLoopMilliseconds)
     }
 }

@@ -23,6 +23,7 @@ struct LimitTableTests {
 
     private static func code(_ code: CloseCode) -> Int { Int(code.rawValue) }
 
+    private static let answers = ArchivePolicy(maximumTimestampDelayMilliseconds: 0)
     private static let requests = RequestLimits()
     private static let busy = RefusalCode.overloaded.status
     private static let tooMany = RefusalCode.tooMany.status
@@ -143,7 +144,7 @@ struct LimitTableTests {
 
     @Test(arguments: [
         ("Revocation.md", "with 69 if that took more than \(seconds(ControlWriter.timeoutMilliseconds)) s"),
-        ("Archive.md", "are refused within \(seconds(ArchiveFeeder.patienceMilliseconds)) s"),
+        ("Archive.md", "are refused within \(seconds(answers.answerMilliseconds)) s"),
     ])
     func `a time that an article promises is the one of the code`(_ page: String, _ promise: String) throws {
         #expect(try Self.text(page).contains(promise))

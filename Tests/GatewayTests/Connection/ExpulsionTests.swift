@@ -82,6 +82,24 @@ import Tokens
         #expect(await rig.closes == ["4401": 3])
         await rig.loop.stopped()
     }
+
+    @Test func `who is revoked by name is closed as soon as the loop has gone over all, at no moment of its own`()
+        async throws
+    {
+        let request = "GET /live/v1 HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n"
+        let rig = try await ConnectionRig.start(request, clients: 8)
+        #expect(try await eventually { await rig.openStreams == 8 })
+        await rig.loop.perform { [rig] in
+            let node = rig.rig.value.node
+            node.admission.revocations.add(Revocation(.account(Account("PACC1")), before: 0, recordedAt: .max / 8))
+            node.walkAll()
+        }
+        // Two ticks: the way itself takes place in the next one.
+        for _ in 0..<2 { await rig.loop.perform {} }
+        #expect(await rig.closes == ["4403": 8])
+        #expect(await rig.expelled == 0)
+        await rig.loop.stopped()
+    }
 }
 
 extension ConnectionRig.Started {

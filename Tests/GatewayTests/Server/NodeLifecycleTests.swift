@@ -136,6 +136,21 @@ struct NodeLifecycleTests {
         #expect(NodeLifecycle.hurryMilliseconds <= 1_500)
     }
 
+    /// When everybody was told to go, when it is asked, and how long a loop is waited for that has not turned since.
+    static let loops: [(askedAt: UInt64, now: UInt64, patience: UInt64)] = [
+        (7_000, 7_000, 1_500), (7_000, 7_001, 1_499), (7_000, 8_449, 51), (7_000, 8_450, 50), (7_000, 8_451, 50),
+        (7_000, 8_500, 50), (7_000, 60_000, 50), (7_000, 6_999, 1_500), (0, .max, 50),
+    ]
+
+    @Test(arguments: loops.indices) func `a loop that does not turn costs the end its two seconds at most`(row: Int) {
+        let (askedAt, now, patience) = Self.loops[row]
+        #expect(NodeLifecycle.patience(askedAt: askedAt, now: now) == patience)
+        // A few of them, one after the other: its loops are asked twice, for what they have counted and to stop.
+        var end = askedAt
+        for _ in 0..<4 { end += NodeLifecycle.patience(askedAt: askedAt, now: end) }
+        #expect(end - askedAt <= 2_000)
+    }
+
     @Test func `what is set while the node runs counts for the next wait`() {
         var lifecycle = NodeLifecycle(Self.times)
         lifecycle.times.delay = 7

@@ -1,0 +1,75 @@
+// Tests: ArchiveFeeder+Keeping.swift, ArchiveCounts.swift, ArchiveParameters.swift
+
+import Archive
+import GatewaySettings
+import Testing
+
+@testable import Gateway
+
+/// What an archive does by time, each moment an argument.
+struct ArchiveTimesTests {
+    /// What a request waits for, and for how long at most. Each is given up before the answer is due, so that it says why.
+    static let waits: [(what: String, milliseconds: UInt64)] = [
+        ("the store as far as its cursor", ArchiveDesk.defaultCatchUpMilliseconds),
+        ("PostgreSQL", PostgreSQLArchive.defaultMilliseconds),
+    ]
+
+    @Test(arguments: waits) func `a request is answered or refused within two seconds`(
+        _ wait: (what: String, milliseconds: UInt64)
+    ) {
+        let policy = ArchivePolicy(maximumTimestampDelayMilliseconds: 0)
+        #expect(policy.answerMilliseconds == 2_000 && wait.milliseconds < policy.answerMilliseconds)
+    }
+
+    @Test func `what was erased is overwritten at once, and again each second while somebody reads it`() {
+        var keeping = ArchiveKeeping()
+        let early = keeping.isOverwriteDue(now: 0)
+        #expect(!early)
+        keeping.mustOverwrite = true
+        // In a minute sixty attempts, each a second behind the begin of the one before it.
+        var attempts: [UInt64] = []
+        for now in stride(from: UInt64(5_000), to: 65_000, by: 250) where keeping.isOverwriteDue(now: now) {
+            attempts.append(now)
+        }
+        #expect(attempts == (0..<60).map { 5_000 + $0 * 1_000 })
+        keeping.mustOverwrite = false
+        let afterwards = keeping.isOverwriteDue(now: 90_000)
+        #expect(!afterwards)
+        // Another erasure, soon behind the last attempt.
+        keeping.mustOverwrite = true
+        #expect([64_999, 65_000].map { keeping.isOverwriteDue(now: $0) } == [false, true])
+    }
+
+    @Test(
+        arguments: [
+            (1_000, 250), (2_500, 250), (6_000, 600), (599_990, 59_999), (600_000, 60_000), (86_400_000, 60_000),
+        ] as [(Int64, UInt64)])
+    func `what is over is looked at after a tenth of the time that it is kept, within bounds`(
+        keep: Int64, pause: UInt64
+    ) {
+        var keeping = ArchiveKeeping()
+        #expect(keeping.isKeepDue(now: 0) && !keeping.isSweeping)
+        // A store that refused it is asked again.
+        #expect(keeping.isKeepDue(now: 0))
+        keeping.hasKept(now: 7, keepMilliseconds: keep)
+        #expect(keeping.isSweeping && !keeping.isKeepDue(now: 6 + pause) && keeping.isKeepDue(now: 7 + pause))
+    }
+
+    @Test func `sizes are asked for every five seconds`() {
+        var keeping = ArchiveKeeping()
+        #expect([100, 5_099, 5_100].map { keeping.isSizeDue(now: $0) } == [true, false, true])
+    }
+
+    /// How long a call may take before the operator is told.
+    @Test(arguments: [ArchiveFeeder.patienceMilliseconds, ArchiveFeeder.overwritePatience])
+    func `a call that takes longer than it may is told of, and one that ends is not`(patience: UInt64) {
+        #expect(ArchiveFeeder.patienceMilliseconds == 2_000 && ArchiveFeeder.overwritePatience == 60_000)
+        let counters = ArchiveCounters()
+        #expect(counters.overdue(now: .max) == nil)
+        counters.beginCall(now: 500, patience: patience)
+        #expect(counters.overdue(now: 500 + patience) == nil)
+        #expect(counters.overdue(now: 501 + patience) == 1 + patience)
+        counters.endCall()
+        #expect(counters.overdue(now: .max) == nil)
+    }
+}
