@@ -5,6 +5,7 @@ import re
 import subprocess
 
 import pytest
+from _pytest.mark.expression import Expression
 
 import tiers
 from Runner import builds, changed, flaky, report, results, suites, table
@@ -25,6 +26,19 @@ def test_each_part_is_in_the_table_once_and_runs_what_is_built():
     gate = [suites.SUITES[name] for name, part in table.PARTS.items() if part.tier == "gate"]
     assert {need for suite in gate for need in suite.needs} == {
         "programs", "tests", "tidy", "thread-smoke", "address-smoke"}
+
+
+@pytest.mark.parametrize("marks, part", [
+    ((), "end-to-end"), (("slow",), "end-to-end"), (("kafka",), "kafka"), (("kafka", "other_kafka"), "kafka-others"),
+    (("quiet",), "bounds"),
+])
+def test_each_end_to_end_test_is_run_by_one_part(marks, part):
+    assert set(suites.CHOSEN) <= set(table.PARTS)
+    assert [name for name, chosen in suites.CHOSEN.items()
+            if Expression.compile(chosen).evaluate(lambda mark, **_: mark in marks)] == [part]
+    # What measures is alone, and no sanitizer slows it down.
+    assert suites.SUITES["bounds"].is_alone and table.PARTS["bounds"].tier == "all"
+    assert "test_bounds.py" not in tiers.worth()
 
 
 def test_each_target_of_tests_and_each_fuzzer_is_run():

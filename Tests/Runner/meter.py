@@ -14,9 +14,11 @@ WORK, WORK_SECONDS = 2_000_000, 0.1
 class Meter(threading.Thread):
     """Notes when the machine, or all of this run, stood still, and the least memory that was available."""
 
-    def __init__(self):
+    def __init__(self, late=LATE_SECONDS):
         super().__init__(daemon=True)
+        self.late = late
         self.standstills = []
+        self.turned = 0
         self.slowest = 1.0
         self.pace()
         self.available_at_start = self.least_available = available_bytes()
@@ -27,14 +29,19 @@ class Meter(threading.Thread):
             begin = time.monotonic()
             time.sleep(PAUSE_SECONDS)
             end = time.monotonic()
-            if end - begin > LATE_SECONDS:
+            if end - begin > self.late:
                 self.standstills.append((begin, end))
+            self.turned = begin
             if end - last_memory > 1:
                 last_memory, self.least_available = end, min(self.least_available, available_bytes())
 
     def stood_still(self, begin, end):
         """The seconds between two moments in which nothing moved."""
         return sum(max(0, min(end, last) - max(begin, first)) for first, last in list(self.standstills))
+
+    def has_seen(self, moment):
+        """Whether a standstill that had begun at that moment is noted."""
+        return self.turned >= moment
 
     def was_calm(self, begin, end):
         return self.stood_still(begin, end) <= CALM_SHARE * (end - begin)

@@ -28,6 +28,11 @@ COSTS = r"^LiveUpdatesTests\.RecordCostTests|^ArchiveTests\.ArchiveCostTests"
 FEW_HISTORIES = {"LIVEGATE_SIMULATION_HISTORIES": "5000", "LIVEGATE_SIMULATION_DEPTH": "5", "LIVEGATE_ARCHIVE_HISTORIES": "500"}
 
 
+# Which end-to-end tests a part runs, by their marks: each of them in one part.
+CHOSEN = {"end-to-end": "not kafka and not quiet", "kafka": "kafka and not other_kafka", "kafka-others": "other_kafka",
+          "bounds": "quiet"}
+
+
 @dataclass
 class Work:
     """One part at work."""
@@ -150,7 +155,7 @@ def javascript(work):
 
 
 def end_to_end(work):
-    work.pytest("programs", "-m", "not kafka")
+    work.pytest("programs", "-m", CHOSEN["end-to-end"])
 
 
 def consumer(work):
@@ -158,7 +163,7 @@ def consumer(work):
 
 
 def kafka(work):
-    work.pytest("programs", "-m", "kafka and not other_kafka", workers=BESIDE)
+    work.pytest("programs", "-m", CHOSEN["kafka"], workers=BESIDE)
 
 
 def kafka_others(work):
@@ -167,7 +172,7 @@ def kafka_others(work):
     if not (newer / "librdkafka.so.1").exists() and work.run(*fetch) != 0:
         work.part.add("a current librdkafka", "skipped", why=work._end())
         return
-    work.pytest("programs", "-m", "other_kafka", name="other-kafka")
+    work.pytest("programs", "-m", CHOSEN["kafka-others"], name="other-kafka")
     work.swift("tests", "--filter", OLDER_KAFKA, name="older-kafka-unit")
     env = {"LD_LIBRARY_PATH": str(newer)}
     work.swift("tests", "--filter", REAL_KAFKA, env=env, name="kafka-unit-newer")
@@ -240,6 +245,11 @@ def chaos(work):
         work.counted("Tests/Chaos/run", env={"LIVEGATE_BIN": work.builder.binaries("programs")})
 
 
+def bounds(work):
+    # In this process, beside nothing.
+    work.pytest("programs", "-m", CHOSEN["bounds"], workers=0)
+
+
 def mutants(work):
     if work.python_is_ready():
         work.counted("Tests/Mutants/run", "--sample", "6", "--seed", str(work.seed))
@@ -278,5 +288,7 @@ SUITES = {
     # Thousands of clients wait for each other.
     "storms": Suite(storms, ("programs",), is_alone=True),
     "chaos": Suite(chaos, ("programs",), is_alone=True),
+    # The machine is to be calm.
+    "bounds": Suite(bounds, ("programs",), is_alone=True),
     "mutants": Suite(mutants, is_alone=True),
 }
