@@ -40,8 +40,8 @@ def expected(identity, partition, offset, stamp):
     return archive_id("PACC1", "incident", identity, "updated", stamp, partition, offset)
 
 
-def test_an_id_is_the_same_on_every_node_and_every_way(gateway, mock_broker, live, event_stream, sync):
-    nodes = [gateway(mock_broker.bootstrap) for _ in range(2)]
+def test_an_id_is_the_same_on_every_node_and_every_way(gateway, mock_broker, archived, archive, live, event_stream, sync, past):
+    nodes = [archived(), gateway(mock_broker.bootstrap)]
     begin = live(nodes[0], with_="at").wait_for_control("live")["at"]
     sockets = [live(node, with_="aid") for node in nodes]
     streams = [event_stream(node, with_="ts,aid") for node in nodes]
@@ -70,5 +70,9 @@ def test_an_id_is_the_same_on_every_node_and_every_way(gateway, mock_broker, liv
         assert {message["id"]: message["aid"] for message in page["events"]} == wanted
         assert all(list(message) == ["ent", "id", "type", "at", "ts", "aid"] for message in page["events"])
         assert all("aid" not in message for message in sync(node).page(since=begin)["events"])
+    archive.wait_for(list(wanted))
+    stored = {message["id"]: (message["aid"], message["ts"]) for message in past(nodes[0]).page()["events"]}
+    assert stored == {message["id"]: (message["aid"], message["ts"]) for message in sync(nodes[0]).page(
+        since=begin, with_="aid")["events"]} and {name: aid for name, (aid, _) in stored.items()} == wanted
     # By stamp first, then partition and offset.
     assert sorted(wanted, key=wanted.get) == ["c", "a", "b\u00e9"]

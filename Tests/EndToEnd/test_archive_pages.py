@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from archives import archive_line
-from clients import Sync, served
+from archives import Past, archive_line
+from clients import served
 from kafka_wire import produce_exactly
 from programs import event, eventually
 from test_archive_ids import archive_id
@@ -31,14 +31,14 @@ def ids(events):
     return [event["id"] for event in events]
 
 
-def test_pages_are_stable_while_new_events_come(archived, archive, tell, past):
+def test_pages_are_stable_while_new_events_come_and_what_was_seen_live_is_in_the_next(archived, archive, tell, past, live):
     door = archived()
     names = [f"old{number}" for number in range(23)]
     for number, name in enumerate(names):
         tell([name], partition=number % 4)
     tell(["other"], account="PACC2")
     archive.wait_for([*names, "other"])
-    client = past(door)
+    client, stream = past(door), live(door)
     whole = client.page()["events"]
     assert sorted(ids(whole)) == sorted(names) and whole == sorted(whole, key=lambda event: event["aid"], reverse=True)
     seen, words = [], {"limit": 4}
@@ -48,7 +48,8 @@ def test_pages_are_stable_while_new_events_come(archived, archive, tell, past):
         seen += page["events"]
         words["before"] = page["events"][-1]["aid"]
         tell([f"new{step}"], partition=step % 4)
-        eventually(lambda: f"new{step}" in archive.ids)
+        stream.wait_for_id(f"new{step}")
+        assert ids(client.page(limit=1)["events"]) == [f"new{step}"]
     assert seen == whole
     # The other way each comes once too, the new ones behind all.
     forth = client.walk(limit=5, order="asc")
@@ -58,8 +59,9 @@ def test_pages_are_stable_while_new_events_come(archived, archive, tell, past):
 
 
 def test_nothing_is_missing_between_a_page_and_the_stream_from_its_cursor(archived, tell, past, live):
+    """Nor between an inbox and the stream from its own: each event is a thing of its own."""
     door = archived()
-    client = past(door)
+    client = past(door, "amy")
     streams, names, ending = [], [], threading.Event()
 
     def write():
@@ -72,8 +74,9 @@ def test_nothing_is_missing_between_a_page_and_the_stream_from_its_cursor(archiv
     try:
         for wanted in range(40, 440, 80):
             eventually(lambda: len(names) >= wanted)
-            page = client.page(limit=500)
+            page, inbox = client.page(limit=500), client.inbox(limit=500)
             streams.append((ids(page["events"]), live(door, since=page["at"])))
+            streams.append((ids(inbox["things"]), live(door, since=inbox["at"])))
     finally:
         ending.set()
         writer.join()
@@ -82,15 +85,6 @@ def test_nothing_is_missing_between_a_page_and_the_stream_from_its_cursor(archiv
         eventually(lambda: set(before) | set(stream.ids) == set(names), 20,
                    lambda: f"without {set(names) - set(before) - set(stream.ids)}")
         assert not stream.controls("resync") and len(set(before)) == len(before)
-
-
-def test_an_event_that_was_seen_live_is_in_the_next_page(archived, tell, past, live):
-    door = archived()
-    client, stream = past(door), live(door)
-    for number in range(20):
-        tell([number], partition=number % 4)
-        stream.wait_for_id(str(number))
-        assert client.page(limit=1)["events"][0]["id"] == str(number)
 
 
 def test_every_parameter_chooses_what_it_says(archived, archive, written, past):
@@ -141,86 +135,43 @@ def test_a_page_has_as_many_as_it_may_and_no_more(archived, archive, tell, past)
     door = archived()
     tell(range(501))
     eventually(lambda: len(archive.ids) == 501)
-    client = past(door)
+    client = past(door, "amy")
     for limit, count, more in [(None, 50, True), (1, 1, True), (499, 499, True), (500, 500, True), (501, 500, True),
                                (2**64, 500, True)]:
         page = client.page(**({} if limit is None else {"limit": limit}))
         assert (len(page["events"]), page["more"]) == (count, more), limit
+        inbox = client.inbox(**({} if limit is None else {"limit": limit}))
+        assert (len(inbox["things"]), inbox["more"], inbox["unread_things"]) == (count, True, 501), limit
     second = client.page(limit=500, before=client.page(limit=1)["events"][0]["aid"])
     assert (len(second["events"]), second["more"]) == (500, False)
 
 
-def test_an_id_is_the_same_live_again_in_sync_and_in_the_archive(archived, archive, tell, past, live, event_stream, sync):
-    door = archived()
-    begin = live(door, with_="at").wait_for_control("live")["at"]
-    socket, stream = live(door, with_="aid,ts"), event_stream(door, with_="aid,ts")
-    stream.wait_for("live")
-    for partition in range(4):
-        tell([f"{partition}-{number}" for number in range(3)], partition=partition)
-    socket.wait_for_events(12)
-    stream.wait_for(None, count=12)
-    again = live(door, since=begin, with_="aid,ts")
-    served(again)
-    archive.wait_for(socket.ids)
-
-    def facts(events):
-        return sorted((event["id"], event["ts"], event["aid"]) for event in events)
-    stored = facts(past(door).page()["events"])
-    assert stored == facts(socket.events) == facts(message.json for message in stream.messages) == facts(again.events)
-    assert stored == facts(sync(door).page(since=begin, with_="aid,ts")["events"])
-
-
-def test_what_arrives_older_than_what_is_kept_is_not_stored(archived, archive, written, past):
-    now = int(time.time() * 1000)
-    door = archived(archive__keep="1h")
-    written([("old", "note", now - 2 * HOUR), ("late", "note", now - HOUR // 2), ("new", "note", now)])
-    archive.wait_for(["late", "new"])
-    page = past(door).page()
-    assert ids(page["events"]) == ["new", "late"] and page["gaps"] == []
-    assert archive.positions[0] == 3
-
-
-def test_what_is_over_goes_by_its_stamp(archived, archive, written, past):
+def test_what_is_older_than_what_is_kept_is_not_stored_and_what_is_over_goes_by_its_stamp(archived, archive, written, past):
     now = int(time.time() * 1000)
     door = archived(archive__keep="6s", history__retention="2s", history__max_timestamp_delay="1s")
-    written([("goes", "note", now), ("stays", "note", now + 3_600_000)])
+    written([("old", "note", now - HOUR), ("goes", "note", now), ("stays", "note", now + HOUR)])
     client = past(door)
     eventually(lambda: "stays" in ids(client.page()["events"]))
+    # It has been read, and left out.
+    assert archive.positions[0] == 3 and "old" not in archive.ids
     eventually(lambda: ids(client.page()["events"]) == ["stays"], 30)
-    # Its row goes too, in a step of its own.
+    # Its row goes too, in a step of its own. None of it is a gap: nobody has missed it.
     eventually(lambda: archive.ids == ["stays"], 30)
+    assert client.page()["gaps"] == []
 
 
-def test_without_an_archive_there_is_no_such_address(door, tokens, past):
-    for path in ("/archive/v1", "/inbox/v1"):
-        answer = past(door, "amy").ask(path)
-        assert (answer.status, answer.body["code"]) == (404, "not_found")
-    answer = past(door, "amy").read(aid="x")
-    assert (answer.status, answer.body["code"]) == (404, "not_found")
-
-
-def test_a_token_without_a_person_has_pages_and_no_inbox(archived, past):
-    door = archived()
-    eventually(lambda: archive_line(door) == "[+]archive ok", 20, "the archive")
-    assert past(door).page()["events"] == []
-    for ask in (lambda client: client.ask("/inbox/v1"), lambda client: client.read(aid="x")):
-        answer = ask(past(door))
-        assert (answer.status, answer.body["code"]) == (403, "forbidden")
-    answer = Sync(door, None)
-    answer.http.request("GET", "/archive/v1")
-    refused = answer.answer()
-    assert (refused.status, refused.body["code"]) == (401, "invalid_token")
-
-
-def test_a_store_that_is_away_is_not_ready_and_nothing_else_is(gateway, mock_broker, tmp_path, past, live, tell):
-    door = gateway(mock_broker.bootstrap, archive__store=f"sqlite:{tmp_path}/not/there/archive.db")
-    door.wait_for_log("the archive cannot be written")
-    for ask in (lambda client: client.ask("/archive/v1"), lambda client: client.ask("/archive/v1?order=asc"),
-                lambda client: client.ask("/inbox/v1")):
-        answer = ask(past(door, "amy"))
-        assert (answer.status, answer.body["code"]) == (503, "not_ready")
-        assert int(answer.fields["retry-after"]) >= 1
-    client = live(door)
-    tell(["a"])
-    client.wait_for_id("a")
-    assert archive_line(door).startswith("[-]archive ") and door.readyz()[0] == 200
+def test_who_may_not_ask_is_told_why(door, archived, past, ends_with_test):
+    asking = {"page": lambda client: client.ask("/archive/v1"), "inbox": lambda client: client.ask("/inbox/v1"),
+              "mark": lambda client: client.read(aid="x")}
+    there = archived()
+    eventually(lambda: archive_line(there) == "[+]archive ok", 20, "the archive")
+    # A token without a person has pages and no inbox.
+    assert past(there).page()["events"] == []
+    for why, client, refused, answer in [
+        ("no archive", lambda: past(door, "amy"), asking, (404, "not_found")),
+        ("no person", lambda: past(there), ["inbox", "mark"], (403, "forbidden")),
+        ("no token", lambda: ends_with_test(Past(there, None)), asking, (401, "invalid_token")),
+    ]:
+        for name in refused:
+            said = asking[name](client())
+            assert (said.status, said.body["code"]) == answer, (why, name)
