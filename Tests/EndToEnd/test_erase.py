@@ -27,6 +27,7 @@ def test_clients_of_the_account_resync_on_every_node_and_nobody_else_does(node, 
     nodes = [node(), node()]
     meant = [live(door, with_="at") for door in nodes] + [live(nodes[0], account="PACC1", since="")]
     others = [live(door, account="PACC2", with_="at") for door in nodes]
+    plain = live(nodes[1])
     begin = [meant[0].wait_for_control("live")["at"], others[0].wait_for_control("live")["at"]]
     tell(["a", "b"])
     tell(["c"], account="PACC2")
@@ -37,6 +38,8 @@ def test_clients_of_the_account_resync_on_every_node_and_nobody_else_does(node, 
     erase(nodes[0], "PACC1")
     for client in meant:
         eventually(lambda: {"expired"} <= {reset["why"] for reset in client.controls("resync")})
+    # Who has no cursors cannot be told, and is closed to come back.
+    assert plain.wait_until_closed() == 4409
     tell(["d"])
     tell(["e"], account="PACC2")
     for client in meant:
@@ -53,43 +56,13 @@ def test_clients_of_the_account_resync_on_every_node_and_nobody_else_does(node, 
         assert [message["id"] for message in kept["events"]] == ["c", "e"]
         line, = door.log("erased: nothing of the account")
         assert (line["level"], line["account"], line["count"]) == ("notice", "PACC1", 2)
-
-
-def test_a_client_without_cursors_is_closed_to_come_back(node, live, tell):
-    door = node()
-    client = live(door)
-    tell(["a"])
-    client.wait_for_id("a")
-    erase(door, "PACC1")
-    assert client.wait_until_closed() == 4409
-
-
-def test_it_may_be_repeated(node, live, tell):
-    door = node()
-    client = live(door, with_="at")
-    client.wait_for_control("live")
-    for count in (1, 2):
-        tell([count])
-        client.wait_for_id(str(count))
-        erase(door, "PACC1")
-        eventually(lambda: len(client.controls("resync")) == count)
-    assert client.closed is None
-
-
-@pytest.mark.parametrize("arguments, status, words", [
-    ([], 64, "'--account' is needed"), (["--account", ""], 64, "account must be a text"),
-    (["--account", "a\nb"], 64, "account must be a text"), (["--account", "x" * 256], 64, "account must be a text"),
-])
-def test_who_does_not_say_what_is_told_so(tmp_path, arguments, status, words):
-    (tmp_path / "livegate.yaml").write_text("control: {topic: c}\n")
-    code, out, err = run("livegate", "erase", "--config", tmp_path / "livegate.yaml", *arguments)
-    assert (code, out) == (status, "") and words in err
-
-
-def test_nothing_is_written_without_a_topic_to_write_to(tmp_path):
-    (tmp_path / "livegate.yaml").write_text("")
-    code, out, err = run("livegate", "erase", "--config", tmp_path / "livegate.yaml", "--account", "A")
-    assert (code, out, err.count("\n")) == (78, "", 1) and "livegate erase: control.topic is not set" in err
+    # It may be repeated.
+    count = len(meant[0].controls("resync"))
+    erase(nodes[0], "PACC1")
+    eventually(lambda: len(meant[0].controls("resync")) == count + 1)
+    tell(["f"])
+    meant[0].wait_for_id("f")
+    assert meant[0].closed is None and not others[0].controls("resync")
 
 
 @pytest.mark.kafka

@@ -56,9 +56,12 @@ def test_tokens_that_are_no_jwts_are_judged_by_the_server_and_its_answers_are_ke
 
 
 def test_those_with_one_token_share_a_question_and_their_streams_go_on_while_it_is_active(
-        gateway, mock_broker, token_server, ends_with_test):
-    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "9s", "cache": "2s"})
-    token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
+        gateway, mock_broker, token_server, ends_with_test, tmp_path):
+    secret = tmp_path / "tickets"
+    secret.write_text("s" * 32 + "\n")
+    node = gateway(mock_broker.bootstrap, auth__tickets={"secret_file": str(secret)},
+                   auth__introspection={**token_server.settings, "timeout": "9s", "cache": "2s"})
+    token_server.say = dict.fromkeys(("one", "two", "three"), {"active": True, "account_id": "PACC1"})
     token_server.free.clear()
     with ThreadPoolExecutor(10) as crowd:
         waiting = [crowd.submit(status, node, "one") for _ in range(10)]
@@ -67,10 +70,20 @@ def test_those_with_one_token_share_a_question_and_their_streams_go_on_while_it_
         assert [each.result() for each in waiting] == [101] * 10
     assert token_server.asked == ["one"]
     clients = [ends_with_test(LiveClient(node, "one", with_="at")) for _ in range(3)]
-    stream = ends_with_test(EventStream(node, "one"))
+    stream, by_ticket = ends_with_test(EventStream(node, "one")), ends_with_test(EventStream(node, None, ticket=ticket(node, "two")))
     stream.wait_for("live")
+    given_away = ends_with_test(LiveClient(node, "three"))
     # Each answer is good for two seconds: the server is asked again and again, once for all of them.
-    eventually(lambda: len(token_server.asked) >= 4, 60, "questions about a token that is open")
+    eventually(lambda: token_server.asked.count("one") >= 4, 60, "questions about a token that is open")
+    # What was let in by a ticket comes back with another one. Not 4401: its token is still good.
+    by_ticket.wait_until_ended(60)
+    bye = by_ticket.events[-1]
+    assert bye.name == "bye" and bye.json["code"] == 1012 and bye.json["retry_ms"] >= 1_000
+    assert not [each for each in by_ticket.events if each.name == "expiring"]
+    ends_with_test(EventStream(node, None, ticket=ticket(node, "two"))).wait_for("live")
+    # The server gives a token to another account: the stream of the old one ends.
+    token_server.say["three"] = {"active": True, "account_id": "PACC2"}
+    assert given_away.wait_until_closed(60) == 4401 and status(node, "three") == 101
     # It is away for a while, and says what it does not say: nobody is closed for that.
     token_server.say["one"] = lambda request: request.reply("no", 500)
     failed = token_server.asked.count("one")
@@ -86,32 +99,6 @@ def test_those_with_one_token_share_a_question_and_their_streams_go_on_while_it_
         assert client.wait_until_closed(60) == 4401
     stream.wait_until_ended()
     assert stream.events[-1].json["code"] == 4401
-
-
-def test_a_stream_ends_whose_token_the_server_gives_to_another_account(
-        gateway, mock_broker, token_server, ends_with_test):
-    node = gateway(mock_broker.bootstrap, auth__introspection={**token_server.settings, "timeout": "9s", "cache": "2s"})
-    token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
-    client = ends_with_test(LiveClient(node, "one"))
-    token_server.say["one"] = {"active": True, "account_id": "PACC2"}
-    assert client.wait_until_closed(60) == 4401
-    assert status(node, "one") == 101
-
-
-def test_a_stream_by_a_ticket_of_such_a_token_comes_back_with_another_ticket(
-        gateway, mock_broker, token_server, ends_with_test, tmp_path):
-    secret = tmp_path / "tickets"
-    secret.write_text("s" * 32 + "\n")
-    node = gateway(mock_broker.bootstrap, auth__tickets={"secret_file": str(secret)},
-                   auth__introspection={**token_server.settings, "timeout": "9s", "cache": "5s"})
-    token_server.say = {"one": {"active": True, "account_id": "PACC1"}}
-    stream = ends_with_test(EventStream(node, None, ticket=ticket(node, "one")))
-    stream.wait_until_ended(60)
-    # Not 4401: its token is still good.
-    bye = stream.events[-1]
-    assert bye.name == "bye" and bye.json["code"] == 1012 and bye.json["retry_ms"] >= 1_000
-    assert not [each for each in stream.events if each.name == "expiring"]
-    ends_with_test(EventStream(node, None, ticket=ticket(node, "one"))).wait_for("live")
 
 
 def test_a_reload_keeps_what_a_server_has_said_and_another_server_is_asked_anew(gateway, mock_broker, token_server):
