@@ -1,5 +1,6 @@
 """A server of PostgreSQL, on a Unix socket in a folder of its own. As root it runs as `nobody`: `initdb` refuses root."""
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -25,7 +26,7 @@ class PostgreSQL:
             shutil.chown(self.folder, "nobody", "nogroup")
         subprocess.run([*AS_USER, BIN / "initdb", "-D", self.folder / "data", "-A", "trust", "-U", "livegate", "-N",
                         "-E", "UTF8", "--no-locale"], check=True, capture_output=True, cwd=self.folder)
-        self.store = f"postgresql://livegate@{quote(str(self.folder), safe='')}/postgres"
+        self.names = itertools.count(1)
         self.start()
 
     def start(self):
@@ -38,12 +39,29 @@ class PostgreSQL:
         self.program.signal(signal)
         assert self.program.wait(30) == 0, self.program.told()
 
-    def rows(self, sql):
+    def database(self):
+        """Another one, in which nothing stands."""
+        name = f"archive{next(self.names)}"
+        self.rows(f"CREATE DATABASE {name}")
+        return Database(self, name)
+
+    def rows(self, sql, database="postgres"):
         """None of them while there is nobody who could be asked."""
-        asked = subprocess.run(["psql", "-X", "-A", "-t", "-F", "\t", "-h", self.folder, "-U", "livegate", "postgres", "-c", sql],
+        asked = subprocess.run(["psql", "-X", "-A", "-t", "-F", "\t", "-h", self.folder, "-U", "livegate", database, "-c", sql],
                                capture_output=True, text=True)
         return [line.split("\t") for line in asked.stdout.splitlines()] if asked.returncode == 0 else []
 
     def end(self):
         self.program.end()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Database:
+    """What one test has of a server."""
+
+    def __init__(self, server, name):
+        self.server, self.name = server, name
+        self.store = f"postgresql://livegate@{quote(str(server.folder), safe='')}/{name}"
+
+    def rows(self, sql):
+        return self.server.rows(sql, self.name)
