@@ -15,7 +15,8 @@ import pytest
 from archives import archive_line
 from calm import Calm
 from one_thread import StoppedThread
-from programs import PROGRAMS, environment, eventually, produce, run
+from postgres import PostgreSQL
+from programs import PROGRAMS, environment, eventually
 from rawclient import RawClient, play, until
 from wire import PING, ask, connect, event_stream_request, frame, get, upgrade
 
@@ -117,33 +118,45 @@ def test_a_second_signal_ends_a_node_within_two_seconds(calm, gateway, mock_brok
     assert calm(measure) <= 2 + LEEWAY
 
 
+def refusals(past, door, aid):
+    """The seconds that each question to an archive took which is not ready."""
+    took = {}
+    for name, question in (("page", lambda client: client.ask("/archive/v1")), ("inbox", lambda client: client.ask("/inbox/v1")),
+                           ("mark", lambda client: client.read(aid=aid))):
+        asker = past(door, "amy")
+        begin = time.monotonic()
+        answer = question(asker)
+        took[name] = time.monotonic() - begin
+        assert (answer.status, answer.body["code"]) == (503, "not_ready"), (name, answer)
+    return took
+
+
 def test_what_an_archive_cannot_answer_is_refused_within_two_seconds(calm, archived, archive, tell, live, past):
     """Somebody else writes its file and does not end."""
     door = archived()
     tell(["a"])
     archive.wait_for(["a"])
-    amy, client = past(door, "amy"), live(door)
-    first, = amy.page()["events"]
+    client = live(door)
+    first, = past(door).page()["events"]
     held = sqlite3.connect(archive.path, isolation_level=None, timeout=30)
     held.execute("BEGIN IMMEDIATE")
     tell(["b"])
     client.wait_for_id("b")
     eventually(lambda: archive_line(door).startswith("[-]archive "))
-
-    def measure():
-        took = {}
-        for name, question in (("page", lambda client: client.ask("/archive/v1")), ("inbox", lambda client: client.ask("/inbox/v1")),
-                               ("mark", lambda client: client.read(aid=first["aid"]))):
-            asker = past(door, "amy")
-            begin = time.monotonic()
-            answer = question(asker)
-            took[name] = time.monotonic() - begin
-            assert (answer.status, answer.body["code"]) == (503, "not_ready"), (name, answer)
-        return took
-    took = calm(measure)
-    assert max(took.values()) <= 2 + LEEWAY, took
+    took = calm(lambda: refusals(past, door, first["aid"]))
     held.execute("ROLLBACK")
     held.close()
+    assert max(took.values()) <= 2 + LEEWAY, took
+
+
+def test_a_database_that_stands_still_is_waited_for_no_longer(calm, gateway, mock_broker, ends_with_test, tell, past):
+    server = ends_with_test(PostgreSQL())
+    door = gateway(mock_broker.bootstrap, archive__store=server.database().store)
+    tell(["a"])
+    first, = eventually(lambda: past(door).page()["events"], 30)
+    with server.standing_still():
+        took = calm(lambda: refusals(past, door, first["aid"]))
+    assert max(took.values()) <= 2 + LEEWAY, took
 
 
 def test_revoke_gives_up_after_ten_seconds_without_a_broker(calm, gateway, mock_broker):

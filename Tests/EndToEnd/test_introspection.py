@@ -70,7 +70,8 @@ def test_those_with_one_token_share_a_question_and_their_streams_go_on_while_it_
         assert [each.result() for each in waiting] == [101] * 10
     assert token_server.asked == ["one"]
     clients = [ends_with_test(LiveClient(node, "one", with_="at")) for _ in range(3)]
-    stream, by_ticket = ends_with_test(EventStream(node, "one")), ends_with_test(EventStream(node, None, ticket=ticket(node, "two")))
+    stream = ends_with_test(EventStream(node, "one"))
+    by_ticket = ends_with_test(EventStream(node, None, ticket=ticket(node, "two")))
     stream.wait_for("live")
     given_away = ends_with_test(LiveClient(node, "three"))
     # Each answer is good for two seconds: the server is asked again and again, once for all of them.

@@ -13,7 +13,7 @@ from clients import EventStream, LiveClient, Sync
 from gateway import hang_up, posted, rewrite, static_tokens
 from programs import eventually, produce, run
 from rawclient import RawClient, play, until
-from wire import TEXT, ask, frame, get, upgrade
+from wire import ask, get, upgrade
 
 OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600
 

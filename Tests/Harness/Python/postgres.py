@@ -1,8 +1,10 @@
 """A server of PostgreSQL, on a Unix socket in a folder of its own. As root it runs as `nobody`: `initdb` refuses root."""
 
+import contextlib
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -34,10 +36,23 @@ class PostgreSQL:
                                "-c", "listen_addresses=", "-c", "fsync=off", cwd=self.folder)
         eventually(lambda: self.rows("SELECT 1") == [["1"]], 30, self.program.told)
 
-    def stop(self, signal):
+    def stop(self, number):
         """SIGINT ends all sessions, SIGQUIT is as if the machine had lost power."""
-        self.program.signal(signal)
+        self.program.signal(number)
         assert self.program.wait(30) == 0, self.program.told()
+
+    @contextlib.contextmanager
+    def standing_still(self):
+        """All its processes, sessions among them, as in a machine that swaps."""
+        pid = self.program.pid
+        processes = [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
 
     def database(self):
         """Another one, in which nothing stands."""
