@@ -10,7 +10,7 @@ from kafka_wire import array, call, text
 
 TIMEOUT_MS = 20_000
 READ, DESCRIBE = 3, 8
-TOPIC, LITERAL, PREFIXED, ALLOW = 2, 3, 4, 3
+TOPIC, LITERAL, ALLOW = 2, 3, 3
 EXISTS_ALREADY = 36
 
 
@@ -50,9 +50,9 @@ def delete_records(bootstrap, name, partition, before):
     assert (low, error) == (before, 0), f"DeleteRecords {name}: {error}"
 
 
-def grant(bootstrap, principal, topic, *operations, pattern=LITERAL):
-    """Allows `principal` the operations on the topic, or on topics that begin so with `pattern=PREFIXED`."""
-    rules = [struct.pack(">b", TOPIC) + text(topic) + struct.pack(">b", pattern) + text(principal) + text("*")
+def grant(bootstrap, principal, topic, *operations):
+    """Allows `principal` the operations on the topic."""
+    rules = [struct.pack(">b", TOPIC) + text(topic) + struct.pack(">b", LITERAL) + text(principal) + text("*")
              + struct.pack(">bb", operation, ALLOW) for operation in operations]
     error = _first_error(call(bootstrap, 30, 1, array(rules)), named=False)
     assert error == 0, f"CreateAcls {topic}: {error}"
