@@ -104,15 +104,3 @@ def test_a_connection_that_is_cut_says_nothing(hurt, watched, write, live):
     silences = client.controls("source")
     for stalled, back in zip(silences[::2], silences[1::2], strict=True):
         assert back["ts"] - stalled["ts"] >= 1000 * SILENCE_SECONDS, silences
-
-
-@pytest.mark.slow
-def test_readiness_ends_after_the_grace_and_comes_back(kafka, hurt, gateway, topic, live):
-    strict = gateway(kafka.bootstrap["faults"], kafka__topics=[topic], limits__broker_grace="1s")
-    hurt("fault", "all", "stall")
-    eventually(lambda: strict.status("/readyz") == 503, 20, "the end of readiness")
-    # Nobody is refused for it.
-    client = live(strict, with_="at")
-    client.wait_for_control("source")
-    hurt("fault", "all", "pass")
-    eventually(lambda: strict.status("/readyz") == 200, 20, "readiness")
