@@ -28,18 +28,28 @@ def stamped(kafka, topic):
     return write
 
 
+HOUR = 3_600_000
+
+
 def ids(page):
     return [event["id"] for event in page["events"]]
 
 
-def test_what_was_deleted_before_it_was_read_is_a_gap_in_its_place(kafka, topic, node, archive, stamped, past):
+def test_what_was_deleted_before_it_was_read_is_a_gap_in_its_place(kafka, topic, gateway, archive, stamped, past):
+    """But not what is older than what is kept: a new store begins with the oldest record within that."""
     now = int(time.time() * 1000)
-    stamped([("a", now - 50_000), ("b", now - 40_000)])
+    stamped([("over", now - 3 * HOUR), ("a", now - HOUR), ("b", now - 40_000)])
+
+    def node():
+        return gateway(kafka.bootstrap["plaintext"], kafka__topics=[topic], archive__store=archive.store, archive__keep="2h",
+                       history__retention="90m")
     door = node()
     archive.wait_for(["a", "b"])
+    page = past(door).page()
+    assert ids(page) == ["b", "a"] and page["gaps"] == []
     door.stop()
     stamped([("lost", now - 30_000), ("lost too", now - 20_000), ("c", now - 10_000)])
-    delete_records(kafka.bootstrap["plaintext"], topic, 0, 4)
+    delete_records(kafka.bootstrap["plaintext"], topic, 0, 5)
     door = node()
     archive.wait_for(["a", "b", "c"])
     door.wait_for_log("the archive lacks events that Kafka no longer had")
@@ -59,16 +69,19 @@ def test_what_was_deleted_before_it_was_read_is_a_gap_in_its_place(kafka, topic,
     assert past(node()).page()["gaps"] == [gap]
 
 
-def test_a_topic_that_was_recreated_while_the_node_was_away_is_read_from_its_beginning(
-        kafka, topic, node, archive, stamped, past):
+def test_a_topic_that_was_recreated_while_no_node_ran_is_another_epoch_and_read_from_its_beginning(
+        kafka, topic, node, archive, stamped, past, live):
     now = int(time.time() * 1000)
-    stamped([("a", now - 50_000), ("b", now - 40_000)])
     door = node()
+    client = live(door, with_="at")
+    client.wait_for_control("live")
+    stamped([("a", now - 50_000), ("b", now - 40_000)])
     archive.wait_for(["a", "b"])
+    cursors = [event["at"] for event in client.wait_for_events(2)]
     old = {event["id"]: event["aid"] for event in past(door).page()["events"]}
     door.stop()
     recreate_topic(kafka.bootstrap["plaintext"], topic)
-    # The same offsets, and one of the same stamp: no old id is given to a new event.
+    # The same offsets, longer than every position, and one of the same stamp: no old id is given to a new event.
     stamped([("n0", now - 50_000), ("n1", now - 30_000), ("n2", now - 20_000)])
     door = node()
     eventually(lambda: {"n0", "n1", "n2"} <= set(archive.ids), 30, lambda: archive.ids)
@@ -76,16 +89,11 @@ def test_a_topic_that_was_recreated_while_the_node_was_away_is_read_from_its_beg
     new = {event["id"]: event["aid"] for event in page["events"]}
     assert not {new[name] for name in ("n0", "n1", "n2")} & set(old.values())
     assert page["gaps"] and metric(door, "livegate_archive_gaps_total") >= 1
-
-
-def test_a_new_store_begins_with_the_oldest_record_within_what_is_kept(kafka, node, archive, stamped, past):
-    now = int(time.time() * 1000)
-    hour = 3_600_000
-    stamped([("over", now - 3 * hour), ("old", now - hour), ("new", now)])
-    door = node(archive__keep="2h", history__retention="90m")
-    archive.wait_for(["old", "new"])
-    page = past(door).page()
-    assert ids(page) == ["new", "old"] and page["gaps"] == []
+    for cursor in cursors:
+        back = live(door, since=cursor)
+        assert back.wait_for_control("resync")["why"] == "epoch"
+        back.wait_for_control("live")
+        assert back.ids == []
 
 
 def test_an_archive_reads_what_was_written_while_its_node_was_away(kafka, topic, node, archive, write, past):

@@ -6,8 +6,10 @@ import subprocess
 import pytest
 
 from caller import answer, bearer
-from programs import KCAT, event, eventually, produce
+from clients import resumed
 from kafka_admin import create_topic, delete_records, delete_topic, grow_topic
+from kafka_writer import recreate_topic
+from programs import KCAT, event, eventually, produce
 
 
 @pytest.fixture
@@ -48,22 +50,37 @@ def test_nobody_is_let_in_before_the_topic_exists_and_then_it_is_read_from_its_b
     assert running.stop()["records"] == 15
 
 
-def test_partitions_that_are_added_are_read_from_their_beginning(kafka, gateway, live, topic_name):
+def test_partitions_that_are_added_are_read_from_their_beginning_and_belong_to_cursors(kafka, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, topic_name, 1)
     running = gateway(bootstrap, kafka__topics=[topic_name])
-    client = live(running, "PACC1")
-    for partitions in (2, 5):
+    client = live(running, with_="at")
+    begin = client.wait_for_control("live")["at"]
+    for partitions in (2, 5, 12):
         grow_topic(bootstrap, topic_name, partitions)
         eventually(lambda: topics_of(bootstrap)[topic_name] == partitions)
         # Written before the gateway can have seen the partition.
         produce(bootstrap, topic_name, numbered(10, f"{partitions}-"), partition=partitions - 1)
         # Promised within 4 s; the rest is for a busy machine.
         client.wait_for_id(f"{partitions}-9", within=12)
-    assert client.ids == [f"{partitions}-{at}" for partitions in (2, 5) for at in range(10)]
+    grown = [f"{partitions}-{at}" for partitions in (2, 5, 12) for at in range(10)]
+    assert client.ids == grown
     # The second time falls into the ten seconds in which a cause is told once.
     assert [line["count"] for line in running.log("partitions were added")][:1] == ["1"]
-    assert running.readyz()[0] == 200 and client.closed is None
+    # A cursor of before them is good here, and on a node that knows them from its start.
+    other = gateway(bootstrap, kafka__topics=[topic_name])
+    assert resumed(live(running, since=begin)) == grown and sorted(resumed(live(other, since=begin))) == sorted(grown)
+    # Each of many partitions keeps its order.
+    clients = [client, live(running), live(other)]
+    for partition in range(12):
+        produce(bootstrap, topic_name, numbered(100, f"{partition} "), partition=partition)
+    for each in clients:
+        for partition in range(12):
+            each.wait_for_id(f"{partition} 99")
+            of_partition = [identity for identity in each.ids if identity.startswith(f"{partition} ")]
+            assert of_partition == [f"{partition} {at}" for at in range(100)]
+        assert each.closed is None
+    assert running.readyz()[0] == 200
 
 
 # An older librdkafka says that a topic has gone, a newer one does not.
@@ -97,23 +114,34 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_from_its_beginning_when_it
     delete_topic(bootstrap, topic_name)
 
 
-def test_a_topic_recreated_at_once_and_shorter_is_read_from_its_beginning(kafka, gateway, live, topic_name):
+@pytest.mark.parametrize("count", [3, 30], ids=["shorter", "longer"])
+def test_a_topic_recreated_at_once_is_read_from_its_beginning_and_everybody_resyncs(
+        kafka, gateway, live, event_stream, topic_name, count):
+    """Before the next metadata refresh, and with records that were first read after the last one."""
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, topic_name)
     running = gateway(bootstrap, kafka__topics=[topic_name])
-    plain, client = live(running, "PACC1"), live(running, "PACC1", with_="at")
+    plain, client, stream = live(running), live(running, with_="at"), event_stream(running)
+    client.wait_for_control("live")
+    stream.wait_for("live")
     produce(bootstrap, topic_name, numbered(20, "old "))
     plain.wait_for(20)
-    delete_topic(bootstrap, topic_name)
-    create_topic(bootstrap, topic_name)
-    produce(bootstrap, topic_name, numbered(3, "new "))
-    client.wait_for_id("new 2")
+    # The first is from before the topic had a record: it names nothing.
+    cursors = [client.cursors[0], client.wait_for_events(20)[-1]["at"]]
+    recreate_topic(bootstrap, topic_name, 1)
+    produce(bootstrap, topic_name, numbered(count, "new "))
+    client.wait_for_id(f"new {count - 1}")
     first, *messages = client.messages
     assert list(first) == ["live"]
     assert [message["id"] for message in messages[:20]] == [f"old {at}" for at in range(20)]
     assert messages[20]["resync"]["why"] == "epoch" and list(messages[21]) == ["live"]
-    assert [message["id"] for message in messages[22:]] == ["new 0", "new 1", "new 2"]
+    assert [message["id"] for message in messages[22:]] == [f"new {at}" for at in range(count)]
+    assert stream.wait_for("resync").json["why"] == "epoch"
+    # Who knows no cursors cannot be told: it is closed.
     assert plain.wait_until_closed() == 4409
+    for old in cursors:
+        assert live(running, since=old).wait_for_control("resync")["why"] == "epoch"
+    assert f"new {count - 1}" in resumed(live(running, since=messages[20]["resync"]["at"]))
 
 
 def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_line(kafka, hurt, gateway, live, topic_name):
@@ -141,17 +169,3 @@ def test_a_log_that_lost_its_beginning_is_read_from_where_it_begins_with_one_lin
     lost = running.log("the log no longer holds our position")
     assert [(line["topic"], line["partition"], line["offset"]) for line in lost] == [(topic_name, "0", "10")]
     assert running.readyz()[0] == 200 and client.closed is None
-
-
-def test_offsets_of_many_partitions_are_read_and_each_keeps_its_order(kafka, gateway, live, topic_name):
-    bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, topic_name, 12)
-    running = gateway(bootstrap, kafka__topics=[topic_name])
-    clients = [live(running, "PACC1") for _ in range(3)]
-    for partition in range(12):
-        produce(bootstrap, topic_name, numbered(100, f"{partition} "), partition=partition)
-    for client in clients:
-        client.wait_for(1200)
-        for partition in range(12):
-            of_partition = [identity for identity in client.ids if identity.startswith(f"{partition} ")]
-            assert of_partition == [f"{partition} {at}" for at in range(100)]

@@ -1,19 +1,20 @@
-"""Cursors on another node than the one that gave them: on Apache Kafka, with nodes that start late, again, or at a topic
-that was recreated."""
+"""Cursors on another node than the one that gave them, on Apache Kafka. A topic that was recreated: test_archive_kafka.py and
+test_kafka_topics.py; partitions that are added: test_kafka_topics.py."""
 
 from clients import resumed, served
-from kafka_admin import grow_topic
-from kafka_writer import recreate_topic
-from programs import eventually
 
 
-def test_a_cursor_of_one_node_is_good_on_another_that_runs_and_on_one_that_starts_later(node, write, live):
-    first = node()
-    client = live(first, with_="at")
+def test_a_cursor_of_one_node_is_good_on_others_as_far_as_they_remember(node, write, live):
+    """On one that runs, on one that starts later, and on one that keeps less."""
+    first, narrow = node(), node(history__max_events_per_account=3)
+    client, few = live(first, with_="at"), live(first, "PACC2", with_="at")
     begin = client.wait_for_control("live")["at"]
+    few.wait_for_control("live")
     for partition in range(4):
         write([f"{partition}/{number}" for number in range(5)], partition=partition)
-    events = client.wait_for_events(20)
+    write(range(6), account="PACC2")
+    events, cursors = client.wait_for_events(20), [event["at"] for event in few.wait_for_events(6)]
+    # A node that comes when all is written knows it from its start.
     second = node()
     for gone, cursor in enumerate([begin] + [event["at"] for event in events]):
         expected = client.ids[gone:]
@@ -24,74 +25,20 @@ def test_a_cursor_of_one_node_is_good_on_another_that_runs_and_on_one_that_start
             for partition in "0123":
                 mine = [name for name in got if name.startswith(partition)]
                 assert mine == sorted(mine)
-
-
-def test_what_was_written_while_the_node_was_down_is_served_by_the_next(node, write, live):
-    first = node()
-    client = live(first, with_="at")
-    client.wait_for_control("live")
-    write(["a", "b"])
-    client.wait_for_events(2)
-    cursor = client.cursors[-1]
-    first.stop()
-    write(["c"], partition=0)
-    # A partition that the cursor does not name.
-    write(["d"], partition=3)
-    again = live(node(), since=cursor)
-    assert sorted(resumed(again)) == ["c", "d"]
-    write(["e"], partition=1)
-    again.wait_for_id("e")
-
-
-def test_partitions_that_are_added_belong_to_it(kafka, topic, node, write, live):
-    first = node()
-    client = live(first, with_="at")
-    client.wait_for_control("live")
-    write(["a"])
-    cursor = client.wait_for_events(1)[0]["at"]
-    grow_topic(kafka.bootstrap["plaintext"], topic, 6)
-    eventually(lambda: produced(write, "b", 5), 20, "that the new partition takes records")
-    client.wait_for_id("b", within=30)
-    assert resumed(live(first, since=cursor)) == ["b"]
-    assert resumed(live(node(), since=cursor)) == ["b"]
-
-
-def produced(write, name, partition):
-    try:
-        write([name], partition=partition)
-        return True
-    except AssertionError:
-        return False
-
-
-def test_a_shorter_window_serves_what_it_has_and_refuses_the_rest(node, write, live):
-    wide, narrow = node(), node(history__max_events_per_account=3)
-    client = live(wide, with_="at")
-    write(range(6))
-    cursors = [event["at"] for event in client.wait_for_events(6)]
     # Then it has read as far as the newest cursor.
-    served(live(narrow, since=cursors[5]))
+    served(live(narrow, "PACC2", since=cursors[5]))
     for gone, cursor in enumerate(cursors, 1):
-        assert resumed(live(wide, since=cursor)) == [str(number) for number in range(gone, 6)]
-        if 6 - gone <= 3:
-            assert resumed(live(narrow, since=cursor)) == [str(number) for number in range(gone, 6)]
+        left = [str(number) for number in range(gone, 6)]
+        assert resumed(live(second, "PACC2", since=cursor)) == left
+        if len(left) <= 3:
+            assert resumed(live(narrow, "PACC2", since=cursor)) == left
         else:
-            assert live(narrow, since=cursor).wait_for_control("resync")["why"] == "expired"
-
-
-def test_a_topic_recreated_while_no_node_ran_is_another_epoch(kafka, topic, node, write, live):
-    bootstrap = kafka.bootstrap["plaintext"]
-    first = node()
-    client = live(first, with_="at")
-    write(range(5))
-    cursors = [event["at"] for event in client.wait_for_events(5)]
-    first.stop()
-    recreate_topic(bootstrap, topic)
-    # Longer than every position.
-    write([f"new{number}" for number in range(10)])
-    second = node()
-    for cursor in cursors:
-        back = live(second, since=cursor)
-        assert back.wait_for_control("resync")["why"] == "epoch"
-        back.wait_for_control("live")
-        assert back.ids == []
+            assert live(narrow, "PACC2", since=cursor).wait_for_control("resync")["why"] == "expired"
+    # Nobody who gave it is needed: the next one serves it, with what was written while no node ran, in a partition of its own.
+    for door in (first, narrow, second):
+        door.stop()
+    write(["late"], partition=3)
+    back = live(node(), since=events[4]["at"])
+    assert sorted(resumed(back)) == sorted([*client.ids[5:], "late"])
+    write(["live"], partition=1)
+    back.wait_for_id("live")
