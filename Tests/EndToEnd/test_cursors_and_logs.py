@@ -2,13 +2,14 @@
 it is refused; and nobody is refused without need."""
 
 import json
+import signal
 import subprocess
 import time
 
 import pytest
 
 from clients import resumed
-from kafka_admin import create_topic, delete_records
+from kafka_admin import create_topic, delete_records, set_config
 from kafka_wire import produce_exactly
 from programs import KCAT, event, eventually, produce
 
@@ -17,28 +18,38 @@ HOUR_MS = 3_600_000
 
 def offsets(bootstrap, topic, partition=0):
     """The offsets at which records stand."""
-    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic, "-p", str(partition), "-e", "-q", "-f", "%o\n"],
-                          capture_output=True, timeout=300, check=True)
+    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic, "-p", str(partition), "-o", "beginning", "-e", "-q", "-f",
+                           "%o\n"], capture_output=True, timeout=300, check=True)
     return [int(line) for line in done.stdout.split()]
 
 
-def test_cursors_are_served_after_their_last_event_was_compacted_away(kafka, gateway, live, topic_name):
+def test_what_compaction_left_arrives_in_order_live_and_after_every_cursor(kafka, gateway, live, topic_name):
     bootstrap, topic = kafka.bootstrap["plaintext"], topic_name
     create_topic(bootstrap, topic, cleanup_policy="compact", segment_ms=100, min_cleanable_dirty_ratio=0.0001,
                  max_compaction_lag_ms=100)
-    running = gateway(bootstrap, kafka__topics=[topic])
-    client = live(running, with_="at")
+    running, sleeper = gateway(bootstrap, kafka__topics=[topic]), gateway(bootstrap, kafka__topics=[topic])
+    client, late = live(running, with_="at"), live(sleeper)
     client.wait_for_control("live")
-    for at in range(25):
-        produce_exactly(bootstrap, topic, [{"key": f"k{at % 5}", "value": json.dumps(event("PACC1", f"P{at}"))}])
+
+    def write(name, key):
+        produce_exactly(bootstrap, topic, [{"key": key, "value": json.dumps(event("PACC1", name))}])
+    write("P0", "k0")
+    late.wait_for_id("P0")
+    # It sleeps while the log gets its holes.
+    sleeper.program.signal(signal.SIGSTOP)
+    for at in range(1, 25):
+        write(f"P{at}", f"k{at % 5}")
     client.wait_for_events(25)
     cursors = client.cursors
 
     def has_holes():
         # A record closes the segment before it, and only closed ones are cleaned.
-        produce_exactly(bootstrap, topic, [{"key": "last", "value": json.dumps(event("PACC1", "last"))}])
+        write("last", "last")
         return not any(offset in offsets(bootstrap, topic) for offset in range(20))
-    eventually(has_holes, 60, "compaction")
+    try:
+        eventually(has_holes, 60, "compaction")
+    finally:
+        sleeper.program.signal(signal.SIGCONT)
     assert len(cursors) == 26
     fresh = gateway(bootstrap, kafka__topics=[topic])
     left = [identity for identity in resumed(live(fresh, since=cursors[0]))]
@@ -47,24 +58,60 @@ def test_cursors_are_served_after_their_last_event_was_compacted_away(kafka, gat
         # What stands behind the position still: of P0 … P19 nothing, P20 … P24 as far as they come after it.
         behind = [identity for identity in left if identity == "last" or int(identity[1:]) >= number]
         assert resumed(live(fresh, since=cursor)) == behind, f"cursor {number}"
+    late.wait_for_id("last")
+    awake = [int(identity[1:]) for identity in late.ids if identity != "last"]
+    assert awake == sorted(awake) and {0, *range(20, 25)} <= set(awake) and len(awake) < 25
 
 
-@pytest.mark.parametrize("account", ["PACC1", "PACC2"])
-def test_a_node_serves_its_own_fresh_cursor_where_the_log_starts_above_0(node, live, sync, topic, kafka, write, account):
-    """To an account that has events there, and to one that has none yet."""
+def delete_by_hand(bootstrap, topic):
+    delete_records(bootstrap, topic, 1, 1)
+
+
+def purge_and_widen_again(bootstrap, topic):
+    """As operators empty a topic: a retention of a moment, and afterwards the one that it had."""
+    set_config(bootstrap, topic, "retention.ms", 1)
+    eventually(lambda: not offsets(bootstrap, topic, 1), 60, "retention")
+    set_config(bootstrap, topic, "retention.ms", None)
+
+
+@pytest.mark.parametrize("empty", [delete_by_hand, purge_and_widen_again])
+def test_a_log_that_was_emptied_refuses_who_would_miss_something_and_nobody_else(
+        node, live, sync, topic, kafka, write, empty):
+    """What its topic is configured to keep says nothing of what was deleted: a node that comes later has to refuse cursors that
+    do not name the partition, or the client misses an event in silence."""
     bootstrap = kafka.bootstrap["plaintext"]
     write(range(10))
     delete_records(bootstrap, topic, 0, 6)
     running = node()
-    cursor = sync(running, account).page()["at"]
-    write(["next"], account=account)
-    client = live(running, account, since=cursor)
-    client.wait_for_events(1)
-    assert resumed(client) == ["next"]
+    # A node serves its own fresh cursor, to an account that has events there, and to one that has none yet.
+    cursors = {account: sync(running, account).page()["at"] for account in ("PACC1", "PACC2")}
+    for account in cursors:
+        write(["next"], account=account)
+        client = live(running, account, since=cursors[account])
+        client.wait_for_events(1)
+        assert resumed(client) == ["next"], account
     # Another node knows only that what was deleted came before its own start; the cursor names the log to both accounts.
-    later = live(node(), account, since=cursor)
-    later.wait_for_events(1)
-    assert resumed(later) == ["next"]
+    other = node()
+    for account in cursors:
+        later = live(other, account, since=cursors[account])
+        later.wait_for_events(1)
+        assert resumed(later) == ["next"], account
+
+    client = live(running, "PACC3", with_="at")
+    client.wait_for_control("live")
+    write(["read"], account="PACC3")
+    client.wait_for_id("read")
+    cursor = client.cursors[-1]
+    client.end()
+    write(["missed"], account="PACC3", partition=1)
+    empty(bootstrap, topic)
+    # Who read it still gives it.
+    back = live(running, "PACC3", since=cursor)
+    back.wait_for_id("missed")
+    assert resumed(back) == ["missed"]
+    later = live(node(), "PACC3", since=cursor)
+    later.wait_for_control("live")
+    assert later.controls("resync"), later.texts
 
 
 @pytest.mark.parametrize("partition", [0, 1])

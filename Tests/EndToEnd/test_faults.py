@@ -189,9 +189,12 @@ SYSTEM = {"accept4": ["EMFILE", "ECONNABORTED", "ENOBUFS", "EINTR"], "recv": ["E
           "getsockopt getsockname setsockopt": ["ENOBUFS"], "poll": ["ENOMEM"]}
 # Who is hit by these goes on as if nothing had been.
 HARMLESS = {"EINTR", "EAGAIN"}
+# What the libraries do for a visit: keys, tokens, compression. Not libssl, which asks for memory at each record: the steady
+# client would be hit too.
+LIBRARIES = ["libcrypto", "libcjose", "libjansson", "libz."]
 
 
-def test_whatever_system_call_fails_others_notice_nothing_and_nothing_is_lost(scene, faults):
+def test_whatever_call_fails_others_notice_nothing_and_nothing_is_lost(scene, faults):
     stage = scene()
     for calls, codes in SYSTEM.items():
         for code in codes if TAKES_ALL else codes[:1]:
@@ -203,15 +206,6 @@ def test_whatever_system_call_fails_others_notice_nothing_and_nothing_is_lost(sc
     assert stage.visit() == []
     told = [line["message"] for line in stage.door.log() if line["level"] in ("error", "warning")]
     assert len(told) <= 2 * len(SYSTEM), told
-
-
-# What the libraries do for a visit: keys, tokens, compression. Not libssl, which asks for memory at each record: the steady
-# client would be hit too.
-LIBRARIES = ["libcrypto", "libcjose", "libjansson", "libz."]
-
-
-def test_whatever_library_finds_no_memory_others_notice_nothing_and_nothing_is_lost(scene, faults):
-    stage = scene()
     for library in LIBRARIES:
         hit, came = sweep(faults, stage.visit, "malloc", errno.ENOMEM, 4, library=library)
         print(f"{library}: {hit} hit, {came}", flush=True)

@@ -1,10 +1,10 @@
-"""Whatever may stand in a topic of Apache Kafka: bad records, odd ids, transactions, compaction, compression, 10 MB."""
+"""Whatever may stand in a topic of Apache Kafka: bad records, odd ids, transactions, compression, 10 MB. Compaction:
+test_cursors_and_logs.py."""
 
+import functools
 import json
 import signal
 import subprocess
-
-import pytest
 
 from programs import KCAT, event, eventually, produce
 from kafka_admin import create_topic
@@ -63,36 +63,51 @@ ODD = ['"', "\\", "\n", "\r\t\b\f", "\0", "\x01\x1f", "\x7f", "\u2028\u2029", "<
        '{"ent":"x"}', '","id":"other', "x" * 255, " ", "\ufeff", "\ud7ff\ue000\uffff"]
 
 
-@pytest.mark.parametrize("escaped", [True, False], ids=["escaped", "as they are"])
-def test_odd_ids_come_as_valid_json_of_three_keys(kafka, gateway, live, escaped, topic_name):
+# Texts that Unicode calls equal, that differ in case or in blanks, belong to different customers.
+NEAR = ["caf\u00e9", "cafe\u0301", "CAF\u00c9", "cafe", " cafe", "\u212a", "K", "k"]
+
+
+def exactly(bootstrap, topic, records, escaped=True):
+    produce_exactly(bootstrap, topic, [{"value": json.dumps(record, ensure_ascii=escaped)} for record in records])
+
+
+def compressed(codec):
+    def write(bootstrap, topic, records):
+        produce(bootstrap, topic, records, compression_codec=codec, linger_ms=50)
+    return write
+
+
+def large(bootstrap, topic, records):
+    record = {"changes": ["x" * 1000] * 9_980, **records[0]}
+    assert 10_000_000 < len(json.dumps(record)) < 10_485_000
+    produce(bootstrap, topic, [record, *records[1:]], message_max_bytes=10_485_760)
+
+
+# By name: the account, the ids of its events, and how they are written.
+KINDS = {
+    "odd ids, escaped": ("ODD1", ODD, exactly), "odd ids as they are": ("ODD2", ODD, functools.partial(exactly, escaped=False)),
+    **{f"account {account!a}": (account, ["P", str(at)] * 2, exactly) for at, account in enumerate(NEAR)},
+    **{codec: (codec, [f"P{at}" for at in range(1000)], compressed(codec)) for codec in ("gzip", "snappy", "lz4", "zstd")},
+    "ten megabytes": ("LARGE", ["large", "next"], large),
+}
+
+
+def test_records_of_every_kind_arrive_whole_in_order_and_at_whom_they_are_for(kafka, gateway, live, topic_name):
     bootstrap = kafka.bootstrap["plaintext"]
     create_topic(bootstrap, topic_name)
     running = gateway(bootstrap, kafka__topics=[topic_name])
-    client = live(running, "PACC1")
-    produce_exactly(bootstrap, topic_name, [
-        {"value": json.dumps(event("PACC1", identity), ensure_ascii=escaped)} for identity in ODD])
-    client.wait_for(len(ODD))
-    assert client.ids == ODD
-    for text in client.texts:
-        pairs = json.loads(text, object_pairs_hook=list)
-        assert [name for name, _ in pairs] == ["ent", "id", "type"]
-        assert not any(ord(character) < 0x20 for character in text)
-
-
-def test_accounts_are_told_apart_by_their_bytes(kafka, gateway, live, topic_name):
-    """Texts that Unicode calls equal, that differ in case or in blanks, belong to different customers."""
-    bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, topic_name)
-    running = gateway(bootstrap, kafka__topics=[topic_name])
-    near = ["caf\u00e9", "cafe\u0301", "CAF\u00c9", "cafe", " cafe", "\u212a", "K", "k"]
-    clients = [live(running, account) for account in near]
-    produce_exactly(bootstrap, topic_name,
-                    [{"value": json.dumps(event(account, f"P{at}"))} for at, account in enumerate(near)] * 2)
-    for at, client in enumerate(clients):
-        client.wait_for(2)
+    clients = {name: live(running, account) for name, (account, _, _) in KINDS.items()}
+    for account, ids, write in KINDS.values():
+        write(bootstrap, topic_name, [event(account, identity, more="x" * 200) for identity in ids])
+    for name, (_, ids, _) in KINDS.items():
+        clients[name].wait_for(len(ids))
     running.stop()
-    for at, client in enumerate(clients):
-        assert client.ids == [f"P{at}"] * 2
+    for name, (_, ids, _) in KINDS.items():
+        assert clients[name].ids == ids, name
+        for text in clients[name].texts:
+            pairs = json.loads(text, object_pairs_hook=list)
+            assert [key for key, _ in pairs] == ["ent", "id", "type"], name
+            assert not any(ord(character) < 0x20 for character in text), name
 
 
 def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, start, topic_name):
@@ -119,63 +134,3 @@ def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, sta
     # The same name again: Kafka aborts what was open.
     produce(bootstrap, topic_name, [event("PACC1", "after")], transactional_id=topic_name)
     assert client.wait_for_id("after") == [f"committed-{at}" for at in range(50)] + ["behind", "after"]
-
-
-def consumed(bootstrap, topic):
-    """How many records kcat finds in the topic."""
-    done = subprocess.run([*KCAT, "-C", "-b", bootstrap, "-t", topic, "-e", "-q", "-f", "%o\n"], capture_output=True,
-                          timeout=300, check=True)
-    return len(done.stdout.splitlines())
-
-
-def test_what_compaction_left_arrives_in_order(kafka, gateway, live, topic_name):
-    bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, topic_name, cleanup_policy="compact", segment_ms=100, min_cleanable_dirty_ratio=0.0001,
-                 max_compaction_lag_ms=100)
-    running = gateway(bootstrap, kafka__topics=[topic_name])
-    client = live(running, "PACC1")
-    produce(bootstrap, topic_name, [("k", event("PACC1", "first"))])
-    client.wait_for(1)
-    # It sleeps while the log gets its holes.
-    running.program.signal(signal.SIGSTOP)
-    written = [{"key": f"k{at % 10}", "value": json.dumps(event("PACC1", f"P{at}"))} for at in range(100)]
-    for record in written:
-        produce_exactly(bootstrap, topic_name, [record])
-    last = {"key": "last", "value": json.dumps(event("PACC1", "last"))}
-
-    def has_holes():
-        # A record closes the segment before it, and only closed ones are cleaned.
-        produce_exactly(bootstrap, topic_name, [last])
-        return consumed(bootstrap, topic_name) < 50
-    try:
-        eventually(has_holes, 30, "compaction")
-    finally:
-        running.program.signal(signal.SIGCONT)
-    ids = [identity for identity in client.wait_for_id("last") if identity not in ("first", "last")]
-    assert set(f"P{at}" for at in range(90, 100)) <= set(ids)
-    assert len(ids) < 50 and ids == sorted(ids, key=lambda identity: int(identity[1:]))
-
-
-@pytest.mark.parametrize("codec", ["gzip", "snappy", "lz4", "zstd"])
-def test_compressed_records_arrive(kafka, gateway, live, codec, topic_name):
-    bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, topic_name)
-    running = gateway(bootstrap, kafka__topics=[topic_name])
-    client = live(running, "PACC1")
-    produce(bootstrap, topic_name, [event("PACC1", f"P{at}", more="x" * 200) for at in range(1000)],
-            compression_codec=codec, linger_ms=50)
-    client.wait_for(1000)
-    assert client.ids == [f"P{at}" for at in range(1000)]
-
-
-def test_a_record_of_ten_megabytes_is_delivered_like_any_other(kafka, gateway, live, tmp_path, topic_name):
-    bootstrap = kafka.bootstrap["plaintext"]
-    create_topic(bootstrap, topic_name)
-    running = gateway(bootstrap, kafka__topics=[topic_name])
-    client = live(running, "PACC1")
-    large = {"changes": ["x" * 1000] * 9_980, **event("PACC1", "large")}
-    value = json.dumps(large)
-    assert 10_000_000 < len(value) < 10_485_000
-    produce(bootstrap, topic_name, [value, event("PACC1", "next")], message_max_bytes=10_485_760)
-    client.wait_for(2)
-    assert client.ids == ["large", "next"]
