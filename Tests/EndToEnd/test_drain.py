@@ -1,6 +1,6 @@
 # Tests: ConnectionLoop+Drain.swift, ConnectionLoop+Walk.swift, GatewayServer+Stopping.swift, GatewayServer+Log.swift,
 #   Connection+Closing.swift, Connection+Age.swift, Service.swift, NodeLifecycle.swift
-"""What clients notice of a node that goes out of service: each by its own record."""
+"""What clients notice of a node that goes out of service: each by its own record. How soon: test_bounds.py."""
 
 import asyncio
 import json

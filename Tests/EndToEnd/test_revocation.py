@@ -1,5 +1,6 @@
 # Tests: NodeRevocations.swift, ControlSource.swift, ControlWriter.swift, GatewayServer+Control.swift, ControlCommands.swift
-"""What is revoked by the control topic: who is closed, who is refused, and that nothing lets them in again."""
+"""What is revoked by the control topic: who is closed, who is refused, and that nothing lets them in again. How soon:
+test_bounds.py."""
 
 import json
 import threading

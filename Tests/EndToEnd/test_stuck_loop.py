@@ -1,5 +1,6 @@
 # Tests: NodeWatch.swift, LoopHeartbeat.swift, GatewayServer+Stopping.swift, Reply.swift
-"""A loop that does not turn, since its thread stands still: what probes say of it, and that the node still ends."""
+"""A loop that does not turn, since its thread stands still: what probes say of it, and that the node still ends. How soon:
+test_bounds.py."""
 
 import re
 import signal
