@@ -10,6 +10,23 @@ struct PartsTests {
         try #require(Settings.load(text: Array(text.utf8), file: "gate.yaml").settings)
     }
 
+    @Test func `a reload goes on with the keys that were fetched, where they come from the same place`() throws {
+        func material(_ url: String, _ refresh: String) throws -> SettingsMaterial {
+            let text = """
+                auth: {jwt: [{issuer: i, audience: a, algorithms: [ES256], keys_url: "\(url)", keys_refresh: \(refresh)}]}
+
+                """
+            return try #require(Settings.load(text: Array(text.utf8), file: "gate.yaml").check(now: 0).material)
+        }
+        let before = GatewayServer.Parts(try material("https://a/keys", "1h"))
+        before.verifier.issuers[0].fetched?.publish(.init(keys: [], asksForUnknown: false))
+        for (url, hasKeys) in [("https://a/keys", true), ("https://b/keys", false)] {
+            let read = try material(url, "2h")
+            let keys = before.adopting(read, read.settings).verifier.issuers[0].fetched
+            #expect(keys?.source.url == url && (keys?.snapshot.keys != nil) == hasKeys)
+        }
+    }
+
     @Test func `what the settings say is what the gateway is made with`() throws {
         let settings = try load(
             """
