@@ -19,14 +19,17 @@ PATIENCE = 15 if os.environ.get("LIVEGATE_SANITIZER") else 6
 KCAT = ["kcat", "-E", "-m", str(50 * PATIENCE)]
 
 
+# Seconds between two questions of `eventually`.
+LEAST_PAUSE, MOST_PAUSE = 0.02, 0.25
 # What a program is told to end by.
 ENDING = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL}
 
 
 def eventually(condition, within=10.0, what="the condition"):
-    """Returns the first true result of `condition`, asked again and again until `within` seconds are over. `what` is a
-    text, or what gives it when it is needed."""
-    end = time.monotonic() + within * PATIENCE
+    """Returns the first true result of `condition`, asked again and again until `within` seconds are over, the longer it
+    takes the less often: to ask costs, a browser above all. `what` is a text, or what gives it when it is needed."""
+    begun = time.monotonic()
+    end = begun + within * PATIENCE
     while True:
         # Asked once more after the end: until then the machine may have stood still.
         is_last = time.monotonic() >= end
@@ -34,7 +37,7 @@ def eventually(condition, within=10.0, what="the condition"):
         if result:
             return result
         assert not is_last, f"{what() if callable(what) else what} did not come true within {within * PATIENCE:g} s"
-        time.sleep(0.02)
+        time.sleep(min(MOST_PAUSE, max(LEAST_PAUSE, (time.monotonic() - begun) / 10)))
 
 
 def environment(changes=None):
