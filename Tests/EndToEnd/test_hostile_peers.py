@@ -6,9 +6,11 @@ for each, the others get everything meanwhile, and all of them are ended."""
 import contextlib
 import itertools
 import threading
+import time
 
 import pytest
 
+from asker import Asker
 from brokers import MockBroker
 from clients import EventStream, LiveClient, Sync
 from gateway import launch
@@ -18,11 +20,11 @@ from programs import PATIENCE, PROGRAMS, Program, event, eventually, produce
 
 pytestmark = pytest.mark.unsanitized
 
-PEERS_OF_EACH = 4
+PEERS_OF_EACH = 2
 # What a connection may cost: pages and records under way, pending bytes, TLS; of /sync/v1 one answer, which here is
 # more than a kernel keeps. What they all may: buffers of loops and of librdkafka, and what an allocator keeps.
-BYTES_EACH = {"websocket": 512 << 10, "event stream": 512 << 10, "sync": 8 << 20}
-BYTES_FOR_ALL = 16 << 20
+BYTES_EACH = {"websocket": 256 << 10, "event stream": 512 << 10, "sync": 4 << 20}
+BYTES_FOR_ALL = 8 << 20
 # Events of 300 bytes, more than both kernels hold for a connection.
 EVENTS = 15_000
 # So many are written before the gateway has read them: what it holds of a burst is not what a peer costs, and the embedded
@@ -33,61 +35,7 @@ EVENTS_AT_ONCE = 1_000
 LIMITS = {"handshake_timeout": "2s", "max_lag": "1s", "ping_interval": "500ms", "pong_timeout": "6s", "max_wait": "2s",
           "max_sync_events": 10_000}
 ENDED_WITHIN = 30
-
-
-ROWS = list(itertools.product(PHASES, FORMS))
-
-
-class Stage:
-    """A gateway, the account PACC1 of the peers, and two clients of PACC2, who behave."""
-
-    def __init__(self, ending, folder, tokens, certificates, way):
-        def start(*command, **options):
-            program = Program(*command, **options)
-            ending.callback(program.end)
-            return program
-
-        self.tokens = tokens
-        self.context = certificates.client() if way == "tls" else None
-        self.broker = MockBroker(start(PROGRAMS / "mockbroker", "incidents:4"))
-        self.door = launch(start, folder, tokens, self.broker.bootstrap, limits=LIMITS,
-                           history={"max_events_per_account": 3 * EVENTS},
-                           **({"tls": certificates.settings["ecdsa"]} if way == "tls" else {}))
-        token = tokens.token("PACC2")
-        self.others = [LiveClient(self.door, token, self.context, with_="at"),
-                       EventStream(self.door, token, context=self.context)]
-        self.others[0].wait_for_control("live")
-        self.others[1].wait_for("live")
-        for other in self.others:
-            ending.callback(other.end)
-        self.names = []
-        # The log of PACC1 is full when memory is first measured; behind the cursor `begin` come so many events, behind
-        # `now` none.
-        self.now = None
-        self.write_many(2 * EVENTS)
-        self.write_many(EVENTS)
-
-    def others_get_one_more(self):
-        self.names.append(f"event {len(self.names)}")
-        produce(self.broker.bootstrap, "incidents", [event("PACC2", self.names[-1])])
-        for other in self.others:
-            eventually(lambda: other.ids == self.names, 20, lambda: f"{self.names[-1]} for the {type(other).__name__} "
-                       f"behind {other.ids[-3:]}; closed {self.others[0].closed}, ended {self.others[1].has_ended}")
-
-    def write_many(self, count=EVENTS):
-        for _ in range(0, count, EVENTS_AT_ONCE):
-            produce(self.broker.bootstrap, "incidents",
-                    [event("PACC1", f"{number:0200}", "x" * 60) for number in range(EVENTS_AT_ONCE)])
-            self.others_get_one_more()
-        asking = Sync(self.door, self.tokens.token("PACC1"), self.context)
-        self.begin, self.now = self.now, asking.page()["at"]
-        asking.end()
-
-
-@pytest.fixture(scope="module", params=["plain", "tls"])
-def stage(request, tmp_path_factory, tokens, certificates):
-    with contextlib.ExitStack() as ending:
-        yield Stage(ending, tmp_path_factory.mktemp("stage"), tokens, certificates, request.param)
+WAYS = ("plain", "tls")
 
 
 class Peak:
@@ -112,31 +60,118 @@ class Peak:
         self.thread.join()
 
 
-@pytest.mark.parametrize("phase, form", ROWS)
-def test_a_peer_costs_no_more_than_a_constant_and_is_ended_while_others_are_served(
-        stage, ends_with_test, record_property, phase, form):
-    expiring = ["--expires", "2s"] if (phase, form) == ("ending", "event stream") else []
-    token = stage.tokens.token("PACC1", *expiring)
-    host = stage.door.host
-    peak = ends_with_test(Peak(stage.door.program.pid))
-    peers = [ends_with_test(Hostile(host, form, phase, manner, token, stage.begin, stage.now, stage.context))
-             for manner, _ in itertools.product(MANNERS, range(PEERS_OF_EACH))]
-    for peer in peers:
-        assert peer.has_begun.wait(20 * PATIENCE), peer.name
-    if phase in ("open", "joining"):
-        stage.write_many()
-    still_there = {peer.port: peer for peer in peers}
+class Node:
+    """A gateway for the peers of one form, all of the account PACC1, and two clients of PACC2, who behave."""
 
-    def are_ended():
-        # The others get each event, one after the other, whatever the peers do meanwhile.
-        stage.others_get_one_more()
-        for port in still_there.keys() - ports_open_at(host):
-            del still_there[port]
-        return not still_there
+    def __init__(self, stage, way, form):
+        self.stage, self.form = stage, form
+        self.context = stage.certificates.client() if way == "tls" else None
+        self.door = launch(stage.start, stage.folder, stage.tokens, stage.broker.bootstrap, limits=LIMITS,
+                           history={"max_events_per_account": 3 * EVENTS},
+                           **({"tls": stage.certificates.settings["ecdsa"]} if way == "tls" else {}))
+        token = stage.tokens.token("PACC2")
+        self.others = [stage.keep(LiveClient(self.door, token, self.context, with_="at")),
+                       stage.keep(EventStream(self.door, token, context=self.context))]
+        self.others[0].wait_for_control("live")
+        self.others[1].wait_for("live")
+        # The log of PACC1 is full when memory is first measured; behind the cursor `begin` come so many events, behind
+        # `now` none.
+        self.begin = self.now = None
+        self.peers, self.peak = {}, None
 
-    eventually(are_ended, ENDED_WITHIN,
-               lambda: f"the end of {sorted({peer.name for peer in still_there.values()})}, "
-                       f"{len(still_there)} of {len(peers)}; the node grew by {peak.growth >> 20} MiB")
-    record_property("growth", f"{peak.growth >> 10} KiB")
-    assert peak.growth <= BYTES_FOR_ALL + BYTES_EACH[form] * len(peers), f"{peak.growth >> 20} MiB for {len(peers)} peers"
-    assert stage.others[0].closed is None and not stage.others[1].has_ended, "those who behave were ended too"
+    def ask(self):
+        asking = Sync(self.door, self.stage.token, self.context)
+        self.begin, self.now = self.now, asking.page()["at"]
+        asking.end()
+
+    def meet_peers(self):
+        self.peak = self.stage.keep(Peak(self.door.program.pid))
+        for phase, manner, _ in itertools.product(PHASES, MANNERS, range(PEERS_OF_EACH)):
+            token = self.stage.disconnected if (phase, self.form) == ("ending", "event stream") else self.stage.token
+            peer = self.stage.keep(Hostile(self.door.host, self.form, phase, manner, token, self.begin, self.now, self.context))
+            self.peers[peer.port] = peer
+        self.count = len(self.peers)
+
+    def disconnect_some(self):
+        """Event streams end when their server says so."""
+        if self.form == "event stream":
+            count = len(MANNERS) * PEERS_OF_EACH
+            eventually(lambda: len(self.door.asked("/admin/connections?account=PACC3")[1].splitlines()) == count, 20,
+                       "those who are to be told")
+            asker = Asker(self.door.admin)
+            assert asker.json("/admin/disconnect?account=PACC3", "POST") == {"closed": count}
+            asker.close()
+
+    def forget_ended(self):
+        for port in self.peers.keys() - ports_open_at(self.door.host):
+            del self.peers[port]
+
+
+class Stage:
+    """A node for each way and form, behind one broker; all peers of all of them have come and gone when it is there."""
+
+    def __init__(self, ending, folder, tokens, certificates):
+        self.ending, self.folder, self.tokens, self.certificates = ending, folder, tokens, certificates
+        self.token, self.disconnected = tokens.token("PACC1"), tokens.token("PACC3")
+        self.broker = MockBroker(self.start(PROGRAMS / "mockbroker", "incidents:4"))
+        self.nodes = {(way, form): Node(self, way, form) for way, form in itertools.product(WAYS, FORMS)}
+        self.names = []
+        for count in (2 * EVENTS, EVENTS):
+            self.write_many(count)
+            for node in self.nodes.values():
+                node.ask()
+        for node in self.nodes.values():
+            node.meet_peers()
+        for node in self.nodes.values():
+            node.disconnect_some()
+        for peer in [peer for node in self.nodes.values() for peer in node.peers.values()]:
+            assert peer.has_begun.wait(20 * PATIENCE), peer.name
+        # Those in the phases `open` and `joining` have far more before them than a kernel holds.
+        self.write_many(EVENTS)
+        end = time.monotonic() + ENDED_WITHIN * PATIENCE
+        while any(node.peers for node in self.nodes.values()) and time.monotonic() < end:
+            # The others get each event, one after the other, whatever the peers do meanwhile.
+            self.others_get_one_more()
+            for node in self.nodes.values():
+                node.forget_ended()
+        for node in self.nodes.values():
+            node.peak.end()
+
+    def keep(self, thing):
+        self.ending.callback(thing.end)
+        return thing
+
+    def start(self, *command, **options):
+        return self.keep(Program(*command, **options))
+
+    def others_get_one_more(self):
+        self.names.append(f"event {len(self.names)}")
+        produce(self.broker.bootstrap, "incidents", [event("PACC2", self.names[-1])])
+        for (way, form), node in self.nodes.items():
+            for other in node.others:
+                eventually(lambda: other.ids == self.names, 20,
+                           lambda: f"{self.names[-1]} for the {type(other).__name__} beside {form}, {way}, behind "
+                           f"{other.ids[-3:]}; closed {node.others[0].closed}, ended {node.others[1].has_ended}")
+
+    def write_many(self, count):
+        for _ in range(0, count, EVENTS_AT_ONCE):
+            produce(self.broker.bootstrap, "incidents",
+                    [event("PACC1", f"{number:0200}", "x" * 60) for number in range(EVENTS_AT_ONCE)])
+            self.others_get_one_more()
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory, tokens, certificates):
+    with contextlib.ExitStack() as ending:
+        yield Stage(ending, tmp_path_factory.mktemp("stage"), tokens, certificates)
+
+
+@pytest.mark.parametrize("way, form", list(itertools.product(WAYS, FORMS)))
+def test_a_peer_costs_no_more_than_a_constant_and_is_ended_while_others_are_served(stage, record_property, way, form):
+    node = stage.nodes[way, form]
+    growth = node.peak.growth
+    record_property("growth", f"{growth >> 10} KiB")
+    left = sorted({peer.name for peer in node.peers.values()})
+    assert not left, f"{len(node.peers)} of {node.count} were not ended; the node grew by {growth >> 20} MiB"
+    assert growth <= BYTES_FOR_ALL + BYTES_EACH[form] * node.count, f"{growth >> 20} MiB for {node.count} peers"
+    assert node.others[0].closed is None and not node.others[1].has_ended, "those who behave were ended too"
