@@ -5,6 +5,7 @@ import json
 import time
 
 from bad_inputs import Row
+from bad_inputs.tokens_of_clients import now
 from jose import number, token
 
 LATER, NO, YES = "503 `not_ready`", "401 `invalid_token`", "200"
@@ -156,10 +157,10 @@ ANSWERS = [
 
 def attack(stage, issuer, key):
     """A token of an issuer under the name of the key that is to be fetched."""
-    claims = {"iss": issuer, "aud": "livegate", "account_id": "PACC1", "exp": int(time.time()) + 3600}
+    claims = {"iss": issuer, "aud": "livegate", "account_id": "PACC1", "exp": now() + 3600}
     return token(key, {"alg": "RS256", "kid": "evil"}, claims)
 
 
 def honest(stage, issuer):
-    claims = {"iss": issuer, "aud": "livegate", "account_id": "PACC1", "exp": int(time.time()) + 3600}
+    claims = {"iss": issuer, "aud": "livegate", "account_id": "PACC1", "exp": now() + 3600}
     return token(stage.rsa, {"alg": "RS256", "kid": stage.rsa.name}, claims)

@@ -1,6 +1,7 @@
 """The nodes that all rows are played against, over plain connections or over TLS, and what is known of them before and after."""
 
 import asyncio
+import functools
 import http.client
 import json
 import secrets
@@ -79,6 +80,14 @@ class EvilServer:
         self.server.end()
 
 
+@functools.cache
+def keys():
+    """Those of all stages, so that what is signed for one need not be signed again for the other. `weak` is too short for
+    anybody; `stranger` is nobody's, `evil` the one that the key server would have us take."""
+    return {"rsa": RSA(), "other": RSA(), "stranger": RSA(), "evil": RSA(name="evil"), "weak": RSA(1024), "curve": EC(),
+            "secret": Secret()}
+
+
 class Stage:
     """Starts the nodes; `play` sends every row to them."""
 
@@ -86,9 +95,8 @@ class Stage:
         self.folder, self.tokens, self.is_secure, self.certificates = folder, tokens, is_secure, certificates
         self.bootstrap, self.writing = bootstrap, asyncio.Lock()
         self.context = certificates.client() if is_secure else None
-        # `weak` is too short for anybody; `stranger` is nobody's, `evil` the one that the key server would have us take.
-        self.rsa, self.other, self.stranger, self.evil = RSA(), RSA(), RSA(), RSA(name="evil")
-        self.weak, self.curve, self.secret = RSA(1024), EC(), Secret()
+        for name, key in keys().items():
+            setattr(self, name, key)
         self.secrets = {"ticket": secrets.token_hex(32), "strange": secrets.token_hex(32),
                         "admin": secrets.token_urlsafe(24), "client": secrets.token_hex(16)}
         for name, text in self.secrets.items():

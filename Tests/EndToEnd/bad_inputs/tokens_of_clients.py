@@ -1,6 +1,7 @@
 """Tokens (RFC 7515, 7519 and 8725), and the ways in which a request brings one."""
 
 import base64
+import functools
 import hashlib
 import hmac
 import json
@@ -14,6 +15,12 @@ NO, YES = "401 `invalid_token`", "200"
 HOUR = 3600
 
 
+@functools.cache
+def now():
+    """The same for all rows and ways, so that what is alike is signed once."""
+    return int(time.time())
+
+
 def bearer(value):
     return request().replace(AUTHORIZATION, b"Authorization: Bearer " + (value if isinstance(value, bytes) else value.encode()))
 
@@ -23,7 +30,7 @@ def header_of(stage, **changes):
 
 
 def claims_of(stage, **changes):
-    claims = {"iss": "rsa", "aud": "livegate", "account_id": "PACC1", "exp": int(time.time()) + HOUR, **changes}
+    claims = {"iss": "rsa", "aud": "livegate", "account_id": "PACC1", "exp": now() + HOUR, **changes}
     return {name: value for name, value in claims.items() if value is not ...}
 
 
@@ -149,7 +156,7 @@ TIMES = [
            + ', "exp": 1e99}'),
     signed("two ends", NO, "RFC 7519 §4", claims=twice("exp", 9999999999, 1)),
     signed("good only from the next hour on", NO, "RFC 7519 §4.1.5",
-           claims=lambda stage: claims_of(stage, nbf=int(time.time()) + HOUR)),
+           claims=lambda stage: claims_of(stage, nbf=now() + HOUR)),
     claim("nbf", "0", NO, "a beginning as text", "RFC 7519 §2"),
     claim("nbf", None, NO, "a beginning that is nothing", "RFC 7519 §2"),
     claim("nbf", -5, NO, "a beginning below 0", "RFC 7519 §2"),

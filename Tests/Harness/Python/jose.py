@@ -1,6 +1,7 @@
 """Tokens of any form, honest and not: JWS by hand (RFC 7515), with keys that `openssl` makes."""
 
 import base64
+import functools
 import hashlib
 import hmac
 import json
@@ -48,6 +49,7 @@ class RSA:
         key = {"kty": "RSA", "n": number(self.n), "e": "AQAB", "kid": self.name, **changes}
         return {name: value for name, value in key.items() if value is not None}
 
+    @functools.cache
     def sign(self, signed):
         size = (self.n.bit_length() + 7) // 8
         tail = b"\0" + SHA256 + hashlib.sha256(signed).digest()

@@ -38,14 +38,16 @@ class Wire:
         self.is_secure = False
 
     async def open(self, prefix=b""):
-        """Connects, sends the prefix, and shakes hands where there is a context."""
+        """Connects, sends the prefix, and shakes hands where there is a context: byte by byte behind a prefix alone, since
+        everybody's handshake is the same."""
         self.loop = asyncio.get_running_loop()
         address, _, port = self.host.rpartition(":")
         self.socket = socket.socket()
         self.socket.setblocking(False)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await self.loop.sock_connect(self.socket, (address, int(port)))
-        await self._send(prefix)
+        is_bytewise = self.is_bytewise and bool(prefix)
+        await self._send(prefix, is_bytewise)
         if self.context:
             self.incoming, self.outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
             self.session = self.context.wrap_bio(self.incoming, self.outgoing, server_hostname="localhost")
@@ -55,16 +57,16 @@ class Wire:
                     self.is_secure = True
                     break
                 except ssl.SSLWantReadError:
-                    await self._send(self.outgoing.read())
+                    await self._send(self.outgoing.read(), is_bytewise)
                     self.incoming.write(await self._receive())
                 except ssl.SSLError as failure:
                     self.failure, self.has_ended = failure, True
-            await self._send(self.outgoing.read())
+            await self._send(self.outgoing.read(), is_bytewise)
         return self
 
-    async def _send(self, data):
+    async def _send(self, data, is_bytewise):
         try:
-            for piece in pieces(data, self.is_bytewise):
+            for piece in pieces(data, is_bytewise):
                 await self.loop.sock_sendall(self.socket, piece)
         except OSError:
             # The other side has closed: what it said before is read yet.
@@ -81,7 +83,7 @@ class Wire:
     async def send(self, data):
         """Sends it: byte by byte each as a record of its own, where the connection speaks TLS."""
         if not self.session:
-            return await self._send(data)
+            return await self._send(data, self.is_bytewise)
         if self.is_secure:
             for piece in pieces(data, self.is_bytewise):
                 self.session.write(piece)
