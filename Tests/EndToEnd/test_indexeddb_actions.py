@@ -1,6 +1,6 @@
-"""A browser that is killed at each write, each request and each answer, one after the other, while its user does things and a
-server that honours idempotency keys does them: whatever was said to be kept is done, nothing is done twice, and the page shows
-what the server has."""
+"""A browser that is killed at each write, each request and each answer, while its user does things and a server that honours
+idempotency keys does them: whatever was said to be kept is done, nothing is done twice, and the page shows what the server has.
+Pages of several sites, each with a process and stores of its own, stand still at one step each, so that one kill meets many."""
 
 import json
 import queue
@@ -13,6 +13,9 @@ from livepage import Pages
 from programs import PATIENCE
 
 pytestmark = pytest.mark.slow
+
+# Tabs with a process each.
+AT_ONCE = 10
 
 # A page with actions. Before each write, and before and behind each request, it asks whether to go on, and stands still until
 # it may: in the middle of a transaction too.
@@ -59,7 +62,8 @@ OPEN = """
         await post("/closed")
     }
     window.drain = sent
-    import("/livegate.js").then(async ({openActions, openStore, IndexedDBActionStore}) => {
+    // Not the whole module: a page more takes as long as its files.
+    Promise.all([import("/actions.js"), import("/shell/indexeddb.js")]).then(async ([{openActions, IndexedDBActionStore}, {openStore}]) => {
         window.store = await openStore({name, account: "PACC1", server: "https://live.example.com",
                                         tables: database => database.createObjectStore("app")})
         const store = new IndexedDBActionStore({store: window.store, tables: ["app"], show: (kind, id, value, transaction) => {
@@ -83,7 +87,7 @@ LEFT = """
 
 
 class Server:
-    """Does each key once, and tells whose turn it is to be killed."""
+    """Does each key once, and says when its page stands still at step `stop`, or is through."""
 
     def __init__(self, stop):
         self.stop, self.steps = stop, []
@@ -111,12 +115,23 @@ class Server:
     def statuses(self):
         return {thing: value for _, thing, value in self.done}
 
+    def judge(self, left):
+        """What a page has left that was opened once more."""
+        where = f"killed at step {self.stop}, {self.steps[-1]}"
+        values = [(thing, value) for _, thing, value in self.done]
+        assert len(set(values)) == len(values), f"{where}, done twice: {self.done}"
+        for thing, value in self.kept.items():
+            # A later value may have been kept without anybody having been told.
+            assert self.statuses.get(thing) in (value, "resolved"), f"{where}: {thing} {value}"
+        assert left == {"rows": [], "shown": self.statuses}, where
+
 
 class Files(Pages.Files):
-    server_of_actions = None
+    # By the host of their page.
+    servers = {}
 
     def do_POST(self):
-        server = Files.server_of_actions
+        server = Files.servers[self.headers["Host"]]
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         answer = None
         if self.path == "/go":
@@ -137,49 +152,72 @@ class Files(Pages.Files):
         self.wfile.write(json.dumps(answer).encode())
 
 
-@pytest.fixture(scope="module")
-def origin():
-    pages = Pages(Files)
-    yield pages.origin
-    pages.end()
+@pytest.fixture
+def pages(ends_with_test):
+    return ends_with_test(Pages(Files))
 
 
-def test_wherever_a_browser_is_killed_each_action_is_done_once(tmp_path, origin):
-    browser, stop, ended, found, places = Browser(tmp_path), 0, "standing", set(), set()
+class Play:
+    """The browsers, one after the other, and the pages of their sites."""
 
-    def open_page():
-        browser.go(origin)
-        opened = browser.wait(OPEN, f"actions-{stop}")
+    def __init__(self, folder, pages):
+        self.folder, self.pages = folder, pages
+        self.browser = Browser(folder)
+
+    def host(self, stop):
+        return f"site-{stop}.{self.pages.origin.removeprefix('http://')}"
+
+    def open_page(self, stop):
+        self.browser.go(f"http://{self.host(stop)}")
+        opened = self.browser.wait(OPEN, "actions")
         assert opened == "open", opened
 
-    try:
-        while ended == "standing":
-            stop += 1
-            server = Files.server_of_actions = Server(stop)
-            open_page()
-            browser.run("window.act(); return null")
+    def act(self, stops):
+        """Pages that stand still at these steps, and their servers."""
+        servers = [Server(stop) for stop in stops]
+        for server in servers:
+            Files.servers[self.host(server.stop)] = server
+            self.browser.new_tab()
+            self.open_page(server.stop)
+            self.browser.run("window.act(); return null")
+        for server in servers:
             server.go.set()
-            ended = server.ends.get(timeout=60 * PATIENCE)
-            if ended == "standing":
-                browser.kill()
-                browser = Browser(tmp_path)
+        return servers
+
+    def judge(self, servers):
+        for server in servers:
             server.over.set()
-            open_page()
-            left = browser.wait(LEFT)
-            where = f"killed at step {stop}, {server.steps[-1]}"
-            values = [(thing, value) for _, thing, value in server.done]
-            assert len(set(values)) == len(values), f"{where}, done twice: {server.done}"
-            for thing, value in server.kept.items():
-                # A later value may have been kept without anybody having been told.
-                assert server.statuses.get(thing) in (value, "resolved"), f"{where}: {thing} {value}"
-            assert left == {"rows": [], "shown": server.statuses}, where
-            found.add(tuple(sorted(server.statuses.items())))
-            places.add(server.steps[-1])
-    finally:
-        server.over.set()
-        server.go.set()
-        browser.end()
-    print(f"{stop - 1} kills, at {sorted(places)}")
+            self.open_page(server.stop)
+            server.judge(self.browser.wait(LEFT))
+
+    def kill(self):
+        self.browser.kill()
+        self.browser = Browser(self.folder)
+
+    def end(self):
+        for server in Files.servers.values():
+            server.over.set()
+            server.go.set()
+        self.browser.end()
+
+
+def test_wherever_a_browser_is_killed_each_action_is_done_once(tmp_path, pages, ends_with_test):
+    play = ends_with_test(Play(tmp_path, pages))
+    # One that is not killed says how many steps there are.
+    servers = play.act([0])
+    assert servers[0].ends.get(timeout=60 * PATIENCE) == "closed"
+    play.judge(servers)
+    count, ends = len(servers[0].steps), []
+    for first in range(1, count + 2, AT_ONCE):
+        met = play.act(range(first, min(first + AT_ONCE, count + 2)))
+        ends += [server.ends.get(timeout=60 * PATIENCE) for server in met]
+        play.kill()
+        play.judge(met)
+        servers += met
+    assert ends == ["standing"] * count + ["closed"], ends
+    found = {tuple(sorted(server.statuses.items())) for server in servers}
+    places = {server.steps[-1] for server in servers}
+    print(f"{count} kills, at {sorted(places)}")
     # It was hit in every state on the way, and at each kind of step.
     assert found >= {(), (("1", "true"),), (("1", "true"), ("2", "acknowledged")), (("1", "true"), ("2", "resolved"))}
     assert places >= {"put in livegate.actions", "put in app", "delete in livegate.actions", "kept", "send", "done", "answered"}
