@@ -1,22 +1,19 @@
 """The store of the JavaScript module in a real browser: a commit is there whole or not at all, whatever is killed."""
 
-import functools
-import http.server
-import pathlib
 import threading
 
 import pytest
 
 from browser import Browser
-from programs import PATIENCE, eventually
-
-MODULE = pathlib.Path(__file__).parents[2] / "Sources" / "LiveClientJS"
+from livepage import Pages
+from programs import eventually
 
 # A page that opens the store and keeps what it exports.
 OPEN = """
     const [options, done] = arguments
-    import("/livegate.js").then(async live => {
-        window.live = live
+    // Not the whole module: a page more takes as long as its files.
+    Promise.all([import("/machine.js"), import("/actions.js")]).then(async ([machine, actions]) => {
+        const live = window.live = {...machine, ...actions}
         // The app's own object store; it is brought up to date where the test says that this version can.
         const tables = options.tables ? database => {
             if (!database.objectStoreNames.contains("app")) database.createObjectStore("app")
@@ -77,53 +74,47 @@ IDENTITY = {"name": "store", "schema": 1, "account": "PACC1", "server": "https:/
 STATEMENTS = 8
 
 
-class Module(http.server.SimpleHTTPRequestHandler):
-    """The files of the module, and an empty page."""
-
-    # The page may begin: its driver has left it.
+class Files(Pages.Files):
+    # The pages may begin: their driver has left them.
     go = threading.Event()
-    # A page stands still.
-    standing = threading.Event()
+    # The hosts whose page stands still.
+    standing = set()
     # The test is over.
     over = threading.Event()
-    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".js": "text/javascript"}
-
-    def do_GET(self):
-        if self.path != "/":
-            return super().do_GET()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(b"<!doctype html><title>store</title>")
 
     def do_POST(self):
         if self.path == "/never":
-            Module.standing.set()
-            Module.over.wait()
+            Files.standing.add(self.headers["Host"])
+            Files.over.wait()
             return
-        Module.go.wait()
+        Files.go.wait()
         self.send_response(204)
         self.end_headers()
-
-    def log_message(self, *_):
-        pass
 
 
 @pytest.fixture(scope="module")
 def origin():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Module, directory=MODULE))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://localhost:{server.server_address[1]}"
-    Module.over.set()
-    server.shutdown()
-    server.server_close()
+    pages = Pages(Files)
+    yield pages.origin
+    Files.over.set()
+    pages.end()
+
+
+def site(origin, name):
+    """A site of its own: its pages have a process and stores that they share with no other."""
+    return origin.replace("localhost", f"{name}.localhost")
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    running = Browser(tmp_path_factory.mktemp("browser"))
-    yield running
-    running.end()
+def browsers(tmp_path_factory):
+    """Starts a browser where the one before has ended, with what that has kept."""
+    folder, running = tmp_path_factory.mktemp("browser"), []
+
+    def begin():
+        running[:] = [Browser(folder)]
+        return running[0]
+    yield begin
+    running[0].end()
 
 
 def opened(browser, origin, **changes):
@@ -132,76 +123,22 @@ def opened(browser, origin, **changes):
 
 
 def begin(browser, n, stop=0):
-    Module.go.clear()
+    Files.go.clear()
     browser.run(COMMIT, n, stop)
-    Module.go.set()
 
 
-def committed(browser, n):
+def is_committed(browser, n):
     begin(browser, n)
-    eventually(lambda: browser.run("return window.committed"))
-    return browser.run("return window.committed")
+    Files.go.set()
+    return is_whole(browser)
+
+
+def is_whole(browser):
+    return eventually(lambda: browser.run("return window.committed"), what="a commit") == "whole"
 
 
 def generation(n):
     return {"finger": f"f{n}", "entries": {"a": n, "b": n, "c": n, f"new{n}": n}, "app": n}
-
-
-def test_a_browser_that_is_killed_at_any_statement_of_a_commit_leaves_what_was_before(tmp_path, origin):
-    browser = Browser(tmp_path)
-    try:
-        assert opened(browser, origin) == "open"
-        assert committed(browser, 1) == "whole"
-        for stop in range(1, STATEMENTS + 1):
-            Module.standing.clear()
-            begin(browser, 2, stop)
-            assert Module.standing.wait(30 * PATIENCE), f"statement {stop} was not reached"
-            browser.kill()
-            browser = Browser(tmp_path)
-            assert opened(browser, origin) == "open"
-            assert browser.wait(READ) == generation(1), f"killed at statement {stop}"
-        # Behind the last statement nothing stands still, and it is killed when the commit is complete.
-        assert committed(browser, 2) == "whole"
-        browser.kill()
-        browser = Browser(tmp_path)
-        assert opened(browser, origin) == "open"
-        assert browser.wait(READ) == generation(2)
-    finally:
-        browser.end()
-
-
-def test_a_store_of_another_schema_account_or_server_is_neither_used_nor_deleted(browser, origin):
-    name = {"name": "others"}
-    assert opened(browser, origin, **name, schema=2) == "open"
-    assert committed(browser, 1) == "whole"
-    for changes, differs in [({"account": "PACC2"}, ["account"]), ({"server": "https://other.example"}, ["server"]),
-                             ({"schema": 1}, ["schema"]), ({"schema": 3, "tables": False}, ["schema"]),
-                             ({"schema": 3, "account": "PACC2"}, ["schema", "account"])]:
-        refused = opened(browser, origin, **name, **{"schema": 2, **changes})
-        assert (refused["kind"], refused["differs"]) == ("other", differs), refused["text"]
-    assert opened(browser, origin, **name, schema=2) == "open"
-    assert browser.wait(READ) == generation(1)
-    # A tab of the next version brings the tables up to date, and the one before lets it; its own commits fail and say why.
-    assert browser.wait("""
-        const [options, done] = arguments
-        window.live.openStore({...options, tables: () => {}}).then(async next => {
-            const old = await window.store.commit("open", {metadata: {finger: "old"}}).catch(error => error.differs)
-            window.store = next
-            done(old)
-        }, error => done(String(error)))
-    """, {**IDENTITY, **name, "schema": 3}) == ["schema"]
-    assert browser.wait(READ) == generation(1)
-
-
-def test_a_commit_that_fails_writes_nothing_and_says_why(browser, origin):
-    assert opened(browser, origin, name="failing") == "open"
-    assert committed(browser, 1) == "whole"
-    for commit, why in [('put: [["a", 9], ["b", () => 0]]', "DataCloneError"),
-                        ('put: [["a", 9]], tables: ["app"], also: () => { throw new Error("app") }', "Error: app"),
-                        ('put: [["a", 9]], tables: ["none"]', "NotFoundError")]:
-        script = "window.store.commit('open', {metadata: {finger: 'f9'}, %s}).catch(String).then(arguments[0])" % commit
-        assert why in browser.wait(script)
-        assert browser.wait(READ) == generation(1)
 
 
 # A page with actions, whose server is the page itself. What its user has read stands in the app's own object store.
@@ -241,22 +178,86 @@ def act(browser, *words):
     """, list(words))
 
 
-def test_actions_are_kept_with_what_is_shown_and_sent_after_the_browser_was_killed(tmp_path, origin):
-    browser = Browser(tmp_path)
-    try:
-        assert opened(browser, origin, name="actions") == "open"
-        # They wait for others for an hour.
-        assert browser.wait(ACTIONS, {"coalescing": 3_600_000}) == "open"
-        assert act(browser, "read", "A", "yes", "no") == act(browser, "read", "A", "later") == "kept"
-        assert act(browser, "read", "A", "refused") == "Error: app"
-        kept = browser.wait(KEPT)
-        assert kept["rows"] == [["read", "A", "later"]] and kept["shown"] == ["later"]
-        browser.kill()
-        browser = Browser(tmp_path)
-        assert opened(browser, origin, name="actions") == "open"
-        assert browser.wait(ACTIONS, {}) == "open"
-        eventually(lambda: browser.run("return window.actions.pending.length === 0"))
-        assert browser.run("return window.sent.map(action => [action.key, action.value])") == [[kept["keys"][0], "later"]]
-        assert browser.wait(KEPT) == {"rows": [], "shown": ["later"], "keys": []}
-    finally:
-        browser.end()
+def with_waiting_actions(browser):
+    """Actions that wait for others for an hour, in the page of this tab; the key of the one that is left of two."""
+    assert browser.wait(ACTIONS, {"coalescing": 3_600_000}) == "open"
+    assert act(browser, "read", "A", "yes", "no") == act(browser, "read", "A", "later") == "kept"
+    assert act(browser, "read", "A", "refused") == "Error: app"
+    kept = browser.wait(KEPT)
+    assert kept["rows"] == [["read", "A", "later"]] and kept["shown"] == ["later"]
+    return kept["keys"][0]
+
+
+def test_a_browser_that_is_killed_leaves_each_commit_whole_or_not_at_all_and_sends_its_actions_later(browsers, origin):
+    browser, tabs = browsers(), {}
+    # One page for each statement, and one in which nothing stands still.
+    for stop in range(1, STATEMENTS + 2):
+        browser.new_tab()
+        assert opened(browser, site(origin, stop)) == "open"
+        assert is_committed(browser, 1)
+        # The commit that is cut is the first one of its page, which says all that it has.
+        assert opened(browser, site(origin, stop)) == "open"
+        tabs[stop] = browser.tab
+    for stop, tab in tabs.items():
+        browser.switch(tab)
+        begin(browser, 2, stop)
+    browser.new_tab()
+    assert opened(browser, site(origin, "actions")) == "open"
+    key = with_waiting_actions(browser)
+    Files.go.set()
+    wanted = {site(origin, stop).removeprefix("http://") for stop in range(1, STATEMENTS + 1)}
+    eventually(lambda: Files.standing == wanted, 30, lambda: f"a page at each statement; not at {wanted - Files.standing}")
+    browser.switch(tabs[STATEMENTS + 1])
+    assert is_whole(browser)
+    browser.kill()
+
+    browser = browsers()
+    for stop in tabs:
+        assert opened(browser, site(origin, stop)) == "open"
+        assert browser.wait(READ) == generation(1 if stop <= STATEMENTS else 2), f"killed at statement {stop}"
+    assert opened(browser, site(origin, "actions")) == "open"
+    assert browser.wait(ACTIONS, {}) == "open"
+    eventually(lambda: browser.run("return window.actions.pending.length === 0"))
+    assert browser.run("return window.sent.map(action => [action.key, action.value])") == [[key, "later"]]
+    assert browser.wait(KEPT) == {"rows": [], "shown": ["later"], "keys": []}
+
+
+def of_another_schema_account_or_server(browser, origin):
+    """It is neither used nor deleted."""
+    name = {"name": "others"}
+    assert opened(browser, origin, **name, schema=2) == "open"
+    assert is_committed(browser, 1)
+    for changes, differs in [({"account": "PACC2"}, ["account"]), ({"server": "https://other.example"}, ["server"]),
+                             ({"schema": 1}, ["schema"]), ({"schema": 3, "tables": False}, ["schema"]),
+                             ({"schema": 3, "account": "PACC2"}, ["schema", "account"])]:
+        refused = opened(browser, origin, **name, **{"schema": 2, **changes})
+        assert (refused["kind"], refused["differs"]) == ("other", differs), refused["text"]
+    assert opened(browser, origin, **name, schema=2) == "open"
+    assert browser.wait(READ) == generation(1)
+    # A tab of the next version brings the tables up to date, and the one before lets it; its own commits fail and say why.
+    assert browser.wait("""
+        const [options, done] = arguments
+        window.live.openStore({...options, tables: () => {}}).then(async next => {
+            const old = await window.store.commit("open", {metadata: {finger: "old"}}).catch(error => error.differs)
+            window.store = next
+            done(old)
+        }, error => done(String(error)))
+    """, {**IDENTITY, **name, "schema": 3}) == ["schema"]
+    assert browser.wait(READ) == generation(1)
+
+
+def with_a_commit_that_fails(browser, origin):
+    """It writes nothing and says why."""
+    assert opened(browser, origin, name="failing") == "open"
+    assert is_committed(browser, 1)
+    for commit, why in [('put: [["a", 9], ["b", () => 0]]', "DataCloneError"),
+                        ('put: [["a", 9]], tables: ["app"], also: () => { throw new Error("app") }', "Error: app"),
+                        ('put: [["a", 9]], tables: ["none"]', "NotFoundError")]:
+        script = "window.store.commit('open', {metadata: {finger: 'f9'}, %s}).catch(String).then(arguments[0])" % commit
+        assert why in browser.wait(script)
+        assert browser.wait(READ) == generation(1)
+
+
+@pytest.mark.parametrize("store", [of_another_schema_account_or_server, with_a_commit_that_fails], ids=lambda each: each.__name__)
+def test_a_store_that_refuses_is_as_it_was(tmp_path, ends_with_test, origin, store):
+    store(ends_with_test(Browser(tmp_path)), origin)

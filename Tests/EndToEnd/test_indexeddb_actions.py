@@ -63,7 +63,8 @@ OPEN = """
     }
     window.drain = sent
     // Not the whole module: a page more takes as long as its files.
-    Promise.all([import("/actions.js"), import("/shell/indexeddb.js")]).then(async ([{openActions, IndexedDBActionStore}, {openStore}]) => {
+    Promise.all([import("/actions.js"), import("/shell/indexeddb.js")]).then(async ([actions, {openStore}]) => {
+        const {openActions, IndexedDBActionStore} = actions
         window.store = await openStore({name, account: "PACC1", server: "https://live.example.com",
                                         tables: database => database.createObjectStore("app")})
         const store = new IndexedDBActionStore({store: window.store, tables: ["app"], show: (kind, id, value, transaction) => {
