@@ -2,7 +2,6 @@
 """The JavaScript module's connection in a real browser: behind bad proxies, without a network, hidden, frozen, and shared by
 tabs. Nothing is lost and nothing doubled, whatever changes."""
 
-import itertools
 import json
 import secrets
 
@@ -14,16 +13,25 @@ from middleman import Middleman
 from programs import eventually
 
 
+@pytest.fixture
+def origin(ends_with_test):
+    return ends_with_test(Pages()).origin
+
+
 @pytest.fixture(scope="module")
-def origin():
-    pages = Pages()
-    yield pages.origin
-    pages.end()
+def chromium(tmp_path_factory):
+    """One browser for all tests of this file."""
+    running = Browser(tmp_path_factory.mktemp("browser"))
+    yield running
+    running.end()
 
 
 @pytest.fixture
-def browser(tmp_path, ends_with_test):
-    return ends_with_test(Browser(tmp_path))
+def browser(chromium):
+    """A tab of this test alone; what its pages keep is of its origin."""
+    first = chromium.new_tab()
+    yield chromium
+    chromium.close_all_but(first)
 
 
 @pytest.fixture
@@ -34,11 +42,16 @@ def node(gateway, mock_broker, origin, tmp_path):
 
 @pytest.fixture
 def behind(browser, node, origin, tokens, ends_with_test):
-    """Opens a page behind a proxy with these manners."""
-    def begin(*manner, **options):
-        middleman = ends_with_test(Middleman(node.host, *manner, one_request=True))
-        return middleman, LivePage(browser, origin, middleman.host, tokens.token("PACC1"), **options)
+    """Opens a page behind a proxy of this manner; its `meanwhile` is given the proxy too."""
+    def begin(manner, meanwhile=None, **options):
+        middleman = ends_with_test(Middleman(node.host, manner, one_request=True))
+        return middleman, LivePage(browser, origin, middleman.host, tokens.token("PACC1"), jumps=True,
+                                   meanwhile=meanwhile and (lambda page: meanwhile(page, middleman)), **options)
     return begin
+
+
+# An attempt that has not opened after so many milliseconds is given up (core/connection-attempts.js).
+OPEN_LIMIT = 12_000
 
 
 def connections(node):
@@ -50,18 +63,57 @@ def connections(node):
 
 # Proxies
 
-@pytest.mark.parametrize("manner", ["strips", "holds"])
-def test_upgrades_that_are_swallowed(behind, tell, manner):
-    middleman, page = behind(manner)
-    page.until(lambda: page.known == {"office": "eventStream"}, "the way that works", 120)
-    tell(range(50))
-    page.has_each_once(range(50))
-    assert "webSocket" not in page.seen["ways"]
+def retry(page, middleman):
+    page.skip_wait()
+
+
+def give_up(kind):
+    """Goes on behind the time in which requests of this kind should have been answered, for each of them."""
+    given_up = 0
+
+    def begin(page, middleman):
+        nonlocal given_up
+        page.skip_wait()
+        if middleman.count(kind) > given_up:
+            given_up += 1
+            page.jump(OPEN_LIMIT)
+    return begin
+
+
+# By the proxy's manner: what of it has no answer, and the ways by which the page has been connected, the last of them for good.
+PROXIES = {"strips": (None, ["eventStream"]), "holds": ("upgrade", ["eventStream"]), "gathers": ("stream", ["longPoll"]),
+           "ends": (None, ["webSocket", "eventStream", "longPoll"])}
+
+
+@pytest.mark.parametrize("manner", PROXIES)
+def test_behind_a_bad_proxy_it_goes_down_to_what_works_and_up_again_elsewhere(behind, tell, manner):
+    unanswered, ways = PROXIES[manner]
+    middleman, page = behind(manner, give_up(unanswered) if unanswered else retry)
+    told = [0]
+    tell(told)
+
+    def has_come_down():
+        # What the page has not got yet has to stand in the log.
+        if len(told) < len(page.seen["ids"]) + 100:
+            told.append(len(told))
+            tell(told[-1:])
+        return page.known == {"office": ways[-1]}
+    page.until(has_come_down, "the way that works")
+    tell(range(len(told), len(told) + 50))
+    told += range(len(told), len(told) + 50)
+    page.has_each_once(told)
+    assert list(dict.fromkeys(page.seen["ways"])) == ways
+    # On another network, which has no such proxy.
+    middleman.manner = "passes"
+    page.run("window.client.pathChanged({isSatisfied: true, network: 'home'})")
+    page.until(lambda: page.way == "webSocket" and page.state == "connected", "a WebSocket")
+    tell(range(len(told), len(told) + 50))
+    page.has_each_once(range(len(told) + 50))
 
 
 def test_what_works_on_a_network_is_remembered_there_and_the_better_way_is_tried_again(behind, tell):
-    middleman, page = behind("strips", ahead=True)
-    page.until(lambda: page.is_proven("eventStream"), "the way that works", 120)
+    middleman, page = behind("strips", retry)
+    page.until(lambda: page.is_proven("eventStream") or page.skip_to_trial(), "the way that works")
     # The next visit asks for nothing else.
     asked = middleman.count("upgrade")
     page.open()
@@ -71,13 +123,7 @@ def test_what_works_on_a_network_is_remembered_there_and_the_better_way_is_tried
 
     def is_tried():
         # An hour later, as the page's clock has it; each time that is due.
-        page.run("""
-            const record = JSON.parse(localStorage.getItem("livegate.ways")).find(({network}) => network === "office")
-            const {way, state, environment} = window.client
-            if (state.connected && way === "eventStream" && record) {
-                window.ahead += Math.max(0, record.upAt + 1 - environment.now())
-            }
-        """)
+        page.skip_to_trial()
         return middleman.count("upgrade") > asked
     page.until(is_tried, "a trial, which fails")
     page.until(lambda: page.way == "eventStream" and page.state == "connected", "the way that works, after a trial")
@@ -98,62 +144,27 @@ def test_what_works_on_a_network_is_remembered_there_and_the_better_way_is_tried
     page.until(lambda: is_tried() and page.way == "webSocket" and page.state == "connected", "a trial that succeeds")
     tell(range(30, 40))
     page.has_each_once(range(40))
-    page.run("window.ahead += 130_000")
+    page.jump(130_000)
     page.until(lambda: "office" not in page.known, "the better way, which needs no record")
     page.until(lambda: page.way == "webSocket" and page.state == "connected", "the next stream")
     tell(range(40, 50))
     page.has_each_once(range(50))
 
 
-def test_event_streams_that_are_gathered(behind, tell):
-    middleman, page = behind("gathers")
-    page.until(lambda: page.known == {"office": "longPoll"}, "the way that works", 120)
-    tell(range(50))
-    page.has_each_once(range(50))
-    assert page.seen["ways"][0] == "longPoll"
-    middleman.manner = "passes"
-    page.run("window.client.pathChanged({isSatisfied: true, network: 'home'})")
-    page.until(lambda: page.way == "webSocket" and page.state == "connected", "a WebSocket")
-    tell(range(50, 100))
-    page.has_each_once(range(100))
-
-
-@pytest.mark.slow
-def test_connections_that_are_cut(behind, tell):
-    # Where it is polls at last, the next one is not far.
-    middleman, page = behind("cuts", 2, pollInterval=1_000)
-    told, numbers = [], itertools.count()
-
-    def streams_are_cut():
-        # What the page has not got yet has to stand in the log.
-        if len(told) < len(page.seen["ids"]) + 500:
-            batch = list(itertools.islice(numbers, 5))
-            told.extend(batch)
-            tell(batch)
-        return middleman.count("stream") >= 2
-    page.until(streams_are_cut, "two event streams", 120)
-    middleman.manner = "passes"
-    page.has_each_once(told)
-
-
 # What becomes of the page
 
-def test_without_a_network_nothing_is_tried(behind, browser, node, tell):
-    middleman, page = behind("passes")
-    tell(range(10))
-    page.has_each_once(range(10))
-    browser.network(offline=True)
+def away_offline(page):
+    page.browser.network(offline=True)
     page.until(lambda: page.run("return navigator.onLine") is False, "the loss")
-    # A connection that answers is believed more than a path that is said to be gone.
-    tell(range(10, 20))
-    middleman.drop()
+    # A connection that answers is believed more than a path that is said to be gone (Scenarios/connection/offline-but-it-carries).
+    page.middleman.drop()
     page.until(lambda: page.run("return window.client.state.waiting?.why") == "offline", "the wait for a network")
-    asked = len(middleman.requests)
-    tell(range(20, 30))
-    eventually(lambda: not connections(node), 60, "a gateway without connections")
-    assert len(middleman.requests) == asked
-    browser.network(offline=False)
-    page.has_each_once(range(30))
+    page.asked = len(page.middleman.requests)
+
+
+def back_offline(page):
+    assert len(page.middleman.requests) == page.asked, "it has tried without a network"
+    page.browser.network(offline=False)
 
 
 def away_hidden(page):
@@ -176,11 +187,11 @@ def back_frozen(page):
     back_hidden(page)
 
 
-@pytest.mark.parametrize("away, back, ticket", [(away_hidden, back_hidden, True), (away_frozen, back_frozen, False)],
-                         ids=["hidden", "frozen"])
-def test_a_page_that_nobody_looks_at_has_no_connection_and_misses_nothing(
-        browser, node, origin, tokens, tell, away, back, ticket):
-    page = LivePage(browser, origin, node.host, tokens.token("PACC1"), hiddenGrace=0, ticket=ticket)
+@pytest.mark.parametrize("away, back, ticket", [(away_offline, back_offline, False), (away_hidden, back_hidden, True),
+                                                (away_frozen, back_frozen, False)], ids=["offline", "hidden", "frozen"])
+def test_a_page_that_is_away_has_no_connection_and_misses_nothing(behind, node, tell, away, back, ticket):
+    middleman, page = behind("passes", hiddenGrace=0, ticket=ticket)
+    page.middleman = middleman
     for turn in range(2):
         tell(range(turn * 20, turn * 20 + 10))
         page.has_each_once(range(turn * 20 + 10))

@@ -128,6 +128,13 @@ class Browser:
         """Commands go to none before ``switch``."""
         self._ask("DELETE", self.session + "/window")
 
+    def close_all_but(self, kept):
+        for handle in self._ask("GET", self.session + "/window/handles"):
+            if handle != kept:
+                self.switch(handle)
+                self.close_tab()
+        self.switch(kept)
+
     def freeze(self, frozen):
         """As a browser does with a tab that was hidden for long, which hides it; its scripts run no more until it is thawed."""
         self._command("Page.setWebLifecycleState", state="frozen" if frozen else "active")

@@ -10,14 +10,33 @@ from programs import eventually
 
 MODULE = pathlib.Path(__file__).resolve().parents[3] / "Sources" / "LiveClientJS"
 
-# A client, and in `seen` what came of it. With `ahead` its clock can be set forward.
+# A client, and in `seen` what came of it. Its clock jumps forward when it is told: then what is due happens at once.
 OPEN = """
     const [options, done] = arguments
     Promise.all([import("/connection.js"), import("/tabs.js")]).then(([{connect}, {allTabs}]) => {
         const seen = window.seen = {ids: [], ways: [], resyncs: [], lives: 0}
-        window.ahead = 0
-        const environment = options.ahead
-            ? {now: () => Math.floor(performance.timeOrigin + performance.now()) + window.ahead} : {}
+        let ahead = 0
+        const timers = new Set()
+        const now = () => Math.floor(performance.timeOrigin + performance.now()) + ahead
+        const clearTimer = timer => {
+            clearTimeout(timer?.id)
+            timers.delete(timer)
+        }
+        const fire = timer => {
+            clearTimer(timer)
+            timer.callback()
+        }
+        const setTimer = (callback, milliseconds) => {
+            const timer = {callback, at: now() + milliseconds}
+            timer.id = setTimeout(() => fire(timer), milliseconds)
+            timers.add(timer)
+            return timer
+        }
+        window.jump = milliseconds => {
+            ahead += milliseconds
+            for (const timer of [...timers]) if (timer.at <= now() && timers.has(timer)) fire(timer)
+        }
+        const environment = options.jumps ? {now, setTimer, clearTimer} : {}
         const share = options.share && allTabs
         const client = window.client = connect({...options, share, network: () => options.network, environment})
         client.subscribe(update => {
@@ -61,8 +80,9 @@ class Pages:
 class LivePage:
     """A page in a tab of a browser, and its client. `host` is what it connects to."""
 
-    def __init__(self, browser, origin, host, token, **options):
-        self.browser, self.tab, self.origin = browser, browser.tab, origin
+    def __init__(self, browser, origin, host, token, meanwhile=None, **options):
+        """`meanwhile` is called with the page, again and again while something of it is waited for."""
+        self.browser, self.tab, self.origin, self.meanwhile = browser, browser.tab, origin, meanwhile
         self.options = {"url": f"http://{host}", "token": token, "network": "office", **options}
         self.open()
 
@@ -72,6 +92,24 @@ class LivePage:
         opened = self.browser.wait(OPEN, self.options)
         assert opened == "open", opened
         self.until(lambda: self.seen["lives"] > 0, "the first stream")
+
+    def jump(self, milliseconds):
+        self.run("window.jump(arguments[0])", milliseconds)
+
+    def skip_wait(self):
+        """Jumps over what the client waits for between two attempts."""
+        self.run("""
+            const {state, environment} = window.client
+            if (state.waiting?.until) window.jump(Math.max(0, state.waiting.until - environment.now()))
+        """)
+
+    def skip_to_trial(self):
+        """Jumps to the time when the better ways are tried again, where it is connected by a worse one."""
+        self.run("""
+            const record = JSON.parse(localStorage.getItem("livegate.ways") ?? "[]").find(({network}) => network === arguments[0])
+            const {way, state, environment} = window.client
+            if (state.connected && way === record?.way) window.jump(Math.max(0, record.upAt + 1 - environment.now()))
+        """, self.options["network"])
 
     def run(self, script, *arguments):
         if self.browser.tab != self.tab:
@@ -113,7 +151,12 @@ class LivePage:
             + str(self.browser.messages())
 
     def until(self, condition, what, within=60):
-        return eventually(condition, within, lambda: f"{what}; {self.told()}")
+        def asked():
+            found = condition()
+            if not found and self.meanwhile:
+                self.meanwhile(self)
+            return found
+        return eventually(asked, within, lambda: f"{what}; {self.told()}")
 
     def has_each_once(self, names):
         """All of them came, each once and in their order, and nothing was given up on the way."""

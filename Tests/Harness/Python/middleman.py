@@ -6,8 +6,8 @@ import threading
 
 class Middleman:
     """`manner`: `strips` takes upgrades off requests, `holds` leaves them without an answer, `gathers` strips them and keeps
-    event streams' bodies to itself, `cuts` ends each connection after `seconds`, and `passes` does nothing of it. It may be
-    changed at any time. A browser asks several things on one connection: with `one_request` it makes one for each, so that
+    event streams' bodies to itself, `cuts` ends each connection after `seconds`, `ends` each stream behind its first message that
+    says that it is live, and `passes` does nothing of it. It may be changed at any time. A browser asks several things on one connection: with `one_request` it makes one for each, so that
     none passes unseen."""
 
     def __init__(self, host, manner, seconds=None, one_request=False):
@@ -58,6 +58,8 @@ class Middleman:
         threading.Thread(target=self._pump, args=(client, server), daemon=True).start()
         if self.manner == "gathers":
             self._gather(server, client)
+        elif self.manner == "ends" and kind in ("upgrade", "stream"):
+            self._pump(server, client, until=b"live")
         else:
             self._pump(server, client)
 
@@ -107,10 +109,14 @@ class Middleman:
             pass
         self._cut(client, server)
 
-    def _pump(self, source, target):
+    def _pump(self, source, target, until=None):
+        """To the end of what comes, or behind the first piece that has this text."""
         try:
             while data := source.recv(65536):
                 target.sendall(data)
+                # The head of an answer names a protocol, which is called like it.
+                if until and until in data.replace(b"livegate", b""):
+                    break
         except OSError:
             pass
         self._cut(source, target)
