@@ -6,9 +6,9 @@ import threading
 
 class Middleman:
     """`manner`: `strips` takes upgrades off requests, `holds` leaves them without an answer, `gathers` strips them and keeps
-    event streams' bodies to itself, `cuts` ends each connection after `seconds`, `ends` each stream behind its first message that
-    says that it is live, and `passes` does nothing of it. It may be changed at any time. A browser asks several things on one connection: with `one_request` it makes one for each, so that
-    none passes unseen."""
+    event streams' bodies to itself, `cuts` ends each connection after `seconds`, `ends` each stream behind its first message
+    that says that it is live, and `passes` does nothing of it. It may be changed at any time. A browser asks several things on
+    one connection: with `one_request` it makes one for each, so that none passes unseen."""
 
     def __init__(self, host, manner, seconds=None, one_request=False):
         name, port = host.rsplit(":", 1)
