@@ -139,41 +139,6 @@ def browser(stage):
     stage.browser.close_all_but(first)
 
 
-def test_every_file_that_the_page_imports_is_served_and_nothing_from_elsewhere(demo):
-    seen, open_files = set(), ["/"]
-    while open_files:
-        path = open_files.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        status, fields, body = demo.get(path)
-        assert status == 200, f"{path} is not served: Sources/DemoPage/DemoPage.c lists what is"
-        policy = fields["content-security-policy"]
-        assert "default-src 'none'" in policy and "unsafe" not in policy and fields["x-content-type-options"] == "nosniff"
-        text = body.decode()
-        if path == "/":
-            open_files += re.findall(r'(?:src|href)="(/[^"]+)"', text)
-            assert not re.search(r"<script(?! type=\"module\" src=)|<style|\son\w+=|\sstyle=", text)
-        folder = pathlib.PurePosixPath(path).parent
-        for name in re.findall(r'(?:import|export)[^;]*? from "(\.[^"]+)"', text):
-            open_files.append(str(pathlib.PurePosixPath(*resolved(folder / name))))
-        code = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("//", "*", "/**")))
-        outside = set(re.findall(r"https?://[\w.]+", code)) - {"http://www.w3.org"}
-        assert not outside, f"{path}: {outside}"
-        assert demo.get(path)[1]["etag"] == fields["etag"]
-    assert len(seen) > 8 and any(path.startswith("/LiveClientJS/") for path in seen)
-
-
-def resolved(path):
-    parts = []
-    for part in path.parts:
-        if part == "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return parts
-
-
 def test_list_and_details_change_by_themselves_in_each_tab_in_the_dark_and_on_a_phone(demo, browser):
     page = Page(browser, demo)
     page.connected()

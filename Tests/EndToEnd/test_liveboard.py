@@ -2,9 +2,11 @@
 """liveboard on a terminal: what changes by itself, keys, every size; through restarts, lost networks, a failing API, kill -9 and
 refused tokens. Each ends in a screen that equals the API."""
 
+import contextlib
 import random
 import re
 import signal
+import tempfile
 
 import pytest
 
@@ -12,14 +14,26 @@ from board import Board, Networks
 from clients import LiveClient
 from demo import Demo
 from livecat import Terminal
-from programs import eventually, run
+from programs import PROGRAMS, Program, eventually, run
 
 BACK, ENTER = "b", "\r"
 
 
+@pytest.fixture(scope="module")
+def running():
+    """One demo for all tests of this file, with some incidents of yesterday."""
+    with contextlib.ExitStack() as ending, tempfile.TemporaryDirectory() as folder:
+        def start(program, *words):
+            started = Program(PROGRAMS / program, *words)
+            ending.callback(started.end)
+            return started
+        yield Demo(start, f"--archive={folder}/archive.db")
+
+
 @pytest.fixture
-def demo(start):
-    return Demo(start)
+def demo(running):
+    yield running
+    running.ask("DELETE", "/demo/trouble")
 
 
 @pytest.fixture
@@ -92,16 +106,23 @@ def test_it_shows_what_changes_and_acts_by_key_in_every_size(demo, open_board):
     assert board.shown.endswith("\x1b[?7h\x1b[?25h\x1b[?1049l") and board.terminal.is_restored()
 
 
-def test_a_list_of_more_than_a_page_is_whole_and_takes_each_size_while_it_changes(demo, open_board):
-    board = open_board(None)
+def test_a_list_of_more_than_a_page_is_whole_and_takes_each_size_while_it_changes(demo, open_board, ends_with_test):
+    networks = ends_with_test(Networks(demo, small_pages=True))
+    board = open_board(networks)
     sizes = random.Random(1)
+
+    def count():
+        return len(demo.ask("GET", "/api/incidents?limit=100")[2]["incidents"])
+    # More than two pages, and two that come while it is drawn.
+    wanted = max(count() + 2, 11)
 
     def is_long():
         rows, columns = sizes.randint(1, 60), sizes.randint(1, 140)
         board.terminal.resize(rows, columns)
         board.until(fits(rows, columns), f"{rows} by {columns}")
-        return len(demo.ask("GET", "/api/incidents?limit=100")[2]["incidents"]) > 26
-    eventually(is_long, 240, "more than a page")
+        return count() >= wanted
+    eventually(is_long, 60, "more than two pages")
+    assert b"limit=25" in networks.api.sent, "pages have another length: Network makes no small ones of them"
     board.terminal.resize(120, 80)
     board.equals_api()
     # The oldest one, beyond the end of a screen.
@@ -111,8 +132,9 @@ def test_a_list_of_more_than_a_page_is_whole_and_takes_each_size_while_it_change
     board.equals_api()
 
 
-def test_it_goes_on_after_the_gateway_was_killed_and_begun_again(demo, networks, open_board):
-    board = open_board(networks)
+def test_it_goes_on_after_the_gateway_was_killed_and_shows_its_store_as_old_after_a_restart(demo, networks, open_board, tmp_path):
+    store = ["--store", tmp_path / "board"]
+    board = open_board(networks, *store)
     board.equals_api()
     before = board.rows()
     demo.program.signal(signal.SIGKILL)
@@ -123,11 +145,27 @@ def test_it_goes_on_after_the_gateway_was_killed_and_begun_again(demo, networks,
     networks.restore()
     # Another token, another book and another log: what the machine had is old.
     board.equals_api()
+    shown = set(board.rows())
     board.terminal.type("\x03")
     assert board.finish() == 0
+    networks.lose()
+    # Other incidents, and a log in which the finger of the store has no place.
+    demo.stop()
+    demo.run()
+    board = open_board(networks, *store)
+    board.until(lambda lines: "(old state of " in lines[0] and set(board.rows(lines)) & shown, "the last state")
+    networks.restore()
+    board.equals_api()
+    # It belongs to this address alone.
+    other = Terminal("http://127.0.0.1:1/", *store, program="liveboard")
+    try:
+        assert other.finish() == 65 and "it is left as it is" in other.shown
+    finally:
+        other.end()
 
 
-def test_what_is_done_without_a_network_outlives_kills_and_is_done_once(demo, networks, open_board, ends_with_test, tmp_path):
+def test_what_is_done_without_a_network_outlives_kills_and_is_done_once_or_undone(
+        demo, networks, open_board, ends_with_test, tmp_path):
     live = ends_with_test(LiveClient(demo, demo.token, with_="at"))
     store = ["--store", tmp_path / "board"]
     board = open_board(networks, *store)
@@ -151,91 +189,60 @@ def test_what_is_done_without_a_network_outlives_kills_and_is_done_once(demo, ne
     board.equals_api()
     assert len(set(networks.api.keys(path))) == 1
     assert [event["type"] for event in live.events if event["id"] == incident].count("resolved") == 1
-    assert board.quit() == 0
-
-
-def test_what_the_server_refuses_is_undone_and_told(demo, networks, open_board):
-    board = open_board(networks)
+    # Somebody else is faster: then it is undone.
     incident = act_offline(board, networks, "a", "acknowledged")
     demo.ask("POST", f"/api/incidents/{incident}/resolve")
     networks.restore()
     board.shows(f"Your change of {incident} is undone: somebody has resolved it.")
     board.until(lambda lines: board.status(incident) == "resolved", "what is true")
     board.equals_api()
-
-
-def test_it_says_what_cannot_be_fetched_and_goes_on_when_it_can(demo, open_board):
-    board = open_board(None)
-    board.equals_api()
-    demo.ask("PUT", "/demo/trouble?fail=503")
-    board.until(lambda lines: "connecting since" in lines[0] and "(old state of " in lines[0], "that news cannot be fetched")
-    demo.ask("DELETE", "/demo/trouble")
-    board.equals_api()
-    demo.ask("PUT", "/demo/trouble?slow=10000")
-    board.terminal.type("u")
-    board.until(lambda lines: "connecting since" in lines[0], "that it takes long")
-    demo.ask("DELETE", "/demo/trouble")
-    board.equals_api()
-
-
-def test_it_says_that_the_source_is_silent_and_shows_what_happened_meanwhile(demo, open_board):
-    board = open_board(None)
-    board.equals_api()
-    incident = demo.open_incident()
-    demo.ask("PUT", "/demo/trouble?broker=down")
-    board.until(lambda lines: "no news since" in lines[0], "the sign")
-    demo.ask("POST", f"/api/incidents/{incident}/resolve")
-    demo.ask("DELETE", "/demo/trouble")
-    board.until(lambda lines: board.status(incident) == "resolved", "what happened meanwhile")
-    board.equals_api()
-
-
-def test_a_token_that_is_refused_is_told_and_asked_for_again_by_key(demo, open_board):
-    board = open_board(None)
-    board.equals_api()
-    demo.ask("PUT", "/demo/trouble?fail=401")
-    board.until(lambda lines: "token refused since" in lines[0], "the sign")
-    demo.ask("DELETE", "/demo/trouble")
-    board.terminal.type("u")
-    board.equals_api()
-
-
-@pytest.mark.parametrize("answer, told", [(404, "is gone."), (403, "may not be seen by you any more.")])
-def test_details_say_that_there_is_nothing_any_more(demo, open_board, answer, told):
-    board = open_board(None)
-    incident = demo.open_incident()
-    board.until(lambda lines: incident in board.rows(lines), "its row")
-    board.choose(incident)
-    board.terminal.type(ENTER)
-    board.until(lambda lines: lines[3].startswith(f"{incident}, ") and "Notes are being fetched." not in lines, "the details")
-    demo.ask("PUT", f"/demo/trouble?fail={answer}")
-    board.terminal.type("u")
-    board.shows(f"{incident} {told}")
-    demo.ask("DELETE", "/demo/trouble")
-    board.terminal.type(BACK)
-    board.equals_api()
-
-
-def test_a_store_of_before_a_restart_is_shown_as_old_and_then_replaced(demo, networks, open_board, tmp_path):
-    store = ["--store", tmp_path / "board"]
-    board = open_board(networks, *store)
-    board.equals_api()
-    shown = set(board.rows())
     assert board.quit() == 0
-    networks.lose()
-    # Other incidents, and a log in which the finger of the store has no place.
-    demo.stop()
-    demo.run()
-    board = open_board(networks, *store)
-    board.until(lambda lines: "(old state of " in lines[0] and set(board.rows(lines)) & shown, "the last state")
-    networks.restore()
+
+
+def first(*words):
+    """That the first line of a screen has these words."""
+    return lambda lines: all(word in lines[0] for word in words)
+
+
+# What is asked of the demo, the key that is pressed then, and what a screen shows of it, with an incident's details or without.
+TROUBLES = {
+    "the API fails": ("fail=503", "", first("connecting since", "(old state of ")),
+    "the API is slow": ("slow=10000", "u", first("connecting since")),
+    "the source is silent": ("broker=down", "", first("no news since")),
+    "the token is refused": ("fail=401", "", first("token refused since")),
+}
+DETAILS = {"404": "is gone.", "403": "may not be seen by you any more."}
+
+
+def test_it_shows_each_trouble_and_goes_on_after_it(demo, open_board):
+    board = open_board(None)
     board.equals_api()
-    # It belongs to this address alone.
-    other = Terminal("http://127.0.0.1:1/", *store, program="liveboard")
-    try:
-        assert other.finish() == 65 and "it is left as it is" in other.shown
-    finally:
-        other.end()
+    for name, (trouble, key, is_shown) in TROUBLES.items():
+        demo.ask("PUT", f"/demo/trouble?{trouble}")
+        board.terminal.type(key)
+        board.until(is_shown, name)
+        incident = demo.open_incident() if trouble == "broker=down" else None
+        if incident:
+            demo.ask("POST", f"/api/incidents/{incident}/resolve")
+        demo.ask("DELETE", "/demo/trouble")
+        if trouble == "fail=401":
+            # Nothing but a key asks for another token.
+            board.terminal.type("u")
+        if incident:
+            board.until(lambda lines: board.status(incident) == "resolved", "what happened meanwhile")
+        board.equals_api()
+    for answer, words in DETAILS.items():
+        incident = demo.open_incident()
+        board.until(lambda lines: incident in board.rows(lines), "its row")
+        board.choose(incident)
+        board.terminal.type(ENTER)
+        board.until(lambda lines: lines[3].startswith(f"{incident}, ") and "Notes are being fetched." not in lines, "the details")
+        demo.ask("PUT", f"/demo/trouble?fail={answer}")
+        board.terminal.type("u")
+        board.shows(f"{incident} {words}")
+        demo.ask("DELETE", "/demo/trouble")
+        board.terminal.type(BACK)
+        board.equals_api()
 
 
 def test_without_a_terminal_or_a_demo_it_says_so(ends_with_test):

@@ -310,10 +310,19 @@ test("a note has a key on a page of plain http too", async context => {
     made.outbox.close()
 })
 
-test("the binary has every file that the page imports", () => {
+/** Addresses of others in the code, without its comments; the name of SVG's elements is none. */
+function outside(text) {
+    const code = text.split("\n").filter(line => !/^\s*(\/\/|\*|\/\*\*)/.test(line)).join("\n")
+    return [...code.matchAll(/https?:\/\/[\w.]+/g)].map(([url]) => url).filter(url => url !== "http://www.w3.org")
+}
+
+test("the page has its scripts and styles in files, of which the binary has every one, and asks nobody else", () => {
     const list = readFileSync(`${sources}DemoPage/DemoPage.c`, "utf8")
     const listed = new Set([...list.matchAll(/FILE\("([^"]+)"/g)].map(match => match[1]))
-    const open = ["/DemoPage/page/main.js"]
+    const page = readFileSync(`${sources}DemoPage/page/index.html`, "utf8")
+    const open = [...page.matchAll(/(?:src|href)="(\/[^"]+)"/g)].map(([, path]) => path)
+    assert.ok(open.includes("/DemoPage/page/main.js") && open.includes("/DemoPage/page/page.css"))
+    assert.doesNotMatch(page, /<script(?! type="module" src=)|<style|\son\w+=|\sstyle=/)
     const seen = new Set()
     while (open.length > 0) {
         const path = open.pop()
@@ -321,6 +330,7 @@ test("the binary has every file that the page imports", () => {
         seen.add(path)
         assert.ok(listed.has(path), `${path}: add it to Sources/DemoPage/DemoPage.c`)
         const text = readFileSync(sources + path.slice(1), "utf8")
+        assert.deepEqual(outside(text), [], `${path} asks somebody else`)
         for (const [, name] of text.matchAll(/(?:import|export)[^;]*? from "(\.[^"]+)"/g)) {
             open.push(new URL(name, `http://x${path}`).pathname)
         }

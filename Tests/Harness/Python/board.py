@@ -10,10 +10,11 @@ from programs import PATIENCE, eventually
 
 
 class Network:
-    """Passes connections on to an address, which may be another after a restart; its own port stays. It can be lost."""
+    """Passes connections on to an address, which may be another after a restart; its own port stays. It can be lost. With
+    `small_pages` whoever asks for 25 incidents gets 5: a list of several pages need not be long."""
 
-    def __init__(self, host):
-        self.host = host
+    def __init__(self, host, small_pages=False):
+        self.host, self.small_pages = host, small_pages
         self.lock, self.sockets, self.is_lost, self.sent = threading.Lock(), [], False, b""
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.url = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
@@ -65,6 +66,8 @@ class Network:
                 if is_kept:
                     with self.lock:
                         self.sent += data
+                    if self.small_pages:
+                        data = data.replace(b"limit=25", b"limit=05")
                 target.sendall(data)
         except OSError:
             pass
@@ -87,9 +90,9 @@ class Network:
 class Networks:
     """To a demo's API, and to its gateway."""
 
-    def __init__(self, demo):
+    def __init__(self, demo, small_pages=False):
         self.demo = demo
-        self.api, self.gateway = Network(demo.api.removeprefix("http://")), Network(demo.host)
+        self.api, self.gateway = Network(demo.api.removeprefix("http://"), small_pages), Network(demo.host)
 
     def lose(self):
         self.api.lose()
