@@ -1,6 +1,7 @@
 # Tests: Demo.swift, DemoCommand.swift, DemoFeed.swift
 """`livegate demo`: its API and its feed say the same, and it is slow and failing when it is asked to."""
 
+import contextlib
 import json
 import subprocess
 import time
@@ -9,12 +10,18 @@ import pytest
 
 from clients import LiveClient
 from demo import Demo
-from programs import PATIENCE, eventually
+from programs import PATIENCE, PROGRAMS, Program, eventually
 
 
-@pytest.fixture
-def demo(start):
-    return lambda *words, **options: Demo(start, *words, **options)
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """One demo for all tests of this file, with yesterday's incidents."""
+    with contextlib.ExitStack() as ending:
+        def start(program, *words):
+            started = Program(PROGRAMS / program, *words)
+            ending.callback(started.end)
+            return started
+        yield Demo(start, f"--archive={tmp_path_factory.mktemp('demo') / 'archive.db'}")
 
 
 @pytest.fixture
@@ -22,8 +29,7 @@ def client(ends_with_test):
     return lambda demo: ends_with_test(LiveClient(demo, demo.token, **{"with": "at"}))
 
 
-def test_what_people_do_is_done_once_and_comes_as_an_event(demo, client):
-    running = demo()
+def test_what_people_do_is_done_once_and_comes_as_an_event(running, client):
     live = client(running)
     incident = running.open_incident()
     path = f"/api/incidents/{incident}"
@@ -43,8 +49,7 @@ def test_what_people_do_is_done_once_and_comes_as_an_event(demo, client):
     assert types.index("resolved") == len(types) - 2 and types[-1] == "annotated"
 
 
-def test_the_api_says_what_the_feed_said_and_lets_nobody_else_in(demo, client):
-    running = demo()
+def test_the_api_says_what_the_feed_said_and_lets_nobody_else_in(running, client, start):
     live = client(running)
     eventually(lambda: any(event["type"] == "resolved" for event in live.events), 60, "a resolved incident")
     done = next(event["id"] for event in live.events if event["type"] == "resolved")
@@ -58,10 +63,18 @@ def test_the_api_says_what_the_feed_said_and_lets_nobody_else_in(demo, client):
     words = ["curl", "-sS", "-H", f"Authorization: Bearer {running.token}", f"{running.api}/api/incidents?limit=1"]
     listed = json.loads(subprocess.run(words, capture_output=True, check=True, timeout=60 * PATIENCE).stdout)
     assert len(listed["incidents"]) == 1 and set(listed) == {"incidents", "more"}
+    status, fields, body = running.get("/")
+    assert status == 200 and fields["x-content-type-options"] == "nosniff" and b"<title>Incidents</title>" in body
+    # Another demo takes other ports, says so, and has a token of its own.
+    port, api_port = (int(address.rpartition(":")[2]) for address in (running.host, running.api))
+    second = Demo(start, "--seconds=60", port=port, api_port=api_port)
+    assert f"port {port} is taken; this is another one" in second.program.out
+    assert f"port {api_port} is taken; the API has another one" in second.program.out
+    assert second.ask("GET", "/api/incidents")[0] == 200
+    assert second.ask("GET", "/api/incidents", token=running.token)[0] == 401
 
 
-def test_its_archive_shows_what_happened_yesterday(demo, run_livecat, tmp_path):
-    running = demo(f"--archive={tmp_path / 'archive.db'}")
+def test_its_archive_shows_what_happened_yesterday(running, run_livecat):
     yesterday = int(time.time() * 1000) - 86_400_000
 
     def page(*words):
@@ -81,8 +94,7 @@ def test_its_archive_shows_what_happened_yesterday(demo, run_livecat, tmp_path):
         assert running.ask("GET", f"/api/incidents/{incident}")[2]["status"] == "resolved"
 
 
-def test_a_broker_that_is_taken_away_is_told_and_comes_back(demo, client):
-    running = demo()
+def test_a_broker_that_is_taken_away_is_told_and_comes_back(running, client):
     live = client(running)
     assert running.ask("PUT", "/demo/trouble?broker=down&slow=1")[2]["broker"] == "down"
 
@@ -93,13 +105,3 @@ def test_a_broker_that_is_taken_away_is_told_and_comes_back(demo, client):
     eventually(lambda: states() == ["stalled", "live"], 60, "that it is back")
     seen = len(live.events)
     eventually(lambda: len(live.events) > seen, 60, "that the story goes on")
-
-
-def test_ports_that_are_taken_are_told(demo):
-    first = demo()
-    port, api_port = (int(address.rpartition(":")[2]) for address in (first.host, first.api))
-    second = demo("--seconds=60", port=port, api_port=api_port)
-    assert f"port {port} is taken; this is another one" in second.program.out
-    assert f"port {api_port} is taken; the API has another one" in second.program.out
-    assert second.ask("GET", "/api/incidents")[0] == 200
-    assert second.ask("GET", "/api/incidents", token=first.token)[0] == 401
