@@ -3,50 +3,14 @@
 
 import pathlib
 import re
-import subprocess
 
 import pytest
 
 from asker import Asker
 from browser import Browser
-from programs import PATIENCE, eventually
+from programs import eventually
 
 RESULTS = pathlib.Path(__file__).resolve().parents[2] / ".build-results"
-
-
-def browse(url, profile, *options):
-    """The page as Chromium has it when it has asked and drawn."""
-    done = subprocess.run(
-        ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-         f"--user-data-dir={profile}", "--virtual-time-budget=8000", *options, url],
-        capture_output=True, timeout=120 * PATIENCE, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return done.stdout
-
-
-@pytest.fixture
-def watched(door, live, tell):
-    client = live(door)
-    tell(range(20))
-    client.wait_for_events(20)
-    asker = Asker(door.admin)
-    # Two points make a line.
-    eventually(lambda: len(asker.json("/admin/charts")["points"]) >= 2, 30, "points of the charts")
-    return door
-
-
-def test_the_page_shows_the_node_and_is_kept_as_a_picture(watched, tmp_path):
-    page = browse(f"http://{watched.admin}/", tmp_path / "profile", "--dump-dom")
-    assert re.search(r'id="state"[^>]*>ready · version', page), page[-3000:]
-    assert "Nothing that is known." in page and "<td>PACC1</td><td>1</td>" in page
-    assert page.count("<svg") == 5 and page.count("<polyline") >= 4
-    assert re.search(r'aria-label="Connections: now 1 open', page)
-    RESULTS.mkdir(exist_ok=True)
-    for name, options in {"status": ["--window-size=1200,900"], "status-phone": ["--window-size=390,1400"],
-                          "status-dark": ["--window-size=1200,900", "--blink-settings=preferredColorScheme=0"]}.items():
-        picture = RESULTS / f"{name}.png"
-        browse(f"http://{watched.admin}/", tmp_path / name, *options, f"--screenshot={picture}")
-        assert picture.stat().st_size > 5000
 
 
 def test_nothing_on_the_page_runs_but_its_own_script(door):
@@ -64,17 +28,48 @@ def test_nothing_on_the_page_runs_but_its_own_script(door):
 ENTER, TAB, SPACE, END = "\uE007", "\uE004", " ", "\uE010"
 
 
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """One browser for all tests of this file."""
+    running = Browser(tmp_path_factory.mktemp("browser"))
+    yield running
+    running.end()
+
+
 @pytest.fixture
-def browser(tmp_path, ends_with_test):
-    return ends_with_test(Browser(tmp_path))
+def browser(chromium):
+    """A tab of this test alone."""
+    first = chromium.new_tab()
+    yield chromium
+    chromium.close_all_but(first)
 
 
-def test_the_page_works_by_keyboard_in_the_dark_and_on_a_phone(gateway, mock_broker, tmp_path, browser, live):
+def shows_the_node(browser):
+    """All is well, and each of the five charts but one has a line: for a line it takes two points."""
+    text = browser.run("return document.body.innerText")
+    assert "Nothing that is known." in text, text
+    drawn = "return ['svg', 'polyline'].map(name => document.querySelectorAll(name).length)"
+    eventually(lambda: browser.run(drawn)[1] >= 4, 60, lambda: f"lines; {browser.run(drawn)}")
+    assert browser.run(drawn)[0] == 5
+    assert browser.run("return document.querySelector('svg[aria-label^=\"Connections: now 3 open\"]') !== null")
+
+
+def take_pictures(browser):
+    RESULTS.mkdir(exist_ok=True)
+    for name, look in {"status": (1200, 900), "status-phone": (390, 1400), "status-dark": (1200, 900, True)}.items():
+        browser.look(*look)
+        eventually(lambda: browser.run("return innerWidth") == look[0], 30, "the width")
+        browser.picture(RESULTS / f"{name}.png")
+        assert (RESULTS / f"{name}.png").stat().st_size > 5000
+
+
+def test_the_page_shows_the_node_by_keyboard_in_the_dark_and_on_a_phone(gateway, mock_broker, tmp_path, browser, live, tell):
     """It asks for the token, says when it is the wrong one, and keeps it in its tab alone."""
     (tmp_path / "token").write_text("geheim")
     door = gateway(mock_broker.bootstrap, admin_token_file=str(tmp_path / "token"))
     clients = [live(door, account) for account in ("PACC1", "PACC2", "PACC2")]
     assert len(clients) == 3
+    tell(range(20))
     page = f"http://{door.admin}/"
 
     def state():
@@ -117,6 +112,9 @@ def test_the_page_works_by_keyboard_in_the_dark_and_on_a_phone(gateway, mock_bro
                "the end of the page")
     browser.picture(RESULTS / "status-phone-dark-end.png")
 
+    shows_the_node(browser)
+    take_pictures(browser)
+
     # A node that is gone: what was known stays, and says that it is old.
     browser.look(1200, 900)
     door.stop()
@@ -151,7 +149,6 @@ def test_a_late_refusal_does_not_forget_the_token_that_was_typed_since(gateway, 
     def state():
         return browser.run("return document.getElementById('state').textContent")
 
-    browser.new_tab()
     browser.go(f"http://{door.admin}/")
     eventually(lambda: state() == "asks for a token", 30, lambda: f"the question; {state()}")
     browser.run(HOLD)
