@@ -39,15 +39,16 @@ def test_a_message_is_its_cursor_and_what_with_asked_for(door, event_stream, tel
         assert message.data.startswith('{"ent":"incident","id":"a","type":"updated"')
 
 
-def test_control_messages_are_events_of_their_name(door, event_stream):
-    stream = event_stream(door, since="x")
+def test_control_messages_are_events_of_their_name_and_comment_lines_keep_the_way_open(gateway, mock_broker, event_stream):
+    stream = event_stream(gateway(mock_broker.bootstrap, limits__ping_interval="200ms"), since="x")
     resync, alive = stream.wait_for("resync"), stream.wait_for("live")
     assert resync.data == f'{{"why":"invalid","at":"{resync.id}"}}'
     assert alive.data == f'{{"at":"{alive.id}"}}'
+    eventually(lambda: len(stream.comments) >= 4, 10, "four comments")
     assert [event.name for event in stream.events] == ["resync", "live"]
 
 
-def test_since_resumes_and_the_last_id_of_a_browser_counts_instead(door, event_stream, tell):
+def test_since_resumes_and_the_last_id_of_a_browser_counts_instead(door, event_stream, tokens, tell):
     first = event_stream(door)
     begin = first.wait_for("live").id
     tell(["a", "b", "c"])
@@ -61,13 +62,9 @@ def test_since_resumes_and_the_last_id_of_a_browser_counts_instead(door, event_s
         assert resumed.ids == browser.ids == ["a", "b", "c"][gone:]
     broken = event_stream(door, since=begin, headers=["Last-Event-ID: x"])
     assert broken.wait_for("resync").json["why"] == "invalid"
-
-
-def test_a_last_id_means_nothing_to_a_websocket(door, tokens):
-    """It has no cursors: nothing but the handshake comes."""
-
+    # A WebSocket has none: nothing but the handshake comes, and the answer to a ping.
     with connect(door.host, 10 * PATIENCE) as peer:
-        peer.sendall(upgrade(tokens.token("PACC1"), headers=["Last-Event-ID: x"]) + b"\x89\x80\0\0\0\0")
+        peer.sendall(upgrade(tokens.token("PACC1"), headers=[f"Last-Event-ID: {begin}"]) + b"\x89\x80\0\0\0\0")
         answer = b""
         while not answer.endswith(b"\x8a\0"):
             answer += peer.recv(4096)
@@ -93,12 +90,6 @@ def test_where_a_websocket_is_closed_an_event_stream_says_bye_and_ends(door, tok
     assert other.events[-1].name == "bye" and other.events[-1].json["code"] == 1012
 
 
-def test_a_comment_line_keeps_the_way_open(gateway, mock_broker, event_stream):
-    stream = event_stream(gateway(mock_broker.bootstrap, limits__ping_interval="200ms"))
-    eventually(lambda: len(stream.comments) >= 4, 10, "four comments")
-    assert [event.name for event in stream.events] == ["live"]
-
-
 def test_nothing_of_a_record_makes_a_field(door, event_stream, mock_broker):
     """Every control character, and what would be fields, in each place of a record."""
     stream = event_stream(door)
@@ -116,16 +107,13 @@ def test_nothing_of_a_record_makes_a_field(door, event_stream, mock_broker):
         tuple(record.values()) for record in places]
 
 
-def test_it_is_asked_for_by_accept_and_neither_is_told_in_plain_words(door, tokens):
-    token = tokens.token("PACC1")
+def test_it_is_asked_for_by_accept_with_a_token_and_other_requests_are_refused(door, tokens):
+    def answered(*fields):
+        return ask(door.host, "\r\n".join(["GET /live/v1 HTTP/1.1", "Host: h", *fields, "", ""]).encode())
     for accept in ([], ["Accept: */*"], ["Accept: text/html"]):
-        request = "\r\n".join(["GET /live/v1 HTTP/1.1", "Host: h", f"Authorization: Bearer {token}", *accept, "", ""])
-        answer = ask(door.host, request.encode())
+        answer = answered(f"Authorization: Bearer {tokens.token('PACC1')}", *accept)
         assert answer.startswith(b"HTTP/1.1 400 ") and answer.endswith(b"\r\n\r\nClient did not request a WebSocket.")
-
-
-def test_without_a_token_it_is_refused_as_everybody_is(door):
-    answer = ask(door.host, b"GET /live/v1 HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n")
+    answer = answered("Accept: text/event-stream")
     assert answer.startswith(b"HTTP/1.1 401 ") and json.loads(answer.partition(b"\r\n\r\n")[2])["code"] == "invalid_token"
 
 
