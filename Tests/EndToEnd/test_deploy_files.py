@@ -48,11 +48,9 @@ def unit(request, tmp_path_factory):
     return path
 
 
-def test_systemd_finds_nothing_to_say(unit):
+def test_systemd_takes_the_unit_calls_it_well_confined_and_waits_for_a_drain(unit):
     assert run("systemd-analyze", "verify", unit) == ""
-
-
-def test_systemd_calls_the_unit_well_confined(unit):
+    assert int(re.search(r"^TimeoutStopSec=(\d+)$", unit.read_text(), re.M)[1]) == 45 > LONGEST_DRAIN
     told = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit)
     assert float(re.search(r"Overall exposure level for livegate\.service: ([\d.]+)", told)[1]) <= 2.0
 
@@ -71,11 +69,6 @@ def test_a_balancer_of_the_nodes_group_reaches_its_unix_socket_and_nobody_else_d
     assert not mode & 0o007 and not folder & 0o007
     assert words["StateDirectory"] == words["Group"] == "livegate" and private == 0o700
     assert "usermod --append --groups livegate" in unit.read_text()
-
-
-def test_systemd_waits_for_a_drain():
-    text = (DEPLOY / "systemd/livegate.service").read_text()
-    assert int(re.search(r"^TimeoutStopSec=(\d+)$", text, re.M)[1]) == 45 > LONGEST_DRAIN
 
 
 # Kubernetes, compose
@@ -120,11 +113,8 @@ def test_kubernetes_asks_and_waits_as_the_node_answers():
     assert "replicas" not in deployment["spec"]
 
 
-def test_compose_has_the_form_of_the_specification():
+def test_compose_has_the_form_of_the_specification_and_settings_that_the_gateway_takes():
     run(f"{SCRIPTS}/check-jsonschema", "--builtin-schema", "vendor.compose-spec", DEPLOY / "compose.yaml")
-
-
-def test_compose_starts_the_gateway_with_settings_that_it_takes():
     services = documents("compose.yaml")[0]["services"]
     assert services["livegate"]["stop_grace_period"] == "45s"
     dockerfile = DEPLOY / services["livegate"]["build"]["context"] / services["livegate"]["build"]["dockerfile"]
@@ -176,7 +166,7 @@ def test_the_image_has_what_the_program_is_linked_with():
     assert "librdkafka.so.1" in libraries and "COPY --from=build /image /" in STAGES[1]
 
 
-def test_the_image_is_built_by_the_commands_that_the_tests_run():
+def test_the_image_is_built_by_the_commands_that_the_tests_run_for_its_own_architecture(tmp_path):
     build, image = STAGES
     assert "RUN apt-get update && deploy/bootstrap" in build
     ours = "swift build -c release --static-swift-stdlib --scratch-path .build-release --product livegate"
@@ -187,16 +177,15 @@ def test_the_image_is_built_by_the_commands_that_the_tests_run():
     kept = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     copied = [source for sources in re.findall(r"^COPY (?!--from)(.+) \S+$", build, re.M) for source in sources.split()]
     assert sorted(copied) == sorted(kept) and all((ROOT / source).exists() for source in copied)
-
-
-def test_the_image_has_its_libraries_where_its_own_architecture_looks():
-    """The folder is found by a command of the build, which is run here; no architecture stands in the file."""
+    # The folder of its libraries is found by a command of the build, which is run here; no architecture stands in the file.
     assert not re.search(r"x86_64|amd64-|aarch64", DOCKERFILE)
     (folder,) = re.findall(r'--libdir="([^"]+)"', DOCKERFILE)
     found = run("sh", "-c", f'printf %s "{folder}"')
     # Where Debian puts a library of this machine, which the linker's cache knows.
-    (ours, *_) = re.findall(r"=> (\S+)/libssl\.so\.3$", run("/sbin/ldconfig", "-p"), re.M)
-    assert os.path.realpath(found) == os.path.realpath(ours)
+    (place, *_) = re.findall(r"=> (\S+)/libssl\.so\.3$", run("/sbin/ldconfig", "-p"), re.M)
+    assert os.path.realpath(found) == os.path.realpath(place)
+    assert "livegate --version" in STAGES[1]
+    run(PROGRAMS / "livegate", "--version", cwd=tmp_path, env={"PATH": os.environ["PATH"]})
 
 
 def test_what_is_copied_into_the_image_is_a_package(tmp_path):
@@ -206,8 +195,3 @@ def test_what_is_copied_into_the_image_is_a_package(tmp_path):
         (tmp_path / source).symlink_to(ROOT / source)
     described = run("swift", "package", "--package-path", tmp_path, "describe", "--type", "json")
     assert '"name" : "livegate"' in described
-
-
-def test_the_image_shows_its_version(tmp_path):
-    assert "livegate --version" in STAGES[1]
-    run(PROGRAMS / "livegate", "--version", cwd=tmp_path, env={"PATH": os.environ["PATH"]})
