@@ -14,6 +14,7 @@ import tiers
 from archives import Archive, Past
 from balancers import Site
 from brokers import ApacheKafka, MockBroker, unavailable
+from browser import Browser
 from certificates import Certificates
 from clients import EventStream, LiveClient, Sync
 from faults import Faults
@@ -338,6 +339,25 @@ def past(tokens, ends_with_test):
         token = tokens.signed(account, sub=person) if person else tokens.token(account)
         return ends_with_test(Past(gateway, token))
     return begin
+
+
+# Browsers
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory):
+    """One browser for all tests of a file."""
+    running = Browser(tmp_path_factory.mktemp("browser"))
+    yield running
+    running.end()
+
+
+@pytest.fixture
+def browser(chromium):
+    """A tab of this test alone; what its pages keep is of their origin, which each test has for itself."""
+    first = chromium.new_tab()
+    chromium.forget_cookies()
+    yield chromium
+    chromium.close_all_but(first)
 
 
 # livecat

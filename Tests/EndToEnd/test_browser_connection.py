@@ -7,7 +7,6 @@ import secrets
 
 import pytest
 
-from browser import Browser
 from livepage import LivePage, Pages
 from middleman import Middleman
 from programs import eventually
@@ -16,22 +15,6 @@ from programs import eventually
 @pytest.fixture
 def origin(ends_with_test):
     return ends_with_test(Pages()).origin
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    """One browser for all tests of this file."""
-    running = Browser(tmp_path_factory.mktemp("browser"))
-    yield running
-    running.end()
-
-
-@pytest.fixture
-def browser(chromium):
-    """A tab of this test alone; what its pages keep is of its origin."""
-    first = chromium.new_tab()
-    yield chromium
-    chromium.close_all_but(first)
 
 
 @pytest.fixture

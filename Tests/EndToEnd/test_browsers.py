@@ -8,7 +8,6 @@ import threading
 
 import pytest
 
-from browser import Browser
 from programs import eventually, produce, event
 
 
@@ -33,14 +32,6 @@ class Pages:
     def end(self):
         self.server.shutdown()
         self.server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """One browser for all tests of this file."""
-    running = Browser(tmp_path_factory.mktemp("browser"))
-    yield running
-    running.end()
 
 
 @pytest.fixture
@@ -110,7 +101,8 @@ def named(token):
     return "bearer." + base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")
 
 
-def test_a_page_opens_a_websocket_with_its_token_in_a_subprotocol(browser, node, app, stranger, tokens, mock_broker):
+def test_a_listed_page_opens_streams_by_a_subprotocol_and_by_tickets_and_a_stranger_opens_none(
+        browser, node, app, stranger, tokens, mock_broker):
     token, url = tokens.token("PACC1"), node.base.replace("http", "ws") + "/live/v1?with=at"
     browser.go(app.origin)
     browser.run(OPEN_SOCKET, url, ["livegate.v1", named(token)])
@@ -125,10 +117,7 @@ def test_a_page_opens_a_websocket_with_its_token_in_a_subprotocol(browser, node,
     browser.run(OPEN_SOCKET, url, ["livegate.v1", named(token)])
     eventually(lambda: browser.run("return window.seen.code") == 1006)
     assert node.wait_for_log("refused")["code"] == "forbidden"
-
-
-def test_a_page_reads_an_event_stream_by_ticket_and_comes_back_with_another(browser, node, app, stranger, tokens,
-                                                                            mock_broker):
+    # An event stream, which comes back with another ticket.
     browser.go(app.origin)
     browser.run(OPEN_STREAM, node.base, tokens.token("PACC1"))
     eventually(lambda: browser.run("return window.seen.last") != "")
@@ -143,7 +132,7 @@ def test_a_page_reads_an_event_stream_by_ticket_and_comes_back_with_another(brow
     assert browser.wait(ASK, node.base + "/ticket/v1", {"method": "POST"})["status"] == "TypeError"
 
 
-def test_a_page_of_another_origin_asks_sync_and_reads_refusals_and_a_stranger_reads_nothing(
+def test_a_listed_page_asks_with_a_token_or_a_cookie_and_reads_refusals_and_a_stranger_reads_nothing(
         browser, node, app, stranger, tokens):
     options = {"headers": {"Authorization": "Bearer " + tokens.token("PACC1")}}
     browser.go(app.origin)
@@ -154,9 +143,7 @@ def test_a_page_of_another_origin_asks_sync_and_reads_refusals_and_a_stranger_re
     assert browser.wait(ASK, node.base + "/sync/v1?since=x", options)["body"]["code"] == "bad_cursor"
     browser.go(stranger.origin)
     assert browser.wait(ASK, node.base + "/sync/v1", options)["status"] == "TypeError"
-
-
-def test_a_page_whose_token_is_a_cookie_need_not_know_it(browser, node, app, tokens):
+    # A page whose token is a cookie need not know it.
     browser.go(app.origin)
     # Cookies know no ports: the one of the page is sent to the gateway on the same host.
     browser.run("document.cookie = 'session=' + arguments[0] + '; path=/; SameSite=Lax'", tokens.token("PACC1"))

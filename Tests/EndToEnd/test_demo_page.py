@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from browser import Browser
 from clients import LiveClient
 from demo import Demo
 from programs import PROGRAMS, Program, eventually
@@ -107,36 +106,21 @@ class Page:
         return incident
 
 
-class Stage:
-    """A demo, and a browser, for all tests of this file."""
-
-    def __init__(self, ending, folder):
-        def start(program, *arguments):
-            running = Program(PROGRAMS / program, *arguments)
-            ending.callback(running.end)
-            return running
-        self.demo, self.browser = Demo(start), Browser(folder)
-        ending.callback(self.browser.end)
-
-
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory):
+def running():
+    """One demo for all tests of this file."""
     with contextlib.ExitStack() as ending:
-        yield Stage(ending, tmp_path_factory.mktemp("demo"))
+        def start(program, *words):
+            started = Program(PROGRAMS / program, *words)
+            ending.callback(started.end)
+            return started
+        yield Demo(start)
 
 
 @pytest.fixture
-def demo(stage):
-    yield stage.demo
-    stage.demo.ask("DELETE", "/demo/trouble")
-
-
-@pytest.fixture
-def browser(stage):
-    """A tab of this test alone."""
-    first = stage.browser.new_tab()
-    yield stage.browser
-    stage.browser.close_all_but(first)
+def demo(running):
+    yield running
+    running.ask("DELETE", "/demo/trouble")
 
 
 def test_list_and_details_change_by_themselves_in_each_tab_in_the_dark_and_on_a_phone(demo, browser):

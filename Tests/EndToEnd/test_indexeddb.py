@@ -259,5 +259,5 @@ def with_a_commit_that_fails(browser, origin):
 
 
 @pytest.mark.parametrize("store", [of_another_schema_account_or_server, with_a_commit_that_fails], ids=lambda each: each.__name__)
-def test_a_store_that_refuses_is_as_it_was(tmp_path, ends_with_test, origin, store):
-    store(ends_with_test(Browser(tmp_path)), origin)
+def test_a_store_that_refuses_is_as_it_was(browser, origin, store):
+    store(browser, origin)

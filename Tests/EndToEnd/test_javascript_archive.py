@@ -8,7 +8,6 @@ import shutil
 import pytest
 
 from archives import archive_line
-from browser import Browser
 from livepage import LivePage, Pages
 from programs import ROOT, Program, eventually
 
@@ -131,13 +130,13 @@ def test_two_devices_show_the_past_and_what_is_unread(archived, gateway, mock_br
     assert [bare("page", {}), bare("inbox", 0, {}), bare("mark", marks[2])] == ["off"] * 3
 
 
-def test_a_page_of_another_origin_reads_its_inbox(archived, archive, tell, past, tokens, tmp_path, ends_with_test):
+def test_a_page_of_another_origin_reads_its_inbox(archived, archive, tell, past, tokens, browser, ends_with_test):
     pages = ends_with_test(Pages())
     door = archived(auth__origins=[pages.origin])
     eventually(lambda: archive_line(door) == "[+]archive ok", 20, "the archive")
     tell(["A", "B", "A"])
     eventually(lambda: len(archive.ids) == 3, 20, "the events")
-    page = LivePage(ends_with_test(Browser(tmp_path)), pages.origin, door.host, tokens.signed("PACC1", sub="amy"),
+    page = LivePage(browser, pages.origin, door.host, tokens.signed("PACC1", sub="amy"),
                     asksForEventIDs=True)
     found = page.browser.wait(READ_FIRST)
     assert isinstance(found, dict), found

@@ -4,10 +4,7 @@
 import pathlib
 import re
 
-import pytest
-
 from asker import Asker
-from browser import Browser
 from programs import eventually
 
 RESULTS = pathlib.Path(__file__).resolve().parents[2] / ".build-results"
@@ -26,22 +23,6 @@ def test_nothing_on_the_page_runs_but_its_own_script(door):
 
 # As WebDriver numbers keys.
 ENTER, TAB, SPACE, END = "\uE007", "\uE004", " ", "\uE010"
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory):
-    """One browser for all tests of this file."""
-    running = Browser(tmp_path_factory.mktemp("browser"))
-    yield running
-    running.end()
-
-
-@pytest.fixture
-def browser(chromium):
-    """A tab of this test alone."""
-    first = chromium.new_tab()
-    yield chromium
-    chromium.close_all_but(first)
 
 
 def shows_the_node(browser):

@@ -128,6 +128,10 @@ class Browser:
         """Commands go to none before ``switch``."""
         self._ask("DELETE", self.session + "/window")
 
+    def forget_cookies(self):
+        """Of all pages: cookies know no ports, so that one of a test before would be sent along."""
+        self._command("Network.clearBrowserCookies")
+
     def close_all_but(self, kept):
         for handle in self._ask("GET", self.session + "/window/handles"):
             if handle != kept:
