@@ -24,8 +24,7 @@ class Hostile:
         self.token, self.begin, self.now = token, begin, now
         self.plain = connect(host, 20 * PATIENCE, receive_buffer=2048)
         self.port = self.plain.getsockname()[1]
-        # Below TLS a byte can be read by itself.
-        self.socket = context.wrap_socket(self.plain.dup(), server_hostname="localhost") if context else self.plain
+        self.context, self.socket = context, self.plain
         self.failure = None
         self.has_begun, self.stops = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
@@ -33,6 +32,9 @@ class Hostile:
 
     def _run(self):
         try:
+            if self.context:
+                # Below TLS a byte can be read by itself.
+                self.socket = self.context.wrap_socket(self.plain.dup(), server_hostname="localhost")
             self._come()
             self.has_begun.set()
             {"writes for ever": self._write, "reads a byte a second": self._trickle,
