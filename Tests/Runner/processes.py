@@ -137,15 +137,21 @@ def _is_alive(group):
         return False
 
 
-def left_behind():
-    """The processes that this run has started, whatever session they are in now: those that have its number among their variables."""
-    mark, found = f"{RUN}={os.environ[RUN]}".encode(), []
+def left_behind(run):
+    """The processes that a run has started, whatever session they are in now: those that have its number among their variables."""
+    mark, found = f"{RUN}={run}".encode(), []
     for file in Path("/proc").glob("[0-9]*/environ"):
         # Those of others cannot be read, and some have just ended.
         with contextlib.suppress(OSError):
             if mark in file.read_bytes().split(b"\0"):
                 found.append(int(file.parent.name))
     return [pid for pid in found if pid != os.getpid()]
+
+
+def end_left_behind(run):
+    for pid in left_behind(run):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def end_all():
@@ -156,6 +162,4 @@ def end_all():
         groups = list(_groups)
     for group in groups:
         end_group(group)
-    for pid in left_behind():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    end_left_behind(os.environ[RUN])
