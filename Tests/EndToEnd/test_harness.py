@@ -90,7 +90,8 @@ def test_a_program_and_what_it_started_end_with_their_test(start):
     eventually(lambda: subprocess.run(["kill", "-0", child], capture_output=True).returncode != 0)
 
 
-STAYS = "echo set; sleep 1000 & wait"
+# A signal that comes right before a shell waits for its child would not be seen before that ends.
+STAYS = "echo set; while sleep 0.1; do :; done"
 
 
 @pytest.mark.parametrize("words, number, trouble", [
