@@ -62,10 +62,11 @@ def test_nothing_is_missing_between_a_page_and_the_stream_from_its_cursor(archiv
     """Nor between an inbox and the stream from its own: each event is a thing of its own."""
     door = archived()
     client = past(door, "amy")
-    streams, names, ending = [], [], threading.Event()
+    # A page holds all of them, however long it takes to ask for some.
+    streams, names, room, ending = [], [], threading.Semaphore(8), threading.Event()
 
     def write():
-        while not ending.is_set():
+        while room.acquire() and not ending.is_set():
             batch = [f"{len(names) + number}" for number in range(5)]
             tell(batch, partition=len(names) // 5 % 4)
             names.extend(batch)
@@ -74,11 +75,13 @@ def test_nothing_is_missing_between_a_page_and_the_stream_from_its_cursor(archiv
     try:
         for wanted in range(40, 440, 80):
             eventually(lambda: len(names) >= wanted)
+            room.release(16)
             page, inbox = client.page(limit=500), client.inbox(limit=500)
             streams.append((ids(page["events"]), live(door, since=page["at"])))
             streams.append((ids(inbox["things"]), live(door, since=inbox["at"])))
     finally:
         ending.set()
+        room.release()
         writer.join()
     for before, stream in streams:
         served(stream)

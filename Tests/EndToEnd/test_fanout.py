@@ -88,10 +88,16 @@ def test_who_joins_in_the_middle_of_a_burst_gets_a_suffix_without_gap_or_double(
         written = 0
         joined = []
 
+        def newest(client, at):
+            return next((int(message["id"]) for message in reversed(client.messages) if "id" in message), at)
+
         async def write():
             nonlocal written
-            # The burst goes on for as long as clients join, and a little longer.
+            # The burst goes on for as long as clients join, and a little longer. Nobody falls behind what the node
+            # keeps, and more is under way than kcat reads at once.
             while len(joined) < 3 * each or written < joined[-1][2] + 1000:
+                while written - min([newest(steady, 0)] + [newest(client, at) for client, _, at in joined]) > 4000:
+                    await asyncio.sleep(0.001)
                 for _ in range(20):
                     kcat.stdin.write(json.dumps(event("PACC1", written)).encode() + b"\n")
                     written += 1

@@ -97,7 +97,7 @@ def test_whatever_keeps_a_broker_from_answering_nothing_is_missing_afterwards(ka
         hurt(*heal)
         writer.wait_for_more()
         running.wait_for_log("Kafka answers again", count=back + 1)
-        assert running.readyz()[0] == 200, name
+        eventually(lambda: running.readyz()[0] == 200, what=f"{name}: readiness")
     cut_again_and_again(running, hurt, writer)
     writer.stop()
     judge(writer, clients)
