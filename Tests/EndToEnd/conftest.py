@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import re
+import signal
 import subprocess
 import uuid
 from pathlib import Path
@@ -30,6 +31,9 @@ from shared_brokers import VARIABLE, Run, once, shared_cluster
 
 
 def pytest_configure(config):
+    # A run that outlives its terminal (nohup) ignores this signal, and so would what it starts. A handler is not inherited.
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)
     # What it starts are processes of the same run.
     if VARIABLE not in os.environ:
         run = Run()

@@ -103,7 +103,9 @@ def test_a_log_that_was_emptied_refuses_who_would_miss_something_and_nobody_else
     client.wait_for_id("read")
     cursor = client.cursors[-1]
     client.end()
+    reader = live(running, "PACC3")
     write(["missed"], account="PACC3", partition=1)
+    reader.wait_for_id("missed")
     empty(bootstrap, topic)
     # Who read it still gives it.
     back = live(running, "PACC3", since=cursor)
