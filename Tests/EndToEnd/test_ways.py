@@ -69,9 +69,11 @@ def test_connections_that_are_cut(behind, tell):
 def test_background_and_no_network(behind, door, tell):
     _, client = behind("passes")
     client.send("background")
-    client.line("state idle")
+    client.line("2 disconnected")
     tell(range(10))
     client.send("foreground")
+    # What is not connected yet stops at a path that is said to be gone.
+    eventually(lambda: sum("2 live" in line for line in list(client.out)) == 2, 60, client.told)
     assert_each_once(client, range(10))
     # A connection that answers is believed more than a path that is said to be gone.
     client.send("offline")

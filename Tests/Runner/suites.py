@@ -3,6 +3,7 @@
 import os
 import shlex
 import shutil
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,8 @@ TSAN = f"halt_on_error=0 exitcode=66 report_thread_leaks=0 suppressions={ROOT}/T
 # app gives up what takes so long, as it should, so that its tests are by themselves.
 HISTORIES, SDK = ["LiveStateTests", "LiveUpdatesTests", "SimulationTests"], ["LiveClientTests"]
 OTHERS = [name for name in builds.UNIT if name not in HISTORIES + SDK]
+# By the folder of a build, who plans in it.
+PLANNING = {}
 REAL_KAFKA = "AgainstApacheKafka"
 OLDER_KAFKA = "The previous line of Kafka"
 RULE_MUTANTS = r"^SimulationTests\..*Mutants"
@@ -74,12 +77,30 @@ class Work:
         xml = self.folder / f"{name or self.part.name}.xml"
         made = builds.BUILDS[self.builder.made_as(build)]
         more = shlex.split(os.environ.get("SWIFT_TEST_ARGS", ""))
-        # The lock guards what is built, and two may run that beside each other.
-        status = self.run("swift", "test", "--skip-build", "--ignore-lock", "--xunit-output", xml, *made.arguments[
-            1 if made.flags[:1] == ["--build-tests"] else 0:], *arguments, *more, env={**made.env, **(env or {})})
+        status = self._one_at_a_time_until_it_begins(made.folder, [
+            "swift", "test", "--skip-build", "--ignore-lock", "--xunit-output", xml, *made.arguments[
+                1 if made.flags[:1] == ["--build-tests"] else 0:], *arguments, *more], {**made.env, **(env or {})})
         found = results.of_swift(self.part.name, [xml, xml.with_name(f"{xml.stem}-swift-testing.xml")])
         self.part.results += found
         self._hold(status, found)
+
+    def _one_at_a_time_until_it_begins(self, folder, command, env):
+        """The status of `swift test` in a folder of builds. Its own lock would let no other run beside it; without that, two that
+        plan at the same moment get into each other's files, and one of them ends without a word."""
+        start, statuses = self.log.stat().st_size if self.log.exists() else 0, []
+        thread = threading.Thread(target=lambda: statuses.append(self.run(*command, env=env)), daemon=True)
+
+        def begins():
+            with open(self.log, "rb") as text:
+                text.seek(start)
+                return b"Test run started" in text.read()
+        with PLANNING.setdefault(folder, threading.Lock()):
+            thread.start()
+            while thread.is_alive() and not (self.log.exists() and begins()):
+                thread.join(0.1)
+        thread.join()
+        # Without one where it could not even be begun.
+        return statuses[0] if statuses else 1
 
     def pytest(self, programs, *arguments, env=None, name=None, workers=WORKERS):
         """End-to-end tests against the programs of a build, so many at once."""
