@@ -96,8 +96,8 @@ def test_who_joins_in_the_middle_of_a_burst_gets_a_suffix_without_gap_or_double(
             # The burst goes on for as long as clients join, and a little longer. Nobody falls far behind, and more
             # is under way than kcat reads at once.
             while len(joined) < 3 * each or written < joined[-1][2] + 1000:
-                while written - min([newest(steady, 0)] + [newest(client, at) for client, _, at in joined]) > 4000:
-                    await asyncio.sleep(0.001)
+                await until(lambda: written - min(
+                    [newest(steady, 0)] + [newest(client, at) for client, _, at in joined]) <= 4000, 60, "that nobody is far behind")
                 for _ in range(20):
                     kcat.stdin.write(json.dumps(event("PACC1", written)).encode() + b"\n")
                     written += 1

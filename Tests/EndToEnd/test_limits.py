@@ -79,11 +79,11 @@ WAYS = {"websocket": ["closing handshake", "broken frame", "reset", "half closed
 def test_the_places_of_a_subject_are_counted_together_and_come_back_in_whatever_way_they_are_left(stage):
     stage = stage(loops=1, max_connections_per_subject=3)
     token, other = stage.token(subject="ann"), stage.token(subject="bob")
-    asked = requests(stage, token)
+    kinds = requests(stage, token)
     for way in {way for ways in WAYS.values() for way in ways}:
-        held = {name: hold(stage, name, request) for name, request in asked.items()}
+        held = {name: hold(stage, name, request) for name, request in kinds.items()}
         # A refused request for a stream or a wait takes nothing; an answer at once needs no place; others are not concerned.
-        for request in asked.values():
+        for request in kinds.values():
             peer, answer = stage.ask(request)
             with peer:
                 assert_refused(answer, 429, "too_many")
@@ -97,11 +97,11 @@ def test_the_places_of_a_subject_are_counted_together_and_come_back_in_whatever_
         back = []
 
         def come_back():
-            peer, answer = stage.ask(asked["websocket"])
+            peer, answer = stage.ask(kinds["websocket"])
             back.append(peer) if is_in(answer) else peer.end()
             return len(back) == 3
         eventually(come_back, what=f"three places after: {way}")
-        peer, answer = stage.ask(asked["websocket"])
+        peer, answer = stage.ask(kinds["websocket"])
         assert_refused(answer, 429, "too_many")
         # The answer to a close comes when the place is back.
         for peer in back:

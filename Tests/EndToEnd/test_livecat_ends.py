@@ -59,6 +59,7 @@ def test_each_end_has_its_status_and_its_words(peer, run_livecat, options, scrip
     words = [*options, server.host, "ws://far.example/x"] if options == ["--proxy"] else [*options, server.url]
     ended, shown, err = run_livecat(*words)
     assert (ended, shown) == (status, out) and told in err and "\x1b" not in err, err
+    # Of a refusal's body no more than 4 KiB is shown.
     assert server.frames == frames and err.count("b") < 4100
 
 

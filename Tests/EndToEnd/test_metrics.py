@@ -96,7 +96,8 @@ def test_bytes_are_counted_as_they_come_and_go_over_the_wire(door, asker, tokens
         peer.sendall(request)
         answer = b""
         while not answer.endswith(b"\r\n\r\n"):
-            answer += peer.recv(1)
+            assert (byte := peer.recv(1)), answer
+            answer += byte
         peer.sendall(ping)
         pong = peer.recv(7, socket.MSG_WAITALL)
         assert pong[2:] == b"12345"

@@ -57,7 +57,8 @@ def test_a_peer_that_pings_without_reading_finds_the_answer_to_its_last_ping(gat
         # What waits is read before it says goodbye: for its last words a connection has some seconds only.
         frames = []
         while not frames or frames[-1] != (PONG, f"{count - 1:0120}".encode()):
-            frames.append(peer.read())
+            assert (found := peer.read()), "the end"
+            frames.append(found)
         peer.send(frame(CLOSE, struct.pack("!H", 1000)))
         frames += peer.frames()
     assert frames.pop() == (CLOSE, struct.pack("!H", 1000))

@@ -9,7 +9,6 @@ import secrets
 import pytest
 
 from caller import first
-from caller import first
 from gateway import ticket_of
 from programs import PATIENCE
 from wire import ask, event_stream_request, get, upgrade

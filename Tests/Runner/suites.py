@@ -1,9 +1,12 @@
 """What each part of the table runs. A suite is handed its `Work` and adds to its results."""
 
+import contextlib
 import os
 import shlex
 import shutil
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +24,8 @@ TSAN = f"halt_on_error=0 exitcode=66 report_thread_leaks=0 suppressions={ROOT}/T
 # app gives up what takes so long, as it should, so that its tests are by themselves.
 HISTORIES, SDK = ["LiveStateTests", "LiveUpdatesTests", "SimulationTests"], ["LiveClientTests"]
 OTHERS = [name for name in builds.UNIT if name not in HISTORIES + SDK]
-# By the folder of a build, who plans in it.
-PLANNING = {}
+# By the folder of a build, who plans in it. What has not begun after so long hangs, or says it in other words: the next one begins.
+PLANNING, PLANNING_SECONDS = {}, 120
 REAL_KAFKA = "AgainstApacheKafka"
 OLDER_KAFKA = "The previous line of Kafka"
 RULE_MUTANTS = r"^SimulationTests\..*Mutants"
@@ -87,20 +90,19 @@ class Work:
     def _one_at_a_time_until_it_begins(self, folder, command, env):
         """The status of `swift test` in a folder of builds. Its own lock would let no other run beside it; without that, two that
         plan at the same moment get into each other's files, and one of them ends without a word."""
-        start, statuses = self.log.stat().st_size if self.log.exists() else 0, []
-        thread = threading.Thread(target=lambda: statuses.append(self.run(*command, env=env)), daemon=True)
+        start = self.log.stat().st_size if self.log.exists() else 0
 
         def begins():
-            with open(self.log, "rb") as text:
+            with contextlib.suppress(FileNotFoundError), open(self.log, "rb") as text:
                 text.seek(start)
                 return b"Test run started" in text.read()
-        with PLANNING.setdefault(folder, threading.Lock()):
-            thread.start()
-            while thread.is_alive() and not (self.log.exists() and begins()):
-                thread.join(0.1)
-        thread.join()
-        # Without one where it could not even be begun.
-        return statuses[0] if statuses else 1
+            return False
+        with ThreadPoolExecutor(1) as beside:
+            with PLANNING.setdefault(folder, threading.Lock()):
+                end, status = time.monotonic() + PLANNING_SECONDS, beside.submit(self.run, *command, env=env)
+                while not (status.done() or begins() or time.monotonic() > end):
+                    wait([status], 0.1)
+            return status.result()
 
     def pytest(self, programs, *arguments, env=None, name=None, workers=WORKERS):
         """End-to-end tests against the programs of a build, so many at once."""

@@ -25,7 +25,7 @@ class Hostile:
         self.plain = connect(host, 20 * PATIENCE, receive_buffer=2048)
         self.port = self.plain.getsockname()[1]
         self.context, self.socket = context, self.plain
-        self.failure = None
+        self.failure, self.has_come = None, False
         self.has_begun, self.stops = threading.Event(), threading.Event()
         self.thread = threading.Thread(target=self._run, daemon=True)
         self.thread.start()
@@ -36,6 +36,7 @@ class Hostile:
                 # Below TLS a byte can be read by itself.
                 self.socket = self.context.wrap_socket(self.plain.dup(), server_hostname="localhost")
             self._come()
+            self.has_come = True
             self.has_begun.set()
             {"writes for ever": self._write, "reads a byte a second": self._trickle,
              "does neither": self.stops.wait}[self.manner]()

@@ -25,7 +25,7 @@ LEAST_PAUSE, MOST_PAUSE = 0.02, 0.25
 ENDING = {signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL}
 
 
-def eventually(condition, within=10.0, what="the condition"):
+def eventually(condition, within=10.0, what="the condition", most_pause=MOST_PAUSE):
     """Returns the first true result of `condition`, asked again and again until `within` seconds are over, the longer it
     takes the less often: to ask costs, a browser above all. `what` is a text, or what gives it when it is needed."""
     begun = time.monotonic()
@@ -37,7 +37,7 @@ def eventually(condition, within=10.0, what="the condition"):
         if result:
             return result
         assert not is_last, f"{what() if callable(what) else what} did not come true within {within * PATIENCE:g} s"
-        time.sleep(min(MOST_PAUSE, max(LEAST_PAUSE, (time.monotonic() - begun) / 10)))
+        time.sleep(min(most_pause, max(LEAST_PAUSE, (time.monotonic() - begun) / 10)))
 
 
 def environment(changes=None):
