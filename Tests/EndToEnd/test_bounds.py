@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -174,7 +175,8 @@ def test_revoke_gives_up_after_ten_seconds_without_a_broker(calm, gateway, mock_
     assert 10 <= took <= 10.5
 
 
-GONE = 20_000
+# So many that some marks are made between its steps, and no more than the embedded broker keeps of a partition.
+GONE = 40_000
 
 
 def test_an_erasure_keeps_nobody_waiting_and_is_overwritten_within_a_minute(calm, erasing, archive, mock_broker, tell, past):
@@ -182,8 +184,8 @@ def test_an_erasure_keeps_nobody_waiting_and_is_overwritten_within_a_minute(calm
     door = erasing()
     tell(["kept"])
     archive.wait_for(["kept"])
-    amy = past(door, "amy")
-    kept, = amy.page()["events"]
+    askers = [past(door, "amy") for _ in range(4)]
+    kept, = askers[0].page()["events"]
 
     def erased():
         return len(door.log("nothing of the account from before it is in the archive"))
@@ -193,16 +195,21 @@ def test_an_erasure_keeps_nobody_waiting_and_is_overwritten_within_a_minute(calm
         tell((f"gone{name}" for name in range(GONE)), account="GONEACCOUNT")
         eventually(lambda: len(archive.ids) == GONE + 1, 60, "what is to go")
         writer = tell_control("erase", door, "--account", "GONEACCOUNT")
-        marks = []
-        while time.monotonic() < end:
-            begin = time.monotonic()
-            answer = amy.read(aid=kept["aid"])
-            took = time.monotonic() - begin
-            if erased() > before:
-                break
-            assert answer.status == 204, answer
-            marks.append(took)
-        assert erased() > before, writer.poll()
+
+        def mark(asker):
+            marks = []
+            while time.monotonic() < end:
+                begin = time.monotonic()
+                answer = asker.read(aid=kept["aid"])
+                took = time.monotonic() - begin
+                if erased() > before:
+                    return marks
+                assert answer.status == 204, answer
+                marks.append(took)
+            raise AssertionError(f"not erased; the command {writer.poll()}")
+        # A mark takes up to 50 ms by itself, until it is seen how far the store is.
+        with ThreadPoolExecutor(len(askers)) as crowd:
+            marks = [took for marks in crowd.map(mark, askers) for took in marks]
         begin = time.monotonic()
         eventually(lambda: not archive.has("GONEACCOUNT"), 60)
         assert writer.wait(60) == 0 and len(marks) >= 5 and archive.ids == ["kept"]
