@@ -37,6 +37,26 @@ package struct KafkaNotice: Sendable, Equatable {
         return subject.map { "kafka.\(cause.rawValue) \($0.value)" } ?? "kafka.\(cause.rawValue)"
     }
 
+    /// What it says has begun: an outage of all brokers, or that of a topic, by its name; nil for everything else.
+    package var begunOutage: String? {
+        switch cause {
+        case .topicMissing, .topicGone, .topicForbidden, .topicUnreadable: self[.topic]
+        default: cause.isConnectionTrouble ? Self.brokers : nil
+        }
+    }
+
+    /// Which of these it says is over.
+    package var endedOutage: String? {
+        switch cause {
+        case .recovered: Self.brokers
+        case .topicFound: self[.topic]
+        default: nil
+        }
+    }
+
+    /// No topic has an empty name.
+    private static let brokers = ""
+
     package subscript(_ name: Fact) -> String? {
         facts.first { $0.name == name }?.value
     }

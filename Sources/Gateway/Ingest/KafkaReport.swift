@@ -1,10 +1,13 @@
 import Kafka
 import Logging
 
-/// Logs what Kafka says: one line in 10 s for each cause.
+/// Logs what Kafka says: one line in 10 s for each cause. The end of an outage is logged as often as its beginning was: whoever
+/// reads that no broker answers must also read that one does.
 final class KafkaReport {
     private let logger: Logger
     private let limiter = RateLimiter()
+    /// Outages that are in the log, and their end is not: one of the brokers, and one for each topic.
+    private var open: Set<String> = []
 
     init(logger: Logger) {
         self.logger = logger
@@ -16,9 +19,12 @@ final class KafkaReport {
             let level = notice.level.logLevel
             guard logger.isEnabled(level) else { continue }
             var suppressed = LogValue.absent
-            if level > .debug {
+            if let ended = notice.endedOutage {
+                guard open.remove(ended) != nil else { continue }
+            } else if level > .debug {
                 guard let passed = limiter.pass(notice.key, now: now) else { continue }
                 suppressed = passed.suppressed
+                if let begun = notice.begunOutage { open.insert(begun) }
             }
             logger.log(
                 level, notice.sentence,
