@@ -72,7 +72,10 @@ class Node:
                 log.write("\n".join(lines) + "\n")
 
     def kill(self):
-        self.program.signal(signal.SIGKILL)
+        # One that is gone already has ended by itself, which its end reports.
+        if self.is_running:
+            self.program.signal(signal.SIGKILL)
+            self.program.wait()
         self.program.end()
 
     @property

@@ -50,7 +50,7 @@ class Door:
         tokens.write_text(tokens.read_text().replace('account: "PACC1"', 'account: "PACC1", subject: "churn"'))
         self.node = launch(
             stage.start, stage.folder, types.SimpleNamespace(settings=[]), broker.bootstrap, env=self.holdings.env,
-            auth={"tokens": str(tokens)}, log={"level": "warning"},
+            auth={"tokens": str(tokens)}, log={"level": "notice"},
             limits={"max_connections": NODE, "max_connections_per_subject": PER_SUBJECT},
             balancer={"trusted": ["127.0.0.1"], "proxy_protocol": True},
             **({"tls": certificates.settings["ecdsa"]} if is_secure else {}))
