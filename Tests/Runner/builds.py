@@ -52,6 +52,12 @@ BUILDS = {
     # Into the same folders, and in the place of the small ones where both are wanted.
     "thread": Build(".build-tsan", THREAD, RACE, niceness=10),
     "address": Build(".build-asan", ADDRESS, {"LIVEGATE_FUZZ": "replay"}, niceness=10),
+    # As Tests/Fuzz/run makes it, which then finds it made.
+    "fuzz": Build(
+        ".build-fuzz",
+        ["-c", "release", "--sanitize=fuzzer", "-Xswiftc", "-sanitize=fuzzer,address", "-Xcc", "-fsanitize=address",
+         "-Xcxx", "-fsanitize=address"],
+        {"LIVEGATE_FUZZ": "1"}, niceness=10),
 }
 INSTEAD = {"thread-smoke": "thread", "address-smoke": "address"}
 

@@ -305,7 +305,7 @@ SUITES = {
     "thread-smoke": Suite(thread_smoke, ("thread-smoke",), niceness=1),
     "histories": Suite(histories, ("tests",), niceness=5),
     "kafka-others": Suite(kafka_others, ("programs", "tests")),
-    "fuzz": Suite(fuzz, niceness=5),
+    "fuzz": Suite(fuzz, ("fuzz",), niceness=5),
     "thread": Suite(thread, ("thread",), niceness=1),
     "address": Suite(address, ("address",), niceness=1),
     # Thousands of clients wait for each other.
