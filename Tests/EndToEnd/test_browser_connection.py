@@ -146,6 +146,9 @@ def away_offline(page):
 
 
 def back_offline(page):
+    # Longer than it waits between any two attempts.
+    page.jump(60_000)
+    assert page.run("return window.client.state.waiting?.why") == "offline"
     assert len(page.middleman.requests) == page.asked, "it has tried without a network"
     page.browser.network(offline=False)
 

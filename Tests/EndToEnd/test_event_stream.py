@@ -67,7 +67,8 @@ def test_since_resumes_and_the_last_id_of_a_browser_counts_instead(door, event_s
         peer.sendall(upgrade(tokens.token("PACC1"), headers=[f"Last-Event-ID: {begin}"]) + b"\x89\x80\0\0\0\0")
         answer = b""
         while not answer.endswith(b"\x8a\0"):
-            answer += peer.recv(4096)
+            assert (piece := peer.recv(4096)), answer
+            answer += piece
     assert answer.partition(b"\r\n\r\n")[2] == b"\x8a\0"
 
 

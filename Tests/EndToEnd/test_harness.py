@@ -133,7 +133,9 @@ def sends(*frames, answers=0, is_awaited=True):
         writer.write(b"HTTP/1.1 101 Switching Protocols\r\n\r\n" + b"".join(frames))
         buffer = b""
         while len(got) < answers:
-            buffer += await reader.read(4096)
+            piece = await reader.read(4096)
+            assert piece, got
+            buffer += piece
             while found := split_frame(buffer):
                 got.append((found[0] & 0x0F, found[2]))
                 buffer = buffer[found[3]:]

@@ -2,8 +2,8 @@
 """What is revoked by the control topic: who is closed, who is refused, and that nothing lets them in again. How soon:
 test_bounds.py."""
 
+import asyncio
 import json
-import threading
 import time
 
 import pytest
@@ -12,7 +12,7 @@ import jose
 from caller import answer, bearer
 from clients import EventStream, LiveClient, Sync
 from gateway import hang_up, posted, rewrite, static_tokens
-from programs import eventually, produce, run
+from programs import PATIENCE, eventually, produce, run
 from rawclient import RawClient, play, until
 from wire import ask, get, upgrade
 
@@ -118,15 +118,17 @@ def test_whoever_comes_while_something_is_revoked_is_not_let_in_for_good(node, t
 
     async def scenario():
         clients, is_shut = [], False
-        writer = threading.Thread(target=revoke, args=(node, "--account", "PACC1"))
-        writer.start()
+        writer = asyncio.create_task(asyncio.to_thread(revoke, node, "--account", "PACC1"))
+        end = time.monotonic() + 60 * PATIENCE
         while not is_shut:
+            # A command that has failed lets everybody in for ever.
+            assert time.monotonic() < end and not (writer.done() and writer.exception()), writer
             try:
                 clients.append(await RawClient.open(node.host, old))
             except AssertionError as refusal:
                 is_shut = b" 401 " in refusal.args[0]
                 assert is_shut, refusal
-        writer.join()
+        await writer
         for client in clients:
             await until(lambda: client.close is not None)
             assert client.close == (4403, "revoked")

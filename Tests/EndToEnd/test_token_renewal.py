@@ -130,7 +130,7 @@ def test_livecat_goes_on_with_the_token_that_its_file_holds_later(door, tokens, 
 
     def notice(word):
         while word not in (line := client.notice()):
-            assert line and "disconnected" not in line, word
+            assert "disconnected" not in line, word
         return line
     notice("expiring: the token ends at ")
     file.write_text(tokens.token("PACC1", "--expires", "1h"))

@@ -46,7 +46,10 @@ class Livecat:
         return self.process.stdout.readline()
 
     def notice(self):
-        return self.process.stderr.readline().decode()
+        """The next line of standard error; one that never comes fails the test, as it would otherwise be waited for in vain."""
+        line = self.process.stderr.readline().decode()
+        assert line, "it has closed its standard error"
+        return line
 
     def signal(self, number=signal.SIGINT):
         self.process.send_signal(number)
