@@ -58,7 +58,7 @@ package struct PageQuery: Sendable {
 
     /// What the page lies between, both without themselves.
     func bounds(keptFrom horizon: Int64) -> (lower: EventKey, upper: EventKey) {
-        var lower = EventKey(before: horizon)
+        var lower = EventKey(keptFrom: horizon)
         var upper = EventKey.end
         if let from { lower = max(lower, EventKey(before: from)) }
         if let after { lower = max(lower, EventKey(after)) }
@@ -135,13 +135,18 @@ package struct ReadMark: Sendable {
     package let upTo: ArchiveID
     /// The node's clock, in ms.
     package let now: Int64
+    /// Whether it has to be an event of the account: nobody reads up to a day that is still to come.
+    package let mustBeStored: Bool
 
-    package init(account: Account, person: String, thing: Thing?, upTo: ArchiveID, now: Int64) {
+    package init(
+        account: Account, person: String, thing: Thing?, upTo: ArchiveID, now: Int64, mustBeStored: Bool = false
+    ) {
         self.account = account
         self.person = person
         self.thing = thing
         self.upTo = upTo
         self.now = now
+        self.mustBeStored = mustBeStored
     }
 }
 
@@ -152,4 +157,8 @@ package enum MarkOutcome: Equatable, Sendable {
     case unchanged
     /// The account has too many marks of things without an event.
     case tooMany
+    /// It had to be an event of the account, and is none.
+    case unknown
+    /// It had to be an event of the account, and the store has not come as far as it.
+    case behind
 }

@@ -5,11 +5,17 @@ import LiveUpdates
 ///
 /// Stamp + 1 in 6 bytes, the topic's hash in 4, then partition and offset, each as the number of its bytes and these, as few as
 /// can be, highest first: 14 to 16 bytes for most events, where fixed numbers would take 22.
+///
+/// Stamps that 6 bytes do not hold stand in 8, with the sign turned, behind bytes that no other key begins with: six of 0 and
+/// another one (−1, which is none, has a 1 there instead of them), or ten of 255, behind which a key of 6 bytes has at most 4.
+/// Keys of 6 bytes never change: files hold them.
 struct EventKey: Hashable, Sendable {
-    /// Above every event.
-    static let end = EventKey(bytes: [0xFF])
+    /// Above every event: the longest row of 255s in a key has 22 of them.
+    static let end = EventKey(bytes: Array(repeating: 0xFF, count: 24))
     /// Below every event; what a person without a mark has read.
     static let start = EventKey(bytes: [])
+    /// The last stamp that 6 bytes hold. Before later ones had keys of their own it stood for them too.
+    static let lastShortStamp: Int64 = 1 << 48 - 2
 
     let bytes: [UInt8]
 
@@ -18,7 +24,7 @@ struct EventKey: Hashable, Sendable {
     init(stamp: Int64, topic: UInt32, partition: Int32, offset: Int64) {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(24)
-        Self.append(Self.coded(stamp), count: 6, to: &bytes)
+        Self.append(stamp: stamp, to: &bytes)
         Self.append(UInt64(topic), count: 4, to: &bytes)
         Self.appendShortest(UInt64(partition), to: &bytes)
         Self.appendShortest(UInt64(offset), to: &bytes)
@@ -32,11 +38,29 @@ struct EventKey: Hashable, Sendable {
     /// Below every event of this stamp and above every earlier one.
     init(before stamp: Int64) {
         var bytes: [UInt8] = []
-        Self.append(Self.coded(stamp), count: 6, to: &bytes)
+        Self.append(stamp: stamp, to: &bytes)
         self.bytes = bytes
     }
 
-    private static func coded(_ stamp: Int64) -> UInt64 { UInt64(min(max(-1, stamp), ArchiveID.latestStamp) + 1) }
+    /// Below every event that a store keeps, by its horizon: −1 as long as nothing was let go.
+    init(keptFrom horizon: Int64) {
+        self = horizon == -1 ? .start : EventKey(before: horizon)
+    }
+
+    private static func append(stamp: Int64, to bytes: inout [UInt8]) {
+        switch stamp {
+        case ...(-2):
+            append(0, count: 7, to: &bytes)
+            append(turned(stamp), count: 8, to: &bytes)
+        case -1: append(1, count: 7, to: &bytes)
+        case ...lastShortStamp: append(UInt64(stamp + 1), count: 6, to: &bytes)
+        default:
+            for _ in 0..<10 { bytes.append(0xFF) }
+            append(turned(stamp), count: 8, to: &bytes)
+        }
+    }
+
+    private static func turned(_ stamp: Int64) -> UInt64 { UInt64(bitPattern: stamp) ^ 1 << 63 }
 
     private static func append(_ number: UInt64, count: Int, to bytes: inout [UInt8]) {
         for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
@@ -51,22 +75,43 @@ struct EventKey: Hashable, Sendable {
     /// Takes what a file holds.
     init(stored bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Its stamp, where it has one: neither ``start`` nor ``end`` does.
-    var stamp: Int64? {
+    /// Its stamp and how many bytes that has, where there is one: neither ``start`` nor ``end`` has.
+    private var head: (stamp: Int64, count: Int)? {
         guard bytes.count >= 6 else { return nil }
-        return bytes[..<6].reduce(Int64(0)) { $0 << 8 | Int64($1) } - 1
+        let short = bytes[..<6].reduce(Int64(0)) { $0 << 8 | Int64($1) } - 1
+        switch short {
+        case -1:
+            guard bytes.count >= 7 else { return nil }
+            return bytes[6] == 1 ? (-1, 7) : turned(from: 7)
+        case Self.lastShortStamp where bytes.count > 10 && bytes[6..<10].allSatisfy { $0 == 0xFF } && bytes[10] >= 0x80:
+            return turned(from: 10)
+        default: return (short, 6)
+        }
     }
 
+    private func turned(from index: Int) -> (stamp: Int64, count: Int)? {
+        guard bytes.count >= index + 8 else { return nil }
+        let number = bytes[index..<index + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return (Int64(bitPattern: number ^ 1 << 63), index + 8)
+    }
+
+    var stamp: Int64? { self == .end ? nil : head?.stamp }
+
     /// The newest stamp below it.
-    var newestStampBelow: Int64? { bytes.count == 6 ? stamp.map { $0 - 1 } : stamp }
+    var newestStampBelow: Int64? {
+        guard self != .end, let head else { return nil }
+        return bytes.count == head.count && head.stamp > .min ? head.stamp - 1 : head.stamp
+    }
 
     /// The event's id.
     ///
     /// - Throws: where the bytes are none of a key, which a damaged file may hold.
     func id(check: UInt64) throws(ArchiveError) -> ArchiveID {
-        guard let stamp, bytes.count >= 12 else { throw .corrupt("a key of \(bytes.count) bytes") }
-        let topic = bytes[6..<10].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-        var index = 10
+        guard let (stamp, count) = head, bytes.count >= count + 6 else {
+            throw .corrupt("a key of \(bytes.count) bytes")
+        }
+        let topic = bytes[count..<count + 4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        var index = count + 4
         guard let partition = number(at: &index), let partition = Int32(exactly: partition),
             let offset = number(at: &index), index == bytes.count
         else { throw .corrupt("a key that ends wrongly") }

@@ -72,6 +72,34 @@ struct ArchiveInboxTests {
         }
     }
 
+    /// What a mark comes to that has to be an event.
+    private static func outcome(
+        _ store: any ArchiveStore, _ account: String, of thing: (String, String)? = nil, stamp: Int64? = nil,
+        topic: String = "t", partition: Int32 = 0, _ offset: Int64
+    ) async throws -> MarkOutcome {
+        let id = ArchiveID(
+            stamp: stamp ?? 1000 + offset, topic: ArchiveID.hash(ofTopic: topic), partition: partition, offset: offset,
+            check: 0)
+        return try await store.mark(ReadMark(account, "P", thing, upTo: id, mustBeStored: true))
+    }
+
+    @Test(arguments: TestStore.kinds) func `a mark that has to be an event is one of its account, or nothing`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await Self.withThings(kind) { store in
+            // Of whichever thing.
+            #expect(try await Self.outcome(store, "A", of: ("incident", "I2"), 3) == .moved)
+            #expect(try await Self.outcome(store, "A", 9) == .moved)
+            #expect(try await Self.outcome(store, "B", 9) == .unknown)
+            #expect(try await Self.outcome(store, "A", stamp: 1010, 9) == .unknown)
+            #expect(try await Self.outcome(store, "A", topic: "u", 10) == .unknown)
+            #expect(try await Self.outcome(store, "A", partition: 1, 10) == .unknown)
+            #expect(try await Self.outcome(store, "A", 10) == .behind)
+            let inbox = try await store.inbox(InboxQuery("A", "P"))
+            #expect(inbox.unreadThings == 0)
+        }
+    }
+
     @Test(arguments: TestStore.kinds) func `a late event below the mark counts as read, and counts end at 999`(
         kind: TestStore.Kind
     ) async throws {

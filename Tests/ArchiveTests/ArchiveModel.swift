@@ -87,7 +87,7 @@ struct ArchiveModel {
             log[run.partition, default: [:]][event.offset] = event
             if event.offset < start {
                 outcome.repeated += 1
-            } else if event.stamp < horizon {
+            } else if hasLetGo, event.stamp < horizon {
                 outcome.tooOld += 1
             } else {
                 outcome.stored += 1
@@ -131,7 +131,8 @@ struct ArchiveModel {
         let name = MarkName(
             person: person,
             thing: mark.thing.map { Thing(account: mark.account, entity: $0.entity, id: $0.id) })
-        guard mark.upTo.stamp >= horizon, key > marks[everything]?.key ?? .start, key > marks[name]?.key ?? .start
+        guard !hasLetGo || mark.upTo.stamp >= horizon, key > marks[everything]?.key ?? .start,
+            key > marks[name]?.key ?? .start
         else {
             return .unchanged
         }

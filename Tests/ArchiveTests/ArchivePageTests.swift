@@ -210,6 +210,61 @@ struct ArchivePageTests {
         }
     }
 
+    @Test(arguments: TestStore.kinds) func `stamps of the whole range are on pages, in inboxes, and read`(
+        kind: TestStore.Kind
+    ) async throws {
+        try await TestStore.withStore(kind) { store in
+            let stamps = ArchiveIDTests.stamps
+            let events = stamps.enumerated().map { number, stamp in
+                ArchivedEvent("A", "incident", "I\(number)", "made", offset: Int64(number), stamp: stamp)
+            }
+            // In another order than that of their stamps.
+            _ = try await store.append(.of(events.filter { $0.offset % 2 == 1 }, partition: 1, next: 99))
+            _ = try await store.append(.of(events.filter { $0.offset % 2 == 0 }))
+            var walked: [ArchiveID] = []
+            while true {
+                let page = try await store.page(
+                    PageQuery("A") {
+                        $0.limit = 1
+                        $0.before = walked.last
+                    })
+                walked += page.events.map(\.id)
+                guard page.more else { break }
+            }
+            #expect(walked.map(\.stamp) == stamps.reversed())
+            for (number, id) in walked.reversed().enumerated() {
+                let page = try await store.page(
+                    PageQuery("A") {
+                        $0.isOldestFirst = true
+                        $0.from = id.stamp
+                        $0.after = walked.last { $0 < id }
+                        $0.limit = 1
+                    })
+                #expect(page.events.map(\.id) == [id])
+                let older = try await store.page(PageQuery("A") { $0.to = id.stamp })
+                #expect(older.events.count == number)
+            }
+            let all = try await store.inbox(InboxQuery("A", "P"))
+            #expect(all.things.map(\.last.id) == walked && all.unreadThings == stamps.count)
+            for (number, id) in walked.enumerated() {
+                #expect(
+                    try await store.mark(ReadMark("A", "P", ("incident", "I\(stamps.count - 1 - number)"), upTo: id))
+                        == .moved)
+                #expect(try await store.inbox(InboxQuery("A", "P")).unreadThings == stamps.count - 1 - number)
+            }
+            #expect(try await store.mark(ReadMark("A", "Q", nil, upTo: walked[0])) == .moved)
+            #expect(try await store.inbox(InboxQuery("A", "Q")).unreadThings == 0)
+            try await store.keep(from: 1_795_240_000_000)
+            try await TestStore.sweep(store)
+            #expect(
+                try await store.page(PageQuery("A")).events.map(\.id.stamp)
+                    == stamps.filter { $0 >= 1_795_240_000_000 }.reversed())
+            #expect(
+                try await store.erase(Account("A"), until: .max).events
+                    == stamps.count { (1_795_240_000_000 ..< .max).contains($0) })
+        }
+    }
+
     @Test func `gaps that overlap are one`() {
         func gap(_ from: Int64, _ to: Int64?) -> ArchiveGap { ArchiveGap(from: from, to: to) }
         #expect(ArchiveGap.merged([]) == [])

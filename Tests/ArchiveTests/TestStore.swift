@@ -123,10 +123,13 @@ extension InboxQuery {
 }
 
 extension ReadMark {
-    init(_ account: String, _ person: String, _ thing: (String, String)?, upTo id: ArchiveID, now: Int64 = 0) {
+    init(
+        _ account: String, _ person: String, _ thing: (String, String)?, upTo id: ArchiveID, now: Int64 = 0,
+        mustBeStored: Bool = false
+    ) {
         self.init(
             account: Account(account), person: person, thing: thing.map { Thing(entity: $0.0, id: $0.1) }, upTo: id,
-            now: now)
+            now: now, mustBeStored: mustBeStored)
     }
 }
 

@@ -30,9 +30,12 @@ final class PostgreSQLMarker {
     }
 
     private func attempt(_ mark: ReadMark, alone: Bool, _ connection: Connection) throws -> Attempt {
-        let floor = EventKey(before: try PostgreSQLReader.horizon(connection))
+        let floor = EventKey(keptFrom: try PostgreSQLReader.horizon(connection))
         let key = EventKey(mark.upTo)
         guard key > floor else { return .done(.unchanged) }
+        if mark.mustBeStored, let outcome = try refusal(mark.upTo, key, mark.account, connection) {
+            return .done(outcome)
+        }
         let account = try InternedNames(connection).numbers(.accounts, [Name(owner: 0, mark.account.text)])[0]
         let person = try person(mark.person, in: account, connection)
         guard key > person.everything else { return .done(.unchanged) }
@@ -60,6 +63,25 @@ final class PostgreSQLMarker {
         }
         if outcome == .moved { try notify(MarkMessage(mark), connection) }
         return .done(outcome)
+    }
+
+    /// Why an event that has to be there is not; nil: it is.
+    private func refusal(
+        _ id: ArchiveID, _ key: EventKey, _ account: Account, _ connection: Connection
+    ) throws -> MarkOutcome? {
+        let events = try connection.run(
+            """
+            SELECT 1 FROM livegate_accounts a JOIN livegate_streams s ON s.account = a.id
+            JOIN livegate_events e ON e.stream = s.id WHERE a.name = $1 AND e.key = $2
+            """, [.text(account.text), .bytes(key.bytes)])
+        guard events.count == 0 else { return nil }
+        let rows = try connection.run(
+            "SELECT topic, next FROM livegate_positions WHERE partition = $1 AND next IS NOT NULL",
+            [.integer(Int64(id.partition))])
+        for row in 0..<rows.count where ArchiveID.hash(ofTopic: rows.text(row, 0)) == id.topic {
+            return rows.integer(row, 1) <= id.offset ? .behind : .unknown
+        }
+        return .unknown
     }
 
     private func person(

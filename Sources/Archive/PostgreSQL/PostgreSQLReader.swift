@@ -100,7 +100,7 @@ final class PostgreSQLReader {
         var (person, everything) = (Int64(0), EventKey.start)
         let people = try connection.run(PostgreSQLQuery.person, [.integer(account), .text(query.person)])
         if people.count > 0 { (person, everything) = (people.integer(0, 0), EventKey(stored: people.bytes(0, 1))) }
-        let horizon = EventKey(before: try horizon(connection))
+        let horizon = EventKey(keptFrom: try horizon(connection))
         /// What lies up to there is read.
         let read = max(horizon, everything)
         let counts = try connection.run(

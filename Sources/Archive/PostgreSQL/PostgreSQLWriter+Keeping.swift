@@ -17,7 +17,7 @@ extension PostgreSQLWriter {
             guard isMine.bool(0, 0) else { return false }
             let horizon = try PostgreSQLReader.horizon(connection)
             guard position.isBehindStreams else {
-                try sweepStreams(&position, EventKey(before: horizon), connection)
+                try sweepStreams(&position, EventKey(keptFrom: horizon), connection)
                 return true
             }
             return try !sweepAccounts(&position, horizon, connection)
@@ -45,7 +45,7 @@ extension PostgreSQLWriter {
     private func sweepAccounts(
         _ position: inout SweepPosition, _ horizon: Int64, _ connection: Connection
     ) throws -> Bool {
-        let end: Parameter = .bytes(EventKey(before: horizon).bytes)
+        let end: Parameter = .bytes(EventKey(keptFrom: horizon).bytes)
         let accounts = try numbers(
             "SELECT id FROM livegate_accounts WHERE id > $1 ORDER BY id LIMIT $2", position.account, connection)
         let all: Parameter = .integers(accounts)

@@ -37,7 +37,7 @@ final class PostgreSQLWriter {
             let horizon = try PostgreSQLReader.horizon(connection)
             var positions = try StoredPartitions(of: batch, horizon: horizon, connection)
             var events: [KeyedEvent] = []
-            let floor = EventKey(before: horizon)
+            let floor = EventKey(keptFrom: horizon)
             for run in batch.runs {
                 guard let start = try positions.begin(run, &outcome, connection) else {
                     outcome.repeated += run.events.count

@@ -17,7 +17,7 @@ extension ArchiveReader {
         if query.wantsPositions { page.positions = try positions }
         guard let account = try number(of: query.account) else { return page }
         let (person, everything) = try person(query.person, in: account)
-        let horizon = EventKey(before: try self.horizon)
+        let horizon = EventKey(keptFrom: try self.horizon)
         /// What lies up to there is read.
         let read = max(horizon, everything)
         page.unreadThings = try unreadThings(of: account, person, since: read)

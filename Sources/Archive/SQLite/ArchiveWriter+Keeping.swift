@@ -36,7 +36,7 @@ extension ArchiveWriter {
     }
 
     private func sweepStreams(_ position: inout SweepPosition) throws {
-        let end = EventKey(before: horizon)
+        let end = EventKey(keptFrom: horizon)
         var rows = 0
         let streams = try numbers(
             "SELECT id FROM streams WHERE id > ? ORDER BY id LIMIT ?", position.stream, Self.ownersOfStep)
@@ -51,7 +51,7 @@ extension ArchiveWriter {
     }
 
     private func sweepAccounts(_ position: inout SweepPosition) throws -> Bool {
-        let end: SQLValue = .blob(EventKey(before: horizon).bytes)
+        let end: SQLValue = .blob(EventKey(keptFrom: horizon).bytes)
         let accounts = try numbers(
             "SELECT id FROM accounts WHERE id > ? ORDER BY id LIMIT ?", position.account, Self.ownersOfStep)
         for account in accounts {

@@ -11,7 +11,8 @@ extension ArchiveWriter {
         defer { try? database.execute("PRAGMA synchronous = NORMAL") }
         return try transaction {
             let key = EventKey(mark.upTo)
-            guard key > EventKey(before: horizon) else { return .unchanged }
+            guard key > EventKey(keptFrom: horizon) else { return .unchanged }
+            if mark.mustBeStored, let outcome = try refusal(mark.upTo, key, mark.account) { return outcome }
             let account = try number(of: mark.account)
             let person = try person(mark.person, in: account)
             guard key > person.everything else { return .unchanged }
@@ -33,6 +34,23 @@ extension ArchiveWriter {
         }
     }
 
+    /// Why an event that has to be there is not; nil: it is.
+    private func refusal(_ id: ArchiveID, _ key: EventKey, _ account: Account) throws -> MarkOutcome? {
+        let isStored = try first(
+            """
+            SELECT 1 FROM accounts a JOIN streams s ON s.account = a.id JOIN events e ON e.stream = s.id
+            WHERE a.name = ? AND e.key = ?
+            """, [.text(account.text), .blob(key.bytes)])
+        guard isStored == nil else { return nil }
+        var next: Int64?
+        try database.each("SELECT topic, next FROM positions WHERE partition = ?", [.integer(Int64(id.partition))]) {
+            statement in
+            if ArchiveID.hash(ofTopic: statement.text(0)) == id.topic { next = statement.integer(1) }
+            return next == nil
+        }
+        return next.map { $0 <= id.offset } == true ? .behind : .unknown
+    }
+
     private func person(_ name: String, in account: Int64) throws -> (number: Int64, everything: EventKey) {
         var known: (Int64, EventKey)?
         try database.each(ArchiveQuery.person, [.integer(account), .text(name)]) { statement in
@@ -50,7 +68,7 @@ extension ArchiveWriter {
         guard let stream = try first(ArchiveQuery.stream, [.integer(account), .text(thing.entity)]) else { return nil }
         return try first(
             "SELECT id FROM things WHERE stream = ? AND name = ? AND last > ?",
-            [.integer(stream), .text(thing.id), .blob(EventKey(before: horizon).bytes)])
+            [.integer(stream), .text(thing.id), .blob(EventKey(keptFrom: horizon).bytes)])
     }
 
     /// Keeps a mark for the first event of its thing.

@@ -44,7 +44,7 @@ extension ArchiveWriter {
     func thing(
         _ name: ThingName, _ account: Int64, _ event: ThinEvent, _ key: EventKey, _ type: Int64
     ) throws -> Thing {
-        if let known = things[name], known.last > EventKey(before: horizon) { return known }
+        if let known = things[name], known.last > EventKey(keptFrom: horizon) { return known }
         var found: Thing?
         try database.each(
             "SELECT id, last, type FROM things WHERE stream = ? AND name = ?", [.integer(name.stream), .text(event.id)]
@@ -55,7 +55,7 @@ extension ArchiveWriter {
         }
         let thing: Thing
         if let found {
-            if found.last > EventKey(before: horizon) {
+            if found.last > EventKey(keptFrom: horizon) {
                 thing = found
             } else {
                 // It has gone, and its marks with it; only its rows are still there. From now on it is there again, so that

@@ -111,7 +111,7 @@ final class ArchiveWriter {
             return
         }
         let topic = ArchiveID.hash(ofTopic: run.topic)
-        let floor = EventKey(before: horizon)
+        let floor = EventKey(keptFrom: horizon)
         for event in run.events {
             guard event.offset >= start else {
                 outcome.repeated += 1

@@ -157,6 +157,8 @@ final class ArchiveDesk: Sendable {
                     return .marked
                 case .unchanged: return .marked
                 case .tooMany: return .tooManyMarks
+                case .unknown: return .unknownEvent
+                case .behind: return .notReady
                 }
             }
         } catch {

@@ -81,12 +81,7 @@ extension Connection {
                 asking.state = .body(reader)
                 return
             }
-            let body = try MarkBody.read(bytes)
-            let latest = WallClock.milliseconds + (loop.admission.archive?.maximumTimestampDelayMilliseconds ?? 0)
-            guard body.upTo.stamp <= latest else {
-                throw Refusal(.badRequest, "The body's aid is stamped too far after this server's clock.")
-            }
-            ask(asking, body)
+            ask(asking, try MarkBody.read(bytes))
         } catch {
             refuse(error, isStorable: false)
         }
@@ -101,8 +96,10 @@ extension Connection {
         asking.deadline = schedule(.deadline, afterMilliseconds: policy.answerMilliseconds)
         let (account, person) = (asking.identity.account, asking.identity.subject ?? "")
         if let body {
+            let now = WallClock.milliseconds
             let mark = ReadMark(
-                account: account, person: person, thing: body.thing, upTo: body.upTo, now: WallClock.milliseconds)
+                account: account, person: person, thing: body.thing, upTo: body.upTo, now: now,
+                mustBeStored: body.upTo.stamp > now + policy.maximumTimestampDelayMilliseconds)
             return ask(asking, .mark(mark))
         }
         if asking.request.needsCursor {
@@ -150,6 +147,11 @@ extension Connection {
         case .tooManyMarks:
             refuse(
                 Refusal(.tooMany, "There are too many read marks of things without an event."), isStorable: false)
+        case .unknownEvent:
+            refuse(
+                Refusal(
+                    .badRequest, "The body's aid is no event's, and stamped too far after this server's clock."),
+                isStorable: false)
         case .notReady: refuse(Refusal(.notReady, "The archive does not answer, or is behind."), isStorable: false)
         case .overloaded: refuse(Refusal(.overloaded), isStorable: false)
         }

@@ -40,6 +40,8 @@ enum ArchiveReply: Sendable {
     case marked
     /// The account has too many marks of things without an event.
     case tooManyMarks
+    /// The mark is stamped ahead, and no event of the account is it.
+    case unknownEvent
     /// The store is away, slow, or behind.
     case notReady
     /// Too many wait already.

@@ -4,11 +4,48 @@
 /// then topic, partition and offset. 30 bytes stand behind them: stamp + 1 in 6, a hash of the topic's name in 4, partition
 /// in 4, offset in 8, and in 8 a hash of account, entity, id and type, so that a topic that was recreated does not give
 /// an old id to a new event.
+///
+/// Stamps that 6 bytes do not hold give up bits of that hash (``Form``): they tell events apart by themselves.
 package struct ArchiveID: Hashable, Sendable {
     /// As many characters as every id has.
     package static let length = 40
-    /// The year 10889; later stamps are taken for this one.
-    package static let latestStamp: Int64 = 1 << 48 - 2
+
+    /// How the 240 bits are divided. Ids of the usual form never change: clients hold them.
+    private enum Form: Equatable {
+        /// From 1970 until the year 10750: stamp + 1 in 48 bits, and fields of whole bytes.
+        case usual
+        /// The last of the 64 characters, then the stamp in 63 bits.
+        case late
+        /// −1, which is none: eight of the first character, then a bit that is set.
+        case unstamped
+        /// Eight of the first character, a bit that is not set, then the stamp in 63 bits, counted from the least one.
+        case early
+
+        init(stamp: Int64) {
+            self =
+                switch stamp {
+                case ...(-2): .early
+                case -1: .unstamped
+                case 0..<firstLateStamp: .usual
+                default: .late
+                }
+        }
+
+        /// Partition and offset have a bit that is never set where there is room for it.
+        var hasSignBits: Bool { self == .usual || self == .late }
+
+        /// How many bits of the hash have room.
+        var checkBits: UInt64 {
+            switch self {
+            case .usual, .unstamped: 64
+            case .late: 43
+            case .early: 2
+            }
+        }
+    }
+
+    /// From here on the usual form would begin with the last character.
+    package static let firstLateStamp: Int64 = 63 << 42 - 1
 
     /// The record's time stamp in ms; −1 where it has none.
     package let stamp: Int64
@@ -16,16 +53,17 @@ package struct ArchiveID: Hashable, Sendable {
     package let topic: UInt32
     package let partition: Int32
     package let offset: Int64
-    /// Of account and event: ``hash(of:account:)``.
+    /// Of account and event: ``hash(of:account:)``, as many of its lowest bits as have room.
     package let check: UInt64
 
     package init(stamp: Int64, topic: UInt32, partition: Int32, offset: Int64, check: UInt64) {
         precondition(partition >= 0 && offset >= 0, "a record has a partition and an offset")
-        self.stamp = min(max(-1, stamp), Self.latestStamp)
+        self.stamp = stamp
         self.topic = topic
         self.partition = partition
         self.offset = offset
-        self.check = check
+        let bits = Form(stamp: stamp).checkBits
+        self.check = bits == 64 ? check : check & (1 << bits - 1)
     }
 
     package static func hash(ofTopic name: String) -> UInt32 {
@@ -60,60 +98,73 @@ package struct ArchiveID: Hashable, Sendable {
     }
 
     private var characters: InlineArray<40, UInt8> {
-        var characters = InlineArray<40, UInt8>(repeating: 0)
-        var index = 0
-        var held: UInt64 = 0
-        var bits: UInt64 = 0
-        func put(_ field: UInt64, bytes: UInt64) {
-            for shift in stride(from: 8 * (bytes - 1), through: 0, by: -8) {
-                held = held << 8 | field >> shift & 0xFF
-                bits += 8
-                while bits >= 6 {
-                    bits -= 6
-                    characters[index] = Self.character(of: UInt8(held >> bits & 0x3F))
-                    index += 1
-                }
-            }
+        var text = SextetWriter()
+        let form = Form(stamp: stamp)
+        switch form {
+        case .usual: text.put(UInt64(stamp + 1), bits: 48)
+        case .late:
+            text.put(0x3F, bits: 6)
+            text.put(UInt64(stamp), bits: 63)
+        case .unstamped: text.put(1, bits: 49)
+        case .early:
+            text.put(0, bits: 49)
+            text.put(UInt64(stamp - .min), bits: 63)
         }
-        put(UInt64(stamp + 1), bytes: 6)
-        put(UInt64(topic), bytes: 4)
-        put(UInt64(partition), bytes: 4)
-        put(UInt64(offset), bytes: 8)
-        put(check, bytes: 8)
-        return characters
+        text.put(UInt64(topic), bits: 32)
+        text.put(UInt64(partition), bits: form.hasSignBits ? 32 : 31)
+        text.put(UInt64(offset), bits: form.hasSignBits ? 64 : 63)
+        text.put(check, bits: form.checkBits)
+        if form == .unstamped { text.put(0, bits: 1) }
+        return text.characters
     }
 
     /// Reads what somebody sent; nil when no node can have made it. Allocates nothing.
     package init?(_ text: Span<UInt8>) {
         guard text.count == Self.length else { return nil }
-        var index = 0
-        var held: UInt64 = 0
-        var bits: UInt64 = 0
-        func take(bytes: Int) -> UInt64? {
-            var field: UInt64 = 0
-            for _ in 0..<bytes {
-                while bits < 8 {
-                    guard let sextet = Self.sextet(of: text[index]) else { return nil }
-                    held = held << 6 | UInt64(sextet)
-                    bits += 6
-                    index += 1
-                }
-                bits -= 8
-                field = field << 8 | held >> bits & 0xFF
-            }
-            return field
+        guard var text = SextetReader(text) else { return nil }
+        let form: Form
+        let stamp: Int64
+        let first = text.take(bits: 48)
+        switch first {
+        case 0 where text.take(bits: 1) == 1: (form, stamp) = (.unstamped, -1)
+        case 0: (form, stamp) = (.early, .min + Int64(text.take(bits: 63)))
+        case (63 << 42)...:
+            form = .late
+            stamp = Int64((first & (1 << 42 - 1)) << 21 | text.take(bits: 21))
+        default: (form, stamp) = (.usual, Int64(first) - 1)
         }
-        guard let stamp = take(bytes: 6), let topic = take(bytes: 4), let partition = take(bytes: 4),
-            let offset = take(bytes: 8), let check = take(bytes: 8)
+        guard Form(stamp: stamp) == form else { return nil }
+        let topic = UInt32(text.take(bits: 32))
+        guard let partition = Int32(exactly: text.take(bits: form.hasSignBits ? 32 : 31)),
+            let offset = Int64(exactly: text.take(bits: form.hasSignBits ? 64 : 63))
         else { return nil }
-        guard let partition = Int32(exactly: partition), let offset = Int64(exactly: offset) else { return nil }
         self.init(
-            stamp: Int64(stamp) - 1, topic: UInt32(topic), partition: partition, offset: offset, check: check)
+            stamp: stamp, topic: topic, partition: partition, offset: offset, check: text.take(bits: form.checkBits))
     }
 
     package init?(_ text: String) { self.init(text.utf8Span.span) }
+}
 
-    // The 64 characters of base64url, in the order of their bytes.
+/// The 64 characters of base64url, in the order of their bytes, for six bits each.
+private struct SextetWriter {
+    private(set) var characters = InlineArray<40, UInt8>(repeating: 0)
+    private var index = 0
+    private var held: UInt64 = 0
+    private var heldBits: UInt64 = 0
+
+    /// Appends the lowest bits of a field, the highest of them first.
+    mutating func put(_ field: UInt64, bits: UInt64) {
+        var left = bits
+        while left > 0 {
+            let taken = min(left, 6 - heldBits)
+            left -= taken
+            held = held << taken | field >> left & (1 << taken - 1)
+            heldBits += taken
+            guard heldBits == 6 else { return }
+            characters[index] = Self.character(of: UInt8(held))
+            (index, held, heldBits) = (index + 1, 0, 0)
+        }
+    }
 
     private static func character(of sextet: UInt8) -> UInt8 {
         switch sextet {
@@ -125,7 +176,7 @@ package struct ArchiveID: Hashable, Sendable {
         }
     }
 
-    private static func sextet(of character: UInt8) -> UInt8? {
+    static func sextet(of character: UInt8) -> UInt8? {
         switch character {
         case UInt8(ascii: "-"): 0
         case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 1
@@ -134,6 +185,39 @@ package struct ArchiveID: Hashable, Sendable {
         case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 38
         default: nil
         }
+    }
+}
+
+/// Gives back what a ``SextetWriter`` was given.
+private struct SextetReader {
+    private var sextets = InlineArray<40, UInt8>(repeating: 0)
+    private var index = 0
+    private var held: UInt64 = 0
+    private var heldBits: UInt64 = 0
+
+    /// Nil: a character is of another alphabet.
+    init?(_ text: Span<UInt8>) {
+        for index in sextets.indices {
+            guard let sextet = SextetWriter.sextet(of: text[index]) else { return nil }
+            sextets[index] = sextet
+        }
+    }
+
+    /// The next bits.
+    mutating func take(bits: UInt64) -> UInt64 {
+        var field: UInt64 = 0
+        var left = bits
+        while left > 0 {
+            if heldBits == 0 {
+                held = UInt64(sextets[index])
+                (index, heldBits) = (index + 1, 6)
+            }
+            let taken = min(left, heldBits)
+            left -= taken
+            heldBits -= taken
+            field = field << taken | held >> heldBits & (1 << taken - 1)
+        }
+        return field
     }
 }
 

@@ -80,6 +80,25 @@ struct ArchiveRequestTests {
         await rig.stop()
     }
 
+    /// Each row: a stamp, what the store says of a mark up to there, and the beginning of the answer.
+    @Test(
+        arguments: [
+            (5, .moved, "204"), (1 << 62, .moved, "204"), (1 << 62, .unknown, "400 bad_request"),
+            (1 << 62, .behind, "503 not_ready"), (1 << 62, .tooMany, "429 too_many"),
+        ] as [(Int64, MarkOutcome, String)])
+    func `a mark that is stamped ahead has to be an event`(
+        row: (stamp: Int64, outcome: MarkOutcome, answer: String)
+    ) async throws {
+        let store = ScriptedStore(.stored(0))
+        store.outcome.update { $0 = row.outcome }
+        let rig = try await ArchiveRig.start(store)
+        let id = ArchiveID(stamp: row.stamp, topic: 1, partition: 0, offset: 0, check: 7)
+        let answer = try await rig.answer(ArchiveRig.post("{\"aid\":\"\(id.text)\"}"))
+        for word in row.answer.split(separator: " ") { #expect(answer.contains(word), "\(answer)") }
+        #expect(store.marks.value.map(\.mustBeStored) == [row.stamp > 5])
+        await rig.stop()
+    }
+
     @Test func `without a store every request is refused at once, and with one that comes late answered`() async throws
     {
         let rig = try await ArchiveRig.start(nil)
