@@ -64,7 +64,7 @@ extension Command {
                 name: operand.name, value: word, problem: "is not one of \(choices.joined(separator: ", "))",
                 nearest: NearestName.nearest(to: word, among: choices))
         }
-        if words.count > operands.count { throw .unexpectedOperand(words[operands.count]) }
+        if words.count > operands.count { throw .unexpectedOperand(wordShown(words[operands.count])) }
         if let missing = operands.dropFirst(words.count).first(where: \.isRequired) {
             throw .missingOperand(missing.name)
         }

@@ -30,7 +30,7 @@ extension Command {
 
 /// The words of the command line as `ps` shows them.
 package enum ProcessTitle {
-    /// Overwrites the words that are, or end with, one of the secrets, for everybody may read them.
+    /// Overwrites the words that are one of the secrets, and the options that end with one, for everybody may read them.
     package static func wipe(_ secrets: [String]) {
         let secrets = secrets.filter { !$0.isEmpty }.map { Array($0.utf8) }
         guard !secrets.isEmpty else { return }
@@ -39,6 +39,8 @@ package enum ProcessTitle {
             let length = unsafe strlen(word)
             for secret in secrets where secret.count <= length {
                 let start = length - secret.count
+                let first = unsafe UInt8(bitPattern: word[0])
+                guard start == 0 || first == UInt8(ascii: "-") else { continue }
                 let isSecret = (0..<secret.count).allSatisfy {
                     unsafe UInt8(bitPattern: word[start + $0]) == secret[$0]
                 }

@@ -48,11 +48,14 @@ package struct Command: Sendable {
     package let commands: [Command]
     /// Adds `--completion SHELL` and `--man`, for programs without commands of these names.
     package let documentsItself: Bool
+    /// How an error names a word that has no place: where words may be secrets, without them.
+    package let wordShown: @Sendable (String) -> String
 
     package init(
         _ name: String, summary: String, details: [String] = [], options: [any OptionDeclaration] = [],
         operands: [Operand] = [], statuses: [(status: ExitStatus, meaning: String)] = [],
-        sections: [ManualSection] = [], commands: [Command] = [], documentsItself: Bool = false
+        sections: [ManualSection] = [], commands: [Command] = [], documentsItself: Bool = false,
+        wordShown: @escaping @Sendable (String) -> String = { $0 }
     ) {
         precondition(commands.isEmpty || operands.isEmpty, "the operands of \(name) are its commands")
         self.name = name
@@ -64,6 +67,7 @@ package struct Command: Sendable {
         self.sections = sections
         self.commands = commands
         self.documentsItself = documentsItself
+        self.wordShown = wordShown
     }
 
     /// The table's rows and the options that every command has.

@@ -14,8 +14,7 @@ extension Cat: PersistentConnectionOwner {
         }
         requestedAt = loop.now
         do throws(StartProblem) {
-            let (headers, host) = try settings.shown(isSameOrigin: isSameOrigin)
-            connection.proceed(headers: headers, host: host, since: reading.cursor)
+            connection.proceed(try settings.shown(isSameOrigin: isSameOrigin), since: reading.cursor)
         } catch {
             screen.notice("error: \(error.text)", .error)
             finish(error.status)
@@ -26,11 +25,11 @@ extension Cat: PersistentConnectionOwner {
         wasOpened = true
         renewalPace = RenewalPace()
         var line = JSONLine(type: "open", milliseconds: WallClock.milliseconds)
-        if let subprotocol = opening.subprotocol { line.add("subprotocol", subprotocol) }
+        if let subprotocol = opening.subprotocol { line.add("subprotocol", subprotocol.withoutToken) }
         screen.show(line)
         if !screen.isTerse { screen.notice("connected (press CTRL+C to quit)", .control) }
         beginPrompt()
-        for text in settings.execute { connection.send(settings.isBinary ? .binary : .text, Array(text.utf8)) }
+        for text in settings.execute { send(settings.isBinary ? .binary : .text, Array(text.utf8)) }
         if let milliseconds = settings.waitMilliseconds {
             waitTimer = loop.schedule(afterMilliseconds: milliseconds) { self.endByItself() }
         }
@@ -71,7 +70,12 @@ extension Cat: PersistentConnectionOwner {
     func connectionDrained() { sendLines() }
 
     func connectionRedirected(to url: WebSocketURL) {
-        screen.notice("redirected to \(url.description.printable)", .control)
+        screen.notice("redirected to \(url.withoutTicket.description.printable)", .control)
+    }
+
+    func connectionRemains(_ problem: RedirectPath.Problem) {
+        guard case .carriesTicket = problem else { return }
+        screen.notice("error: redirect not followed: it would give the ticket to another server", .error)
     }
 
     func connectionEnded(_ ending: ConnectionEnding, retryMilliseconds: UInt64?) {

@@ -26,9 +26,12 @@ extension Cat {
     /// How often the file is read while it holds the token that is about to end.
     private static let tokenFileMilliseconds: UInt64 = 1_000
 
-    /// Sends the token that the file holds now, once it is another one than the stream has.
+    /// Sends the token that the file holds now, once it is another one than the stream has. A server that a redirect led to
+    /// is given none, whatever it says.
     private func renewToken() {
-        guard let path = settings.tokenFile, connection.isOpen, settings.connection.form == .webSocket else { return }
+        guard let path = settings.tokenFile, connection.isOpen, connection.isSameOrigin,
+            settings.connection.form == .webSocket
+        else { return }
         if let timer = renewalTimer.take() { loop.cancel(timer) }
         // What cannot be read now may be about to be written; a new connection would say so.
         let wait = renewalPace.wait(now: loop.now)

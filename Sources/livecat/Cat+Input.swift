@@ -50,10 +50,7 @@ extension Cat {
     }
 
     private func send(line: [UInt8]) {
-        if settings.isBinary {
-            connection.send(.binary, line)
-            return
-        }
+        if settings.isBinary { return send(.binary, line) }
         var line = line[...]
         if line.last == 0x0D { line = line.dropLast() }
         send(text: String(decoding: line, as: UTF8.self))
@@ -61,8 +58,7 @@ extension Cat {
 
     func send(text: String) {
         guard settings.readsSlashCommands, text.utf8.first == UInt8(ascii: "/") else {
-            connection.send(.text, Array(text.utf8))
-            return
+            return send(.text, Array(text.utf8))
         }
         do throws(SlashCommand.Problem) {
             switch try SlashCommand(text) {
@@ -73,6 +69,14 @@ extension Cat {
         } catch {
             screen.notice("error: \(error.text)", .error)
         }
+    }
+
+    /// Sends a message; a token only to the server that was named.
+    func send(_ kind: MessageKind, _ payload: [UInt8]) {
+        if connection.keepsBack(payload) {
+            return screen.notice("error: not sent: a token is for the server that was named alone", .error)
+        }
+        connection.send(kind, payload)
     }
 
     // MARK: The prompt

@@ -37,6 +37,9 @@ extension CatSettings {
         guard isNeeded else { return }
         do throws(TLSError) {
             connection.tls = try TLSContext.client(tls)
+            guard tls.certificate != nil, maximumRedirects != nil else { return }
+            connection.tlsElsewhere = try TLSContext.client(
+                TLSClientSettings(authorities: tls.authorities, verifies: tls.verifies))
         } catch {
             throw .unreadable("\(error)".printable)
         }
@@ -45,15 +48,15 @@ extension CatSettings {
     /// What would only be found when the request is made.
     func check() throws(StartProblem) {
         var seen: Set<String> = []
-        for name in connection.protocols {
+        for name in connection.protocols + credentials.protocols {
             guard ClientRequest.isToken(name) else {
-                throw .wrongUse("option '--subprotocol': '\(name.printable)' is not a token")
+                throw .wrongUse("option '--subprotocol': '\(name.withoutToken.printable)' is not a token")
             }
             guard seen.insert(name).inserted else {
-                throw .wrongUse("option '--subprotocol': '\(name)' stands twice")
+                throw .wrongUse("option '--subprotocol': '\(name.withoutToken)' stands twice")
             }
         }
-        for (name, value) in connection.headers + credentials + [("Host", host ?? "")] {
+        for (name, value) in connection.headers + credentials.headers + [("Host", credentials.host ?? "")] {
             do throws(RequestFault) {
                 try ClientRequest.check(name: name, value: value)
             } catch {
@@ -69,6 +72,11 @@ extension Duration {
 }
 
 extension String {
+    /// A subprotocol as people may see it.
+    var withoutToken: String {
+        OriginCredentials.isCredential(protocolNamed: self) ? OriginCredentials.protocolPrefix + "…" : self
+    }
+
     /// Without blanks and tabs at both ends.
     var trimmingBlanks: String {
         var text = Substring(self)

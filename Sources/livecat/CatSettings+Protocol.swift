@@ -56,7 +56,7 @@ extension CatSettings {
         guard let name = forms.first else { return }
         let isPast = document != .sync
         let sending: [(name: String, isGiven: Bool)] = [
-            ("execute", !execute.isEmpty), ("subprotocol", !connection.protocols.isEmpty), ("binary", isBinary),
+            ("execute", !execute.isEmpty), ("subprotocol", !arguments[table.subprotocol].isEmpty), ("binary", isBinary),
             ("deflate", connection.deflate != nil), ("ping", connection.pingMilliseconds != nil),
             ("slash", readsSlashCommands), ("protocol", arguments[table.version] != nil),
             ("show-ping-pong", showsPingPong), ("wait", sse && arguments[table.wait] != nil),

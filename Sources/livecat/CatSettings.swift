@@ -7,13 +7,12 @@ import WebSocket
 /// What a command line asks livecat to do.
 struct CatSettings {
     var connection: ConnectionSettings
-    /// Fields that are shown to the server that the user named and to nobody else.
-    var credentials: [(name: String, value: String)] = []
-    /// `Host`, likewise.
-    var host: String?
+    /// What is shown to the server that the user named and to nobody else, beside the token of `tokenFile`.
+    var credentials = OriginCredentials()
     var tokenFile: String?
     /// Whether there is a token that no wait renews.
-    var hasFixedToken: Bool { credentials.contains { $0.name.lowercased() == "authorization" } }
+    var hasFixedToken: Bool { hasAuthorization || !credentials.protocols.isEmpty }
+    private var hasAuthorization: Bool { credentials.headers.contains { $0.name.lowercased() == "authorization" } }
     /// Nil: redirects are not followed.
     var maximumRedirects: Int?
     var execute: [String]
@@ -43,12 +42,12 @@ extension CatSettings {
     /// What one attempt shows of what is meant for the server that the user named: another one gets none of it.
     ///
     /// - Throws: where the token's file holds none.
-    func shown(
-        isSameOrigin: Bool
-    ) throws(StartProblem) -> (headers: [(name: String, value: String)], host: String?) {
-        guard isSameOrigin else { return ([], nil) }
-        guard let tokenFile else { return (credentials, host) }
-        return (credentials + [("Authorization", "Bearer " + (try TokenFile.token(tokenFile)))], host)
+    func shown(isSameOrigin: Bool) throws(StartProblem) -> OriginCredentials {
+        guard isSameOrigin else { return OriginCredentials() }
+        guard let tokenFile else { return credentials }
+        var shown = credentials
+        shown.headers.append(("Authorization", "Bearer " + (try TokenFile.token(tokenFile))))
+        return shown
     }
 
     /// Whether receiving goes on when standard input has ended.
@@ -98,7 +97,6 @@ extension CatSettings {
     init(_ arguments: Arguments, askPassphrase: () -> String?) throws(StartProblem) {
         let table = LivecatCommand.self
         connection = ConnectionSettings(url: try Self.url(arguments))
-        connection.protocols = arguments[table.subprotocol]
         connection.deflate = arguments[table.deflate] ? DeflateOffer() : nil
         connection.pingMilliseconds = arguments[table.ping]?.milliseconds
         execute = arguments[table.execute]
@@ -111,7 +109,7 @@ extension CatSettings {
         reconnects = arguments[table.reconnect]
         allowsColor = !arguments[table.noColor]
         tokenFile = arguments[table.tokenFile]
-        host = arguments[table.host]
+        credentials.host = arguments[table.host]
         if arguments[table.location] {
             maximumRedirects = arguments[table.maximumRedirects] ?? Self.defaultMaximumRedirects
         }
@@ -123,6 +121,7 @@ extension CatSettings {
             waitMilliseconds = endsOtherwise ? nil : Self.defaultWaitMilliseconds
         }
         if execute.isEmpty { waitMilliseconds = nil }
+        for name in arguments[table.subprotocol] { addProtocol(name) }
         try setVersion(arguments)
         try setProtocol(arguments)
         try setHeaders(arguments)
@@ -134,7 +133,7 @@ extension CatSettings {
     private static func url(_ arguments: Arguments) throws(StartProblem) -> WebSocketURL {
         let option = arguments[LivecatCommand.connect]
         guard option == nil || arguments.operands.isEmpty else {
-            throw .wrongUse("unexpected word '\(arguments.operands[0].printable)': --connect names the URL already")
+            throw .wrongUse("an unexpected word stands beside --connect, which names the URL already")
         }
         guard let text = option ?? arguments.operands.first else {
             throw .wrongUse("URL is missing: did you mean 'livecat --connect URL'?")
@@ -157,6 +156,15 @@ extension CatSettings {
         connection.headers.append((version == 8 ? "Sec-WebSocket-Origin" : "Origin", origin))
     }
 
+    /// One that carries a token is for the server that the user named.
+    private mutating func addProtocol(_ name: String) {
+        if OriginCredentials.isCredential(protocolNamed: name) {
+            credentials.protocols.append(name)
+        } else {
+            connection.protocols.append(name)
+        }
+    }
+
     private mutating func setHeaders(_ arguments: Arguments) throws(StartProblem) {
         var fields: [(name: String, value: String)] = []
         for text in arguments[LivecatCommand.header] {
@@ -175,23 +183,23 @@ extension CatSettings {
         }
         for (name, value) in fields {
             switch name.lowercased() {
-            case "host": host = host ?? value
-            case "authorization", "cookie": credentials.append((name, value))
+            case "host": credentials.host = credentials.host ?? value
             case "sec-websocket-protocol":
-                connection.protocols += value.split(separator: ",").map { String($0).trimmingBlanks }
+                for one in value.split(separator: ",") { addProtocol(String(one).trimmingBlanks) }
             case "origin" where connection.headers.contains { $0.name == "Origin" }: break
+            case _ where OriginCredentials.isCredential(headerNamed: name): credentials.headers.append((name, value))
             default: connection.headers.append((name, value))
             }
         }
-        let hasHeader = credentials.contains { $0.name.lowercased() == "authorization" }
+        let hasHeader = hasAuthorization
         if tokenFile != nil, hasHeader || arguments[LivecatCommand.auth] != nil {
             throw .wrongUse("--token-file stands beside another Authorization: did you mean only one of them?")
         }
         if let basic = arguments[LivecatCommand.auth].map({ Array($0.utf8) }) {
-            credentials.removeAll { $0.name.lowercased() == "authorization" }
-            credentials.append(("Authorization", "Basic " + Base64.encode(basic)))
+            credentials.headers.removeAll { $0.name.lowercased() == "authorization" }
+            credentials.headers.append(("Authorization", "Basic " + Base64.encode(basic)))
         } else if let basic = connection.url.userInformation, tokenFile == nil, !hasHeader {
-            credentials.append(("Authorization", "Basic " + Base64.encode(basic)))
+            credentials.headers.append(("Authorization", "Basic " + Base64.encode(basic)))
         }
     }
 }

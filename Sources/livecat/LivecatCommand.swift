@@ -1,3 +1,4 @@
+import HTTP
 import LiveClient
 import Options
 
@@ -6,13 +7,15 @@ enum LivecatCommand {
     static let connect = SingleOption("connect", short: "c", .text("URL"), help: "connect to a server")
     static let header = RepeatedOption(
         "header", short: "H", .text("NAME:VALUE"), isSecret: true, help: "add a header; the last of a name counts")
-    static let subprotocol = RepeatedOption("subprotocol", short: "s", .text("NAME"), help: "offer a subprotocol")
+    static let subprotocol = RepeatedOption(
+        "subprotocol", short: "s", .text("NAME"), isSecret: true, help: "offer a subprotocol")
     static let origin = SingleOption("origin", short: "o", .text("ORIGIN"), help: "the value of Origin")
     static let version = SingleOption(
         "protocol", short: "p", .integer("VERSION", in: 8...13), help: "the WebSocket version to ask for: 13, or 8")
     static let showPingPong = Flag("show-ping-pong", short: "P", help: "show when a ping or a pong comes")
     static let execute = RepeatedOption(
-        "execute", short: "x", .text(), help: "send a message after connecting; the connection is closed after --wait")
+        "execute", short: "x", .text(), isSecret: true,
+        help: "send a message after connecting; the connection is closed after --wait")
     static let wait = SingleOption(
         "wait", short: "w", waitKind,
         help: "after --execute, wait so long before closing; -1 holds open. Without it 2 seconds, or for ever where "
@@ -145,7 +148,14 @@ enum LivecatCommand {
                     .entry("TERM", "dumb: neither colours nor line editing"),
                 ]),
         ],
-        documentsItself: true)
+        documentsItself: true, wordShown: Self.shown(word:))
+
+    /// A word too many may be a token, as in `-H Authorization: Bearer TOKEN` without quotes; an address is shown without its
+    /// secrets.
+    @Sendable private static func shown(word: String) -> String {
+        guard word.contains("://"), let url = try? WebSocketURL(word) else { return "…" }
+        return url.withoutTicket.description
+    }
 
     /// An event's id in the archive.
     private static let eventIDKind = ValueKind<EventID>("AID") { text throws(ValueProblem) in

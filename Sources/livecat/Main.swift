@@ -1,4 +1,6 @@
 import Glibc
+import HTTP
+import LiveClient
 import Options
 import Reactor
 import Terminal
@@ -11,8 +13,9 @@ import Terminal
         let table = LivecatCommand.table
         let arguments = table.parseOrExit()
         do {
+            // Before somebody is asked, who may take his time.
+            ProcessTitle.wipe(arguments.secretURLs)
             let settings = try CatSettings(arguments) { TerminalMode.askSecret("Passphrase: ") }
-            if settings.connection.url.userInformation != nil { ProcessTitle.wipe(Self.urls(arguments)) }
             try run(settings)
         } catch let problem as StartProblem {
             StandardError.line(problem.line)
@@ -35,9 +38,14 @@ import Terminal
             }
         }
     }
+}
 
-    /// The words that may hold a password.
-    private static func urls(_ arguments: Arguments) -> [String] {
-        [arguments[LivecatCommand.connect]].compactMap { $0 } + arguments.operands
+extension Arguments {
+    /// The addresses that hold a password or a ticket; what is no address may be one with a slip in it.
+    var secretURLs: [String] {
+        ([self[LivecatCommand.connect]].compactMap { $0 } + operands).filter { text in
+            guard let url = try? WebSocketURL(text) else { return true }
+            return url.userInformation != nil || url.hasTicket
+        }
     }
 }

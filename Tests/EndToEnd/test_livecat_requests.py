@@ -48,6 +48,48 @@ def test_credentials_stay_with_the_server_they_are_meant_for(peer, run_livecat, 
     assert other.field("X-A") == ["1"] and other.field("Host") == [other.host]
 
 
+def asks_for_a_token(connection):
+    """A server that waits for `done`, and then says what a Livegate does when a token ends."""
+    frames = connection.peer.frames
+    connection.upgrade()
+    while ("text", "done") not in frames:
+        frames.append(connection.receive())
+    connection.text('{"live":{"at":"1"}}', '{"expiring":{"exp":1}}')
+    # With the second answer the first message was dealt with, and what it led to was sent.
+    for payload in (b"1", b"2"):
+        connection.ping(payload)
+        while ("pong", payload) not in frames:
+            frames.append(connection.receive())
+    connection.close()
+
+
+@pytest.mark.parametrize("words", [
+    ["--token-file", "{file}"], ["-s", "livegate.v1", "-s", "bearer.{secret}"], ["-x", '{{"token":"{secret}"}}'],
+    ["-H", "Authorization: Bearer {secret}"], ["-H", "Cookie: a={secret}"], ["-H", "X-Api-Key: {secret}"],
+    ["--auth", "{secret}:x"],
+], ids=lambda words: words[-1].split(":")[0])
+def test_a_server_elsewhere_is_given_no_token_whatever_it_says(peer, run_livecat, tmp_path, words):
+    secret = "geheim"
+    (tmp_path / "token").write_text(secret)
+    other = peer(asks_for_a_token)
+    home = peer(redirect(302, f"http://{other.host}/x"))
+    words = [word.format(file=tmp_path / "token", secret=secret) for word in words]
+    lines = b'{"token":"%s"}\ndone\n' % secret.encode()
+    status, _, err = run_livecat("-L", "--count", 9, "--with", "at", "-x", "hello", *words, home.url, data=lines)
+    assert status == 0 and other.frames[0] == ("text", "hello"), err
+    assert "not sent: a token is for the server that was named" in err
+    given = repr((other.heads, other.frames, err))
+    assert secret not in given and base64.b64encode(secret.encode() + b":x").decode() not in given
+
+
+def test_a_ticket_is_not_carried_elsewhere(peer, run_livecat):
+    other = peer(greet("one"))
+    home = peer(redirect(302, "/y?ticket=geheim"), redirect(302, f"http://{other.host}/login?to=%2Fx%3Fticket%3Dgeheim"))
+    status, _, err = run_livecat("-L", home.url + "/live/v1?ticket=geheim")
+    assert (status, other.connections, home.connections) == (1, 0, 2)
+    assert "redirect not followed" in err and "geheim" not in err
+
+
 @pytest.mark.parametrize("form", ["{}", "http://u:p@{}"])
 def test_a_proxy_leads_to_the_server_and_gets_its_own_credentials(peer, run_livecat, form):
     proxy = peer(tunnel(greet("one")))

@@ -96,15 +96,22 @@ def test_shells_take_the_completions(shell, check, tmp_path):
 
 
 def test_secrets_of_the_command_line_are_wiped_from_the_process_title(start):
-    secrets = ["geheim-header", "geheim-auth", "geheim-passphrase", "geheim-url"]
+    secrets = ["geheim-header", "geheim-auth", "geheim-passphrase", "geheim-url", "geheim-protocol", "geheim-message"]
     with socket.create_server(("127.0.0.1", 0)) as server:
         program = start("livecat", f"ws://u:{secrets[3]}@127.0.0.1:{server.getsockname()[1]}/", "-H", f"X-Key: {secrets[0]}",
-                        f"--auth=user:{secrets[1]}", "--passphrase", secrets[2])
+                        f"--auth=user:{secrets[1]}", "--passphrase", secrets[2], f"-sbearer.{secrets[4]}", "-x",
+                        f'{{"token":"{secrets[5]}"}}')
         # It has read its command line when it connects; nobody answers it.
         connection, _ = server.accept()
         with connection:
             title = Path(f"/proc/{program.pid}/cmdline").read_text()
             assert "--passphrase" in title and "geheim" not in title
+    assert program.wait() == 2 and "geheim" not in "".join(program.out + program.err)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        program = start("livecat", "-c", f"ws://127.0.0.1:{server.getsockname()[1]}/live/v1?ticket=geheim")
+        connection, _ = server.accept()
+        with connection:
+            assert "geheim" not in Path(f"/proc/{program.pid}/cmdline").read_text()
     assert program.wait() == 2 and "geheim" not in "".join(program.out + program.err)
 
 

@@ -28,6 +28,7 @@ test("pages lead backwards until the end, and the first says where to be live fr
     const asked = { ent: "incident", id: "a b", limit: "2" }
     assert.deepEqual(world.requests.map(({ path, parameters }) => [path, parameters]), [
         ["/archive/v1", asked], ["/archive/v1", { ...asked, before: "d" }], ["/archive/v1", { ...asked, before: "b" }]])
+    assert.deepEqual(world.requests.map(({ redirect }) => redirect), ["error", "error", "error"])
     // Each iteration begins again.
     assert.deepEqual((await all(pages)).map(aidsOf), [["a"]])
     assert.deepEqual(world.requests.at(-1).parameters, asked)

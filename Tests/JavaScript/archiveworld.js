@@ -34,10 +34,10 @@ export class ArchiveWorld extends World {
     }
 
     environment(changes = {}) {
-        const fetch = async (url, { method = "GET", body, headers, signal }) => {
+        const fetch = async (url, { method = "GET", body, headers, signal, redirect }) => {
             const { pathname: path, searchParams } = new URL(url)
             const token = headers.Authorization?.replace("Bearer ", "")
-            this.requests.push({ path, parameters: Object.fromEntries(searchParams), method, body, token, headers, signal })
+            this.requests.push({ path, parameters: Object.fromEntries(searchParams), method, body, token, headers, signal, redirect })
             const answer = this.#answers.length > 1 ? this.#answers.shift() : this.#answers[0]
             return answer()
         }

@@ -109,6 +109,8 @@ test("where upgrades are swallowed, an event stream is read, and remembered for 
     assert.equal(world.questions.length, 3)
     assert.equal(stream.url.pathname, "/live/v1")
     assert.deepEqual(stream.options.headers, { Authorization: "Bearer T", Accept: "text/event-stream" })
+    // A redirect may lead a token elsewhere: none of its requests follows one.
+    assert.deepEqual(world.questions.map(({ options }) => options.redirect), ["error", "error", "error"])
     stream.stream()
     stream.say('retry: 1000\n\nevent: live\nid: C0\ndata: {"at":"C0"}\n\nid: C1\ndata: {"ent":"incident",')
     stream.say('"id":"I1","type":"created","at":"C1"}\n\n')

@@ -1,3 +1,5 @@
+// Tests: OpeningHandshake.swift, OriginCredentials.swift
+
 import HTTP
 import TLS
 import Testing
@@ -125,6 +127,37 @@ import WebSocket
         #expect(path.isSameOrigin)
         try path.follow(Array("http://a/y".utf8), maximum: 9)
         #expect(!path.isSameOrigin)
+    }
+
+    /// An address with a ticket, where its server leads, and whether that is followed.
+    static let tickets: [(String, String, Bool)] = [
+        ("ws://a/x?ticket=T-1", "/y?ticket=T-1", true), ("ws://a/x?ticket=T-1", "ws://a/y?z=T-1", true),
+        ("ws://a/x?ticket=T-1", "ws://b/x", true), ("ws://a/x?ticket=T-1", "ws://b/x?ticket=T-2", true),
+        ("ws://a/x?ticket=T-1", "ws://b/x?ticket=T-1", false), ("ws://a/x?ticket=T-1", "wss://a/x?ticket=T-1", false),
+        ("ws://a/x?ticket=T-1", "http://b/login?return=http%3A%2F%2Fa%2Fx%3Fticket%3DT%2D1", false),
+        ("ws://a/x?ticket=T%2D1", "ws://b/T-1", false), ("ws://a/x?ticket=", "ws://b/x", true),
+        ("ws://a/x", "ws://b/x?ticket=T-1", true),
+    ]
+
+    @Test(arguments: tickets)
+    func `give no ticket to another server`(_ first: String, _ location: String, _ follows: Bool) throws {
+        var path = RedirectPath(try WebSocketURL(first))
+        do throws(RedirectPath.Problem) {
+            try path.follow(Array(location.utf8), maximum: 9)
+            #expect(follows)
+        } catch {
+            #expect(!follows && error == .carriesTicket && path.current == path.first)
+        }
+    }
+
+    /// A message, and whether it is for the server that was named alone.
+    static let messages: [(String, Bool)] = [
+        (#"{"token":"t"}"#, true), (#" { "a" : [1], "tok\u0065n" : 1 } "#, true), (#"{"token":"a","token":"b"}"#, true),
+        (#"{"type":"token"}"#, false), (#"["token"]"#, false), (#"{"token":"t""#, false), ("hello", false), ("", false),
+    ]
+
+    @Test(arguments: messages) func `have messages with a token kept back`(_ message: String, _ isToken: Bool) {
+        #expect(OriginCredentials.isCredential(message: Array(message.utf8)) == isToken)
     }
 
     @Test func `to nowhere are told`() throws {

@@ -66,9 +66,29 @@ import Testing
         #expect(line.hasPrefix("livecat: ") && !line.contains("\n"), "\(line)")
     }
 
-    @Test func `shows no secret`() throws {
-        let (_, line) = try #require(Words("-H", "Authorization Bearer hush", "ws://a").refusal())
+    @Test(arguments: [
+        ["-H", "Authorization Bearer hush", "ws://a"], ["-H", "Authorization:", "Bearer", "hush", "ws://a"],
+        ["ws://a", "ws://u:hush@b/?ticket=hush"], ["-c", "ws://a", "hush"], ["-c", "ws://a", "ws://b/?ticket=hush"],
+        ["-s", "bearer.hush,more", "ws://a"], ["-s", "bearer.hush", "-s", "bearer.hush", "ws://a"],
+        ["-H", "Sec-WebSocket-Protocol: bearer.hush, bearer.hush", "ws://a"],
+    ]) func `shows no secret`(_ words: [String]) throws {
+        let (_, line) = try #require(Words(words).refusal())
         #expect(!line.contains("hush"))
+    }
+
+    /// Words, and those of them that are wiped from the process title beside the secrets of the table.
+    static let secretURLs: [([String], [String])] = [
+        (["ws://a/live/v1"], []), (["ws://u:p@a"], ["ws://u:p@a"]), (["-c", "ws://a/?ticket=t"], ["ws://a/?ticket=t"]),
+        (["ws://a/?x=1&t%69cket=t"], ["ws://a/?x=1&t%69cket=t"]), (["ftp://u:p@a"], ["ftp://u:p@a"]),
+    ]
+
+    @Test(arguments: secretURLs)
+    func `or a right one has addresses that are wiped`(_ words: [String], _ wiped: [String]) throws {
+        guard case .run(let arguments) = try LivecatCommand.table.parse(words) else {
+            Issue.record("it printed")
+            return
+        }
+        #expect(arguments.secretURLs == wiped)
     }
 
     @Test(arguments: ["--ca", "--cert"]) func `names a file that cannot be read`(_ option: String) throws {
@@ -154,15 +174,22 @@ import Testing
         let token = try file("secret")
         for options in [
             ["-H", "Authorization: Bearer t", "-H", "Cookie: c"], ["--auth", "u:p"], ["--token-file", token],
+            ["--auth", "u:p", "-H", "X-Api-Key: k", "-H", "X-Auth-Token: k", "-s", "bearer.t"],
+            ["--auth", "u:p", "-H", "Sec-WebSocket-Protocol: a, bearer.t"],
         ] {
             let words = Words(["-L", "-H", "X-A: 1", "--host", "example"] + options + ["ws://a/"])
             let (first, same) = (try words.request(), try words.request(to: "ws://a/new"))
             #expect(same["Authorization"] == first["Authorization"] && first["Authorization"].count == 1, "\(options)")
             #expect(same["Cookie"] == first["Cookie"] && same["Host"] == ["example"], "\(options)")
+            let offered = first["Sec-WebSocket-Protocol"]
+            #expect(same["Sec-WebSocket-Protocol"] == offered && offered.allSatisfy { $0.hasSuffix("bearer.t") })
+            #expect(offered.isEmpty == !options.contains { $0.contains("bearer.t") }, "\(options)")
             for other in ["ws://b/x", "wss://a/", "ws://a:81/"] {
                 let (away, host) = (try words.request(to: other), try WebSocketURL(other).host)
                 #expect(away["Authorization"] == [] && away["Cookie"] == [], "\(options) \(other)")
                 #expect(away["X-A"] == ["1"] && away["Host"] == [host], "\(options) \(other)")
+                #expect(away["X-Api-Key"] + away["X-Auth-Token"] == [], "\(options) \(other)")
+                #expect(away["Sec-WebSocket-Protocol"].allSatisfy { $0 == "a" }, "\(options) \(other)")
             }
         }
     }
@@ -269,7 +296,7 @@ import Testing
 
     @Test(arguments: [
         (["-H", "authorization: Bearer old", "ws://a"], true), (["--auth", "u:p", "ws://a"], true),
-        (["ws://u:p@a"], true),
+        (["ws://u:p@a"], true), (["-s", "bearer.t", "ws://a"], true), (["-s", "a", "ws://a"], false),
         (["--token-file", "x", "ws://a"], false), (["ws://a"], false),
     ]) func `know a token that nothing renews`(_ words: [String], _ isFixed: Bool) throws {
         #expect(try Words(words).settings().hasFixedToken == isFixed)

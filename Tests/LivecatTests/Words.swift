@@ -37,9 +37,9 @@ struct Words {
     func request(to other: String? = nil, since: String? = nil) throws -> Request {
         let settings = try settings()
         let url = try other.map { try WebSocketURL($0) } ?? settings.connection.url
-        let (headers, host) = try settings.shown(isSameOrigin: url.hasSameOrigin(as: settings.connection.url))
+        let shown = try settings.shown(isSameOrigin: true)
         let cursor = since.map { LiveCursor($0) } ?? settings.cursor
-        let attempt = settings.connection.attempt(at: url, headers: headers, host: host, since: cursor)
+        let attempt = settings.connection.attempt(at: url, credentials: shown, since: cursor)
         return Request(String(decoding: try attempt.handshake().request(), as: UTF8.self))
     }
 

@@ -169,6 +169,9 @@ extension WebSocketURL {
         return replacing(target: String(decoding: bytes[..<mark] + [ASCII.questionMark] + query, as: UTF8.self))
     }
 
+    /// The same address for messages to people: `ticket`, which stands for a token, has no value.
+    package var withoutTicket: WebSocketURL { parameter("ticket") == .absent ? self : setting([("ticket", "")]) }
+
     /// What the address says about a parameter.
     package func parameter(_ name: String) -> QueryParameters.Value {
         guard let mark = target.utf8.firstIndex(of: ASCII.questionMark) else { return .absent }

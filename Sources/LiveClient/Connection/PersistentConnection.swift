@@ -69,16 +69,16 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     /// Makes the attempt that was being prepared.
     ///
     /// - Parameters:
-    ///   - headers: beside those of the settings.
-    ///   - host: the value of `Host` where it is not the address's own.
+    ///   - shown: what says who asks; where a redirect led to another server, none of it is shown.
     ///   - since: where to go on; it takes the place of the address's own `since`.
-    package func proceed(headers: [(name: String, value: String)], host: String?, since: LiveCursor? = nil) {
+    package func proceed(_ shown: OriginCredentials, since: LiveCursor? = nil) {
         guard case .preparing = state, !isClosing else { return }
-        credentials = headers.first { $0.name.lowercased() == "authorization" }?.value
+        let isSameOrigin = path.isSameOrigin
+        credentials = shown.headers.first { $0.name.lowercased() == "authorization" && isSameOrigin }?.value
         if let credentials, credentials == expiredCredentials {
             return fail(.credentials("what is at hand is still the one that has expired"))
         }
-        let settings = settings.attempt(at: path.current, headers: headers, host: host, since: since)
+        let settings = settings.attempt(at: path.current, credentials: shown, since: since)
         let connection = ClientConnection<PersistentConnection<Owner>>(settings, on: shared)
         state = .trying(connection)
         connection.start(self)
@@ -96,17 +96,27 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
 
     package var pendingBytes: Int { connection?.pendingBytes ?? 0 }
 
-    /// Sends a message. False, and nothing is sent, while there is no open connection.
-    @discardableResult
-    package func send(_ kind: MessageKind, _ payload: [UInt8]) -> Bool { connection?.send(kind, payload) ?? false }
+    /// Whether the connection, or the attempt at one, is with the server that was named, which credentials are meant for.
+    package var isSameOrigin: Bool { path.isSameOrigin }
 
-    /// Has the open stream go on with this token, if it is another one than its last.
+    /// Sends a message. False, and nothing is sent, while there is no open connection, and where ``keepsBack(_:)`` says so.
+    @discardableResult
+    package func send(_ kind: MessageKind, _ payload: [UInt8]) -> Bool {
+        !keepsBack(payload) && connection?.send(kind, payload) ?? false
+    }
+
+    /// Whether this message brings a token, and the server is not the one that was named.
+    package func keepsBack(_ payload: [UInt8]) -> Bool {
+        !isSameOrigin && OriginCredentials.isCredential(message: payload)
+    }
+
+    /// Has the open stream go on with this token, if it is another one than its last. A server that a redirect led to is sent none.
     ///
     /// - Returns: whether it was sent.
     @discardableResult
     package func renew(token: String) -> Bool {
         let next = "Bearer " + token
-        guard settings.form == .webSocket, next != credentials, let message = NextToken.message(token),
+        guard isSameOrigin, settings.form == .webSocket, next != credentials, let message = NextToken.message(token),
             send(.text, message)
         else { return false }
         credentials = next
@@ -207,6 +217,7 @@ extension PersistentConnection: ConnectionOwner {
         do throws(RedirectPath.Problem) {
             try path.follow(location, maximum: maximumRedirects)
         } catch {
+            owner?.connectionRemains(error)
             return false
         }
         guard !path.current.isSecure || settings.tls != nil else { return false }
@@ -218,7 +229,7 @@ extension PersistentConnection: ConnectionOwner {
 
 /// What a ``PersistentConnection`` reports to the one that uses it. All of it comes on its loop.
 package protocol PersistentConnectionOwner: AnyObject {
-    /// An attempt is about to be made: call ``PersistentConnection/proceed(headers:host:)``, now or later on the loop.
+    /// An attempt is about to be made: call ``PersistentConnection/proceed(_:since:)``, now or later on the loop.
     ///
     /// - Parameter isSameOrigin: false where a redirect leads away from the server that credentials are meant for.
     func connectionPrepares(_ url: WebSocketURL, isSameOrigin: Bool)
@@ -232,6 +243,9 @@ package protocol PersistentConnectionOwner: AnyObject {
 
     /// A server's redirect is followed.
     func connectionRedirected(to url: WebSocketURL)
+
+    /// A server's redirect is not followed.
+    func connectionRemains(_ problem: RedirectPath.Problem)
 
     /// A document has come; says what follows.
     func connectionAnswered(_ answer: ServerAnswer) -> AfterAnswer
@@ -254,5 +268,6 @@ package enum AfterAnswer: Equatable, Sendable {
 
 extension PersistentConnectionOwner {
     package func connectionReached(_ cursor: LiveCursor) {}
+    package func connectionRemains(_ problem: RedirectPath.Problem) {}
     package func connectionAnswered(_ answer: ServerAnswer) -> AfterAnswer { .refused }
 }

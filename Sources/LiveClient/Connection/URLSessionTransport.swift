@@ -63,6 +63,17 @@
         }
     }
 
+    /// URLSession follows redirects by itself, headers included: a token would go wherever a server says. Livegate sends
+    /// none, so the answer ends the attempt as it does with ``ReactorTransport``.
+    private final class NoRedirects: NSObject, URLSessionTaskDelegate {
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+            newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+        ) {
+            completionHandler(nil)
+        }
+    }
+
     /// A WebSocket over URLSession.
     private final class URLSessionChannel: LiveChannel {
         private let loop: EventLoop
@@ -80,7 +91,7 @@
             var request = URLRequest(url: url)
             for header in settings.headers { request.setValue(header.value, forHTTPHeaderField: header.name) }
             request.timeoutInterval = Double(settings.limits.connectMilliseconds) / 1000
-            let session = URLSession(configuration: .ephemeral)
+            let session = URLSession(configuration: .ephemeral, delegate: NoRedirects(), delegateQueue: nil)
             task = session.webSocketTask(with: request)
             task.maximumMessageSize = settings.limits.maximumMessageBytes
             task.resume()

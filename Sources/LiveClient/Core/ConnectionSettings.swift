@@ -17,6 +17,8 @@ package struct ConnectionSettings: Sendable {
     package var form = StreamForm.webSocket
     /// For `wss`; required there.
     package var tls: TLSContext?
+    /// For other servers, where redirects lead; nil: ``tls``, which shows no certificate of ours.
+    package var tlsElsewhere: TLSContext?
     package var proxy: ProxyServer?
     /// The value of `Host` where it is not the address's own.
     package var host: String?
@@ -35,16 +37,22 @@ package struct ConnectionSettings: Sendable {
 
     package init(url: WebSocketURL) { self.url = url }
 
-    /// These for one attempt: at `url`, where a redirect may have led, with fields that are for this server alone.
+    /// These for one attempt: at `url`, where a redirect may have led. Another server than the one that was named is shown
+    /// nothing that says who asks.
     ///
     /// - Parameter since: where to go on; it takes the place of the address's own `since`.
     package func attempt(
-        at url: WebSocketURL, headers: [(name: String, value: String)], host: String?, since: LiveCursor?
+        at url: WebSocketURL, credentials: OriginCredentials, since: LiveCursor?
     ) -> ConnectionSettings {
         var settings = self
         settings.url = url.setting(since.map { [("since", $0.text)] } ?? [])
-        settings.host = host
-        settings.headers += headers
+        guard url.hasSameOrigin(as: self.url) else {
+            settings.tls = tlsElsewhere ?? tls
+            return settings
+        }
+        settings.host = credentials.host
+        settings.headers += credentials.headers
+        settings.protocols += credentials.protocols
         return settings
     }
 

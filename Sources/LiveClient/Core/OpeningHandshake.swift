@@ -137,6 +137,8 @@ package struct RedirectPath: Sendable {
     package enum Problem: Error, Equatable, Sendable {
         case tooMany(limit: Int)
         case badLocation(URLFault)
+        /// The ticket of ``RedirectPath/first`` stands in another server's address, as servers repeat what they were asked for.
+        case carriesTicket
     }
 
     /// Where the user wanted to go.
@@ -156,11 +158,14 @@ package struct RedirectPath: Sendable {
     /// Goes on to `location`.
     package mutating func follow(_ location: [UInt8], maximum: Int) throws(Problem) {
         guard count < maximum else { throw .tooMany(limit: maximum) }
+        let next: WebSocketURL
         do throws(URLFault) {
-            current = try current.resolving(location)
+            next = try current.resolving(location)
         } catch {
             throw .badLocation(error)
         }
+        guard next.hasSameOrigin(as: first) || !next.holdsTicket(of: first) else { throw .carriesTicket }
+        current = next
         count += 1
     }
 }

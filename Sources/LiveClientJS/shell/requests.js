@@ -29,9 +29,13 @@ export class Addresses {
     socket(path, parameters) { return this.request(path, parameters).replace(/^http/, "ws") }
 }
 
-/** What a request says about who asks: the token, or the cookie that the browser adds. */
+/**
+ * What a request says about who asks: the token, or the cookie that the browser adds. A redirect is a failure: older browsers
+ * carry the header on to wherever it leads, and Livegate sends none.
+ */
 export function credentials(token) {
-    return token === null ? { credentials: "include" } : { headers: { Authorization: `Bearer ${token}` } }
+    const redirect = "error"
+    return token === null ? { redirect, credentials: "include" } : { redirect, headers: { Authorization: `Bearer ${token}` } }
 }
 
 /** A refusal by its head and body: {refused: {status, code, retryAfter}}; {resync: {why, at}} where it is one. */
