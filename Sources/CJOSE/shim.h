@@ -192,16 +192,26 @@ static inline EVP_PKEY *livegate_pem_block_key(const char *name, const char *hea
     return key;
 }
 
+/// The public exponent of an RSA key; 0 where it has more than 64 bits, or cannot be read.
+static inline uint64_t livegate_rsa_exponent(const EVP_PKEY *key) {
+    livegate_octets octets = livegate_key_parameter(key, OSSL_PKEY_PARAM_RSA_E);
+    uint64_t exponent = 0;
+    for (size_t i = 0; i < octets.count && octets.count <= 8; i++) exponent = exponent << 8 | octets.bytes[i];
+    livegate_octets_free(octets);
+    return exponent;
+}
+
 /// Reads the next PEM block of `pem`. With `LIVEGATE_PEM_KEY` the caller owns `*jwk` (`cjose_jwk_release`) and, for one on a
-/// curve, `*point` (`EVP_PKEY_free`), and `*is_private` says whether the block was a private key; its private half is in
-/// the JWK only if `with_private_half`.
+/// curve, `*point` (`EVP_PKEY_free`), `*exponent` is that of an RSA key as `livegate_rsa_exponent` has it, and `*is_private`
+/// says whether the block was a private key; its private half is in the JWK only if `with_private_half`.
 static inline livegate_pem_outcome livegate_pem_next(BIO *pem, bool with_private_half, cjose_jwk_t **jwk,
-                                                     EVP_PKEY **point, bool *is_private) {
+                                                     EVP_PKEY **point, uint64_t *exponent, bool *is_private) {
     char *name = NULL, *header = NULL;
     unsigned char *bytes = NULL;
     long count = 0;
     *jwk = NULL;
     *point = NULL;
+    *exponent = 0;
     *is_private = false;
     if (PEM_read_bio(pem, &name, &header, &bytes, &count) != 1) {
         bool at_end = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE;
@@ -212,7 +222,10 @@ static inline livegate_pem_outcome livegate_pem_next(BIO *pem, bool with_private
     EVP_PKEY *key = livegate_pem_block_key(name, header, bytes, count, is_private, &outcome);
     if (key) {
         int kind = EVP_PKEY_get_base_id(key);
-        if (kind == EVP_PKEY_RSA) *jwk = livegate_jwk_from_rsa(key, with_private_half);
+        if (kind == EVP_PKEY_RSA) {
+            *jwk = livegate_jwk_from_rsa(key, with_private_half);
+            *exponent = livegate_rsa_exponent(key);
+        }
         if (kind == EVP_PKEY_EC) *jwk = livegate_jwk_from_ec(key, with_private_half, point);
         outcome = *jwk ? LIVEGATE_PEM_KEY : LIVEGATE_PEM_UNSUPPORTED;
     }

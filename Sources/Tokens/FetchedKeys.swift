@@ -64,22 +64,25 @@ package enum FetchedKeySet {
         case noneUsable(of: Int)
     }
 
-    /// The keys of a JWKS that tokens can be verified with; the others are passed over (RFC 7517 §5).
+    /// The keys of a JWKS that tokens can be verified with; the others are passed over (RFC 7517 §5), and so are those with the
+    /// name of one before: a set that repeats a name makes no token cost more.
     package static func read(
         _ text: [UInt8], algorithms: [SignatureAlgorithm]
     ) throws(Problem) -> [SignatureKey] {
         guard text.count <= maximumBytes, let document = JOSEObject(text), case .list(let entries)? = document["keys"]
         else { throw .notJWKS }
         guard entries.count <= maximumKeys else { throw .tooMany(entries.count) }
-        let keys = entries.compactMap { entry -> SignatureKey? in
+        let usable = entries.compactMap { entry -> SignatureKey? in
             guard let members = JOSEObject(entry), case .key(let key, _) = JSONWebKey.read(members) else { return nil }
             if key.family == .rsa, !(SignatureKey.minimumRSABits...SignatureKey.maximumRSABits).contains(key.sizeBits) {
                 return nil
             }
             return algorithms.contains { key.fits($0) } ? key : nil
         }
-        guard !keys.isEmpty else { throw .noneUsable(of: entries.count) }
-        return keys
+        guard !usable.isEmpty else { throw .noneUsable(of: entries.count) }
+        return usable.reduce(into: []) { keys, key in
+            if !keys.contains(where: key.isNamedLike) { keys.append(key) }
+        }
     }
 }
 

@@ -50,10 +50,8 @@ enum JSONWebKey {
         guard let modulus = number(members, "n"), let exponent = number(members, "e") else {
             return .malformed("its n or e is missing or not base64url")
         }
-        // With the exponent 1 anybody could write a signature.
-        guard let last = exponent.last, last % 2 == 1, exponent.dropLast().contains(where: { $0 != 0 }) || last > 1
-        else {
-            return .malformed("its e is not an odd number from 3")
+        guard RSAExponent.isUsable(RSAExponent.number(exponent)) else {
+            return .malformed("its e is not \(RSAExponent.rule)")
         }
         guard let key = SignatureKey.rsa(modulus: modulus, exponent: exponent, name: name, onlyAlgorithm: onlyAlgorithm)
         else { return .malformed("its n and e are no RSA key") }
@@ -74,6 +72,26 @@ enum JSONWebKey {
 
     private static func number(_ members: JOSEObject, _ name: String) -> [UInt8]? {
         members.text(name).flatMap { Base64.decodeURL($0) }
+    }
+}
+
+/// Which public exponents an RSA key may have, wherever it comes from.
+///
+/// With the exponent 1 anybody could write a signature, and an even one has no private half. A check costs a multiplication
+/// for each bit of it: with 3,071 bits 11 ms instead of 0.03. Everybody uses 65537, and NIST allows 256 bits (FIPS 186-5 §5.1),
+/// which nobody has.
+enum RSAExponent {
+    static let maximumBits = 64
+    /// The end of a sentence.
+    static let rule = "an odd number from 3 of at most \(maximumBits) bits"
+
+    /// - Parameter exponent: 0 for one that does not fit.
+    static func isUsable(_ exponent: UInt64) -> Bool { exponent >= 3 && exponent % 2 == 1 }
+
+    /// The number of these bytes, big-endian; 0 where it has too many bits.
+    static func number(_ bytes: [UInt8]) -> UInt64 {
+        let digits = bytes.drop { $0 == 0 }
+        return digits.count * 8 <= maximumBits ? digits.reduce(0) { $0 << 8 | UInt64($1) } : 0
     }
 }
 

@@ -2,8 +2,8 @@
 package struct KeySet: Sendable {
     /// A file larger than this is no key set: the largest that providers publish hold some 20 KiB.
     package static let maximumFileBytes = 1 << 20
-    /// A file with more is refused: each of its keys is tried.
-    package static let maximumKeys = TrustedIssuer.maximumTries
+    /// A file with more is refused: nobody rotates so many.
+    package static let maximumKeys = 32
 
     /// Keys that tokens can be verified with, in the order of the file.
     package private(set) var keys: [SignatureKey] = []
@@ -32,6 +32,13 @@ package struct KeySet: Sendable {
         if keys.count > Self.maximumKeys {
             refuse("\(keys.count) keys, over the limit of \(Self.maximumKeys)")
             keys.removeSubrange(Self.maximumKeys...)
+        }
+        let unnamed = Dictionary(grouping: keys.lazy.filter { $0.name == nil }, by: \.family)
+        // Those behind would never be tried.
+        if let count = unnamed.values.map(\.count).max(), count > TrustedIssuer.maximumTries {
+            refuse(
+                "\(count) keys of one kind without a kid, over the limit of \(TrustedIssuer.maximumTries): a token is tried with "
+                    + "so many")
         }
     }
 
@@ -74,6 +81,10 @@ package struct KeySet: Sendable {
             refuse("\(name): an RSA key of \(key.sizeBits) bits, at least \(SignatureKey.minimumRSABits) are needed")
         } else if key.family == .rsa, key.sizeBits > SignatureKey.maximumRSABits {
             refuse("\(name): an RSA key of \(key.sizeBits) bits, over the limit of \(SignatureKey.maximumRSABits)")
+        } else if let twin = keys.first(where: key.isNamedLike) {
+            let kid = String(decoding: twin.name ?? [], as: UTF8.self)
+            refuse(
+                "\(name): its kid \(kid) is that of another key of its kind: a token that gives it could mean either")
         } else {
             keys.append(key)
         }

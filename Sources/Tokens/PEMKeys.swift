@@ -30,8 +30,9 @@ enum PEMKeys {
     /// The next block, `.some(nil)` for one to be passed over, `nil` at the end of the text.
     private static func next(_ source: OpaquePointer, _ privateHalves: Bool) -> Block?? {
         var (key, point): (OpaquePointer?, OpaquePointer?) = (nil, nil)
+        var exponent: UInt64 = 0
         var isPrivate = false
-        switch unsafe livegate_pem_next(source, privateHalves, &key, &point, &isPrivate) {
+        switch unsafe livegate_pem_next(source, privateHalves, &key, &point, &exponent, &isPrivate) {
         case LIVEGATE_PEM_END: return nil
         case LIVEGATE_PEM_OTHER: return .some(nil)
         case LIVEGATE_PEM_ENCRYPTED: return .unusable("it is under a passphrase")
@@ -39,6 +40,9 @@ enum PEMKeys {
         case LIVEGATE_PEM_KEY:
             guard let made = unsafe key, let found = unsafe SignatureKey(taking: made, point: point) else {
                 return .unusable("it cannot be read")
+            }
+            guard found.family != .rsa || RSAExponent.isUsable(exponent) else {
+                return .unusable("its RSA exponent is not \(RSAExponent.rule)")
             }
             return .key(found, isPrivate: isPrivate)
         default: return .unusable("it cannot be read")

@@ -65,6 +65,12 @@ package final class SignatureKey: @unchecked Sendable {
         return family != .secret || sizeBits >= algorithm.hashBytes * 8
     }
 
+    /// Whether a token could mean this key and the other one: both have its name, and some algorithm fits both.
+    func isNamedLike(_ other: SignatureKey) -> Bool {
+        guard let name, name == other.name, family == other.family else { return false }
+        return onlyAlgorithm == nil || other.onlyAlgorithm == nil || onlyAlgorithm == other.onlyAlgorithm
+    }
+
     /// Whether `token`, a whole compact JWS of which `signature` is the decoded third part, was signed by this key.
     ///
     /// Any loop may call it, several at once.

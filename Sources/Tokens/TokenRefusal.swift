@@ -3,8 +3,7 @@ import HTTP
 /// Why a caller's token is not accepted.
 ///
 /// The text goes to the caller, as `error_description` and as `detail`: it says what an honest developer has to mend,
-/// and not what another token would have to be. Nothing of the token stands in it but, once its signature has verified,
-/// its times.
+/// and not what another token would have to be. Nothing of the token stands in it but its times.
 package enum TokenRefusal: Error, Hashable, Sendable {
     /// There is no `Authorization` header, and the settings let nobody in without one.
     case missing

@@ -2,9 +2,9 @@
 ///
 /// Keys belong to their issuer: a token is tried with the keys of the issuer that it names and with no others.
 package struct TrustedIssuer: Sendable {
-    /// With so many keys a token is tried at most, however many its issuer has without a name, or of one name: each try costs
-    /// the loop of its connection 0.03 to 1 ms, for whoever makes up tokens too. More than a rotation ever needs.
-    package static let maximumTries = 32
+    /// With so many keys a token is tried at most, however many its issuer has without a name: each try costs the loop of its
+    /// connection 0.03 to 1 ms, for whoever makes up tokens too. More than a rotation ever needs.
+    package static let maximumTries = 8
 
     /// The claim `iss`, byte by byte.
     package let issuer: String

@@ -37,6 +37,28 @@ package final class TestKey: @unchecked Sendable {
         }
     }
 
+    /// The public half of an RSA key of 2,048 bits with another exponent, big-endian: nobody could sign with it.
+    package static func rsa(exponent: [UInt8]) -> TestKey {
+        func coded(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+            let count = content.count
+            let length = count < 128 ? [UInt8(count)] : [0x82, UInt8(count >> 8), UInt8(count & 255)]
+            return [tag] + length + content
+        }
+        // RFC 8017 §A.1.1 within RFC 5280 §4.1: a zero before each number keeps it positive.
+        let numbers = coded(0x30, coded(2, [0] + rsa.parameter("n")) + coded(2, [0] + exponent))
+        let algorithm: [UInt8] = [0x30, 13, 6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 13, 1, 1, 1, 5, 0]
+        return TestKey(coded(0x30, algorithm + coded(3, [0] + numbers)))
+    }
+
+    private init(_ subjectPublicKeyInfo: [UInt8]) {
+        var made: OpaquePointer?
+        unsafe subjectPublicKeyInfo.withUnsafeBufferPointer { bytes in
+            var start = bytes.baseAddress
+            unsafe made = d2i_PUBKEY(nil, &start, bytes.count)
+        }
+        unsafe key = made!
+    }
+
     deinit { unsafe EVP_PKEY_free(key) }
 
     package var publicPEM: [UInt8] { unsafe Self.text { unsafe PEM_write_bio_PUBKEY($0, key) } }
@@ -48,13 +70,15 @@ package final class TestKey: @unchecked Sendable {
     }
 
     /// A certificate over the key, signed by itself.
-    package var certificatePEM: [UInt8] {
+    package var certificatePEM: [UInt8] { certificatePEM(signedBy: self) }
+
+    package func certificatePEM(signedBy signer: TestKey) -> [UInt8] {
         let certificate = unsafe X509_new()
         defer { unsafe X509_free(certificate) }
         unsafe X509_gmtime_adj(X509_getm_notBefore(certificate), 0)
         unsafe X509_gmtime_adj(X509_getm_notAfter(certificate), 3600)
         unsafe X509_set_pubkey(certificate, key)
-        unsafe X509_sign(certificate, key, EVP_sha256())
+        unsafe X509_sign(certificate, signer.key, EVP_sha256())
         return unsafe Self.text { unsafe PEM_write_bio_X509($0, certificate) }
     }
 

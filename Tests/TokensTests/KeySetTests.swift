@@ -117,11 +117,68 @@ import Testing
     }
 
     @Test func `as many keys as a rotation needs, and one more is a problem`() {
-        let key = TokenForge.webKey(TestKey.p256, .p256)
         for (count, isFine) in [(KeySet.maximumKeys, true), (KeySet.maximumKeys + 1, false)] {
-            let set = KeySet(Array("{\"keys\":[\(Array(repeating: key, count: count).joined(separator: ","))]}".utf8))
+            let keys = (0..<count).map { TokenForge.webKey(TestKey.p256, .p256, more: ",\"kid\":\"\($0)\"") }
+            let set = KeySet(Self.set(keys))
             #expect(set.problems.isEmpty == isFine)
             #expect(set.keys.count == KeySet.maximumKeys)
+        }
+    }
+
+    private static func set(_ keys: [String]) -> [UInt8] { Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8) }
+
+    @Test func `of one kind as many keys without a kid as a token is tried with, and one more is a problem`() {
+        let (rsa, point) = (TestKey.rsa.publicPEM, TestKey.p256.publicPEM)
+        func problems(_ rsas: Int, _ points: Int) -> [String] {
+            KeySet((0..<rsas).flatMap { _ in rsa } + (0..<points).flatMap { _ in point }).problems.map(\.text)
+        }
+        #expect(problems(8, 8).isEmpty)
+        #expect(problems(9, 1)[0].hasPrefix("9 keys of one kind without a kid, over the limit of 8"))
+        #expect(problems(1, 9)[0].hasPrefix("9 keys of one kind without a kid, over the limit of 8"))
+    }
+
+    @Test(
+        arguments: [
+            // The exponent, big-endian, and whether it is good.
+            ([1], false), ([0, 1], false), ([2], false), ([3], true), ([0, 0, 0, 0, 0, 0, 0, 0, 0, 3], true),
+            ([1, 0, 1], true),
+            ([UInt8](repeating: 255, count: 8), true), ([1, 0, 0, 0, 0, 0, 0, 0, 1], false),
+            ([UInt8](repeating: 255, count: 383), false),
+        ] as [([UInt8], Bool)])
+    func `an RSA exponent is odd, from 3 and of at most 64 bits, wherever the key comes from`(
+        _ exponent: [UInt8], _ isGood: Bool
+    ) {
+        let key = TestKey.rsa(exponent: exponent)
+        for text in [
+            key.publicPEM, key.certificatePEM(signedBy: .p256),
+            TokenForge.jwks(TokenForge.webKey(rsa: TestKey.rsa, exponent: TokenForge.encode(exponent))),
+        ] {
+            let set = KeySet(text)
+            #expect(set.keys.count == (isGood ? 1 : 0))
+            let words = "an odd number from 3 of at most 64 bits"
+            #expect(set.problems.contains { $0.text.contains(words) } == !isGood, "\(set.problems)")
+        }
+    }
+
+    @Test func `a kid names one key of each kind, for each algorithm`() {
+        func named(_ key: String, _ curve: KeyCurve?, _ more: String = "") -> String {
+            let more = ",\"kid\":\"a\"\(more)"
+            guard let curve else { return TokenForge.webKey(rsa: key == "o" ? .otherRSA : .rsa, more: more) }
+            return TokenForge.webKey(curve == .p384 ? .p384 : key == "o" ? .otherP256 : .p256, curve, more: more)
+        }
+        let (ps, rs) = (#","alg":"PS256""#, #","alg":"RS256""#)
+        for (keys, problems) in [
+            ([named("", .p256), named("", nil), named("", .p384)], 0),
+            ([named("", .p256), named("o", .p256)], 1), ([named("", .p256), named("", .p256)], 1),
+            ([named("", nil, rs), named("o", nil, ps)], 0), ([named("", nil, rs), named("o", nil)], 1),
+            ([named("", nil), named("o", nil, ps)], 1), ([named("", nil, ps), named("o", nil, ps)], 1),
+        ] as [([String], Int)] {
+            let set = KeySet(Self.set(keys))
+            #expect(set.keys.count == keys.count - problems && set.problems.count == problems, "\(keys)")
+            #expect(set.problems.allSatisfy { $0.text.hasPrefix("key 2 of the JWKS: its kid a is that of another") })
+            // From a server, the first counts.
+            let fetched = try? FetchedKeySet.read(Self.set(keys), algorithms: SignatureAlgorithm.asymmetric)
+            #expect(fetched?.count == keys.count - problems)
         }
     }
 

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test(arguments: headers + keyNames + texts + payloads + times + accounts + signatures)
+    @Test(arguments: headers + keyNames + texts + payloads + times + accounts + signatures + unpaid)
     func `a token is refused, with its reason`(_ row: Row) {
         #expect(row.verifier.verify(row.token, now: TokenForge.now).refusal == row.refusal)
     }
@@ -229,6 +229,13 @@ import Testing
         Row("HS256 with an empty secret", .signature, signedHS(.hs256, with: []), by: sharing),
         Row("payload changed", .signature, swappedPayload),
     ]
+
+    /// What the token's own words refuse costs no signature: with a bad one they are the reason.
+    static let unpaid: [Row] = [
+        ("iss", .issuer, TokenForge.claims(iss: #""x""#)), ("aud", .audience, TokenForge.claims(aud: #""x""#)),
+        ("exp", .expired(at: 7), TokenForge.claims(exp: "7")), ("no exp", .claim(.exp), TokenForge.claims(exp: nil)),
+        ("nbf", .notYetValid(before: .max), TokenForge.claims(more: ",\"nbf\":9223372036854775807")),
+    ].map { Row("\($0) of a token of nobody", $1, TokenForge.token(by: .otherP256, payload: $2)) }
 }
 
 extension TokenRefusalTests {
