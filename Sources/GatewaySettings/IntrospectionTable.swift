@@ -89,7 +89,7 @@ extension SettingsDraft {
             if !secret.isEmpty, !secret.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return secret }
             report(setting, "\(file) holds no secret: one line without control characters is expected")
         } catch {
-            report(setting, "cannot read \(error)")
+            report(setting, "cannot read \(error.withoutPath)")
         }
         return nil
     }

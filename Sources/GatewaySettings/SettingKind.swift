@@ -146,7 +146,8 @@ extension SettingKind where Value == String? {
     static var path: Self {
         let files: @Sendable (String?) -> [(suffix: String, path: String)] = { $0.map { [("", $0)] } ?? [] }
         return Self("the name of a file", files: files) { element, reading in
-            guard let text = reading.text(element, expected: "the name of a file") else { return nil }
+            // What stands where the name of a secret's file belongs may be the secret.
+            guard let text = reading.text(element, expected: "the name of a file", isShown: false) else { return nil }
             if text.utf8.contains(0) {
                 reading.refuse(element, "holds a NUL: no file has such a name")
                 return nil

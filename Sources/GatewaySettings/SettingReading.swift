@@ -56,13 +56,17 @@ struct SettingReading {
 
     /// A text. A bare number or truth value is none: whoever writes `no` or `1.10` may mean something else than they
     /// get.
-    mutating func text(_ element: YAMLElement, expected: String) -> String? {
+    ///
+    /// - Parameter isShown: false where the problem must not show what stands there.
+    mutating func text(_ element: YAMLElement, expected: String, isShown: Bool = true) -> String? {
         guard let text = scalar(element, expected: expected) else { return nil }
         guard case .text(_, .plain) = element.content else { return text }
         switch YAMLElement.plainKind(text) {
         case .text, .null: return text
         case .number, .boolean:
-            refuse(element, "'\(text)' is not text: put it into quotes")
+            refuse(
+                element,
+                "\(isShown ? "'\(text)' is" : "holds a number or truth value, which is") not text: put it into quotes")
             return nil
         }
     }

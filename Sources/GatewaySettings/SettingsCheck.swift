@@ -74,7 +74,14 @@ private struct SettingsCheck {
         // Of one file that cannot be read there is one problem.
         let keyProblem = key.flatMap { TLSContext.problem(key: $0) }.flatMap { $0 == certificateProblem ? nil : $0 }
         if let certificateProblem { draft.report(paths.certificate, "\(certificateProblem)") }
-        if let keyProblem { draft.report(paths.key, "\(keyProblem)") }
+        if let keyProblem {
+            // Whoever puts the key itself into the settings finds it in no log.
+            if case .unreadable(_, let cause) = keyProblem {
+                draft.report(paths.key, "cannot read \(BoundedFile.Unreadable.withoutPath(cause))")
+            } else {
+                draft.report(paths.key, "\(keyProblem)")
+            }
+        }
         let tickets = ticketKeys()
         guard let certificate, let key, certificateProblem == nil, keyProblem == nil, let tickets else { return nil }
         do throws(TLSError) {
@@ -107,7 +114,7 @@ private struct SettingsCheck {
                 make one with openssl rand -hex 32
                 """)
         } catch {
-            draft.report(setting, "cannot read \(error)")
+            draft.report(setting, "cannot read \(error.withoutPath)")
         }
         return nil
     }
@@ -157,7 +164,7 @@ private struct SettingsCheck {
             draft.report(
                 setting, "\(path) holds no token: one line of letters, digits and -._~+/= is expected")
         } catch {
-            draft.report(setting, "cannot read \(error)")
+            draft.report(setting, "cannot read \(error.withoutPath)")
         }
         return nil
     }
@@ -195,7 +202,7 @@ private struct SettingsCheck {
                 }
                 keys = set.keys
             } catch {
-                draft.report(setting, "cannot read \(error)")
+                draft.report(setting, "cannot read \(error.withoutPath)")
             }
         }
         let issuer = TrustedIssuer(
@@ -219,7 +226,7 @@ private struct SettingsCheck {
             guard password.isEmpty || password.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return }
             draft.report(setting, "\(path) holds no password: one line without control characters is expected")
         } catch {
-            draft.report(setting, "cannot read \(error)")
+            draft.report(setting, "cannot read \(error.withoutPath)")
         }
     }
 
@@ -235,7 +242,10 @@ private struct SettingsCheck {
             } else if KafkaProperty.isPath(name), value != "probe",
                 let reason = BoundedFile.problem(value, takesFolder: name == "ssl.ca.location")
             {
-                draft.report(key, "cannot read \(value): \(reason)")
+                // A key may have been written where its file's name belongs; certificates are no secrets.
+                let isSecret = name.hasPrefix("ssl.key")
+                draft.report(
+                    key, "cannot read \(isSecret ? BoundedFile.Unreadable.withoutPath(reason) : "\(value): \(reason)")")
             }
         }
         if draft.isWhole, draft.isSound(path), let problem = ConfigurationCheck.problem(together: properties) {

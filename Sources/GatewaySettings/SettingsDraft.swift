@@ -32,6 +32,9 @@ struct SettingsDraft: Sendable {
         !problems.contains { !$0.isWarning && ($0.key == path || $0.key.isInside(path)) }
     }
 
+    /// Whether something is wrong with a section as a whole: it has no value, or is there twice.
+    func isRefused(_ section: String) -> Bool { problems.contains { !$0.isWarning && $0.key == section } }
+
     /// - Parameter location: where the problem is, if that is not where the setting stands.
     mutating func report(_ key: String, _ text: String, at location: SettingsLocation? = nil, isWarning: Bool = false) {
         problems.append(SettingsProblem(location ?? self.location(key), key: key, text, isWarning: isWarning))

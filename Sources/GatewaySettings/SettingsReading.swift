@@ -42,9 +42,13 @@ extension SettingsOutcome {
             marks: marks.merging([file: fileMark]) { $1 }, isFileEmpty: isFileEmpty)
     }
 
-    /// Whether it is certain which static tokens there are: the file was read to its end, and nothing is wrong with the
-    /// tokens.
-    var knowsTokens: Bool { draft.isWhole && draft.isSound(SettingsTable.path(of: \.auth.tokens)) }
+    /// Whether it is certain which static tokens there are: the settings are good, or at least name a file that is. Settings
+    /// with something wrong, which may be half written, take no token away by naming no file.
+    var knowsTokens: Bool {
+        guard settings == nil else { return true }
+        return draft.isWhole && draft.isSound(SettingsTable.path(of: \.auth.tokens)) && !draft.isRefused("auth")
+            && draft.settings.auth.tokens != nil
+    }
 }
 
 extension SettingValues<SettingsTable> {

@@ -17,7 +17,7 @@ enum StaticTokenFile {
             return read(try BoundedFile.read(path, maximumBytes: maximumBytes), path: path)
         } catch {
             let location = SettingsLocation(.otherFile(path))
-            return (StaticTokens(), [SettingsProblem(location, key: key, "cannot read \(error)")])
+            return (StaticTokens(), [SettingsProblem(location, key: key, "cannot read \(error.withoutPath)")])
         }
     }
 

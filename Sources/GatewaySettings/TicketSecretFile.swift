@@ -15,7 +15,7 @@ enum TicketSecretFile {
             case .failure(let fault): return (nil, "\(path) \(fault)")
             }
         } catch {
-            return (nil, "cannot read \(error)")
+            return (nil, "cannot read \(error.withoutPath)")
         }
     }
 

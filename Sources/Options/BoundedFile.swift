@@ -11,6 +11,11 @@ package enum BoundedFile {
         /// There is no file at this path.
         package let isMissing: Bool
         package var description: String { "\(path): \(reason)" }
+        /// The same without the path, for a setting that names the file of a secret: somebody may have written the secret itself
+        /// there, and then no log may show it.
+        package var withoutPath: String { Self.withoutPath(reason) }
+
+        package static func withoutPath(_ reason: String) -> String { "the file that is named here: \(reason)" }
 
         init(path: String, reason: String, isMissing: Bool = false) {
             self.path = path

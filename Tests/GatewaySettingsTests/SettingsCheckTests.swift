@@ -88,7 +88,7 @@ import Tokens
         for (file, problem) in [
             ("good", nil), ("empty", "empty holds no password: one line without control characters is expected"),
             ("two", "two holds no password: one line without control characters is expected"),
-            ("none", "cannot read none: No such file or directory"),
+            ("none", "cannot read the file that is named here: No such file or directory"),
         ] {
             let (_, lines) = try folder.check(
                 "{auth: {anonymous: A}, archive: {store: 'postgresql://db/a', password_file: \(file)}}")
@@ -111,13 +111,42 @@ import Tokens
         }
     }
 
+    @Test func `a secret that is written where its file's name belongs is not shown`() throws {
+        let secret = "geheim-0123456789"
+        let folder = try SettingsFolder([:])
+        for (path, text) in [
+            ("admin_token_file", "admin_token_file: X"), ("tls.ticket_secret_file", "tls: {ticket_secret_file: X}"),
+            ("tls.key", "tls: {certificate: c.pem, key: X}"), ("auth.tokens", "auth: {tokens: X}"),
+            ("auth.tickets.secret_file", "auth: {tickets: {secret_file: X}}"),
+            ("auth.jwt[0].keys", "auth: {jwt: [{issuer: a, keys: X, algorithms: [HS256]}]}"),
+            (
+                "auth.introspection.client_secret_file",
+                "auth: {introspection: {url: 'https://localhost:1/', client_id: me, client_secret_file: X}}"
+            ),
+            ("archive.password_file", "archive: {store: 'postgresql://db/a', password_file: X}"),
+            ("kafka.settings.ssl.key.location", "kafka: {settings: {ssl.key.location: X}}"),
+        ] {
+            // A name that is too long for a file is no other case.
+            for written in [secret, String(repeating: secret, count: 20), "\(secret)/\(secret)"] {
+                let (_, lines) = try folder.check(text.replacing("X", with: written))
+                #expect(
+                    lines.contains { $0.contains(" \(path): cannot read the file that is named here: ") }, "\(lines)")
+                #expect(!lines.joined().contains(secret), "\(lines)")
+            }
+            let (_, lines) = try folder.check(text.replacing("X", with: "271828182845"))
+            #expect(!lines.isEmpty && !lines.joined().contains("271828182845"), "\(lines)")
+        }
+    }
+
     @Test func `a file that is no key is refused at the setting that names it`() throws {
         let folder = try SettingsFolder(["key.pem": "nonsense"])
         let (material, lines) = try folder.check(
             "auth:\n  jwt:\n    - {issuer: a, keys: key.pem}\n    - {issuer: b, keys: c}\n")
         #expect(material == nil && lines.count == 2)
         #expect(lines[0].hasPrefix("gate.yaml:3: auth.jwt[0].keys: key.pem: "))
-        #expect(lines[1] == "gate.yaml:4: auth.jwt[1].keys: cannot read c: No such file or directory")
+        #expect(
+            lines[1]
+                == "gate.yaml:4: auth.jwt[1].keys: cannot read the file that is named here: No such file or directory")
     }
 
     /// Each row: settings, and the beginning of each line, in order. Of files there is `key.pem`, a public key.
@@ -125,15 +154,17 @@ import Tokens
         (
             "loops: x\nauth:\n  jwt:\n    - {issuer: a, keys: missing.pem}\n  tokens: missing.yaml\n",
             [
-                "gate.yaml:1: loops: 'x' is not", "gate.yaml:4: auth.jwt[0].keys: cannot read missing.pem",
-                "gate.yaml:5: auth.tokens: cannot read missing.yaml",
+                "gate.yaml:1: loops: 'x' is not",
+                "gate.yaml:4: auth.jwt[0].keys: cannot read the file that is named here",
+                "gate.yaml:5: auth.tokens: cannot read the file that is named here",
             ]
         ),
         (
             "tls:\n  certificate: missing.pem\n  key: missing.key\nlog: {level: loud}\n",
             [
                 "gate.yaml:2: tls.certificate: cannot read missing.pem",
-                "gate.yaml:3: tls.key: cannot read missing.key", "gate.yaml:4: log.level: 'loud' is not one of",
+                "gate.yaml:3: tls.key: cannot read the file that is named here",
+                "gate.yaml:4: log.level: 'loud' is not one of",
                 "gate.yaml: warning: auth: lets nobody in",
             ]
         ),
@@ -150,8 +181,9 @@ import Tokens
             "auth:\n  jwt:\n    - {issuer: '', keys: missing.pem}\n    - 5\n    - {issuer: a, keys: gone.pem}\n",
             [
                 "gate.yaml:3: auth.jwt[0]: issuer is missing",
-                "gate.yaml:3: auth.jwt[0].keys: cannot read missing.pem",
-                "gate.yaml:4: auth.jwt[1]: is not a map", "gate.yaml:5: auth.jwt[2].keys: cannot read gone.pem",
+                "gate.yaml:3: auth.jwt[0].keys: cannot read the file that is named here",
+                "gate.yaml:4: auth.jwt[1]: is not a map",
+                "gate.yaml:5: auth.jwt[2].keys: cannot read the file that is named here",
             ]
         ),
         (
@@ -223,17 +255,17 @@ import Tokens
             check.problems.map(\.description) == [
                 "/nonexistent/gate.yaml: cannot be read: No such file or directory",
                 "LIVEGATE_LOOPS: loops: 'x' is not a whole number from 0 to 1024",
-                "LIVEGATE_AUTH_TOKENS: auth.tokens: cannot read /nonexistent/tokens: No such file or directory",
+                "LIVEGATE_AUTH_TOKENS: auth.tokens: cannot read the file that is named here: No such file or directory",
             ])
     }
 
     /// Each row: what the file of `tls.ticket_secret_file` holds (nil: it is not there), and the beginning of the problem.
     static let secretRows: [(secret: String?, problem: String?)] = [
         (String(repeating: "s", count: 32), nil), (String(repeating: "s", count: 32) + "\n", nil),
-        (String(repeating: "s", count: 4096), nil), (nil, "cannot read secret: No such file"),
+        (String(repeating: "s", count: 4096), nil), (nil, "cannot read the file that is named here: No such file"),
         ("", "secret holds 0 bytes"),
         (String(repeating: "s", count: 31), "secret holds 31 bytes, under the least of 32"),
-        (String(repeating: "s", count: 4097), "cannot read secret: larger than the limit of 4096"),
+        (String(repeating: "s", count: 4097), "cannot read the file that is named here: larger than the limit of 4096"),
     ]
 
     @Test(arguments: secretRows.indices) func `a secret of session tickets has 32 bytes to 4 KiB`(row: Int) throws {

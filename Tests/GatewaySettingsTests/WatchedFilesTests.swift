@@ -74,6 +74,11 @@ import Testing
         ("auth: {tokens: t.yaml}", "", nil), ("auth: {tokens: t.yaml}", "- {sha256: \(digest)}", nil),
         ("auth: {tokens: none.yaml}", "[]", nil), ("auth: {tokens: 5}", "[]", nil),
         ("auth: {tokens: t.yaml", "[]", nil),
+        // What is wrong, or half written, names no file: nothing follows of its tokens.
+        ("auth:", "[]", nil), ("auth:\n", "[]", nil), ("auth: []", "[]", nil), ("auth: {}\nloops: x", "[]", nil),
+        ("atuh: {tokens: t.yaml}", "[]", nil), ("auth: {token: t.yaml}", "[]", nil), ("auth: {tokens:}", "[]", nil),
+        ("auth: {anonymous: A}\nauth: {tokens: t.yaml}", "[]", nil), ("auth:\nauth: {tokens: t.yaml}", "[]", nil),
+        ("auth: {tokens: t.yaml}\nauth: {anonymous: A}", "[]", nil), ("loops: x", "[]", nil),
     ]
     static let digest = String(repeating: "0a", count: 32)
 

@@ -39,7 +39,7 @@ enum ArchiveStores {
             if password.last == 0x0D { password.removeLast() }
             return String(decoding: password, as: UTF8.self)
         } catch {
-            throw PostgreSQLError(message: "archive.password_file cannot be read: \(error)")
+            throw PostgreSQLError(message: "archive.password_file: cannot read \(error.withoutPath)")
         }
     }
 }

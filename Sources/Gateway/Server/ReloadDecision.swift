@@ -68,7 +68,11 @@ struct ReloadDecision {
             where change.effect == .restart && sinceLast.contains(change.path) {
                 lines.append(.needsRestart(change.path))
             }
-            lines += finding.problems.filter { !basis.warnings.contains($0) }.map { .warning($0) }
+            let isCertificateNew = Self.isCertificateNew(basis, finding)
+            lines += finding.problems.filter { problem in
+                // Of a new one the same is told once more: whoever has put it there thinks that it helps.
+                !basis.warnings.contains(problem) || isCertificateNew && problem.key == Self.certificate
+            }.map { .warning($0) }
         } else {
             settings = nil
             tokens = kept.tokens
@@ -92,9 +96,16 @@ struct ReloadDecision {
         // One that did not change has expired before, too.
         if let end = finding.certificateEnd, now > end, basis.certificateEnd.map({ now <= $0 }) ?? true {
             let text = "names a new certificate that has expired: clients would refuse it"
-            errors.append(SettingsProblem(location, key: SettingsTable.path(of: \.tls.certificate), text))
+            errors.append(SettingsProblem(location, key: certificate, text))
         }
         return errors
+    }
+
+    private static let certificate = SettingsTable.path(of: \.tls.certificate)
+
+    private static func isCertificateNew(_ basis: ReloadBasis, _ finding: ReloadFinding) -> Bool {
+        func mark(_ marks: FileMarks) -> FileMark? { marks.first { $0.key.setting == certificate }?.value }
+        return basis.certificateEnd != finding.certificateEnd || mark(basis.marks) != mark(finding.marks)
     }
 
     /// The settings with another value than before, and those whose file holds something else.

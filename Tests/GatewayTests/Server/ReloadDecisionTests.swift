@@ -159,6 +159,29 @@ struct ReloadDecisionTests {
         if !counts { #expect(decision.problem?.key == "tls.certificate") }
     }
 
+    @Test func `an expired certificate that replaces an expired one is told, as often as another one comes`() throws {
+        let warning = SettingsProblem(
+            SettingsLocation(.file("gate.yaml")), key: "tls.certificate", "c.pem has expired: clients will refuse it",
+            isWarning: true)
+        let other = SettingsProblem(SettingsLocation(.file("gate.yaml")), key: "auth", "is open", isWarning: true)
+        var now = try basis(certificateEnd: Self.now - 1)
+        now.warnings = [warning, other]
+        now.marks = marks([("tls.certificate", "1")])
+        // Each row: the end of the certificate and what its file holds, and whether the log says it.
+        for (end, holds, isTold) in [
+            (-1, "1", false), (-9, "2", true), (-9, "2", false), (-9, "3", true), (-8, "3", true),
+        ] {
+            var found = try finding()
+            found.problems = [warning, other]
+            found.certificateEnd = Self.now + Int64(end)
+            found.marks = marks([("tls.certificate", holds)])
+            let decision = ReloadDecision(now, found, now: Self.now)
+            #expect(decision.lines.contains(.warning(warning)) == isTold, "\(end) \(holds)")
+            #expect(!decision.lines.contains(.warning(other)))
+            now = decision.basis
+        }
+    }
+
     // MARK: - Static tokens
 
     /// Each row: static tokens before and in the file (nil: not known), which are left where all else is refused, and how many
