@@ -37,7 +37,8 @@ package enum Introspection {
             if !isOpenEnded { expiry = try claims.checkTimes(now: now / 1000) }
             return Identity(
                 account: try claims.account(claim: source.accountClaim), subject: claims.subject, expiresAt: expiry,
-                isOpenEnded: isOpenEnded, askedToken: isOpenEnded ? token : nil, issuedAt: claims.issuedAt,
+                isOpenEnded: isOpenEnded, askedToken: isOpenEnded ? token : nil,
+                issuedAt: claims.issuedAt(now: now / 1000),
                 tokenID: claims.tokenID, voucher: source.voucher)
         }
     }

@@ -26,8 +26,11 @@ package struct TokenClaims {
         }
     }
 
-    /// `iat`, as far as it is a whole number of seconds. Nothing rests on it but what is revoked.
-    var issuedAt: Int64? { second("iat") }
+    /// `iat`, as far as it is a whole number of seconds, and not further ahead than clocks are. Nothing rests on it but what is
+    /// revoked: with one of next year a token would outlive every revocation until then.
+    func issuedAt(now: Int64) -> Int64? {
+        second("iat").flatMap { $0 <= now + TokenVerifier.issueLeewaySeconds ? $0 : nil }
+    }
 
     /// `jti`.
     var tokenID: String? { members.text("jti").flatMap(Self.tokenID) }
@@ -87,7 +90,7 @@ package struct TokenClaims {
     /// - `exp` has no leeway: at that second connections made with the token are closed, and their clients come back at once,
     ///   which would go round in circles if the door still let it in.
     /// - `nbf` has one, since a token is used the moment it is issued, by a clock that may be ahead of ours.
-    /// - `iat` is not checked: a token that says too much of it only escapes a revocation by its own issuer's word.
+    /// - `iat` refuses no token: one too far ahead counts as none, see ``issuedAt(now:)``.
     func checkTimes(now: Int64) throws(TokenRefusal) -> Int64 {
         guard let expiry = second("exp") else { throw .claim(.exp) }
         try checkBeginning(now: now)

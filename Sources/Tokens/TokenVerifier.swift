@@ -10,6 +10,9 @@ package struct TokenVerifier: Sendable {
     /// How far the clock of an issuer may be ahead of ours before its fresh tokens are refused.
     package static let notBeforeLeewaySeconds: Int64 = 30
 
+    /// How far ahead of our clock `iat` may be: as much as a revocation may be (`before`).
+    package static let issueLeewaySeconds: Int64 = 60
+
     package let issuers: [TrustedIssuer]
     /// The static tokens.
     package private(set) var tokens: StaticTokens
@@ -106,7 +109,7 @@ package struct TokenVerifier: Sendable {
         // From here on the claims are the issuer's word.
         return Identity(
             account: try claims.account(claim: issuer.accountClaim), subject: claims.subject, expiresAt: expiry,
-            issuedAt: claims.issuedAt, tokenID: claims.tokenID, voucher: issuer.voucher)
+            issuedAt: claims.issuedAt(now: now), tokenID: claims.tokenID, voucher: issuer.voucher)
     }
 }
 

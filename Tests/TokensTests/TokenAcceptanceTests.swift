@@ -62,7 +62,10 @@ import Testing
     @Test(
         arguments: [
             ("", nil, nil), (#","iat":7,"jti":"abc""#, 7, "abc"), (#","iat":1.5,"jti":5"#, nil, nil),
-            (#","iat":"7","jti":"""#, nil, nil), (#","iat":-1,"jti":"a\u0000""#, nil, nil),
+            (",\"iat\":\(TokenForge.now + 60)", TokenForge.now + 60, nil),
+            (",\"iat\":\(TokenForge.now + 61)", nil, nil),
+            (#","iat":18446744073709551615"#, nil, nil), (#","iat":"7","jti":"""#, nil, nil),
+            (#","iat":-1,"jti":"a\u0000""#, nil, nil),
             (",\"jti\":\"\(String(repeating: "x", count: 128))\"", nil, String(repeating: "x", count: 128)),
             (
                 ",\"jti\":\"\(String(repeating: "x", count: 129))\"", nil,
