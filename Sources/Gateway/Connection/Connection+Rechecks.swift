@@ -53,8 +53,7 @@ extension Connection {
         case .success(let identity) where identity.account == open.stream.account:
             // Something may have been revoked that names what only this answer tells.
             if loop.admission.revocations.refusal(of: identity) == .revoked { return revoke(.revoked) }
-            open.identity = identity
-            watchToken(open)
+            if goOn(as: identity, open) { watchToken(open) }
         case .failure(.unavailable): awaitServer(open, token)
         case .success, .failure: close(.tokenExpired)
         }

@@ -73,6 +73,19 @@ extension Connection {
             isAsked: finding != nil)
     }
 
+    /// The stream goes on with another identity of its account, whose subject it counts for from now on. False where that one is
+    /// at its limit: then the stream has been closed.
+    func goOn(as identity: Identity, _ open: OpenStream) -> Bool {
+        let account = open.stream.account
+        if let limit = loop.places.move(&open.place, of: account, to: identity.subject) {
+            loop.log.sentTooMuch("\(limit)", account.text, client, now: loop.eventLoop.now)
+            close(.tooMuch)
+            return false
+        }
+        open.identity = identity
+        return true
+    }
+
     /// The stream goes on with its next token, ends, or goes on as it was.
     private func follow(_ renewal: TokenRenewal, _ open: OpenStream) {
         switch renewal {
@@ -83,7 +96,7 @@ extension Connection {
             // One that would be let in a little later changes nothing, as one that cannot be judged now.
             if why == .unsettled || why == .undated { return }
             if let why { return revoke(why) }
-            open.identity = identity
+            guard goOn(as: identity, open) else { return }
             open.stream.tokenTaken(
                 endsAt: identity.isOpenEnded ? nil : identity.expiresAt, loop.eventLoop.now)
             // Of the same token once more, or one that ends with it, its client knows.

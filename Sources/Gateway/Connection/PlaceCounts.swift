@@ -92,10 +92,7 @@ struct PlaceCounts {
     mutating func enter(
         _ account: Account, _ subject: SubjectKey?, _ address: AddressKey?, arrived: AddressKey?, _ limits: PlaceLimits
     ) -> ConnectionLimit? {
-        if let subject {
-            let value = limits.maximumConnectionsPerSubject
-            if value > 0, Int(subjects[subject] ?? 0) >= value { return ConnectionLimit(name: .subject, value: value) }
-        }
+        if let subject, let limit = limit(subject, limits) { return limit }
         let perAccount = limits.maximumConnectionsPerAccount
         if perAccount > 0, accounts[account] ?? 0 >= perAccount {
             return ConnectionLimit(name: .account, value: perAccount)
@@ -114,12 +111,28 @@ struct PlaceCounts {
         return nil
     }
 
+    /// A stream goes on as another subject, nil: as none. Counts nothing where that one is at its limit.
+    mutating func move(from before: SubjectKey?, to after: SubjectKey?, _ limits: PlaceLimits) -> ConnectionLimit? {
+        guard before != after else { return nil }
+        if let after {
+            if let limit = limit(after, limits) { return limit }
+            subjects[after, default: 0] += 1
+        }
+        if let before { Self.remove(before, &subjects) }
+        return nil
+    }
+
     /// A stream or a wait has ended.
     mutating func leave(_ account: Account, _ subject: SubjectKey?, _ address: AddressKey?) {
         total -= 1
         Self.remove(account, &accounts)
         if let subject { Self.remove(subject, &subjects) }
         leave(address)
+    }
+
+    private func limit(_ subject: SubjectKey, _ limits: PlaceLimits) -> ConnectionLimit? {
+        let value = limits.maximumConnectionsPerSubject
+        return value > 0 && Int(subjects[subject] ?? 0) >= value ? ConnectionLimit(name: .subject, value: value) : nil
     }
 
     private func limit(_ address: AddressKey?, _ limits: PlaceLimits) -> ConnectionLimit? {

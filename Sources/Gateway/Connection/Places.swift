@@ -44,6 +44,19 @@ final class Places: Sendable {
         return limit
     }
 
+    /// A stream goes on as another subject of its account, or as none: it is counted there from now on.
+    ///
+    /// - Returns: the limit that is in its way: then it stays counted where it was.
+    func move(_ place: inout Place?, of account: Account, to subject: String?) -> ConnectionLimit? {
+        guard let held = place.take() else { return nil }
+        let (hasEntered, before, address) = held.end()
+        precondition(hasEntered, "a stream whose place counts for no account")
+        let after = SubjectKey(account, subject)
+        let limit = state.withLock { $0.counts.move(from: before, to: after, $0.limits) }
+        place = Place(limit == nil ? after : before, address)
+        return limit
+    }
+
     /// Gives a place back. One that counts for an account is given back with it.
     func leave(_ place: consuming Place, of account: Account?) {
         let (hasEntered, subject, address) = place.end()

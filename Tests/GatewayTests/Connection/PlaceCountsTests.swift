@@ -143,6 +143,47 @@ struct PlaceCountsTests {
         }
     }
 
+    @Test func `a stream that goes on as another subject is counted under that one, up to its limit`() throws {
+        let places = Places(PlaceLimits(maximumConnectionsPerSubject: 2))
+        func isRefused(_ subject: String) throws -> Bool {
+            var place: Place? = try places.arrive(nil)
+            let limit = places.enter(Self.account, subject: subject, address: nil, &place)
+            if let place = place.take() { places.leave(place, of: Self.account) }
+            return limit?.name == .subject
+        }
+        func move(_ place: inout Place?, _ subject: String?) -> ConnectionLimit.Name? {
+            places.move(&place, of: Self.account, to: subject)?.name
+        }
+        var first: Place? = try places.arrive(nil)
+        var second: Place? = try places.arrive(nil)
+        for place in 0..<2 {
+            let limit =
+                place == 0
+                ? places.enter(Self.account, subject: "a", address: nil, &first)
+                : places.enter(Self.account, subject: "a", address: nil, &second)
+            #expect(limit == nil)
+        }
+        #expect(try isRefused("a") && !isRefused("b"))
+        let same = move(&first, "a")
+        let other = move(&first, "b")
+        #expect(try same == nil && other == nil && !isRefused("a") && !isRefused("b"))
+        let full = move(&second, "b")
+        #expect(try full == nil && isRefused("b") && !isRefused("a"))
+        // At its limit it stays where it is counted; who has no subject has no limit.
+        var third: Place? = try places.arrive(nil)
+        let entered = places.enter(Self.account, subject: "a", address: nil, &third)
+        let late = move(&third, "b")
+        let none = move(&second, nil)
+        let next = move(&third, "b")
+        let again = move(&second, "b")
+        #expect(entered == nil && late == .subject && none == nil && next == nil && again == .subject)
+        for place in [0, 1, 2] {
+            var left = place == 0 ? first.take() : place == 1 ? second.take() : third.take()
+            if let held = left.take() { places.leave(held, of: Self.account) }
+        }
+        #expect(places.isEmpty)
+    }
+
     @Test(arguments: 0..<20 as Range<UInt64>)
     func `whoever comes, goes and is refused, the counts are those who are there`(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
