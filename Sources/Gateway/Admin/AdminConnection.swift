@@ -9,6 +9,9 @@ final class AdminConnection {
     static let idleMilliseconds: UInt64 = 75_000
     /// What a peer has for taking an answer, or a piece of one, before the connection is cut.
     static let takingMilliseconds: UInt64 = 30_000
+    /// What a peer has for its own end behind the last answer where half of the connections that there may be are in use:
+    /// some round trips in a data centre.
+    static let hurriedMilliseconds: UInt64 = 200
 
     private enum Phase {
         case reading(AdminRequestReader)
@@ -30,6 +33,8 @@ final class AdminConnection {
     private var request: AdminRequest?
     /// Whether nothing of a request has come since the last answer.
     private var isIdle = false
+    /// The last answer has left, and only the peer's end is awaited.
+    private var isLingering = false
 
     init(
         _ descriptor: consuming FileDescriptor, loop: EventLoop, _ site: any AdminSite, _ owner: AdminConnections
@@ -45,24 +50,37 @@ final class AdminConnection {
         stream.start(self)
     }
 
-    /// Who gives way to another peer first, where there is no room. Who is being answered does not.
+    /// Who gives way to another peer first, where there is no room.
     enum Patience: Int {
+        /// The last answer has left: only the peer's end is awaited.
+        case lingering
         /// Nothing of a request has come since the last answer.
         case idle
         /// Nothing has come at all.
         case silent
         /// A request that is not whole.
         case unfinished
+        /// An answer, or a piece of one, that has not left: a peer that does not read keeps it so.
+        case writing
+        /// A request that is being answered.
+        case answering
     }
 
-    /// Nil while a request is answered.
-    var patience: Patience? {
-        guard case .reading(let reader) = phase else { return nil }
-        return isIdle ? .idle : reader.hasBegun ? .unfinished : .silent
+    var patience: Patience {
+        switch phase {
+        case .reading(let reader): isIdle ? .idle : reader.hasBegun ? .unfinished : .silent
+        case .answering: .answering
+        case .writing: .writing
+        case .ending: isLingering ? .lingering : .writing
+        }
     }
 
-    /// Ends it without a word.
-    func close() { finish() }
+    /// Ends it at once: whoever gives way does not linger, since nothing would count it then.
+    func giveWay() {
+        setDeadline(nil)
+        phase = .ending
+        stream.close(afterFlush: false)
+    }
 
     private func setDeadline(_ milliseconds: UInt64?) {
         if let timer = deadline.take() { loop.cancel(timer) }
@@ -204,7 +222,7 @@ final class AdminConnection {
     private func finish() {
         setDeadline(nil)
         phase = .ending
-        stream.close(afterFlush: true)
+        stream.close(afterFlush: true, limitMilliseconds: owner.lingerMilliseconds)
     }
 }
 
@@ -218,6 +236,8 @@ extension AdminConnection: ByteStreamOwner {
     }
 
     func streamDrained() { written() }
+
+    func streamFlushed() { isLingering = true }
 
     func streamEnded(_ reason: StreamEnd) {
         setDeadline(nil)
@@ -245,27 +265,28 @@ final class AdminConnections {
         self.loop = loop
     }
 
-    /// At the limit one that is not being answered gives way, of several alike the one that came first: whoever keeps
-    /// connections, silent ones too, does not keep a probe out.
+    /// At the limit one gives way, of several alike the one that came first: whoever keeps connections, silent ones and those
+    /// that have their answer too, does not keep a probe out. All that have a descriptor are counted, to their end.
     func accept(_ descriptor: consuming FileDescriptor) {
-        if connections.count >= Self.maximumConnections {
-            guard let index = Self.givingWay(connections.map(\.patience)) else {
-                let refusal = AdminRefusal.unavailable("All connections of this address are busy.")
-                return descriptor.sendLastWords(
-                    refusal.answer.serialized(
-                        date: site.date, withoutBody: false, keepsAlive: false, isChunked: false))
-            }
-            connections.remove(at: index).close()
+        if connections.count >= Self.maximumConnections, let index = Self.givingWay(connections.map(\.patience)) {
+            connections.remove(at: index).giveWay()
         }
         let connection = AdminConnection(descriptor, loop: loop, site, self)
         connections.append(connection)
         connection.start()
     }
 
-    /// The index of the one that gives way; nil where all are being answered.
-    static func givingWay(_ connections: [AdminConnection.Patience?]) -> Int? {
-        let waiting = connections.enumerated().compactMap { index, patience in patience.map { (index, $0.rawValue) } }
-        return waiting.min { $0.1 < $1.1 }?.0
+    /// The index of the one that gives way; nil where there is none at all.
+    static func givingWay(_ connections: [AdminConnection.Patience]) -> Int? {
+        connections.indices.min { connections[$0].rawValue < connections[$1].rawValue }
+    }
+
+    /// What a peer has for its own end.
+    fileprivate var lingerMilliseconds: UInt64 { Self.lingerMilliseconds(connections: connections.count) }
+
+    static func lingerMilliseconds(connections: Int) -> UInt64 {
+        connections * 2 >= maximumConnections
+            ? AdminConnection.hurriedMilliseconds : ByteStream<AdminConnection>.lingerLimitMilliseconds
     }
 
     fileprivate func remove(_ connection: AdminConnection) { connections.removeAll { $0 === connection } }

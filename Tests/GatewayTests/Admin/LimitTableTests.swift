@@ -1,6 +1,7 @@
 import Foundation
 import GatewaySettings
 import HTTP
+import Reactor
 import Testing
 import Tokens
 import Transport
@@ -103,6 +104,13 @@ struct LimitTableTests {
         ("connections at once", [AdminConnections.maximumConnections]),
         ("a request with its body", [AdminRequestReader.maximumBodyBytes >> 10]),
         ("between two requests", [seconds(AdminConnection.idleMilliseconds)]),
+        (
+            "closing behind the last answer",
+            [
+                Int(AdminConnection.hurriedMilliseconds),
+                seconds(ByteStream<AdminConnection>.lingerLimitMilliseconds),
+            ]
+        ),
         ("taking an answer", [seconds(AdminConnection.takingMilliseconds)]),
         ("asking a loop", [seconds(Administration.questionMilliseconds)]),
     ]
