@@ -35,13 +35,15 @@ def refused(host, more, reason):
 def test_what_comes_without_a_good_token_is_refused_with_a_reason(open_gateway, tokens):
     good = tokens.token("PACC1")
     header, payload, signature = good.split(".")
+    others = {**json.loads(base64.urlsafe_b64decode(payload + "==")), "account_id": "PACC2"}
     rows = [
         ("", "no token"),
         ("Authorization: Basic YTpi\r\n", "Bearer"),
         (bearer(good) * 2, "once"),
         (bearer(f"{part({'alg': 'none'})}.{payload}."), "signature"),
         (bearer(f"{part({'alg': 'none'})}.{payload}.AAAA"), "algorithm"),
-        (bearer(f"{header}.{part({'iss': 'test', 'account_id': 'PACC2'})}.{signature}"), "signature"),
+        (bearer(f"{header}.{part(others)}.{signature}"), "signature"),
+        (bearer(f"{header}.{part({**others, 'aud': 'other'})}.{signature}"), "audience"),
         (bearer(f"{header}.{payload}"), "three parts"),
         (bearer("x" * 9000), "8192 bytes"),
         (bearer(tokens.token("PACC1", "--issuer", "other")), "issuer"),
