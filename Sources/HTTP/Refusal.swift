@@ -21,6 +21,8 @@ package struct Refusal: Error, Sendable, Equatable {
     /// Members of the body besides the five that all have, between `code` and `detail`; both parts are ours, short and
     /// without anything to escape.
     package let members: [Member]
+    /// What the operator is told beside the code. It never goes to the peer.
+    package let cause: RefusalCause?
 
     package struct Member: Sendable, Equatable {
         package let name: String
@@ -34,9 +36,10 @@ package struct Refusal: Error, Sendable, Equatable {
 
     package init(
         _ code: RefusalCode, _ detail: String? = nil, retryAfterSeconds: Int? = nil, allow: String? = nil,
-        members: [Member] = []
+        members: [Member] = [], cause: RefusalCause? = nil
     ) {
         self.code = code
+        self.cause = cause
         self.detail = detail ?? code.defaultDetail
         self.retryAfterSeconds = retryAfterSeconds
         self.allow = allow
@@ -126,6 +129,14 @@ extension Refusal {
             keepsConnection: false
         ).serialized(date: date, withoutBody: withoutBody)
     }
+}
+
+/// Why a request is refused, for the operator alone.
+package enum RefusalCause: Sendable, Equatable {
+    /// Its token; the reason's name in the metrics.
+    case token(String)
+    /// The page that asks.
+    case origin
 }
 
 /// Text inside a JSON string (RFC 8259 §7).

@@ -28,6 +28,7 @@ extension LogKey {
     package static let deliveries = LogKey("deliveries")
     package static let ended = LogKey("ended")
     package static let refused = LogKey("refused")
+    package static let origin = LogKey("origin")
     package static let path = LogKey("path")
     package static let peer = LogKey("peer")
     package static let status = LogKey("status")

@@ -61,7 +61,7 @@ package enum Credential: Sendable, Equatable {
 
     private static func bearer(_ fields: [ArraySlice<UInt8>]) throws(Refusal) -> [UInt8] {
         guard fields.count == 1, let token = BearerToken.read(fields[0]) else {
-            throw Refusal(.invalidToken, "\(TokenRefusal.notBearer)")
+            throw Refusal(of: .notBearer)
         }
         return token
     }
@@ -75,7 +75,7 @@ package enum Credential: Sendable, Equatable {
         }
         let text = offered[0].dropFirst(subprotocolPrefix.count)
         guard let token = Base64.decodeURL(text), !token.isEmpty else {
-            throw Refusal(.invalidToken, "\(TokenRefusal.notBase64)")
+            throw Refusal(of: .notBase64)
         }
         return token
     }

@@ -65,6 +65,14 @@ package enum TokenRefusal: Error, Hashable, Sendable {
 
 /// What has to be asked of another server before a token can be judged.
 package enum TokenQuestion: Hashable, Sendable {
+    /// Why a token is refused about which this was asked, and is not known for all that.
+    package var refusal: TokenRefusal {
+        switch self {
+        case .keys: .unknownKey
+        case .introspection: .unknownToken
+        }
+    }
+
     /// For the issuer's keys: the token names one that is not known.
     case keys(issuer: String)
     /// For this token, which has not the form of a JWT.
@@ -128,5 +136,57 @@ extension TokenRefusal: CustomStringConvertible {
     /// that a client has one thing to look for.
     package var challenge: String {
         "Bearer error=\"invalid_token\", error_description=\"\(description)\""
+    }
+}
+
+extension TokenRefusal {
+    /// Why a token is refused, as operators count it.
+    package enum Reason: String, CaseIterable, Sendable {
+        case missing
+        case malformed
+        case tooLarge = "too_large"
+        case algorithm
+        case keyName = "kid"
+        case signature
+        case issuer
+        case audience
+        case claim
+        case expired
+        case notYetValid = "not_yet_valid"
+        case account
+        case unknown
+        case inactive
+        case revoked
+        case ticket
+        case unavailable
+    }
+
+    package var reason: Reason {
+        switch self {
+        case .missing: .missing
+        case .notBearer, .notBase64, .malformed, .criticalHeader: .malformed
+        case .tooLarge: .tooLarge
+        case .algorithm: .algorithm
+        case .keyName, .unknownKey: .keyName
+        case .signature: .signature
+        case .issuer: .issuer
+        case .audience: .audience
+        case .claim: .claim
+        case .expired: .expired
+        case .notYetValid: .notYetValid
+        case .account: .account
+        case .unknownToken: .unknown
+        case .inactive: .inactive
+        case .revoked, .olderThanRevoked, .unsettled, .undated: .revoked
+        case .ticket, .ticketForTicket: .ticket
+        case .unavailable, .undecided: .unavailable
+        }
+    }
+}
+
+extension Refusal {
+    /// Of a request whose token is refused with 401, or with 503 where nobody can say now, or a new one would not help yet.
+    package init(of why: TokenRefusal, code: RefusalCode = .invalidToken, retryAfterSeconds: Int? = nil) {
+        self.init(code, "\(why)", retryAfterSeconds: retryAfterSeconds, cause: .token(why.reason.rawValue))
     }
 }

@@ -27,7 +27,7 @@ package enum TokenRenewal: Sendable {
     /// The stream goes on with this token.
     case taken(Identity)
     /// The token is not a text, is not accepted, or is another account's.
-    case refused
+    case refused(TokenRefusal)
     /// The token cannot be checked now: the stream goes on as it was, with the one that it has.
     case later
     /// Another server has to be asked first; the token is decided again with what was found.
@@ -42,19 +42,21 @@ package enum TokenRenewal: Sendable {
     package static func decide(
         _ sent: SentToken, account: Account, verifier: TokenVerifier, now: Int64, isAsked: Bool = false
     ) -> TokenRenewal {
-        guard let token = sent.token else { return .refused }
+        guard let token = sent.token else { return .refused(.malformed(.token)) }
         let verdict = verifier.verify(token, now: now)
-        if case .failure(.undecided(let question)) = verdict { return isAsked ? .refused : .ask(question) }
+        if case .failure(.undecided(let question)) = verdict {
+            return isAsked ? .refused(question.refusal) : .ask(question)
+        }
         return decide(verdict, account: account)
     }
 
     /// What follows from what is known of a token.
     package static func decide(_ verdict: Result<Identity, TokenRefusal>, account: Account) -> TokenRenewal {
         switch verdict {
-        case .success(let identity): identity.account == account ? .taken(identity) : .refused
+        case .success(let identity): identity.account == account ? .taken(identity) : .refused(.account)
         // Whoever comes to the door with it is asked to come back (503).
         case .failure(.unavailable): .later
-        case .failure: .refused
+        case .failure(let why): .refused(why)
         }
     }
 }

@@ -94,6 +94,9 @@ def test_refusals_by_their_code(gateway, mock_broker, tokens, ends_with_test):
     holds(asker, "livegate_handshakes_total", {
         "accepted": 2, "too_many": 1, "overloaded": 1, "invalid_token": 1, "not_found": 1, "not_a_websocket": 1,
         "forbidden": 1, "bad_parameter": 1, "bad_cursor": 1, "bad_request": 1, "method_not_allowed": 1})
+    holds(asker, "livegate_token_refusals_total", {"missing": 1})
+    line = door.wait_for_log("request refused: its page's origin is not listed")
+    assert (line["level"], line["origin"]) == ("notice", "https://evil.example")
     # The node is full, which is a warning; streams that it has are served, and the place of one who leaves is free.
     line = door.wait_for_log("the node is at a limit")
     assert (line["level"], line["limit"], line["peer"]) == ("warning", "max_connections 2", "127.0.0.1")

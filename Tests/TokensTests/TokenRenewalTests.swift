@@ -15,12 +15,14 @@ import Testing
         (#"{"token":"\#(token)"}"#, "taken 1795243601"),
         (#" { "token" : "\#(token)" , "more" : [1] } "#, "taken 1795243601"),
         (#"{"tok\u0065n":"\#(token)"}"#, "taken 1795243601"),
-        (#"{"token":"\#(others)"}"#, "refused"), (#"{"token":"\#(token)x"}"#, "refused"),
-        (#"{"token":"x"}"#, "refused"),
-        (#"{"token":""}"#, "refused"), (#"{"token":null}"#, "refused"), (#"{"token":5}"#, "refused"),
-        (#"{"token":["\#(token)"]}"#, "refused"), (#"{"token":{"token":"\#(token)"}}"#, "refused"),
-        (#"{"token":"\#(token)","token":"\#(token)"}"#, "refused"),
-        (#"{"token":"\#(String(repeating: "x", count: 9_000))"}"#, "refused"),
+        (#"{"token":"\#(others)"}"#, "refused account"), (#"{"token":"\#(token)x"}"#, "refused malformed"),
+        (#"{"token":"x"}"#, "refused malformed"), (#"{"token":""}"#, "refused malformed"),
+        (#"{"token":null}"#, "refused malformed"), (#"{"token":5}"#, "refused malformed"),
+        (#"{"token":["\#(token)"]}"#, "refused malformed"),
+        (#"{"token":{"token":"\#(token)"}}"#, "refused malformed"),
+        (#"{"token":"\#(token)","token":"\#(token)"}"#, "refused malformed"),
+        (#"{"token":"\#(String(repeating: "x", count: 8_192))"}"#, "refused malformed"),
+        (#"{"token":"\#(String(repeating: "x", count: 8_193))"}"#, "refused too_large"),
         ("{}", "none"), (#"{"Token":"x"}"#, "none"), (#"{"tokens":"x"}"#, "none"), (#"{"a":{"token":"x"}}"#, "none"),
         (#"["token"]"#, "none"), (#""token""#, "none"), ("", "none"), ("{", "none"), (#"{"token":"\#(token)""#, "none"),
         (#"{"token":"x"}{}"#, "none"), (#"{token:"x"}"#, "none"), (#"{"token":"x",}"#, "none"),
@@ -38,7 +40,7 @@ import Testing
 
     private static func outcome(_ renewal: TokenRenewal) -> String {
         switch renewal {
-        case .refused: "refused"
+        case .refused(let why): "refused \(why.reason.rawValue)"
         case .later: "later"
         case .ask: "asks"
         case .taken(let identity): "taken \(identity.expiresAt ?? 0)"
@@ -52,7 +54,7 @@ import Testing
     @Test func `a token that has ended is refused`() {
         let message = #"{"token":"\#(Self.token)"}"#
         #expect(Self.outcome(message, now: 1_795_243_600) == "taken 1795243601")
-        #expect(Self.outcome(message, now: 1_795_243_601) == "refused")
+        #expect(Self.outcome(message, now: 1_795_243_601) == "refused expired")
     }
 
     private static func verifier(_ snapshot: FetchedKeys.Snapshot) -> TokenVerifier {
@@ -77,7 +79,7 @@ import Testing
         let verifier = Self.verifier(.init(keys: [], asksForUnknown: true))
         let token = String(decoding: TokenForge.token(header: #"{"alg":"ES256","kid":"new"}"#), as: UTF8.self)
         #expect(Self.outcome(#"{"token":"\#(token)"}"#, verifier) == "asks")
-        #expect(Self.outcome(#"{"token":"\#(token)"}"#, verifier, isAsked: true) == "refused")
+        #expect(Self.outcome(#"{"token":"\#(token)"}"#, verifier, isAsked: true) == "refused kid")
     }
 
     @Test func `a token that is no JWT is asked about once`() {
@@ -86,15 +88,16 @@ import Testing
             timeoutMilliseconds: 1)
         let verifier = TokenVerifier(issuers: [], introspection: source)
         #expect(Self.outcome(#"{"token":"opaque"}"#, verifier) == "asks")
-        #expect(Self.outcome(#"{"token":"opaque"}"#, verifier, isAsked: true) == "refused")
-        #expect(Self.outcome(#"{"token":5}"#, verifier) == "refused")
+        #expect(Self.outcome(#"{"token":"opaque"}"#, verifier, isAsked: true) == "refused unknown")
+        #expect(Self.outcome(#"{"token":5}"#, verifier) == "refused malformed")
     }
 
     @Test func `what was found out about a token is followed`() {
         for (verdict, expected) in [
             (.success(Identity(account: Account("PACC1"), subject: nil, expiresAt: 1)), "taken 1"),
-            (.success(Identity(account: Account("PACC2"), subject: nil, expiresAt: 1)), "refused"),
-            (.failure(.unavailable), "later"), (.failure(.inactive), "refused"), (.failure(.unknownKey), "refused"),
+            (.success(Identity(account: Account("PACC2"), subject: nil, expiresAt: 1)), "refused account"),
+            (.failure(.unavailable), "later"), (.failure(.inactive), "refused inactive"),
+            (.failure(.unknownKey), "refused kid"),
         ] as [(Result<Identity, TokenRefusal>, String)] {
             #expect(Self.outcome(TokenRenewal.decide(verdict, account: Account("PACC1"))) == expected)
         }

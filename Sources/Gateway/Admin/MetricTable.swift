@@ -98,6 +98,11 @@ enum MetricTable {
                 return counted
             }),
         .by(
+            MetricLabel("reason", TokenRefusal.Reason.allCases.map(\.rawValue)), "livegate_token_refusals_total",
+            .counter,
+            "Tokens that were refused, of requests and of open streams, by reason.",
+            { $0.loops.counters.tokenRefusals }),
+        .by(
             MetricLabel("outcome", ["full", "resumed", "failed"]), "livegate_tls_handshakes_total", .counter,
             "TLS handshakes in full, those that resumed a session, and those that came to nothing.",
             { report in

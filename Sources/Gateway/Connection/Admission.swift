@@ -100,7 +100,7 @@ struct Admission: Sendable {
     ) throws(Refusal) -> Decision {
         guard let method = method(of: head.path) else { throw Refusal(.notFound) }
         let caller = browsers.crossOrigin.caller(head.headers)
-        guard caller != .refused else { throw Refusal(.forbidden) }
+        guard caller != .refused else { throw Refusal(.forbidden, cause: .origin) }
         // A browser asks before it asks for anything, and shows its page no refusal of this.
         if browsers.crossOrigin.isPreflight(head) { return .preflight }
         guard head.method == method else { throw Refusal(.methodNotAllowed, allow: method) }
@@ -114,9 +114,9 @@ struct Admission: Sendable {
             identity = known
         case .failure(.undecided(let question)) where finding == nil: return .ask(question)
         // It was asked for, and is not there.
-        case .failure(.undecided): throw Refusal(.invalidToken, "\(TokenRefusal.unknownKey)")
-        case .failure(.unavailable): throw Refusal(.notReady, "\(TokenRefusal.unavailable)")
-        case .failure(let reason): throw Refusal(.invalidToken, "\(reason)")
+        case .failure(.undecided(let question)): throw Refusal(of: question.refusal)
+        case .failure(.unavailable): throw Refusal(of: .unavailable, code: .notReady)
+        case .failure(let reason): throw Refusal(of: reason)
         }
         if case .archive(let request) = service, request.needsPerson, identity.subject == nil {
             throw Refusal(.forbidden, "An inbox is a person's: the token names none (sub).")
@@ -209,9 +209,10 @@ extension Refusal {
     /// would not help, the caller is to come again.
     init(_ why: TokenRefusal) {
         switch why {
-        case .unsettled: self.init(.notReady, "\(why)")
-        case .undated: self.init(.notReady, "\(why)", retryAfterSeconds: NodeRevocations.undatedRetrySeconds)
-        default: self.init(.invalidToken, "\(why)")
+        case .unsettled: self.init(of: why, code: .notReady)
+        case .undated:
+            self.init(of: why, code: .notReady, retryAfterSeconds: NodeRevocations.undatedRetrySeconds)
+        default: self.init(of: why)
         }
     }
 }

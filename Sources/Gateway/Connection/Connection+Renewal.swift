@@ -90,12 +90,17 @@ extension Connection {
     private func follow(_ renewal: TokenRenewal, _ open: OpenStream) {
         switch renewal {
         case .later, .ask: break
-        case .refused: close(.tokenExpired)
+        case .refused(let why):
+            loop.count(why, of: open.stream.account, client)
+            close(.tokenExpired, why: why == .tooLarge ? "token too large" : nil)
         case .taken(let identity):
             let why = loop.admission.revocations.refusal(of: identity)
             // One that would be let in a little later changes nothing, as one that cannot be judged now.
             if why == .unsettled || why == .undated { return }
-            if let why { return revoke(why) }
+            if let why {
+                loop.count(why, of: open.stream.account, client)
+                return revoke(why)
+            }
             guard goOn(as: identity, open) else { return }
             open.stream.tokenTaken(
                 endsAt: identity.isOpenEnded ? nil : identity.expiresAt, loop.eventLoop.now)

@@ -45,7 +45,7 @@ extension Connection {
             loop.counters.resyncs[why.rawValue, default: 0] += 1
             loop.log.refused(refusal.code.rawValue, refusal.status, client, now: loop.eventLoop.now)
         } else {
-            loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)
+            loop.count(refusal, client)
         }
         endPoll(nil, []) { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
     }

@@ -116,13 +116,17 @@ final class Connection {
     }
 
     func refuse(_ refusal: Refusal, _ head: RequestHead) {
-        refuse(refusal, withoutBody: head.method == "HEAD", isStorable: head.path == Admission.livePath)
+        refuse(
+            refusal, withoutBody: head.method == "HEAD", isStorable: head.path == Admission.livePath,
+            origin: head.headers.all("origin").first.map { Array($0) })
     }
 
     /// Answers with a refusal, and ends.
-    func refuse(_ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true) {
+    func refuse(
+        _ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true, origin: [UInt8]? = nil
+    ) {
         if case .polling(let polling) = phase { endWait(polling, CloseLabel.answered) }
-        loop.count(refusal: refusal.code.rawValue, status: refusal.status, client)
+        loop.count(refusal, origin: origin, client)
         finish(
             writing: loop.withRetry(refusal).serialized(
                 date: loop.httpDate(), withoutBody: withoutBody, isStorable: isStorable, keepsAlive: false,

@@ -21,10 +21,36 @@ final class ConnectionLog: Sendable {
     }
 
     /// A request was refused with a status and its stable code. `now` is monotonic, in milliseconds.
-    func refused(_ code: String, _ status: Int, _ client: ClientAddress, now: UInt64) {
-        log("request refused", cause: code, now: now) { suppressed in
+    ///
+    /// - Parameter reason: why its token is refused, as the metrics name it; nil where it is refused for something else.
+    func refused(_ code: String, _ status: Int, _ client: ClientAddress, reason: String? = nil, now: UInt64) {
+        log("request refused", cause: reason.map { "\(code) \($0)" } ?? code, now: now) { suppressed in
             [
-                .peer: .text("\(client)"), .status: .number(status), .code: .text(code), .suppressed: suppressed,
+                .peer: .text("\(client)"), .status: .number(status), .code: .text(code),
+                .reason: reason.map { .text($0) } ?? .absent, .suppressed: suppressed,
+            ]
+        }
+    }
+
+    /// A page may not ask here: somebody else's, or one of ours that the settings do not name.
+    func originRefused(_ origin: [UInt8], _ client: ClientAddress, now: UInt64) {
+        log("request refused: its page's origin is not listed", cause: "origin", .notice, now: now) { suppressed in
+            [
+                .peer: .text("\(client)"),
+                .origin: .text(String(decoding: origin.prefix(Self.maximumOriginBytes), as: UTF8.self)),
+                .advice: "if it is a page of yours, name it in auth.origins", .suppressed: suppressed,
+            ]
+        }
+    }
+
+    /// A scheme, a name of a host, which has at most 253 bytes (RFC 1035 §2.3.4), and a port.
+    private static let maximumOriginBytes = 270
+
+    /// The client of an open stream has sent a token with which it cannot go on.
+    func nextTokenRefused(_ reason: String, _ account: String, _ client: ClientAddress, now: UInt64) {
+        log("the next token of a stream is refused", cause: "next token \(reason)", now: now) { suppressed in
+            [
+                .peer: .text("\(client)"), .account: .text(account), .reason: .text(reason), .suppressed: suppressed,
             ]
         }
     }

@@ -19,6 +19,8 @@ struct LoopCounters: Sendable {
     var proxyHeadersRejected: UInt64 = 0
     /// Refused requests by their stable code.
     var refusals: [String: UInt64] = [:]
+    /// Refused tokens of requests and open streams, by ``TokenRefusal/Reason``.
+    var tokenRefusals: [String: UInt64] = [:]
     /// How they ended, by ``CloseLabel``.
     var closes: [String: UInt64] = [:]
     /// Resyncs that were sent, by reason.
@@ -52,6 +54,7 @@ struct LoopCounters: Sendable {
         sum.tlsResumed += b.tlsResumed
         sum.tlsFailed += b.tlsFailed
         sum.refusals.merge(b.refusals, uniquingKeysWith: +)
+        sum.tokenRefusals.merge(b.tokenRefusals, uniquingKeysWith: +)
         sum.closes.merge(b.closes, uniquingKeysWith: +)
         sum.resyncs.merge(b.resyncs, uniquingKeysWith: +)
         sum.ends.merge(b.ends, uniquingKeysWith: +)

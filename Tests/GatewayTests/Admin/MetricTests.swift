@@ -14,6 +14,7 @@ struct MetricTests {
         report.loops.counters.begin(.sync)
         report.loops.counters.end(.sync, CloseLabel.answered)
         report.loops.counters.refusals = ["not_found": 2, "not_a_websocket": 1]
+        report.loops.counters.tokenRefusals = ["too_large": 3]
         report.loops.deliveries.delivery.observe(700, times: 2)
         report.loops.deliveries.delivery.observe(90_000_000)
         return report
@@ -42,6 +43,8 @@ struct MetricTests {
             "livegate_connections{kind=\"sync\"} 0", "livegate_handshakes_total{outcome=\"accepted\"} 2",
             "livegate_handshakes_total{outcome=\"not_found\"} 2", "livegate_handshakes_total{outcome=\"forbidden\"} 0",
             "livegate_handshakes_total{outcome=\"not_a_websocket\"} 1", "livegate_closes_total{code=\"1000\"} 1",
+            "livegate_token_refusals_total{reason=\"too_large\"} 3",
+            "livegate_token_refusals_total{reason=\"signature\"} 0",
             "livegate_closes_total{code=\"cut\"} 0", "livegate_closes_total{code=\"4409\"} 0",
             "livegate_delivery_seconds_bucket{le=\"0.0005\"} 0", "livegate_delivery_seconds_bucket{le=\"0.001\"} 2",
             "livegate_delivery_seconds_bucket{le=\"60\"} 2", "livegate_delivery_seconds_bucket{le=\"+Inf\"} 3",

@@ -126,6 +126,45 @@ struct AdmissionTests {
         #expect(try judged(nil, verifier: verifier, token) == "admitted")
     }
 
+    @Test func `a refusal says to the operator alone why the token, or the page, is refused`() throws {
+        func refusal(_ fields: String, _ admission: Admission) throws -> Refusal? {
+            guard
+                case .refuse(let refusal) = admission.decide(
+                    try head(Self.upgrade + fields), epochSeconds: TokenForge.now)
+            else { return nil }
+            return refusal
+        }
+        var strict = admission(anonymous: nil)
+        strict.verifier = TokenForge.verifier()
+        func bearer(_ token: [UInt8]) -> String {
+            "Authorization: Bearer \(String(decoding: token, as: UTF8.self))\r\n"
+        }
+        for (fields, reason) in [
+            ("", "missing"), ("Authorization: Basic x\r\n", "malformed"), (bearer(Array("x".utf8)), "malformed"),
+            (bearer(TokenForge.sized(TokenVerifier.maximumTokenBytes + 1)), "too_large"),
+            (bearer(TokenForge.token(header: #"{"alg":"none"}"#)), "algorithm"),
+            (bearer(TokenForge.token(header: #"{"alg":"ES256","kid":".."}"#)), "kid"),
+            (bearer(TokenForge.token(by: .otherP256)), "signature"),
+            (bearer(TokenForge.token(payload: TokenForge.claims(iss: #""x""#))), "issuer"),
+            (bearer(TokenForge.token(payload: TokenForge.claims(aud: #""x""#))), "audience"),
+            (bearer(TokenForge.token(payload: TokenForge.claims(exp: "7"))), "expired"),
+            (bearer(TokenForge.token(payload: TokenForge.claims(exp: nil))), "claim"),
+            (bearer(TokenForge.token(payload: TokenForge.claims(account: nil))), "account"),
+        ] {
+            let refused = try refusal(fields, strict)
+            #expect(refused?.cause == .token(reason), "\(reason)")
+            let text = String(decoding: refused?.serialized(date: nil) ?? [], as: UTF8.self)
+            #expect(!text.contains("\"\(reason)\"") && !text.contains(TokenForge.issuer), "\(text)")
+        }
+        let pages = admission(
+            browsers: BrowserPolicy(origins: [try OriginPattern("https://app.example")]))
+        #expect(try refusal("Origin: https://evil.example\r\n", pages)?.cause == .origin)
+        #expect(try refusal("Origin: https://app.example\r\n", pages) == nil)
+        // Whatever else is refused has nothing to do with a token.
+        #expect(try refusal("", admission(isReady: false))?.cause == nil)
+        #expect(try refusal("", admission(isDraining: true))?.cause == nil)
+    }
+
     @Test func `compression is agreed to only where the settings say so, and without takeover`() throws {
         let text = Self.upgrade + "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n"
         guard case .admit(let plain) = admission().decide(try head(text), epochSeconds: 0),
