@@ -37,6 +37,17 @@ def test_each_alert_says_what_to_do_and_the_runbook_has_no_other():
     assert set(re.findall(r"^### (\w+)$", RUNBOOK, re.M)) == {rule["alert"] for rule in ALERTS}
 
 
+def test_the_scrape_and_the_runbook_carry_the_token(tmp_path):
+    scrape = (DEPLOY / "prometheus/scrape.yaml").read_text()
+    token = yaml.safe_load(scrape)["scrape_configs"][0]["authorization"]["credentials_file"]
+    (tmp_path / "token").write_text("secret")
+    (tmp_path / "alerts.yaml").write_text((DEPLOY / "prometheus/alerts.yaml").read_text())
+    (tmp_path / "prometheus.yml").write_text(scrape.replace(f"credentials_file: {token}", f"credentials_file: {tmp_path}/token"))
+    promtool("check", "config", tmp_path / "prometheus.yml")
+    asked = re.findall(r"^    curl .*$", RUNBOOK, re.M)
+    assert len(asked) > 3 and all("-H @admin-header" in line for line in asked if "/readyz" not in line)
+
+
 def test_the_dashboard_opens_with_the_four_questions_of_the_night(tmp_path):
     dashboard = json.loads((DEPLOY / "grafana/livegate.json").read_text())
     panels = dashboard["panels"]
