@@ -75,8 +75,9 @@ def test_an_account_over_several_partitions_keeps_the_order_of_each(gateway, moc
 def test_who_joins_in_the_middle_of_a_burst_gets_a_suffix_without_gap_or_double(gateway, mock_broker, tokens):
     """What is produced after the 101 was read must come, or what comes after a cursor; what came must be one unbroken run up to
     the end."""
-    # So many clients in one process answer late on a busy machine.
-    door = gateway(mock_broker.bootstrap, limits__pong_timeout="1h", history__max_events_per_account=100_000)
+    # So many clients in one process answer late on a busy machine, and read late.
+    door = gateway(mock_broker.bootstrap, limits__pong_timeout="1h", limits__max_lag="1h",
+                   history__max_events_per_account=100_000)
     token = tokens.token("PACC1")
     each = 40
 

@@ -84,24 +84,27 @@ def private_bytes(pid):
     return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
 
 
-def sleeps(pid):
-    """Whether no thread of the process runs or waits for a processor at this moment."""
+def turns(pid):
+    """How often its threads gave up the processor by themselves, how often it was taken from them, and for how many seconds they
+    had it, together."""
+    given, taken = 0, 0
     for task in Path(f"/proc/{pid}/task").iterdir():
         try:
-            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+            lines = (task / "status").read_text().splitlines()
         except (FileNotFoundError, ProcessLookupError):
             # The thread has ended.
             continue
-        if state == "R":
-            return False
-    return True
+        given += sum(int(line.split()[1]) for line in lines if line.startswith("voluntary_ctxt_switches"))
+        taken += sum(int(line.split()[1]) for line in lines if line.startswith("nonvoluntary_ctxt_switches"))
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return given, taken, (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def comes_to_rest(pid, looks=50, pause=0.01):
-    """Whether the process sleeps in most of some looks at it in a row. Whoever spins never does, on a machine of any load;
-    whoever tries again now and then does, so that it is worth asking again where others held it up."""
-    asleep = 0
-    for _ in range(looks):
-        asleep += sleeps(pid)
-        time.sleep(pause)
-    return asleep > 0.7 * looks
+def comes_to_rest(pid, seconds=0.5):
+    """Whether the process rests: it had little of a processor for a while, and gave it up rather than lost it. Whoever spins has
+    all of one, or, where many others want it, loses it again and again: so the answer is the same on a machine of any load."""
+    begun, before = time.monotonic(), turns(pid)
+    time.sleep(seconds)
+    given, taken, used = (now - then for now, then in zip(turns(pid), before))
+    # Threads that have ended take their turns with them.
+    return used < 0.3 * (time.monotonic() - begun) and taken <= max(given, 2)
