@@ -118,7 +118,7 @@ package struct InboxPage: Equatable, Sendable {
 
 /// What a person says: read up to there.
 package struct ReadMark: Sendable {
-    package struct Thing: Equatable, Sendable {
+    package struct Thing: Hashable, Sendable {
         package let entity: String
         package let id: String
 

@@ -14,6 +14,8 @@ package enum ArchiveError: Error, Equatable, Sendable {
     case otherSchema(found: Int64, wanted: Int64)
     /// It holds the events of another Kafka cluster.
     case otherServer(found: String, wanted: String)
+    /// Statements of one connection come to several sessions of the server: nothing that a session holds would count.
+    case pooled
     /// Too many wait for it already.
     case overloaded(maximumWaiting: Int)
     /// What was deleted still stands in the file, because somebody reads it at this moment: to be repeated.

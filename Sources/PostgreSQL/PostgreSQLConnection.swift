@@ -121,6 +121,12 @@ package final class Connection {
         _ = try finish(unsafe PQsendQuery(handle.pointer, sql), sql)
     }
 
+    /// Runs one statement that is not prepared. Its columns are text, whatever their type.
+    package func query(_ sql: String) throws(PostgreSQLError) -> Rows {
+        begin()
+        return try finish(unsafe PQsendQuery(handle.pointer, sql), sql)
+    }
+
     /// Runs one statement, which is prepared at its first use and kept as long as the connection.
     package func run(_ sql: String, _ values: [Parameter] = []) throws(PostgreSQLError) -> Rows {
         begin()

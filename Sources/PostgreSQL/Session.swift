@@ -54,6 +54,14 @@ package final class Session {
         return try body(connection)
     }
 
+    /// Says something on a connection that there is, so that the server does not take it for left. What fails is told by the
+    /// next ``run(_:)``.
+    package func speak() {
+        guard let connection, !connection.hasEnded else { return }
+        connection.deadline = Connection.now + settings.milliseconds
+        try? connection.command("SELECT 1")
+    }
+
     private func opened(by deadline: UInt64) throws -> Connection {
         if let connection {
             guard connection.hasEnded else { return connection }

@@ -28,10 +28,14 @@ import Testing
 
     static func open(
         _ uri: String, server: String = "S", milliseconds: UInt64 = TestStore.patientMilliseconds,
+        idleMilliseconds: UInt64 = TestStore.patientMilliseconds, askMilliseconds: UInt64 = 5_000,
         moved: @escaping @Sendable (MarkMessage) -> Void = { _ in }
     ) async throws -> PostgreSQLArchive {
         try await PostgreSQLArchive.open(
-            .init(uri: uri, server: server, readers: 1, milliseconds: milliseconds), moved: moved)
+            .init(
+                uri: uri, server: server, readers: 1, milliseconds: milliseconds, idleMilliseconds: idleMilliseconds,
+                askMilliseconds: askMilliseconds),
+            moved: moved)
     }
 
     // MARK: - Tables
@@ -56,6 +60,24 @@ import Testing
         let again = try await Self.open(uri)
         #expect(try await again.positions().map(\.next) == [3])
         await again.close()
+    }
+
+    @Test func `a pool that gives each statement another session is refused`() async throws {
+        let uri = try PostgreSQLServer.shared.makeDatabase()
+        let name = String(uri.split(separator: "/").last ?? "")
+        try PostgreSQLServer.session(uri).run { connection in
+            // As such a pool answers.
+            try connection.command("CREATE SEQUENCE sessions")
+            try connection.command(
+                "CREATE FUNCTION pg_backend_pid() RETURNS int LANGUAGE sql AS $$SELECT nextval('public.sessions')::int$$"
+            )
+            try connection.command("ALTER DATABASE \(name) SET search_path = public, pg_catalog")
+        }
+        #expect(await Self.error { _ = try await Self.open(uri) } == .pooled)
+        let tables = try PostgreSQLServer.session(uri).run {
+            try $0.run("SELECT count(*) FROM pg_tables WHERE tablename LIKE 'livegate%'").integer(0, 0)
+        }
+        #expect(tables == 0)
     }
 
     @Test func `tables of the first schema are moved on, with all that stands in them`() async throws {
@@ -210,6 +232,67 @@ import Testing
         #expect(others.messages.allSatisfy { $0.upTo == id } && own.messages.isEmpty)
         await first.close()
         await second.close()
+    }
+
+    @Test func `what is marked while nobody answers the one who listens is told once somebody does`() async throws {
+        let uri = try PostgreSQLServer.shared.makeDatabase()
+        let others = Box()
+        let first = try await Self.open(uri)
+        let second = try await Self.open(uri, milliseconds: 1_000, askMilliseconds: 200) { others.add($0) }
+        _ = try await first.append(.of(Self.events(0..<5)))
+        let session = PostgreSQLServer.session(uri)
+        let before = ArchiveID(stamp: 1001, topic: 0, partition: 0, offset: 0, check: 0)
+        let after = ArchiveID(stamp: 1003, topic: 0, partition: 0, offset: 0, check: 7)
+        let now = Int64(Date().timeIntervalSince1970 * 1000)
+        // Told by the server, so that it is heard of.
+        var listener: pid_t = 0
+        let hears = try await eventually {
+            _ = try await first.mark(ReadMark("A", "Z\(others.messages.count)", nil, upTo: before, now: now))
+            return !others.messages.isEmpty
+        }
+        #expect(hears)
+        try session.run { connection in
+            // Of two sessions that listen the second one's asks all the time.
+            let rows = try connection.run(
+                """
+                SELECT pid::bigint FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()
+                ORDER BY query_start DESC LIMIT 1
+                """)
+            listener = pid_t(rows.count > 0 ? rows.integer(0, 0) : 0)
+        }
+        try #require(listener > 0)
+        kill(listener, SIGSTOP)
+        for (thing, person) in [(("incident", "I1"), "P"), (("incident", "none"), "P"), (nil, "Q")]
+            as [((String, String)?, String)]
+        { _ = try await first.mark(ReadMark("A", person, thing, upTo: after, now: now)) }
+        // What a node has made itself it does not tell twice.
+        let own = ReadMark("A", "O", nil, upTo: after, now: now)
+        _ = try await second.mark(own)
+        let heard = try await eventually { others.messages.count { $0.upTo.stamp == 1003 } >= 3 }
+        #expect(heard)
+        kill(listener, SIGCONT)
+        let late = others.messages.filter { $0.upTo.stamp == 1003 }
+        #expect(Set(late.map { "\($0.person) \($0.thing?.id ?? "")" }) == ["P I1", "P none", "Q "])
+        #expect(late.allSatisfy { $0.upTo >= after && $0.account == Account("A") } && late.count == 3)
+        #expect(
+            others.messages.count { $0.upTo.stamp == 1001 }
+                == Set(others.messages.filter { $0.upTo.stamp == 1001 }.map(\.person)).count)
+        await first.close()
+        await second.close()
+    }
+
+    @Test func `what was told is not told again, as far as it is remembered`() {
+        func message(_ stamp: Int64, check: UInt64 = 0) -> MarkMessage {
+            let id = ArchiveID(stamp: stamp, topic: 0, partition: 0, offset: 0, check: check)
+            return MarkMessage(account: Account("A"), person: "P", thing: nil, upTo: id)
+        }
+        var told = ToldMarks()
+        func isNews(_ stamp: Int64, check: UInt64 = 0) -> Bool { told.isNews(message(stamp, check: check)) }
+        #expect(isNews(1) && !isNews(1, check: 7))
+        for stamp in 2...Int64(ToldMarks.maximum) where !isNews(stamp) { Issue.record("\(stamp) was not told") }
+        #expect(!isNews(1) && isNews(0))
+        // The older half is forgotten.
+        #expect(isNews(1) && !isNews(Int64(ToldMarks.maximum)))
     }
 
     private final class Box: Sendable {

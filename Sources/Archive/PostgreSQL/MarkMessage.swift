@@ -1,7 +1,7 @@
 import LiveUpdates
 
 /// A mark that has moved, as the nodes of one archive tell it to each other (`NOTIFY`).
-package struct MarkMessage: Equatable, Sendable {
+package struct MarkMessage: Hashable, Sendable {
     /// PostgreSQL takes payloads of fewer than 8,000 bytes. Account, person, entity and id have limits of their own, with which
     /// the longest message is a quarter of it.
     static let maximumPayloadBytes = 7_999
@@ -17,6 +17,13 @@ package struct MarkMessage: Equatable, Sendable {
         person = mark.person
         thing = mark.thing
         upTo = mark.upTo
+    }
+
+    /// With an id as tables have it.
+    var withoutCheck: MarkMessage {
+        let id = ArchiveID(
+            stamp: upTo.stamp, topic: upTo.topic, partition: upTo.partition, offset: upTo.offset, check: 0)
+        return MarkMessage(account: account, person: person, thing: thing, upTo: id)
     }
 
     /// The sender, a space, and the texts in hexadecimal digits, each behind a full stop: a payload is text in whatever
@@ -43,7 +50,7 @@ package struct MarkMessage: Equatable, Sendable {
         return (String(decoding: Array(parts[0]), as: UTF8.self), message)
     }
 
-    private init(account: Account, person: String, thing: ReadMark.Thing?, upTo: ArchiveID) {
+    init(account: Account, person: String, thing: ReadMark.Thing?, upTo: ArchiveID) {
         self.account = account
         self.person = person
         self.thing = thing

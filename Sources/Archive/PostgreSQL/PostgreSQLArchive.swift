@@ -15,11 +15,17 @@ package final class PostgreSQLArchive: ArchiveStore {
         let readers: Int
         /// A page, an inbox or a mark is answered or refused within this time, waiting included.
         let milliseconds: UInt64
+        /// A node that writes and says nothing for so long is stopped, or cut off: its session ends, and its locks are free.
+        let idleMilliseconds: UInt64
+        /// Whether somebody still answers the session that listens for marks is asked so often.
+        let askMilliseconds: UInt64
         /// Asked for each connection.
         let password: @Sendable () throws(PostgreSQLError) -> String?
 
         package init(
             uri: String, server: String, readers: Int = defaultReaders, milliseconds: UInt64 = defaultMilliseconds,
+            idleMilliseconds: UInt64 = defaultIdleMilliseconds,
+            askMilliseconds: UInt64 = MarkSession.askMilliseconds,
             password: @escaping @Sendable () throws(PostgreSQLError) -> String? = { () throws(PostgreSQLError) in nil }
         ) {
             precondition((1...64).contains(readers), "an archive is read by a few")
@@ -27,6 +33,8 @@ package final class PostgreSQLArchive: ArchiveStore {
             self.server = server
             self.readers = readers
             self.milliseconds = milliseconds
+            self.idleMilliseconds = idleMilliseconds
+            self.askMilliseconds = askMilliseconds
             self.password = password
         }
     }
@@ -36,12 +44,14 @@ package final class PostgreSQLArchive: ArchiveStore {
     package static let defaultReaders = 3
     /// Below the 2 s within which whoever asks has an answer or a refusal.
     package static let defaultMilliseconds: UInt64 = 1_800
+    package static let defaultIdleMilliseconds: UInt64 = 10_000
     /// Of one statement of the writer: a batch takes some tenths of a second. The feeder tells of one that takes longer than 2 s.
     static let writeMilliseconds: UInt64 = 10_000
     /// Between two looks at whether another node has ended its erasure.
     private static let erasurePause = 50
 
-    private let writer: ThreadBound<PostgreSQLWriter>
+    /// Open to tests: a thread that does not turn is what a stopped node looks like to the others.
+    let writer: ThreadBound<PostgreSQLWriter>
     private let marker: ThreadBound<PostgreSQLMarker>
     private let readers: [ThreadBound<PostgreSQLReader>]
     private let listener: MarkListener
@@ -91,6 +101,12 @@ package final class PostgreSQLArchive: ArchiveStore {
         let (settings, interruption, locks) = (settings, interruption, LockKey(server: settings.server))
         let channel = Self.channel(settings.server)
         try await writer.open {
+            try SessionProbe.check {
+                Session(
+                    .init(uri: settings.uri, password: settings.password, milliseconds: settings.milliseconds),
+                    interruption: interruption
+                ) { _ in }
+            }
             let writer = PostgreSQLWriter(Self.writing(settings, interruption), locks)
             // Makes the tables.
             try writer.session.run { _ in }
@@ -103,8 +119,19 @@ package final class PostgreSQLArchive: ArchiveStore {
         for reader in readers {
             try await reader.open { PostgreSQLReader(Self.answering(settings, interruption) { _ in }) }
         }
+        Task { await speak() }
         try await listener.start {
-            Self.answering(settings, interruption) { try $0.command("LISTEN \(channel)") }
+            MarkSession(
+                Self.answering(settings, interruption) { _ in }, channel: channel,
+                askMilliseconds: settings.askMilliseconds)
+        }
+    }
+
+    /// Between two batches the writer's session may have nothing to do. A node that is stopped does not say so, and loses it.
+    private func speak() async {
+        while !interruption.isSet {
+            try? await Task.sleep(for: .milliseconds(settings.idleMilliseconds / 10))
+            guard (try? await writer.run({ $0.session.speak() })) != nil else { return }
         }
     }
 
@@ -121,6 +148,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         ) { connection in
             try PostgreSQLSchema.prepare(connection, statementMilliseconds: Int(writeMilliseconds))
             try connection.command("SET synchronous_commit = off")
+            try connection.command("SET idle_session_timeout = \(settings.idleMilliseconds)")
             try PostgreSQLSchema.open(connection, server: settings.server)
         }
     }
@@ -168,7 +196,9 @@ package final class PostgreSQLArchive: ArchiveStore {
     }
 
     package func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome {
-        try await call(marker, readers.count) { try $0.mark(mark) }
+        let outcome = try await call(marker, readers.count) { try $0.mark(mark) }
+        if outcome == .moved { listener.note(MarkMessage(mark)) }
+        return outcome
     }
 
     package func keep(from stamp: Int64) async throws(ArchiveError) { try await write { try $0.keep(from: stamp) } }

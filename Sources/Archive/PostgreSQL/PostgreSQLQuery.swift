@@ -65,9 +65,32 @@ enum PostgreSQLQuery {
         WHERE e.thing = q.id AND e.key > greatest($8::bytea, q.mark) LIMIT $9) c) u ORDER BY q.last DESC
         """
 
-    /// All of them, so that a test sees what each does.
-    static let all = [
-        horizon, positions, account, gaps, openGaps, newest, oldest, newestOfThing, oldestOfThing, person, unreadThings,
-        inbox,
+    // MARK: - Marks that were moved
+
+    static let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+    /// Moment, limit: the moment, account, person, entity and id or nulls, and key; of marks, of those that wait, of everything.
+    static let movedMarks = [
+        """
+        SELECT m.since, a.name, p.name, s.name, t.name, m.key FROM livegate_marks m JOIN livegate_people p ON p.id = m.person
+        JOIN livegate_accounts a ON a.id = p.account JOIN livegate_things t ON t.id = m.thing
+        JOIN livegate_streams s ON s.id = t.stream WHERE m.since >= $1 ORDER BY m.since LIMIT $2
+        """,
+        """
+        SELECT w.since, a.name, p.name, w.entity, w.name, w.key FROM livegate_waiting w
+        JOIN livegate_people p ON p.id = w.person JOIN livegate_accounts a ON a.id = w.account
+        WHERE w.since >= $1 ORDER BY w.since LIMIT $2
+        """,
+        """
+        SELECT p.since, a.name, p.name, null::bytea, null::bytea, p.key FROM livegate_people p
+        JOIN livegate_accounts a ON a.id = p.account WHERE p.since >= $1 AND p.key > ''::bytea ORDER BY p.since LIMIT $2
+        """,
     ]
+
+    /// All of them, so that a test sees what each does.
+    static let all =
+        [
+            horizon, positions, account, gaps, openGaps, newest, oldest, newestOfThing, oldestOfThing, person,
+            unreadThings,
+            inbox,
+        ] + movedMarks
 }

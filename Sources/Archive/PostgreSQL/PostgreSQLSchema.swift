@@ -10,7 +10,7 @@ enum PostgreSQLSchema {
     static let oldestServer = 150_000
 
     /// Statements that move the tables on by one version each. What was released is never changed.
-    static let steps: [[String]] = [first, second]
+    static let steps: [[String]] = [first, second, marksByTime]
     static var version: Int64 { Int64(steps.count) }
 
     /// Plans are those of the program, whatever the statistics say: searches in indexes, in the order of the text, and no
@@ -81,6 +81,13 @@ enum PostgreSQLSchema {
     /// Which erasures are done, by a number that is made of the account's name, so that the name does not stand there.
     private static let second = ["CREATE TABLE livegate_erasures (account bigint PRIMARY KEY, moment bigint NOT NULL)"]
 
+    /// What was marked while a node did not hear of it is found by its moment.
+    private static let marksByTime = ["marks", "waiting", "people"].map {
+        "CREATE INDEX IF NOT EXISTS livegate_\($0)_since ON livegate_\($0) (since)"
+    }
+    /// For one statement of a step: an index of a large table takes its time.
+    private static let stepMilliseconds: UInt64 = 60_000
+
     /// Prepares each new connection.
     static func prepare(_ connection: Connection, statementMilliseconds: Int) throws {
         guard connection.serverVersion >= oldestServer else {
@@ -92,7 +99,10 @@ enum PostgreSQLSchema {
     /// Makes the tables, or moves them on; refuses another's. What needs no change is not written.
     static func open(_ connection: Connection, server: String) throws {
         if try version(connection) < version {
+            connection.statementMilliseconds = stepMilliseconds
+            defer { connection.statementMilliseconds = nil }
             try connection.transaction {
+                try connection.command("SET LOCAL statement_timeout = \(stepMilliseconds)")
                 // One node at a time, and the others find it done.
                 _ = try connection.run("SELECT pg_advisory_xact_lock($1)", [.integer(LockKey.schema)])
                 let found = try version(connection)

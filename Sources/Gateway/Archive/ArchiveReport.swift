@@ -61,6 +61,13 @@ struct ArchiveReport: Sendable {
             ])
     }
 
+    /// The store is of no use to this node, and is asked again now and then: said once.
+    func refused(_ error: ArchiveError) {
+        logger.error(
+            "the archive cannot be used: live streams go on",
+            [.file: file, .reason: .text(Self.text(error)), .advice: .text(advice(error))])
+    }
+
     func trouble(_ error: ArchiveError, now: UInt64) {
         let text = Self.text(error)
         guard let passed = limiter.pass(text, now: now) else { return }
@@ -102,6 +109,8 @@ struct ArchiveReport: Sendable {
             store.isShared
                 ? "see whether the database is a replica, or may be written by this user"
                 : "let this process write the file, its folder and the two files beside it"
+        case .otherSchema: "run the version of Livegate that has written it, or name another store"
+        case .pooled: "name the database itself, or a pool whose sessions are its clients' (pool_mode = session)"
         case .otherServer: "name another store, or the brokers that this one was filled from"
         default: slowAdvice
         }
@@ -117,6 +126,7 @@ struct ArchiveReport: Sendable {
             "schema \(found) is of another version of Livegate: this one knows \(wanted)"
         case .otherServer(let found, let wanted):
             "it holds events of the Kafka cluster '\(found)', and the brokers are of '\(wanted)'"
+        case .pooled: "each statement may come to another session of the server, as behind PgBouncer's transaction mode"
         case .overloaded(let maximum): "\(maximum) calls wait for it already"
         case .stillRead: "somebody reads what is to be overwritten"
         case .closed: "it was closed"
