@@ -188,11 +188,29 @@ struct ArchiveFeedTests {
         node.read(600..<1200)
         node.feed.claim([])
         let held = node.feed.heldBytes
-        node.feed.release([StoredPosition(topic: "t", partition: 0, next: 600)])
+        node.feed.release([StoredPosition(topic: "t", partition: 0, next: 600)], now: 1)
         #expect(held > 0 && node.feed.heldBytes < held && node.feed.waitsSince(ofAll: false) == nil)
         node.claim(600)
         node.resolve(at: 600)
         #expect(node.store().map { $0.prefix(9) } == ["600-1200:"])
+    }
+
+    @Test func `what another node writes waits since that one last went on`() {
+        var node = Node()
+        node.open(at: 0)
+        node.claim(0)
+        node.resolve(at: 0)
+        _ = node.store()
+        node.feed.claim([])
+        for offset in Int64(0)..<6 { node.read(offset..<offset + 1) }
+        func release(_ next: Int64, now: UInt64) -> UInt64? {
+            node.feed.release([StoredPosition(topic: "t", partition: 0, next: next)], now: now)
+            return node.feed.waitsSince(ofAll: true)
+        }
+        #expect(release(0, now: 100) == 0 && release(0, now: 200) == 0)
+        // It goes on, and is a moment behind; then it hangs.
+        #expect(release(3, now: 300) == 300 && release(3, now: 400) == 300)
+        #expect(release(5, now: 500) == 500 && release(6, now: 600) == nil)
     }
 
     /// A log whose every record has an event; a node that loses what it holds, and is killed; a store that is away.

@@ -119,14 +119,14 @@ package struct ArchiveFeed {
         }
     }
 
-    /// Other nodes have stored so much: it need not be held.
-    package mutating func release(_ stored: [StoredPosition]) {
+    /// Other nodes have stored so much: it need not be held. Where one goes on, what is left waits since now.
+    package mutating func release(_ stored: [StoredPosition], now: UInt64) {
         for position in stored {
             guard let topic = topics.firstIndex(where: { $0.utf8.elementsEqual(position.topic.utf8) }) else { continue }
             let name = PartitionName(topic: UInt16(topic), number: position.partition)
             guard parts[name]?.claim == FeedPartition.Claim.none else { continue }
             parts[name]?.drop(upTo: position.next)
-            if let live = parts[name]?.live, live <= position.next { parts[name]?.waitsSince = nil }
+            parts[name]?.follow(position.next, now: now)
         }
     }
 

@@ -25,6 +25,8 @@ struct FeedPartition {
     var owesPosition = false
     /// What was read once more, from the claim's offset on.
     var reread: [RecordRun] = []
+    /// How far another node has stored it, when that was last asked.
+    private var followed: Int64?
     /// Since when something waits to be stored; monotonic, in ms.
     var waitsSince: UInt64?
 
@@ -78,6 +80,17 @@ struct FeedPartition {
             count += 1
         }
         if count > 0 { chain.removeFirst(count) }
+    }
+
+    /// Another node has stored it so far.
+    mutating func follow(_ next: Int64, now: UInt64) {
+        defer { followed = next }
+        guard let live else { return }
+        if live <= next {
+            waitsSince = nil
+        } else if let followed, next > followed {
+            waitsSince = now
+        }
     }
 
     /// Drops the older half: what is dropped is read again.

@@ -4,9 +4,6 @@ import Reactor
 
 /// Opening the store, and what is done about its errors.
 extension ArchiveFeeder {
-    static let shortestPause: UInt64 = 250
-    static let longestPause: UInt64 = 5_000
-
     func open(_ server: String) async {
         do throws(ArchiveError) {
             let opened = try await ArchiveStores.open(
@@ -20,11 +17,13 @@ extension ArchiveFeeder {
         }
     }
 
-    /// The store takes what it is given.
-    func recover() {
-        if isTroubled { report.recovered() }
-        (isTroubled, failures) = (false, 0)
-        say(nil)
+    /// The store has done what it was asked for.
+    func recover(hasStored: Bool) {
+        let waitsSince = feed.waitsSince(ofAll: true)
+        let (isWell, isNews) = trouble.pass(hasStored: hasStored, waits: waitsSince != nil)
+        if isNews { report.recovered() }
+        let now = Self.now
+        if isWell { say(StoreTrouble.why(waitingMilliseconds: waitsSince.map { now - min(now, $0) })) }
     }
 
     func fail(_ error: ArchiveError) async {
@@ -35,7 +34,13 @@ extension ArchiveFeeder {
         counters.setWaitsSince(feed.waitsSince(ofAll: true))
         switch error {
         case .corrupt(let why) where !settings.store.isShared: return await setAside(why)
-        case .otherSchema, .notAnArchive:
+        case .otherSchema, .pooled:
+            say(ArchiveReport.text(error))
+            await close()
+            retryAt = Self.now + StoreTrouble.refusedPause
+            if trouble.refuse(error) { report.refused(error) }
+            return
+        case .notAnArchive:
             say(ArchiveReport.text(error))
             await close()
             retryAt = .max
@@ -43,10 +48,7 @@ extension ArchiveFeeder {
         case .otherServer, .closed: await close()
         default: break
         }
-        isTroubled = true
-        failures += 1
-        let pause = min(Self.longestPause, Self.shortestPause << UInt64(min(failures - 1, 10)))
-        retryAt = Self.now + pause
+        retryAt = Self.now + trouble.fail()
         say(ArchiveReport.text(error))
         report.trouble(error, now: Self.now)
     }
@@ -61,7 +63,7 @@ extension ArchiveFeeder {
     private func setAside(_ why: String) async {
         await close()
         guard case .sqlite(let path) = settings.store else { return }
-        isTroubled = true
+        _ = trouble.fail()
         say("the file is damaged: \(why)")
         if let moment = damage.begin(now: Self.now) {
             retryAt = moment
@@ -71,7 +73,7 @@ extension ArchiveFeeder {
             let other = try SQLiteArchive.setAside(path: path, moment: WallClock.milliseconds)
             report.setAside(why, as: other)
         } catch {
-            retryAt = Self.now + Self.longestPause
+            retryAt = Self.now + StoreTrouble.longestPause
             report.trouble(error, now: Self.now)
         }
         intake.ring()

@@ -33,6 +33,8 @@ actor ArchiveFeeder {
     let readiness: NodeReadiness
     let report: ArchiveReport
     let failure: @Sendable (GatewayError) -> Void
+    /// Where to go on, and what is behind: who waits for the one does not wait for the other.
+    let asker: LoopBound<BehindReader>
     let reader: LoopBound<BehindReader>
     /// Is told of marks that other nodes have moved.
     let moved: @Sendable (ReadNotice) -> Void
@@ -42,13 +44,12 @@ actor ArchiveFeeder {
     var server: String?
     /// Nothing is asked of the store before; monotonic, in ms.
     var retryAt: UInt64 = 0
-    var failures = 0
-    /// Whether something is wrong with the store, so that its next answer is a recovery.
-    var isTroubled = false
+    var trouble = StoreTrouble()
     var damage = DamagedFiles()
     var claimsAt: UInt64 = 0
     var claimedPartitions = 0
     var batchAt: UInt64 = 0
+    var isAsking = false
     var isReading = false
     var erasures = PendingErasures()
     var keeping = ArchiveKeeping()
@@ -58,7 +59,7 @@ actor ArchiveFeeder {
 
     init(
         _ settings: Settings, intake: ArchiveIntake, access: ArchiveAccess, counters: ArchiveCounters,
-        readiness: NodeReadiness, logger: Logger, reader: LoopBound<BehindReader>,
+        readiness: NodeReadiness, logger: Logger, asker: LoopBound<BehindReader>, reader: LoopBound<BehindReader>,
         moved: @escaping @Sendable (ReadNotice) -> Void, failure: @escaping @Sendable (GatewayError) -> Void
     ) {
         self.settings = settings
@@ -66,6 +67,7 @@ actor ArchiveFeeder {
         self.access = access
         self.counters = counters
         self.readiness = readiness
+        self.asker = asker
         self.reader = reader
         self.moved = moved
         self.failure = failure
@@ -136,7 +138,7 @@ actor ArchiveFeeder {
             readBehind()
             try await append()
             try await keep()
-            counters.setWaitsSince(feed.waitsSince(ofAll: false))
+            counters.setWaitsSince(feed.waitsSince(ofAll: true))
         } catch {
             await fail(error)
         }
@@ -155,7 +157,7 @@ actor ArchiveFeeder {
             areAllNoted = areAllNoted && isHeld && isAdded
         }
         if !areAllNoted { report.tooManyErasures(now: Self.now) }
-        if store == nil || isTroubled { counters.setWaitsSince(feed.waitsSince(ofAll: true)) }
+        if store == nil || trouble.isTroubled { counters.setWaitsSince(feed.waitsSince(ofAll: true)) }
     }
 
     // MARK: - The store
@@ -180,10 +182,12 @@ actor ArchiveFeeder {
         feed.claim(try await ask { store async throws(ArchiveError) in try await store.claim(partitions) })
         claimedPartitions = partitions.count
         guard settings.store.isShared else { return }
-        feed.release(try await ask { store async throws(ArchiveError) in try await store.positions() })
+        let stored = try await ask { store async throws(ArchiveError) in try await store.positions() }
+        feed.release(stored, now: Self.now)
     }
 
     private func append() async throws(ArchiveError) {
+        var hasStored = false
         while true {
             let now = Self.now
             let isFull = feed.countReady(upTo: ArchiveFeed.maximumBatchEvents) >= ArchiveFeed.maximumBatchEvents
@@ -194,13 +198,14 @@ actor ArchiveFeeder {
             batchAt = now
             let outcome = try await ask { store async throws(ArchiveError) in try await store.append(batch) }
             feed.appended(now: Self.now)
+            hasStored = true
             if outcome.gaps > 0 {
                 counters.count { $0.gaps += outcome.gaps }
                 report.gaps(outcome.gaps, batch)
             }
             receive()
         }
-        recover()
+        recover(hasStored: hasStored)
     }
 
     private func ring(afterMilliseconds milliseconds: UInt64) {
@@ -213,23 +218,29 @@ actor ArchiveFeeder {
     // MARK: - What has to be read once more
 
     private func readBehind() {
-        guard !isReading, !isStopping else { return }
-        var work = BehindReader.Work()
-        work.questions = feed.questions
-        work.behind = feed.behind
-        work.keptFrom = WallClock.milliseconds - settings.keepMilliseconds
-        work.isEmbedded = server?.hasPrefix("mockCluster") == true
-        guard !work.isEmpty else { return }
-        isReading = true
-        let reader = reader
-        reader.loop.execute { [work] in
-            let answer = reader.value.work(work)
-            Task { await self.receive(answer) }
-        }
+        guard !isStopping else { return }
+        var (questions, behind) = (BehindReader.Work(), BehindReader.Work())
+        if !isAsking { questions.questions = feed.questions }
+        if !isReading { behind.behind = feed.behind }
+        isAsking = isAsking || start(questions, asker, isReading: false)
+        isReading = isReading || start(behind, reader, isReading: true)
     }
 
-    private func receive(_ answer: BehindReader.Answer) {
-        isReading = false
+    /// False: there is nothing to be done.
+    private func start(_ work: BehindReader.Work, _ reader: LoopBound<BehindReader>, isReading: Bool) -> Bool {
+        guard !work.isEmpty else { return false }
+        var work = work
+        work.keptFrom = WallClock.milliseconds - settings.keepMilliseconds
+        work.isEmbedded = server?.hasPrefix("mockCluster") == true
+        reader.loop.execute { [work] in
+            let answer = reader.value.work(work)
+            Task { await self.receive(answer, isReading: isReading) }
+        }
+        return true
+    }
+
+    private func receive(_ answer: BehindReader.Answer, isReading: Bool) {
+        if isReading { self.isReading = false } else { isAsking = false }
         for place in answer.places {
             feed.resolve(place.question, at: place.offset, isOtherLog: place.isOtherLog)
         }

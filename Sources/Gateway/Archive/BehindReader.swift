@@ -13,8 +13,6 @@ final class BehindReader {
     static let idleMilliseconds: UInt64 = 30_000
     /// How long one call may wait for records.
     static let readMilliseconds: Int64 = 1_000
-    /// A position behind the log end is believed so late: a new leader may not know of all yet.
-    static let looksBehindEnd = 3
 
     struct Work: Sendable {
         var questions: [ArchiveFeed.Question] = []
@@ -48,8 +46,7 @@ final class BehindReader {
     private let loop: EventLoop
     private var reader: RangeReader?
     private var usedAt: UInt64 = 0
-    /// How often positions were found behind their log's end, one time after the other.
-    private var behindEnd: [PartitionName: Int] = [:]
+    private var turns = BehindTurns()
     /// How often what stands at the same offset could not be read.
     private var unreadable: [PartitionName: (offset: Int64, count: Int)] = [:]
 
@@ -65,9 +62,7 @@ final class BehindReader {
         do throws(KafkaError) {
             let reader = try client()
             usedAt = loop.now
-            for question in work.questions {
-                if let place = place(question, work, reader) { answer.places.append(place) }
-            }
+            ask(work, reader, &answer)
             if !work.behind.isEmpty { read(work.behind, reader, &answer) }
             loop.schedule(afterMilliseconds: Self.idleMilliseconds) { [weak self] in self?.rest() }
         } catch {
@@ -75,6 +70,8 @@ final class BehindReader {
         }
         return answer
     }
+
+    private static var now: UInt64 { EventLoop.microseconds / 1_000 }
 
     private func client() throws(KafkaError) -> RangeReader {
         if let reader { return reader }
@@ -91,20 +88,31 @@ final class BehindReader {
 
     // MARK: - Where partitions go on
 
+    /// Asks until one does not answer: the others are asked in the next call, before it.
+    private func ask(_ work: Work, _ reader: RangeReader, _ answer: inout Answer) {
+        let questions = Dictionary(work.questions.map { ($0.partition, $0) }) { first, _ in first }
+        for name in turns.order(Array(questions.keys), now: Self.now) {
+            guard let question = questions[name] else { continue }
+            guard let bounds = reader.bounds(of: name) else { return turns.wasSilent(name, now: Self.now) }
+            turns.answered(name)
+            if let place = place(question, bounds, work, reader) { answer.places.append(place) }
+            if turns.isSilent(name) { return }
+        }
+    }
+
     /// Nil: it is not known yet.
-    private func place(_ question: ArchiveFeed.Question, _ work: Work, _ reader: RangeReader) -> Answer.Place? {
+    private func place(
+        _ question: ArchiveFeed.Question, _ bounds: RangeReader.Bounds, _ work: Work, _ reader: RangeReader
+    ) -> Answer.Place? {
         let name = question.partition
-        guard let bounds = reader.bounds(of: name) else { return nil }
         guard let next = question.next, !question.isOtherLog else {
             return begin(question, isOtherLog: question.isOtherLog, bounds, work, reader)
         }
         guard next <= bounds.end else {
-            behindEnd[name, default: 0] += 1
-            guard behindEnd[name] ?? 0 >= Self.looksBehindEnd else { return nil }
-            behindEnd[name] = nil
+            guard turns.isLost(name, now: Self.now) else { return nil }
             return begin(question, isOtherLog: true, bounds, work, reader)
         }
-        behindEnd[name] = nil
+        turns.isThere(name)
         if let stamp = question.stamp, next > bounds.start, let found = self.stamp(of: name, at: next - 1, reader),
             found >= 0, found != stamp
         {
@@ -120,12 +128,14 @@ final class BehindReader {
     ) -> Answer.Place? {
         switch reader.first(of: question.partition, since: work.keptFrom) {
         case .offset(let offset):
-            Answer.Place(question: question, offset: max(offset, bounds.start), isOtherLog: isOtherLog)
+            return Answer.Place(question: question, offset: max(offset, bounds.start), isOtherLog: isOtherLog)
         case .end:
             // The end was asked for before: what came since stands behind it.
-            Answer.Place(
+            return Answer.Place(
                 question: question, offset: work.isEmbedded ? bounds.start : bounds.end, isOtherLog: isOtherLog)
-        default: nil
+        default:
+            turns.wasSilent(question.partition, now: Self.now)
+            return nil
         }
     }
 
@@ -159,14 +169,18 @@ final class BehindReader {
         }
         for (part, outcome) in zip(behind, outcomes) {
             switch outcome {
-            case .read(let next): recorder.move(part.partition, to: next)
+            case .read(let next):
+                if next > part.range.lowerBound { turns.isThere(part.partition) }
+                recorder.move(part.partition, to: next)
             case .outOfRange:
                 guard let bounds = reader.bounds(of: part.partition) else { continue }
                 if bounds.start > part.range.lowerBound {
                     recorder.lose(part.partition)
                     recorder.move(part.partition, to: bounds.start)
                 } else if bounds.end < part.range.lowerBound {
-                    answer.lostLogs.append(part)
+                    if turns.isLost(part.partition, now: Self.now) { answer.lostLogs.append(part) }
+                } else {
+                    turns.isThere(part.partition)
                 }
             case .unreadable: pass(part, reader, &recorder)
             }

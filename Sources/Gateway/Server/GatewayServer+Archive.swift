@@ -32,9 +32,9 @@ extension GatewayServer {
 
     func openArchive() async throws(GatewayError) {
         guard let archive else { return }
-        let loop: EventLoop
+        let loops: [EventLoop]
         do throws(ReactorError) {
-            loop = try EventLoop(label: "archive reader")
+            loops = [try EventLoop(label: "archive asker"), try EventLoop(label: "archive reader")]
         } catch {
             throw .system(error)
         }
@@ -43,12 +43,16 @@ extension GatewayServer {
             store: section.store, passwordFile: section.passwordFile,
             keepMilliseconds: Int64(section.keep.milliseconds), kafka: ConsumerSettings(parts.settings.kafka),
             mapping: parts.mapping)
-        let reader = await loop.perform {
-            LoopBound(BehindReader(settings.kafka, settings.mapping, loop: loop), loop: loop)
+        var readers: [LoopBound<BehindReader>] = []
+        for loop in loops {
+            readers.append(
+                await loop.perform {
+                    LoopBound(BehindReader(settings.kafka, settings.mapping, loop: loop), loop: loop)
+                })
         }
         let feeder = ArchiveFeeder(
             settings, intake: archive.intake, access: archive.access, counters: archive.counters,
-            readiness: readiness, logger: logger.named("archive"), reader: reader,
+            readiness: readiness, logger: logger.named("archive"), asker: readers[0], reader: readers[1],
             moved: { archive.desk.moved($0) }, failure: failure)
         self.feeder = feeder
         await feeder.start()

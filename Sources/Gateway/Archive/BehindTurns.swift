@@ -1,0 +1,42 @@
+import LiveUpdates
+
+/// Whom to ask next, and what to believe of the answers: decided without Kafka and without a clock. Times are monotonic, in ms.
+struct BehindTurns {
+    /// A leader that has not answered is not asked again at once: others wait for the end of each question.
+    static let pauseMilliseconds: ClosedRange<UInt64> = 500...4_000
+    /// A new leader may not know of all yet: what would make a log another one has to be said twice, so far apart.
+    static let confirmationMilliseconds: UInt64 = 1_000
+
+    private var silent: [PartitionName: (until: UInt64, pause: UInt64)] = [:]
+    private var doubted: [PartitionName: UInt64] = [:]
+
+    /// Those that may be asked now: first who has answered last time, then who has been silent for longest.
+    func order(_ partitions: [PartitionName], now: UInt64) -> [PartitionName] {
+        let due = partitions.filter { silent[$0].map { $0.until <= now } ?? true }
+        return due.sorted { (silent[$0]?.until ?? 0, $0) < (silent[$1]?.until ?? 0, $1) }
+    }
+
+    mutating func answered(_ partition: PartitionName) { silent[partition] = nil }
+
+    mutating func wasSilent(_ partition: PartitionName, now: UInt64) {
+        let (least, most) = (Self.pauseMilliseconds.lowerBound, Self.pauseMilliseconds.upperBound)
+        let pause = min(silent[partition].map { $0.pause * 2 } ?? least, most)
+        silent[partition] = (now + pause, pause)
+    }
+
+    func isSilent(_ partition: PartitionName) -> Bool { silent[partition] != nil }
+
+    /// A leader has said that a position lies behind its log's end. Returns whether it has said so before, long enough ago.
+    mutating func isLost(_ partition: PartitionName, now: UInt64) -> Bool {
+        guard let first = doubted[partition] else {
+            doubted[partition] = now
+            return false
+        }
+        guard now >= first + Self.confirmationMilliseconds else { return false }
+        doubted[partition] = nil
+        return true
+    }
+
+    /// It lies within the log after all.
+    mutating func isThere(_ partition: PartitionName) { doubted[partition] = nil }
+}

@@ -1,0 +1,48 @@
+import Archive
+
+/// What is wrong with the archive's store, and for how long nothing is asked of it: decided without a clock.
+struct StoreTrouble {
+    static let shortestPause: UInt64 = 250
+    static let longestPause: UInt64 = 5_000
+    /// Of a store that another program or other settings have to change first.
+    static let refusedPause: UInt64 = 60_000
+    /// What happened so long ago and is not stored is told: another node that hangs has lost its partitions soon after.
+    static let lateMilliseconds: UInt64 = 5_000
+
+    private(set) var isTroubled = false
+    private(set) var failures = 0
+    private var refused: ArchiveError?
+
+    /// It refuses what it is asked for. Returns how long to wait.
+    mutating func fail() -> UInt64 {
+        isTroubled = true
+        failures += 1
+        return min(Self.longestPause, Self.shortestPause << UInt64(min(failures - 1, 10)))
+    }
+
+    /// It is of no use as it is. Returns whether that is news.
+    mutating func refuse(_ error: ArchiveError) -> Bool {
+        isTroubled = true
+        defer { refused = error }
+        return refused != error
+    }
+
+    /// All that was asked went well.
+    ///
+    /// - Parameters:
+    ///   - hasStored: something was written: only that shows that it can be.
+    ///   - waits: something is still to be written.
+    /// - Returns: whether all is well, and whether it is again, which is told.
+    mutating func pass(hasStored: Bool, waits: Bool) -> (isWell: Bool, isNews: Bool) {
+        guard isTroubled else { return (true, false) }
+        guard hasStored else { return (!waits, false) }
+        self = StoreTrouble()
+        return (true, true)
+    }
+
+    /// What is told of events that wait, on this node or another one; nil: nothing.
+    static func why(waitingMilliseconds: UInt64?) -> String? {
+        guard let waitingMilliseconds, waitingMilliseconds >= lateMilliseconds else { return nil }
+        return "what happened \(waitingMilliseconds / 1_000) s ago is not stored: no node writes it"
+    }
+}
