@@ -9,9 +9,12 @@ package struct ListenerSettings: Sendable {
     package var backlog: Int32 = 4096
     /// The most that a queue holds: the kernel lets one more in than it was told.
     static let queueLimit = 4097
-    /// Idle time after which the kernel asks whether the peer is still there (three more times, 30 s apart), so that
-    /// peers that vanished are not kept for ever. Seldom enough for a phone's battery. Nil asks never.
+    /// Idle time after which the kernel asks whether the peer is still there, so that peers that vanished are not kept for
+    /// ever. Seldom enough for a phone's battery. Nil asks never. tcp(7): ``userTimeoutSeconds`` says how long it waits.
     package var keepAliveIdleSeconds: Int32? = 300
+    /// A peer that acknowledges nothing of what it was given for so long is gone (RFC 5482). Without it the kernel repeats
+    /// itself for a quarter of an hour. Nil leaves it at that.
+    package var userTimeoutSeconds: Int32? = 60
 
     package init() {}
 }
@@ -134,8 +137,12 @@ package final class ListeningSocket: Sendable {
         if let idle = settings.keepAliveIdleSeconds {
             try set(LINUX_OPTION_KEEP_ALIVE, 1, raw, syscalls)
             try set(LINUX_OPTION_KEEP_ALIVE_IDLE, idle, raw, syscalls)
-            try set(LINUX_OPTION_KEEP_ALIVE_INTERVAL, 30, raw, syscalls)
+            // The second question comes no earlier than the peer counts as gone.
+            try set(LINUX_OPTION_KEEP_ALIVE_INTERVAL, settings.userTimeoutSeconds ?? 30, raw, syscalls)
             try set(LINUX_OPTION_KEEP_ALIVE_COUNT, 4, raw, syscalls)
+        }
+        if let timeout = settings.userTimeoutSeconds {
+            try set(LINUX_OPTION_USER_TIMEOUT, timeout * 1_000, raw, syscalls)
         }
         return descriptor
     }

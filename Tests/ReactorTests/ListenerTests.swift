@@ -139,13 +139,16 @@ import Testing
         }
     }
 
-    @Test func `connections inherit TCP_NODELAY and keep-alive from the listener`() throws {
+    @Test func `connections inherit TCP_NODELAY, keep-alive and the time of a silent peer from the listener`() throws {
         let loop = try EventLoop(label: "test")
         let options = Promise<[Int32]>()
         let listener = loop.run {
             LoopBound(
                 try! Listener(address: .loopback(port: 0), loop: loop) { descriptor, _ in
-                    let wanted = [LINUX_OPTION_NO_DELAY, LINUX_OPTION_KEEP_ALIVE, LINUX_OPTION_KEEP_ALIVE_IDLE]
+                    let wanted = [
+                        LINUX_OPTION_NO_DELAY, LINUX_OPTION_KEEP_ALIVE, LINUX_OPTION_KEEP_ALIVE_IDLE,
+                        LINUX_OPTION_USER_TIMEOUT,
+                    ]
                     let values = wanted.map { option in
                         var value: Int32 = 0
                         _ = Syscalls.real.option(descriptor.raw, option, &value)
@@ -156,7 +159,7 @@ import Testing
         }
         let address = loop.run { listener.value.address }
         let peer = PlainPeer(address)
-        #expect(options.wait() == [1, 1, 300])
+        #expect(options.wait() == [1, 1, 300, 60_000])
         _ = peer
         loop.stop()
     }
