@@ -94,10 +94,10 @@ package struct LimitsTable: SettingTable {
         its account's log once they have left.
         """)
     package let brokerGrace = Setting(
-        "limits.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), default: "30s",
+        "limits.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), default: "never",
         """
-        How long brokers may be out of reach before /readyz says so. Connections stay. never: it does not, for balancers \
-        that would otherwise take every node out at once.
+        How long brokers may be out of reach before /readyz says so. Connections stay. never: it does not, since all nodes \
+        lose the same Kafka, and a balancer would take every one of them out at once.
         """)
     package let maximumLag = Setting(
         "limits.max_lag", .duration(milliseconds: 10...3_600_000), default: "30s",

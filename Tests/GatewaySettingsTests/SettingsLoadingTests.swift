@@ -35,7 +35,7 @@ import Tokens
             #expect(settings.limits.maximumMessagesPerSecond == 100)
             #expect(settings.limits.maximumInboundBytesPerSecond == 65_536)
             #expect(settings.limits.maximumRequestsPerConnection == 1000)
-            #expect(settings.limits.maximumPendingBytes == 65_536 && settings.limits.brokerGrace == .seconds(30))
+            #expect(settings.limits.maximumPendingBytes == 65_536 && settings.limits.brokerGrace == nil)
             #expect(settings.limits.maximumLag == .seconds(30) && settings.limits.pingInterval == .seconds(25))
             #expect(settings.limits.pongTimeout == .seconds(10) && settings.limits.maximumWait == .seconds(55))
             #expect(settings.limits.maximumSyncEvents == 500 && settings.limits.changedInterval == .seconds(1))

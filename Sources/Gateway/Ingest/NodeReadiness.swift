@@ -3,7 +3,8 @@ import Synchronization
 /// Whether this node should be sent clients, and if not, why: one truth for upgrades, `/readyz` and the log.
 ///
 /// Not ready until every topic exists and every partition has answered. From then on an unreachable broker refuses
-/// nobody; it only turns `/readyz` false after `broker_grace`, so that a balancer prefers a node that still hears.
+/// nobody; it only turns `/readyz` false after `broker_grace`, where one is set, so that a balancer prefers a node that still
+/// reaches one.
 package final class NodeReadiness: Sendable {
     package enum Verdict: Equatable, Sendable {
         case ready
