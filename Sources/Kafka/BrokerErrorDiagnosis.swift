@@ -67,6 +67,7 @@ struct BrokerErrorDiagnosis {
         if Self.reason(reason, has: "PLAINTEXT broker listener") { return .brokerSpeaksNoTLS }
         if Self.reason(reason, has: "connecting to a SSL listener") { return .brokerSpeaksTLS }
         if Self.reason(reason, has: "require SASL") { return .brokerWantsSASL }
+        if Self.isSilence(reason) { return .brokerSilent }
         if Self.reason(reason, has: "unreachable", "No route", "Connection timed out", "Permission denied") {
             return .noRoute
         }
@@ -77,6 +78,13 @@ struct BrokerErrorDiagnosis {
         }
         if Self.reason(reason, has: "alert", "certificate") { return .clientCertificateRefused }
         return .connectionLost
+    }
+
+    /// Whether a connection was made, and nothing came over it: the first answer, of TLS, of the login or of the protocol.
+    private static func isSilence(_ reason: String) -> Bool {
+        if Self.reason(reason, has: "ApiVersionRequest failed: Local: Timed out") { return true }
+        guard let state = reason.firstRange(of: "Connection setup timed out in state ") else { return false }
+        return !reason[state.upperBound...].hasPrefix("CONNECT")
     }
 
     /// What a `FAIL` line of the log suggests that no error says: 2.16.0 raises none when a broker just hangs up.

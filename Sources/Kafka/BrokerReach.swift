@@ -9,7 +9,7 @@ struct BrokerReach {
     /// The operator was notified of trouble since the last answer.
     private var hasNotifiedTrouble = false
     /// Why no broker answers, as far as it was said: librdkafka says most things once, and an outage goes on.
-    private var reason: String?
+    private var trouble: KafkaNotice?
     /// A broker has answered once: it speaks what we speak.
     private var hasSpoken = false
     /// Guesses wait until the trouble has lasted.
@@ -28,19 +28,19 @@ struct BrokerReach {
             guesses.removeAll { $0.key == guess.key }
             guesses.append(guess)
         }
-        let trouble = notified.contains { $0.cause.isConnectionTrouble }
-        if let last = notices.last(where: { $0.cause.isConnectionTrouble }) { reason = Self.reason(of: last) }
-        if trouble || allBrokersDown {
+        let isTroubled = notified.contains { $0.cause.isConnectionTrouble }
+        if let last = notices.last(where: { $0.cause.isConnectionTrouble }) { trouble = last }
+        if isTroubled || allBrokersDown {
             // What answered since has ended that outage, of which one cut connection may have been all: this is another.
             if allBrokersDown, downSince == nil || hasAnswered { downSince = now }
-            hasNotifiedTrouble = hasNotifiedTrouble || trouble
+            hasNotifiedTrouble = hasNotifiedTrouble || isTroubled
         } else if hasAnswered {
             // Of several brokers one may stay down: that others answer is then no news.
             if hasNotifiedTrouble, downSince != nil { notified.append(KafkaNotice(.recovered)) }
             hasNotifiedTrouble = false
             downSince = nil
             outageNotifiedAt = nil
-            reason = nil
+            trouble = nil
         }
         hasAnswered = false
         if let downSince, now - downSince >= Consumer.outageDebounce {
@@ -48,11 +48,18 @@ struct BrokerReach {
             guesses = []
             if outageNotifiedAt.map({ now - $0 >= Consumer.outageReminder }) ?? true {
                 outageNotifiedAt = now
-                notified.append(KafkaNotice(.allBrokersDown, reason.map { [(.reason, $0)] } ?? []))
+                notified.append(
+                    KafkaNotice(.allBrokersDown, trouble.flatMap(Self.reason).map { [(.reason, $0)] } ?? []))
             }
             hasNotifiedTrouble = true
         }
         return notified
+    }
+
+    /// Why no broker answers, in the words of the log; nil where nothing was said of it.
+    var explanation: String? {
+        guard let trouble else { return nil }
+        return Self.reason(of: trouble).map { "\(trouble.sentence) (\($0))" } ?? "\(trouble.sentence)"
     }
 
     private static func reason(of trouble: KafkaNotice) -> String? {

@@ -214,6 +214,9 @@ package final class Consumer {
     /// Since when no broker can be reached, or nil.
     package var unreachableSince: ContinuousClock.Instant? { reach.downSince }
 
+    /// Why, in the words of the log; nil where nothing was said of it.
+    package var unreachableReason: String? { reach.explanation }
+
     // MARK: - Assignment
 
     /// Tells librdkafka what to read. Its own thread does the work; other partitions go on undisturbed.

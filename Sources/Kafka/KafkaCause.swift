@@ -1,7 +1,8 @@
 /// Everything of which the operator may be notified about Kafka, with its sentence: one table.
 package enum KafkaCause: String, Sendable, CaseIterable {
     // The way to a broker.
-    case hostUnknown, connectionRefused, noRoute, connectionLost, requestTimedOut, allBrokersDown, recovered
+    case hostUnknown, connectionRefused, noRoute, brokerSilent, connectionLost, requestTimedOut, allBrokersDown,
+        recovered
     // Who is who.
     case loginRefused, scramWithOldLibrary, mechanismRefused
     case certificateUntrusted, certificateName, certificateExpired, clientCertificateRefused, clientCertificateExpired,
@@ -19,6 +20,11 @@ extension KafkaCause {
         case .hostUnknown: "the name of the Kafka broker is not known; check kafka.brokers and the resolver"
         case .connectionRefused: "the Kafka broker refuses connections; is it running, and is kafka.brokers right?"
         case .noRoute: "there is no way to the Kafka broker; check the network, a firewall and kafka.brokers"
+        case .brokerSilent:
+            """
+            the Kafka broker accepts our connections and does not answer; check that it runs well, kafka.brokers and \
+            security.protocol
+            """
         case .connectionLost: "a connection to the Kafka broker ended; it is opened again"
         case .requestTimedOut: "the Kafka broker does not answer"
         case .allBrokersDown: "no Kafka broker can be reached; consumption goes on where it stopped"
@@ -110,7 +116,8 @@ extension KafkaCause {
         case .library: .debug
         case .connectionLost, .linesDropped: .info
         case .recovered, .topicFound, .partitionsAdded: .notice
-        case .hostUnknown, .connectionRefused, .noRoute, .requestTimedOut, .allBrokersDown, .partitionWithoutLeader,
+        case .hostUnknown, .connectionRefused, .noRoute, .brokerSilent, .requestTimedOut, .allBrokersDown,
+            .partitionWithoutLeader,
             .positionOutOfRange, .topicRecreated, .partitionTrouble, .brokersDisagree, .trouble, .topicGone,
             .brokerSpeaksTLS, .brokerWantsSASL, .kerberosRefused, .twoClusters, .settingUnused, .featureMissing:
             .warning
@@ -125,7 +132,8 @@ extension KafkaCause {
     /// Whether the cause is about reaching brokers, so that the end of it is worth a line.
     var isConnectionTrouble: Bool {
         switch self {
-        case .hostUnknown, .connectionRefused, .noRoute, .requestTimedOut, .allBrokersDown, .loginRefused,
+        case .hostUnknown, .connectionRefused, .noRoute, .brokerSilent, .requestTimedOut, .allBrokersDown,
+            .loginRefused,
             .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName, .certificateExpired,
             .clientCertificateRefused, .clientCertificateExpired, .tlsFailed, .brokerSpeaksNoTLS, .brokerSpeaksTLS,
             .brokerWantsSASL:

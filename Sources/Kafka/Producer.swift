@@ -32,16 +32,31 @@ package final class Producer {
     /// Asks for the leaders of a topic's partitions, so that its first record does not wait for them: by itself librdkafka
     /// asks when it has a record, and goes on 0.3 to 0.5 s later (measured with 2.0.2 and its embedded broker).
     ///
-    /// Blocks. False if no broker answered within the time, or the topic is not there.
+    /// Blocks.
     @discardableResult
-    package func learnLeaders(of topic: String, within milliseconds: Int32 = 1_000) -> Bool {
-        guard let handle = unsafe rd_kafka_topic_new(pointer, topic, nil) else { return false }
+    package func learnLeaders(of topic: String, within milliseconds: Int32 = 1_000) -> TopicAnswer {
+        guard let handle = unsafe rd_kafka_topic_new(pointer, topic, nil) else { return .none }
         defer { unsafe rd_kafka_topic_destroy(handle) }
         var answer: UnsafePointer<rd_kafka_metadata>?
         let code = unsafe rd_kafka_metadata(pointer, 0, handle, &answer, milliseconds)
-        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = unsafe answer else { return false }
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = unsafe answer else { return .none }
         defer { unsafe rd_kafka_metadata_destroy(metadata) }
-        return unsafe metadata.pointee.topic_cnt == 1 && metadata.pointee.topics[0].partition_cnt > 0
+        guard unsafe metadata.pointee.topic_cnt == 1 else { return .missing }
+        let found = unsafe metadata.pointee.topics[0]
+        if unsafe found.partition_cnt > 0 { return .known }
+        return unsafe found.err == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ? .forbidden : .missing
+    }
+
+    /// What a broker says of a topic.
+    package enum TopicAnswer: Sendable {
+        /// It is there, with the leaders of its partitions.
+        case known
+        /// It is not there, or not yet on the broker that was asked.
+        case missing
+        /// We may not see whether it is there.
+        case forbidden
+        /// No broker answered within the time.
+        case none
     }
 
     /// Hands a record over; false if `maximumQueued` wait, in which case `poll` and try again.

@@ -64,9 +64,11 @@ struct BrokerReachTests {
             let expected = [3, 13, 23].contains(second) ? [told] : []
             #expect(reach.sort([], allBrokersDown: true, at: now) == expected, "second \(second)")
         }
+        // Whoever asks the node is answered as the log says it.
+        #expect(reach.explanation == "\(KafkaCause.connectionRefused.sentence) (b1:9092: Connection refused)")
         reach.hasAnswered = true
         #expect(reach.sort([], allBrokersDown: false, at: start + .seconds(31)) == [KafkaNotice(.recovered)])
-        #expect(reach.downSince == nil)
+        #expect(reach.downSince == nil && reach.explanation == nil)
         // The next outage does not inherit the reason.
         _ = reach.sort([], allBrokersDown: true, at: start + .seconds(40))
         let silent = reach.sort([], allBrokersDown: true, at: start + .seconds(43))

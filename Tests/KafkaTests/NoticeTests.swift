@@ -26,6 +26,16 @@ import Testing
         (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Connect to ipv4#10.0.0.1:1 failed: No route to host", .noRoute),
         (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Connect to ipv4#10.0.0.1:1 failed: Network is unreachable", .noRoute),
         (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Connection setup timed out in state CONNECT (after 30026ms)", .noRoute),
+        (
+            RD_KAFKA_RESP_ERR__TRANSPORT,
+            "ssl://x:1/1: Connection setup timed out in state SSL_HANDSHAKE (after 30111ms in state SSL_HANDSHAKE)",
+            .brokerSilent
+        ),
+        (
+            RD_KAFKA_RESP_ERR__TRANSPORT,
+            "x:1/1: ApiVersionRequest failed: Local: Timed out: probably due to broker version < 0.10 (see api.version.request configuration) (after 10021ms in state APIVERSION_QUERY)",
+            .brokerSilent
+        ),
         (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Disconnected (after 600123ms in state UP)", .connectionLost),
         (RD_KAFKA_RESP_ERR__TRANSPORT, "x:1/1: Disconnected (after 3ms in state UP)", .connectionLost),
         (

@@ -8,7 +8,7 @@ import Testing
         let cluster = try MockCluster()
         try cluster.createTopic("incidents", partitions: 4)
         let producer = try Producer(brokers: cluster.bootstrap)
-        #expect(producer.learnLeaders(of: "incidents", within: 60_000))
+        #expect(producer.learnLeaders(of: "incidents", within: 60_000) == .known)
         for partition in 0..<4 {
             #expect(try producer.produce(topic: "incidents", partition: Int32(partition), value: [0x7B, 0x7D]))
         }
@@ -21,7 +21,7 @@ import Testing
         let port = try #require(in_port_t(cluster.bootstrap.drop { $0 != ":" }.dropFirst()))
         try cluster.createTopic("incidents")
         let producer = try Producer(brokers: cluster.bootstrap)
-        #expect(producer.learnLeaders(of: "incidents", within: 60_000))
+        #expect(producer.learnLeaders(of: "incidents", within: 60_000) == .known)
         // What listens, and what it has accepted.
         let open = try FileManager.default.contentsOfDirectory(atPath: "/dev/fd").compactMap { Int32($0) }
         let sockets = open.filter { localPort($0) == port }
@@ -46,7 +46,9 @@ import Testing
     @Test func `it learns nothing where no broker answers, and says so`() throws {
         let cluster = try MockCluster()
         try cluster.setDown()
-        #expect(try !Producer(brokers: cluster.bootstrap).learnLeaders(of: "incidents", within: 200))
+        #expect(
+            try Producer(brokers: cluster.bootstrap).learnLeaders(of: "incidents", within: 200)
+                == Producer.TopicAnswer.none)
     }
 }
 

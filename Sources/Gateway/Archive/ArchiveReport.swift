@@ -102,7 +102,22 @@ struct ArchiveReport: Sendable {
         store.isShared ? "see whether the database is well, and who holds its locks" : "see whether the disk is well"
     }
 
-    private func advice(_ error: ArchiveError) -> String {
+    /// What to check where PostgreSQL lets nobody in, by its own words, all of a row: a connection that failed has no code.
+    private static let connectionAdvice = [
+        (
+            ["password authentication failed"],
+            "check the user in archive.store and the password in archive.password_file"
+        ),
+        (["no password supplied"], "name the file with the password in archive.password_file"),
+        (["FATAL", "does not exist"], "check the database and the user in archive.store: the node creates neither"),
+        (["no pg_hba.conf entry"], "let the user in from this machine in the server's pg_hba.conf, and check sslmode"),
+        (["could not translate host name"], "check the host in archive.store, and the resolver"),
+        (["onnection refused"], "see whether PostgreSQL runs, and check the host and the port in archive.store"),
+        (["permission denied"], "grant the user of archive.store Create on the schema public"),
+        (["too many clients"], "raise max_connections of PostgreSQL"),
+    ]
+
+    func advice(_ error: ArchiveError) -> String {
         switch error {
         case .full: "make room on the disk: what was read meanwhile is read again from Kafka"
         case .readOnly:
@@ -112,6 +127,8 @@ struct ArchiveReport: Sendable {
         case .otherSchema: "run the version of Livegate that has written it, or name another store"
         case .pooled: "name the database itself, or a pool whose sessions are its clients' (pool_mode = session)"
         case .otherServer: "name another store, or the brokers that this one was filled from"
+        case .unavailable(let why) where store.isShared:
+            Self.connectionAdvice.first { $0.0.allSatisfy(why.contains) }?.1 ?? slowAdvice
         default: slowAdvice
         }
     }

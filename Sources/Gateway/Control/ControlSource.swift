@@ -159,7 +159,7 @@ final class ControlSource {
 
     /// Why revocations may be missing, in one sentence; nil when nothing is.
     private var missing: String? {
-        if consumer.unreachableSince != nil { return SourceStatus.unreachable }
+        if consumer.unreachableSince != nil { return SourceStatus.unreachable(consumer.unreachableReason) }
         let state = consumer.tracker.readiness
         if let missing = consumer.missing(state) { return missing }
         if state.offsetsLeft > 0 { return "reading the topic \(consumer.topics[0]): \(state.offsetsLeft) records left" }

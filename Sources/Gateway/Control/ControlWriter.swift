@@ -48,9 +48,11 @@ package enum ControlWriter {
     ) throws(Failure) {
         func left() -> UInt64 { end - min(end, now()) }
         func step(_ longest: UInt64) -> Int32 { Int32(max(1, min(left(), longest))) }
-        while !producer.learnLeaders(of: topic, within: step(learningMilliseconds)) {
-            guard left() > 0 else { throw failure(producer, "there is no such topic, or no broker answers") }
+        var answer = producer.learnLeaders(of: topic, within: step(learningMilliseconds))
+        while answer != .known {
+            guard left() > 0 else { throw failure(producer, reason(answer, topic)) }
             producer.poll(step(pauseMilliseconds))
+            answer = producer.learnLeaders(of: topic, within: step(learningMilliseconds))
         }
         do throws(KafkaError) {
             try producer.send(topic: topic, key: key, value: value)
@@ -58,10 +60,27 @@ package enum ControlWriter {
             throw .notAcknowledged("\(error)")
         }
         while producer.delivered == 0 {
-            if let reason = producer.lastFailure { throw failure(producer, reason) }
+            if let reason = producer.lastFailure { throw failure(producer, advised(reason, topic)) }
             guard left() > 0 else { throw failure(producer, "no broker has acknowledged it") }
             producer.poll(step(pauseMilliseconds))
         }
+    }
+
+    private static func reason(_ answer: Producer.TopicAnswer, _ topic: String) -> String {
+        switch answer {
+        case .known, .none: "no broker answers"
+        case .missing: "there is no such topic: create \(topic), or correct control.topic"
+        case .forbidden: "we may not see the topic: grant Describe and Write on \(topic) to the user of kafka.settings"
+        }
+    }
+
+    /// A failure with what to do about it. It ends with the library's name of the error.
+    private static func advised(_ failure: String, _ topic: String) -> String {
+        let advice = [
+            ("(TOPIC_AUTHORIZATION_FAILED)", "grant Write on \(topic) to the user of kafka.settings"),
+            ("(CLUSTER_AUTHORIZATION_FAILED)", "grant IdempotentWrite on the cluster to the user of kafka.settings"),
+        ]
+        return advice.first { failure.hasSuffix($0.0) }.map { "\(failure): \($0.1)" } ?? failure
     }
 
     /// What the library complained of says more than that the time is up.
@@ -73,7 +92,7 @@ package enum ControlWriter {
 
 /// What a record is written through: a producer, or the test of the time that it may take.
 protocol ControlProducer {
-    func learnLeaders(of topic: String, within milliseconds: Int32) -> Bool
+    func learnLeaders(of topic: String, within milliseconds: Int32) -> Producer.TopicAnswer
     func send(topic: String, key: [UInt8], value: [UInt8]) throws(KafkaError)
     func poll(_ milliseconds: Int32)
     func takeNotices() -> [KafkaNotice]

@@ -2,6 +2,7 @@ import Kafka
 import KafkaLogs
 import LiveUpdates
 import Logging
+import Options
 import Reactor
 
 /// Whether the node is ready, whether answers flow, whether librdkafka has given up, by what refreshes and records have
@@ -9,7 +10,10 @@ import Reactor
 ///
 /// Confined to the ingest loop.
 final class SourceStatus {
-    static let unreachable = "no Kafka broker can be reached"
+    /// With the reason that the log has.
+    static func unreachable(_ reason: String?) -> String {
+        "no Kafka broker can be reached" + (reason.map { ": \($0.printable)" } ?? "")
+    }
 
     private let consumer: Consumer
     private let ingest: Ingest
@@ -66,7 +70,7 @@ final class SourceStatus {
         let state = consumer.tracker.readiness
         guard let missing = consumer.missing(state) else {
             if consumer.unreachableSince != nil {
-                readiness.lose(Self.unreachable, now: now)
+                readiness.lose(Self.unreachable(consumer.unreachableReason), now: now)
             } else if !isLoaded(now: now) {
                 readiness.wait(for: loading.text)
             } else if readiness.becomeReady() {
@@ -76,7 +80,7 @@ final class SourceStatus {
             return
         }
         // What is not known yet is not missing, as long as nobody answers.
-        let why = consumer.unreachableSince == nil ? missing : Self.unreachable
+        let why = consumer.unreachableSince == nil ? missing : Self.unreachable(consumer.unreachableReason)
         if readiness.hasBeenReady { readiness.lose(why, now: now) } else { readiness.wait(for: why) }
     }
 

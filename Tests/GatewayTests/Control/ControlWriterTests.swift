@@ -13,15 +13,19 @@ struct ControlWriterTests {
         private(set) var now: UInt64 = 0
         private(set) var sent = 0
 
-        init(leadersAt: UInt64?, acknowledgedAt: UInt64?, failedAt: UInt64? = nil) {
-            (self.leadersAt, self.acknowledgedAt, self.failedAt) = (leadersAt, acknowledgedAt, failedAt)
+        let answer: Producer.TopicAnswer
+        let lastWord: String
+
+        init(_ row: Row) {
+            (leadersAt, acknowledgedAt, failedAt) = (row.leadersAt, row.acknowledgedAt, row.failedAt)
+            (answer, lastWord) = (row.answer, row.lastWord)
         }
 
         private func hasCome(_ moment: UInt64?) -> Bool { moment.map { now >= $0 } ?? false }
 
-        func learnLeaders(of topic: String, within milliseconds: Int32) -> Bool {
+        func learnLeaders(of topic: String, within milliseconds: Int32) -> Producer.TopicAnswer {
             now = hasCome(leadersAt) ? now : min(leadersAt ?? .max, now + UInt64(milliseconds))
-            return hasCome(leadersAt)
+            return hasCome(leadersAt) ? .known : answer
         }
 
         func send(topic: String, key: [UInt8], value: [UInt8]) throws(KafkaError) { sent += 1 }
@@ -31,13 +35,16 @@ struct ControlWriterTests {
         func takeNotices() -> [KafkaNotice] { [] }
 
         var delivered: Int { sent > 0 && hasCome(acknowledgedAt) ? 1 : 0 }
-        var lastFailure: String? { hasCome(failedAt) ? "broken" : nil }
+        var lastFailure: String? { hasCome(failedAt) ? lastWord : nil }
     }
 
     struct Row: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let leadersAt, acknowledgedAt: UInt64?
         var failedAt: UInt64?
+        /// What is said of the topic before its leaders are known.
+        var answer = Producer.TopicAnswer.none
+        var lastWord = "broken"
         /// Nil: it is written.
         let failure: String?
     }
@@ -55,12 +62,25 @@ struct ControlWriterTests {
             failure: "no broker has acknowledged it"),
         Row(
             testDescription: "no leaders", leadersAt: nil, acknowledgedAt: nil,
-            failure: "there is no such topic, or no broker answers"),
+            failure: "no broker answers"),
+        Row(
+            testDescription: "no topic", leadersAt: nil, acknowledgedAt: nil, answer: .missing,
+            failure: "there is no such topic: create control, or correct control.topic"),
+        Row(
+            testDescription: "no right to see", leadersAt: nil, acknowledgedAt: nil, answer: .forbidden,
+            failure: "we may not see the topic: grant Describe and Write on control to the user of kafka.settings"),
+        Row(
+            testDescription: "no right to write", leadersAt: 0, acknowledgedAt: nil, failedAt: 0,
+            lastWord: "Broker: Topic authorization failed (TOPIC_AUTHORIZATION_FAILED)",
+            failure: """
+                Broker: Topic authorization failed (TOPIC_AUTHORIZATION_FAILED): grant Write on control to the user of \
+                kafka.settings
+                """),
         Row(testDescription: "refused", leadersAt: 0, acknowledgedAt: nil, failedAt: 300, failure: "broken"),
     ]
 
     @Test(arguments: rows) func `all of it takes ten seconds at most`(_ row: Row) {
-        let brokers = Brokers(leadersAt: row.leadersAt, acknowledgedAt: row.acknowledgedAt, failedAt: row.failedAt)
+        let brokers = Brokers(row)
         var failure: String?
         do throws(ControlWriter.Failure) {
             try ControlWriter.write(
