@@ -48,6 +48,10 @@ extension SettingKind where Value == ArchiveStoreSetting {
                         element, "holds a password: put it into a file, and name that in archive.password_file")
                     return nil
                 }
+                guard namesDatabase(text) else {
+                    reading.refuse(element, "names no database: postgresql://USER@HOST/DATABASE is expected")
+                    return nil
+                }
                 return .postgresql(uri: text)
             }
             let prefix = "sqlite:"
@@ -64,6 +68,16 @@ extension SettingKind where Value == ArchiveStoreSetting {
                 return nil
             }
             return .sqlite(path: reading.located(path))
+        }
+    }
+
+    /// Whether a URI says which database, as its path or among its parameters; libpq would take the user's name for it.
+    private static func namesDatabase(_ uri: String) -> Bool {
+        let rest = uri.split(separator: "//", maxSplits: 1, omittingEmptySubsequences: false).last ?? ""
+        let (place, parameters) = (rest.prefix { $0 != "?" }, rest.drop { $0 != "?" }.dropFirst())
+        if let slash = place.firstIndex(of: "/"), place.index(after: slash) < place.endIndex { return true }
+        return parameters.split(separator: "&").contains { parameter in
+            ["dbname=", "service="].contains { parameter.hasPrefix($0) && parameter.count > $0.count }
         }
     }
 

@@ -13,7 +13,8 @@ package struct ControlTable: SettingTable {
         "control.retention", .duration(milliseconds: 1_000...31_536_000_000), default: "24h",
         """
         For how long a revocation counts, and an erasure. Longer than any token lives; a fixed token is refused for as long. \
-        The topic itself has to keep its records at least so long (retention.ms).
+        The topic itself has to keep its records at least so long (retention.ms). Left out, it is archive.keep where that is \
+        longer and there is an archive.
         """)
 
     package init() {}
@@ -24,11 +25,19 @@ extension SettingsDraft {
     mutating func checkControl() {
         let (topics, path) = (SettingsTable.path(of: \.kafka.topics), SettingsTable.path(of: \.control.topic))
         guard let topic = settings.control.topic, isSound(path) else { return }
+        followArchive()
         if isSound(topics), settings.kafka.topics.contains(topic) {
             report(path, "'\(topic)' stands in \(topics) too: the control topic is one of its own, without events")
         }
         checkControlRetention()
         checkErasures()
+    }
+
+    /// Nobody said how long: as long as the archive, which would bring back what was erased before.
+    private mutating func followArchive() {
+        let (path, keep) = (SettingsTable.path(of: \.control.retention), SettingsTable.path(of: \.archive.keep))
+        guard locations[path] == nil, settings.archive.store != .off, isSound(keep) else { return }
+        settings.control.retention = max(settings.control.retention, settings.archive.keep)
     }
 
     /// A node that starts reads the window again: with it whatever was erased longer ago than the topic is read back.

@@ -83,7 +83,7 @@ extension SettingsDraft {
             return nil
         }
         do throws(BoundedFile.Unreadable) {
-            var secret = try BoundedFile.read(file, maximumBytes: 4096)
+            var secret = try BoundedFile.readText(file, maximumBytes: 4096)
             if secret.last == 0x0A { secret.removeLast() }
             if secret.last == 0x0D { secret.removeLast() }
             if !secret.isEmpty, !secret.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return secret }

@@ -78,8 +78,13 @@ extension SettingKind where Value == [IssuerSettings] {
     static var issuers: Self {
         let files: @Sendable ([IssuerSettings]) -> [(suffix: String, path: String)] = { $0.flatMap(\.files) }
         return Self("a list of issuers", .structured, files: files) { element, reading in
-            guard let elements = reading.list(element, expected: "a list of issuers, [{issuer: …, keys: …}]") else {
-                return nil
+            let expected = "a list of issuers, [{issuer: …, keys: …}]"
+            var elements = [element]
+            // One entry alone is a list of one.
+            if case .map = element.content {
+            } else {
+                guard let list = reading.list(element, expected: expected) else { return nil }
+                elements = list
             }
             return elements.enumerated().compactMap { index, element in
                 reading.part("[\(index)]", element) { element, reading in IssuerSettings(element, &reading) }

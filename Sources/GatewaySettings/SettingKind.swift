@@ -165,9 +165,15 @@ extension SettingReading {
 }
 
 extension SettingKind {
+    /// A list. One value alone is a list of one; the empty text is a list of none.
     static func list<Element>(_ expected: String, of kind: SettingKind<Element>, atLeastOne: Bool = false) -> Self
     where Value == [Element] {
         Self(expected, .list) { element, reading in
+            if let text = reading.single(element) {
+                guard text.isEmpty else { return single(text, element, kind, &reading).map { [$0] } }
+                return list(expected, of: kind, atLeastOne: atLeastOne)
+                    .read(YAMLElement(line: element.line, .list([])), &reading)
+            }
             guard let elements = reading.list(element, expected: expected) else { return nil }
             if elements.isEmpty, atLeastOne {
                 reading.refuse(element, "is empty: \(expected) is expected")
@@ -179,6 +185,20 @@ extension SettingKind {
             }
             return values.count == elements.count ? values : nil
         }
+    }
+
+    /// The one value of a list. Where it is none and holds a comma, several were meant.
+    private static func single<Element>(
+        _ text: String, _ element: YAMLElement, _ kind: SettingKind<Element>, _ reading: inout SettingReading
+    ) -> Element? {
+        var attempt = reading
+        let value = kind.read(element, &attempt)
+        if value != nil || !text.contains(",") {
+            reading = attempt
+        } else {
+            reading.refuse(element, "'\(text)' is one value: write several as a list, [first, second]")
+        }
+        return value
     }
 }
 

@@ -46,12 +46,27 @@ struct SettingReading {
         switch element.content {
         case .text(let text, .plain) where YAMLElement.plainKind(text) == .null:
             refuse(element, "has no value: \(expected) is expected")
-        case .text(let text, _): return text
+        case .text(let text, _):
+            warnOfVariable(text, element)
+            return text
         case .list: refuse(element, "is a list: \(expected) is expected")
         case .map: refuse(element, "is a map: \(expected) is expected")
         case .refused: break
         }
         return nil
+    }
+
+    /// `${NAME}` in a file stands for itself. The text is not shown: it may be a part of a password.
+    private mutating func warnOfVariable(_ text: String, _ element: YAMLElement) {
+        guard case .file = origin, let start = text.firstRange(of: "${"), text[start.upperBound...].contains("}") else {
+            return
+        }
+        let variable = SettingsTable.variableThatSays(key)
+        problems.append(
+            SettingsProblem(
+                location(element), key: key,
+                "holds ${…}, and variables are not filled in: set \(variable) in the environment instead",
+                isWarning: true))
     }
 
     /// A text. A bare number or truth value is none: whoever writes `no` or `1.10` may mean something else than they
@@ -69,6 +84,13 @@ struct SettingReading {
                 "\(isShown ? "'\(text)' is" : "holds a number or truth value, which is") not text: put it into quotes")
             return nil
         }
+    }
+
+    /// The text where one value stands instead of a list; nil for anything else, and for no value at all.
+    func single(_ element: YAMLElement) -> String? {
+        guard case .text(let text, let style) = element.content else { return nil }
+        if case .plain = style, YAMLElement.plainKind(text) == .null { return nil }
+        return text
     }
 
     mutating func list(_ element: YAMLElement, expected: String) -> [YAMLElement]? {

@@ -158,7 +158,7 @@ private struct SettingsCheck {
         guard let path = settings.adminTokenFile else { return nil }
         let setting = SettingsTable.path(of: \.adminTokenFile)
         do throws(BoundedFile.Unreadable) {
-            if let token = AdminToken(try BoundedFile.read(path, maximumBytes: AdminToken.maximumFileBytes)) {
+            if let token = AdminToken(try BoundedFile.readText(path, maximumBytes: AdminToken.maximumFileBytes)) {
                 return token
             }
             draft.report(
@@ -196,7 +196,7 @@ private struct SettingsCheck {
         var keys: [SignatureKey] = []
         if let file = entry.keys {
             do throws(BoundedFile.Unreadable) {
-                let set = KeySet(try BoundedFile.read(file, maximumBytes: KeySet.maximumFileBytes))
+                let set = KeySet(try BoundedFile.readText(file, maximumBytes: KeySet.maximumFileBytes))
                 for problem in set.problems {
                     draft.report(setting, "\(file): \(problem.text)", isWarning: problem.isWarning)
                 }
@@ -220,7 +220,7 @@ private struct SettingsCheck {
         guard let path = settings.archive.passwordFile else { return }
         let setting = SettingsTable.path(of: \.archive.passwordFile)
         do throws(BoundedFile.Unreadable) {
-            var password = try BoundedFile.read(path, maximumBytes: Self.maximumSecretFileBytes)
+            var password = try BoundedFile.readText(path, maximumBytes: Self.maximumSecretFileBytes)
             if password.last == 0x0A { password.removeLast() }
             if password.last == 0x0D { password.removeLast() }
             guard password.isEmpty || password.contains(where: { $0 < 0x20 || $0 == 0x7F }) else { return }

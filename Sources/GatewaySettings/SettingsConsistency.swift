@@ -16,6 +16,7 @@ extension SettingsDraft {
         checkAdministration()
         checkRetention()
         checkCookie()
+        checkTickets()
         checkMessages()
     }
 
@@ -82,6 +83,15 @@ extension SettingsDraft {
         let (cookie, origins) = (SettingsTable.path(of: \.auth.cookie), SettingsTable.path(of: \.auth.origins))
         guard settings.auth.cookie != nil, settings.auth.origins.isEmpty, isSound(origins) else { return }
         report(cookie, "needs \(origins): without it any page could connect with its visitors' cookies")
+    }
+
+    /// Whoever says how long tickets live wants some. A `secret_file` that is said to be none turns them off.
+    private mutating func checkTickets() {
+        let (file, lifetime) = (
+            SettingsTable.path(of: \.auth.tickets.secretFile), SettingsTable.path(of: \.auth.tickets.lifetime)
+        )
+        guard locations[lifetime] != nil, locations[file] == nil, isSound("auth.tickets") else { return }
+        report(lifetime, "is of no use without \(file), which names the file with the secret: there are no tickets")
     }
 
     /// A client that sends the longest message that it may send would be closed for it.

@@ -1,3 +1,4 @@
+import LiveUpdates
 import Options
 
 /// The settings as a document for people: what `livegate config` prints.
@@ -37,6 +38,7 @@ package enum SettingsDocument {
             let indent = String(repeating: "  ", count: sections.count)
             text += comment(row.explanation, indent: indent)
             if row.path == SettingsTable.path(of: \.auth.jwt) { text += issuerComment(indent: indent) }
+            if row.path == SettingsTable.path(of: \.events.preset) { text += sampleComment(indent: indent) }
             text += "\(indent)\(parts[parts.count - 1]): \(row.defaultText)\n"
         }
         return text
@@ -55,6 +57,17 @@ package enum SettingsDocument {
             text += "\(indent)#   \(line)\n"
         }
         return text
+    }
+
+    private static func sampleComment(indent: String) -> String {
+        Preset.allCases.reduce(comment("A record of each, as short as it may be:", indent: indent)) { text, preset in
+            let sample = preset.sample
+            let head = ["- \(preset.rawValue)", sample.surroundings].filter { !$0.isEmpty }.joined(separator: ": ")
+            return text
+                + comment(
+                    "\(head)\(sample.surroundings.isEmpty ? ": " : ", ")value \(sample.value)", indent: indent,
+                    hanging: "  ")
+        }
     }
 
     private static func comment(_ sentences: String, indent: String, hanging: String = "") -> String {

@@ -67,6 +67,15 @@ extension SettingsTable {
         variablePrefix + path.uppercased().replacing(".", with: "_")
     }
 
+    /// The variable that says a setting of which `path` is the whole or a part, as `kafka.topics[0]` is.
+    static func variableThatSays(_ path: String) -> String {
+        let properties = SettingsTable().kafka.settings.row
+        if path.hasPrefix(properties.path + ".") { return variable(path) }
+        return rows.first { path == $0.path || path.hasPrefix($0.path + "[") || path.hasPrefix($0.path + ".") }?
+            .variable
+            ?? variable(path)
+    }
+
     static let variablePrefix = "LIVEGATE_"
 }
 
@@ -232,7 +241,10 @@ package struct LogTable: SettingTable {
     /// Nil: text on a terminal and JSON otherwise.
     package let format = Setting(
         "log.format", .choice([("auto", LogFormat?.none), ("text", .text), ("json", .json)]), default: "auto",
-        "text for people, json for machines; auto is text on a terminal and json otherwise.")
+        """
+        The log goes to standard error, wherever the service manager sends that: text for people, json for machines; auto is \
+        text on a terminal and json otherwise.
+        """)
 
     package init() {}
 }

@@ -42,6 +42,12 @@ package enum BoundedFile {
         return unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
     }
 
+    /// The same of a file that people write: a byte order mark, which some editors put first, is left out.
+    package static func readText(_ path: String, maximumBytes: Int) throws(Unreadable) -> [UInt8] {
+        let bytes = try read(path, maximumBytes: maximumBytes)
+        return bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
+    }
+
     /// Why a file that somebody else will open cannot be read, nil when it can.
     package static func problem(_ path: String, takesFolder: Bool) -> String? {
         // Not blocking: a named pipe without a writer would keep us for ever.

@@ -59,7 +59,8 @@ import Glibc
             throw .unreadable(path: path, cause: unsafe String(cString: strerror(Int32(-answer))))
         }
         guard content.count <= maximumBytes else { throw .tooLong(path: path, limit: maximumBytes) }
-        return content
+        // A byte order mark would hide the line that begins the first block.
+        return content.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(content.dropFirst(3)) : content
     }
 
     /// A memory BIO with its own copy of the content.

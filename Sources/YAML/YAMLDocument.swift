@@ -28,6 +28,8 @@ package enum YAMLDocument {
             let text = "\(bytes.count) bytes, over the limit of \(maximumBytes): this is no settings file"
             return (nil, [YAMLProblem(line: 1, key: "", text: text)])
         }
+        // A byte order mark, which some editors put first, is no part of the document.
+        let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         let lines = YAMLLines(bytes)
         // libyaml would call a tab "a character that cannot start any token", where it minds it at all.
         let problems = lines.problems
@@ -38,8 +40,8 @@ package enum YAMLDocument {
             return (root, builder.problems)
         } catch {
             let located = YAMLProblem(
-                line: error.line, key: error.key.isEmpty ? lines.key(nearLine: error.line) : error.key, text: error.text
-            )
+                line: error.line, key: error.key.isEmpty ? lines.key(nearLine: error.line) : error.key,
+                text: error.text + (lines.indentation(ofLine: error.line).map { ": \($0)" } ?? ""))
             return (nil, builder.problems + [located])
         }
     }
@@ -55,6 +57,9 @@ struct YAMLLines {
 
     /// Lines with bytes that are not UTF-8, or with a tab before the first character.
     var problems: [YAMLProblem] {
+        if let first = lines.first, first.starts(with: [0xFF, 0xFE]) || first.starts(with: [0xFE, 0xFF]) {
+            return [YAMLProblem(line: 1, key: "", text: "UTF-16: save the file as UTF-8")]
+        }
         var problems: [YAMLProblem] = []
         for (index, line) in lines.enumerated() where problems.count < YAMLDocument.maximumProblems {
             if String(validating: line, as: UTF8.self) == nil {
@@ -77,6 +82,40 @@ struct YAMLLines {
         guard let own, own.isIndented else { return own?.text ?? "" }
         let section = lines[..<(number - 1)].reversed().lazy.compactMap(Self.key).first { !$0.isIndented }
         return section.map { "\($0.text).\(own.text)" } ?? own.text
+    }
+
+    /// In which columns a line and the keys above it begin, where it is in none of theirs and cannot be: libyaml notices
+    /// much later what is wrong with it, and names no columns.
+    func indentation(ofLine number: Int) -> String? {
+        guard lines.indices.contains(number - 1), let column = Self.column(of: lines[number - 1]) else { return nil }
+        // The keys that are open above the line, from outside in.
+        var open: [(name: String, column: Int, hasValue: Bool)] = []
+        for line in lines[..<(number - 1)] {
+            guard let key = Self.keyWithColumn(in: line) else { continue }
+            while let last = open.last, last.column >= key.column { open.removeLast() }
+            open.append(key)
+        }
+        guard let last = open.last, !open.contains(where: { $0.column == column }),
+            column < last.column || last.hasValue
+        else { return nil }
+        let places = open.map { "\($0.name) in column \($0.column)" }.joined(separator: ", ")
+        return "the line begins in column \(column), and the keys above it are \(places)"
+    }
+
+    /// From 1, behind the dashes of a list; nil for a line without content.
+    private static func column(of line: ArraySlice<UInt8>) -> Int? {
+        var rest = line.drop { $0 == 0x20 }
+        while rest.first == UInt8(ascii: "-"), let next = rest.dropFirst().first, next == 0x20 {
+            rest = rest.dropFirst().drop { $0 == 0x20 }
+        }
+        guard let first = rest.first, first != UInt8(ascii: "#"), first != 0x0D else { return nil }
+        return line.count - rest.count + 1
+    }
+
+    private static func keyWithColumn(in line: ArraySlice<UInt8>) -> (name: String, column: Int, hasValue: Bool)? {
+        guard let name = key(in: line)?.text, let column = column(of: line) else { return nil }
+        let value = line.dropFirst(column - 1 + name.utf8.count + 1).drop { $0 == 0x20 }.first
+        return (name, column, value != nil && value != UInt8(ascii: "#") && value != 0x0D)
     }
 
     private func hasTabAsIndentation(_ line: ArraySlice<UInt8>) -> Bool {

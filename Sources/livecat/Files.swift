@@ -97,7 +97,7 @@ enum TokenFile {
     static func token(_ path: String) throws(StartProblem) -> String {
         let bytes: [UInt8]
         do throws(BoundedFile.Unreadable) {
-            bytes = try BoundedFile.read(path, maximumBytes: maximumBytes)
+            bytes = try BoundedFile.readText(path, maximumBytes: maximumBytes)
         } catch {
             throw .unreadable("cannot read \(path.printable): \(error.reason)")
         }

@@ -42,7 +42,7 @@ enum TokenCommand {
         let path = arguments.required(key)
         let text: [UInt8]
         do throws(BoundedFile.Unreadable) {
-            text = try BoundedFile.read(path, maximumBytes: KeySet.maximumFileBytes)
+            text = try BoundedFile.readText(path, maximumBytes: KeySet.maximumFileBytes)
         } catch {
             StandardError.line("livegate token: \(path.printable): \(error.reason)")
             return .noInput

@@ -17,6 +17,10 @@ struct ArchiveTableTests {
         ("archive: {store: 'sqlite:///a.db'}", nil), ("archive: {store: 'sqlite:file:a.db'}", nil),
         ("archive: {store: 'sqlite:a/'}", nil), ("archive: {store: a.db}", nil), ("archive: {store: [a]}", nil),
         ("archive: {store: \"sqlite:a\\nb\"}", nil), ("archive: {store: 'mysql://db/live'}", nil),
+        ("archive: {store: 'postgresql://db?dbname=live'}", .postgresql(uri: "postgresql://db?dbname=live")),
+        ("archive: {store: 'postgresql:///live'}", .postgresql(uri: "postgresql:///live")),
+        ("archive: {store: 'postgresql://'}", nil), ("archive: {store: 'postgresql://me@db'}", nil),
+        ("archive: {store: 'postgresql://me@db/'}", nil), ("archive: {store: 'postgresql://db?dbname='}", nil),
         ("archive: {store: 'postgresql://me:secret@db/live'}", nil),
         ("archive: {store: 'postgresql://db/live?user=me&password=secret'}", nil),
     ]
@@ -41,7 +45,8 @@ struct ArchiveTableTests {
         let (file, shared) = ("archive: {store: 'sqlite:/a.db'", "archive: {store: 'postgresql://db/a'")
         let rows: [(text: String, lines: [String])] = [
             ("\(file)}", [alone]), ("\(shared)}", []), ("archive: {keep: 7d}", []),
-            ("{\(shared)}, control: {topic: c}}", ["gate.yaml: control.retention: \(shorter)"]),
+            // Nobody said how long: as long as the archive.
+            ("{\(shared)}, control: {topic: c}}", []), ("{\(shared), keep: 365d}, control: {topic: c}}", []),
             ("{\(shared)}, control: {topic: c, retention: 1d}}", ["gate.yaml:1: control.retention: \(shorter)"]),
             ("{\(shared)}, control: {topic: c, retention: 90d}}", []),
             ("{\(shared), keep: 1d}, control: {topic: c}}", []),
@@ -65,5 +70,18 @@ struct ArchiveTableTests {
             ),
         ]
         for (text, lines) in rows { #expect(load(text).lines.sorted() == lines.sorted(), "\(text)") }
+    }
+
+    @Test func `a control topic whose retention nobody said follows the archive`() {
+        let shared = "archive: {store: 'postgresql://db/a'"
+        let rows: [(text: String, days: Int)] = [
+            ("control: {topic: c}", 1), ("{\(shared)}, control: {topic: c}}", 90),
+            ("{\(shared), keep: 30d}, control: {topic: c}}", 30), ("{\(shared), keep: 1h}, control: {topic: c}}", 1),
+            ("{archive: {keep: 30d}, control: {topic: c}}", 1),
+            ("{\(shared)}, control: {topic: c, retention: 100d}}", 100),
+        ]
+        for (text, days) in rows {
+            #expect(load(text).settings?.control.retention == .seconds(days * 86_400), "\(text)")
+        }
     }
 }

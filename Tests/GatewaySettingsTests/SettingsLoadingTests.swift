@@ -5,6 +5,7 @@
 import LiveUpdates
 import Logging
 import Reactor
+import TestTokens
 import Testing
 import Tokens
 
@@ -63,6 +64,7 @@ import Tokens
           tokens: tokens.yaml
           anonymous: PACC1
           introspection: {url: 'https://id/i', client_id: me, client_secret_file: s, ca: c.pem, account_claim: acc, cache: 5s, timeout: 6s}
+          tickets: {secret_file: ticket-secret}
         websocket: {deflate: true}
         history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 2d, epoch: 4294967295}
         limits: {max_connections: 21, max_connections_per_account: 22, max_connections_per_subject: 23, max_connections_per_address: 24, max_handshakes_per_second: 25, max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 2KiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
@@ -292,5 +294,49 @@ import Tokens
     @Test func `grace can be for ever`() throws {
         #expect(try #require(load("limits: {broker_grace: never}").settings).limits.brokerGrace == nil)
         #expect(try #require(load("", [("LIVEGATE_LIMITS_BROKER_GRACE", "never")]).settings).limits.brokerGrace == nil)
+    }
+
+    @Test func `a list may be written as one value`() throws {
+        let settings = try #require(
+            load(
+                "listen: ':8081'\nkafka: {topics: a}\nauth: {origins: 'https://a.example', jwt: {issuer: i, keys: k}}\n"
+            ).settings)
+        #expect(settings.listen.map(\.description) == [":8081"] && settings.kafka.topics == ["a"])
+        #expect(settings.auth.origins.count == 1 && settings.auth.jwt.map(\.issuer) == ["i"])
+        #expect(load("auth: {origins: ''}\nbalancer: {trusted: unix}\n").settings?.auth.origins == [])
+    }
+
+    @Test func `a byte order mark is passed over, also in the files that people write`() throws {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let outcome = Settings.load(text: mark + Array("loops: 3\nlog: {level: info}\n".utf8), file: "gate.yaml")
+        #expect(outcome.settings?.loops == 3 && outcome.settings?.log.level == .info && outcome.problems.isEmpty)
+        let folder = try SettingsFolder([
+            "admin": "\u{FEFF}token\n", "password": "\u{FEFF}word\n",
+            "key.pem": "\u{FEFF}" + String(decoding: TestKey.p256.publicPEM, as: UTF8.self),
+        ])
+        let (material, lines) = try folder.check(
+            """
+            admin_token_file: admin
+            archive: {store: 'postgresql://db/a', password_file: password}
+            auth: {jwt: {issuer: a, keys: key.pem}}
+            """)
+        #expect(material != nil && lines == [], "\(lines)")
+    }
+
+    @Test func `what a file says of a variable is passed over where the variable is set`() {
+        let text = "kafka:\n  settings:\n    sasl.password: ${SECRET}\n    client.id: a\n"
+        #expect(
+            load(text).lines == [
+                """
+                gate.yaml:3: warning: kafka.settings.sasl.password: holds ${…}, and variables are not filled in: set \
+                LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD in the environment instead
+                """
+            ])
+        #expect(load(text, [("LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD", "${x}")]).lines == [])
+        #expect(load("kafka: {topics: ['${A}']}\n").lines.first?.contains("LIVEGATE_KAFKA_TOPICS ") == true)
+    }
+
+    @Test func `tickets that are turned off by their file may have a lifetime`() {
+        #expect(load("auth: {tickets: {secret_file: '', lifetime: 10s}}\n").lines == [])
     }
 }

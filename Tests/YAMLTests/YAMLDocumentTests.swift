@@ -87,6 +87,40 @@ extension YAMLElement {
         }
     }
 
+    @Test func `a line in a column of no key is told with the columns`() {
+        let rows: [(text: String, text2: String)] = [
+            (
+                "a:\n    b: 1\n  c: 2\n",
+                "the line begins in column 3, and the keys above it are a in column 1, b in column 5"
+            ),
+            (
+                "a:\n  b: 1\n   c: 2\n",
+                "the line begins in column 4, and the keys above it are a in column 1, b in column 3"
+            ),
+            (
+                "a:\n  - b: 1\n     c: 2\n",
+                "the line begins in column 6, and the keys above it are a in column 1, b in column 5"
+            ),
+        ]
+        for (text, expected) in rows {
+            let problems = YAMLDocument.read(Array(text.utf8)).problems
+            #expect(problems.map(\.line) == [3] && problems[0].text.hasSuffix(expected), "\(problems)")
+        }
+        // Of what is wrong with a line itself, no columns are told.
+        let other = YAMLDocument.read(Array("a: 1\nb: [1, 2\nc: 3\n".utf8)).problems
+        #expect(other.count == 1 && !other[0].text.contains("column"))
+    }
+
+    @Test func `a byte order mark is no part of a document, and UTF-16 is called so`() {
+        #expect(YAMLDocument.read([0xEF, 0xBB, 0xBF] + Array("a: 1\nb: 2\n".utf8)).root?.text == "{a: 1, b: 2}")
+        for mark: [UInt8] in [[0xFF, 0xFE], [0xFE, 0xFF]] {
+            #expect(
+                YAMLDocument.read(mark + [0x61, 0]).problems == [
+                    .init(line: 1, key: "", text: "UTF-16: save the file as UTF-8")
+                ])
+        }
+    }
+
     @Test func `a bare address that begins with a colon in a flow list is told how to write it`() {
         #expect(
             YAMLDocument.read(Array("listen: [:8080]\n".utf8)).problems == [

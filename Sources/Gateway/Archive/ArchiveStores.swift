@@ -34,7 +34,7 @@ enum ArchiveStores {
     private static func password(_ path: String?) throws(PostgreSQLError) -> String? {
         guard let path else { return nil }
         do throws(BoundedFile.Unreadable) {
-            var password = try BoundedFile.read(path, maximumBytes: maximumPasswordBytes)
+            var password = try BoundedFile.readText(path, maximumBytes: maximumPasswordBytes)
             if password.last == 0x0A { password.removeLast() }
             if password.last == 0x0D { password.removeLast() }
             return String(decoding: password, as: UTF8.self)
