@@ -187,7 +187,6 @@ actor ArchiveFeeder {
     }
 
     private func append() async throws(ArchiveError) {
-        var hasStored = false
         while true {
             let now = Self.now
             let isFull = feed.countReady(upTo: ArchiveFeed.maximumBatchEvents) >= ArchiveFeed.maximumBatchEvents
@@ -198,14 +197,14 @@ actor ArchiveFeeder {
             batchAt = now
             let outcome = try await ask { store async throws(ArchiveError) in try await store.append(batch) }
             feed.appended(now: Self.now)
-            hasStored = true
+            recover(hasStored: true)
             if outcome.gaps > 0 {
                 counters.count { $0.gaps += outcome.gaps }
                 report.gaps(outcome.gaps, batch)
             }
             receive()
         }
-        recover(hasStored: hasStored)
+        recover(hasStored: false)
     }
 
     private func ring(afterMilliseconds milliseconds: UInt64) {
