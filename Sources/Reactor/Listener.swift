@@ -32,6 +32,8 @@ package final class Listener: PollTarget {
     private let accept: Accept
     private let overflow: Accept
     private let trouble: (AcceptTrouble) -> Void
+    /// A connection whose descriptor has a greater number is refused.
+    private let highestDescriptor: Int32
     /// Joined while this accepts.
     private let spares: SpareDescriptors
     private var holdsSpare = false
@@ -42,17 +44,20 @@ package final class Listener: PollTarget {
     /// Begins to accept. Only on the loop.
     ///
     /// - Parameters:
+    ///   - highestDescriptor: the greatest number that a connection's descriptor may have. The kernel gives the smallest that
+    ///     is free: a greater one says that only those are left which the process keeps for itself.
     ///   - accept: gets each connection.
-    ///   - overflow: gets a connection for which there is no descriptor but the spare one: to answer with one send and
+    ///   - overflow: gets a connection for which there is no descriptor but a spare one, or one that is kept: to answer with one send and
     ///     close before it returns, for the spare is needed again. By default it is only closed.
     ///   - trouble: called, seldom, while connections are being refused.
     /// - Throws: ``ReactorError/system(_:)`` if the poller refuses, ``ReactorError/cancelled`` if the loop has stopped.
     package init(
-        _ socket: ListeningSocket, loop: EventLoop, accept: @escaping Accept,
+        _ socket: ListeningSocket, loop: EventLoop, highestDescriptor: Int32 = .max, accept: @escaping Accept,
         overflow: @escaping Accept = { _, _ in }, trouble: @escaping (AcceptTrouble) -> Void = { _ in }
     ) throws(ReactorError) {
         loop.assertOnLoop()
         address = socket.address
+        self.highestDescriptor = highestDescriptor
         self.accept = accept
         self.overflow = overflow
         self.trouble = trouble
@@ -78,14 +83,17 @@ package final class Listener: PollTarget {
     }
 
     /// Listens on one address with one loop: ``ListeningSocket/open(_:count:settings:syscalls:)`` and
-    /// ``init(_:loop:accept:overflow:trouble:)`` in one. Only on the loop.
+    /// ``init(_:loop:highestDescriptor:accept:overflow:trouble:)`` in one. Only on the loop.
     package convenience init(
         address: SocketAddress, loop: EventLoop, settings: ListenerSettings = ListenerSettings(),
+        highestDescriptor: Int32 = .max,
         accept: @escaping Accept, overflow: @escaping Accept = { _, _ in },
         trouble: @escaping (AcceptTrouble) -> Void = { _ in }
     ) throws(ReactorError) {
         let sockets = try ListeningSocket.open(address, settings: settings, syscalls: loop.syscalls)
-        try self.init(sockets[0], loop: loop, accept: accept, overflow: overflow, trouble: trouble)
+        try self.init(
+            sockets[0], loop: loop, highestDescriptor: highestDescriptor, accept: accept, overflow: overflow,
+            trouble: trouble)
     }
 
     override func ready(_ events: PollEvents) {
@@ -101,7 +109,8 @@ package final class Listener: PollTarget {
         var peer = linux_address()
         let accepted = loop.syscalls.accept(raw, peer: &peer)
         if accepted >= 0 {
-            if !isReclaimed(accepted, peer) { pass(FileDescriptor(owning: accepted), SocketAddress(peer)) }
+            let isRefused = isReclaimed(accepted, peer) || isKept(accepted, peer)
+            if !isRefused { pass(FileDescriptor(owning: accepted), SocketAddress(peer)) }
         } else if accepted == -EAGAIN || !carryOn(after: SystemFailure(.accept, -accepted)) {
             return false
         }
@@ -160,6 +169,14 @@ package final class Listener: PollTarget {
         let isRefused = spares.reclaim(loop.syscalls) { refuse(accepted, peer) }
         if isRefused { report(SystemFailure(.accept, EMFILE)) }
         return isRefused
+    }
+
+    /// Whether an accepted connection was refused because its descriptor is one of those that are kept.
+    private func isKept(_ accepted: Int32, _ peer: linux_address) -> Bool {
+        guard accepted > highestDescriptor else { return false }
+        refuse(accepted, peer)
+        report(SystemFailure(.accept, EMFILE))
+        return true
     }
 
     private func report(_ failure: SystemFailure) {

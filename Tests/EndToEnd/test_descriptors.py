@@ -5,6 +5,9 @@ import json
 import re
 import resource
 
+import pytest
+
+from gateway import hang_up, rewrite
 from processes import descriptors
 from programs import PATIENCE, eventually
 from wire import connect, frame, upgrade
@@ -75,3 +78,34 @@ def test_a_gateway_without_descriptors_refuses_and_recovers(gateway, mock_broker
     stopped = json.loads(door.program.line('"stopped"'))
     counted = dict(pair.split("=") for pair in stopped["refused"].split())
     assert int(counted["overloaded"]) >= len(said)
+
+
+@pytest.mark.parametrize("way", ["plain", "tls"])
+def test_silent_clients_leave_the_node_its_descriptors(gateway, mock_broker, certificates, way):
+    door = gateway(
+        mock_broker.bootstrap, around=("bash", "-c", 'ulimit -n 300; exec "$@"', "bash"), reload_interval="0s",
+        **({"tls": certificates.settings["ecdsa"]} if way == "tls" else {}))
+    silent = [connect(door.host, 20 * PATIENCE) for _ in range(300)]
+    # Whoever comes last is answered, or closed where that needs TLS: the others before have been accepted.
+    last = connect(door.host, 20 * PATIENCE)
+    try:
+        said = last.recv(4096)
+    except ConnectionError:
+        said = b""
+    assert said.startswith(b"HTTP/1.1 503 ") if way == "plain" else said == b""
+    assert descriptors(door.program.pid) < 300 - 100
+    # The node itself goes on: it is asked, reads files, opens connections.
+    assert door.asked("/livez") == (200, "ok\n")
+    rewrite(door, limits={**door.settings["limits"], "max_lag": "9s"})
+    hang_up(door)
+    assert door.wait_for_log("settings reloaded")["changed"] == "limits.max_lag"
+    if way == "plain":
+        mock_broker.down()
+        eventually(lambda: "[-]broker" in door.asked("/readyz?verbose")[1], 60, "the loss of the broker")
+        mock_broker.up()
+        eventually(lambda: "[+]broker ok" in door.asked("/readyz?verbose")[1], 60, "a connection to the broker")
+    refused, name = (('overloaded', "livegate_handshakes_total"), ('descriptors', "livegate_early_closes_total"))[way == "tls"]
+    lines = [line for line in door.asked("/metrics")[1].splitlines() if line.startswith(name) and f'"{refused}"' in line]
+    assert len(lines) == 1 and float(lines[0].split()[1]) >= 100, lines
+    for peer in [*silent, last]:
+        peer.close()

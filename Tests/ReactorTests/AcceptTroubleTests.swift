@@ -15,13 +15,13 @@ import Testing
         let overflowed = Shared(0)
         let troubles = Shared<[AcceptTrouble]>([])
 
-        init(_ form: PollerForm, _ plan: FaultPlan) throws {
+        init(_ form: PollerForm, _ plan: FaultPlan, highestDescriptor: Int32 = .max) throws {
             let loop = try EventLoop(label: "test", poller: form, syscalls: Syscalls(faults: plan))
             let (accepted, overflowed, troubles) = (accepted, overflowed, troubles)
             self.loop = loop
             address = loop.run {
                 try! Listener(
-                    address: .loopback(port: 0), loop: loop,
+                    address: .loopback(port: 0), loop: loop, highestDescriptor: highestDescriptor,
                     accept: { descriptor, _ in
                         _ = consume descriptor
                         accepted.update { $0 += 1 }
@@ -53,6 +53,20 @@ import Testing
         #expect(waitUntil { scene.accepted.value == 1 })
         #expect(scene.overflowed.value == 1)
         _ = second
+    }
+
+    @Test(arguments: [-1, .max] as [Int32], PollerForm.allCases)
+    func `a connection whose descriptor is one of those that are kept is answered, told once, and accepting goes on`(
+        highest: Int32, form: PollerForm
+    ) throws {
+        let scene = try Scene(form, FaultPlan(), highestDescriptor: highest)
+        let peers = (0..<3).map { _ in PlainPeer(scene.address) }
+        let isKept = highest < 0
+        #expect(waitUntil { scene.accepted.value + scene.overflowed.value == 3 })
+        #expect(scene.overflowed.value == (isKept ? 3 : 0))
+        for peer in peers where isKept { #expect(peer?.receive(10) == Array("busy".utf8)) }
+        #expect(scene.troubles.value.count == (isKept ? 1 : 0), "told at a limited rate")
+        #expect(!scene.loop.spins())
     }
 
     @Test(arguments: PollerForm.allCases)

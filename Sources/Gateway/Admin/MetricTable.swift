@@ -109,6 +109,10 @@ enum MetricTable {
                 let counters = report.loops.counters
                 return ["full": counters.tlsFull, "resumed": counters.tlsResumed, "failed": counters.tlsFailed]
             }),
+        .by(
+            MetricLabel("reason", EarlyClose.allCases.map(\.rawValue)), "livegate_early_closes_total", .counter,
+            "Connections that were closed before TLS: no descriptor left for clients, too many of an address, too many a second.",
+            { $0.loops.counters.earlyCloses }),
         .one(
             "livegate_tls_certificate_not_after_seconds", .gauge,
             "When the certificate of the clients' listeners expires, in seconds since 1970. Only with tls.",

@@ -58,7 +58,7 @@ extension Connection {
     /// Ends a connection that may not arrive. Before TLS there is no way to answer.
     func refuseArrival(_ limit: ConnectionLimit) {
         guard case .server = loop.policy.security else { return refuse(limit) }
-        loop.count(limit, nil, client)
+        loop.countEarlyClose(limit, client)
         endPhase()
         phase = .ending(Ending())
         if let transport { transport.close(afterFlush: false) } else { loop.forget(self, .stream(.closed)) }

@@ -124,7 +124,8 @@ final class ConnectionLog: Sendable {
 
     private static func sentence(_ code: Int32) -> StaticString {
         switch code {
-        case EMFILE: "connections are refused: no descriptor is left; raise the limit of open files (ulimit -n)"
+        case EMFILE:
+            "connections are refused: no descriptor is left for clients; raise the limit of open files (ulimit -n)"
         case ENFILE: "connections are refused: the machine has no descriptor left; raise fs.file-max"
         case ENOBUFS, ENOMEM:
             "connections wait: the kernel has no memory for them; raise net.ipv4.tcp_mem, or add a node"

@@ -162,20 +162,22 @@ final class ConnectionLoop {
     // MARK: - Connections
 
     /// Accepts this loop's share of an address. Only on the loop.
-    func listen(_ socket: ListeningSocket) throws(ReactorError) -> Listener {
+    ///
+    /// - Parameter highestDescriptor: clients get no descriptor with a greater number.
+    func listen(_ socket: ListeningSocket, highestDescriptor: Int32 = .max) throws(ReactorError) -> Listener {
         try Listener(
-            socket, loop: eventLoop,
+            socket, loop: eventLoop, highestDescriptor: highestDescriptor,
             accept: { self.accept($0, peer: ClientAddress($1)) },
             overflow: { self.refuseForWantOfDescriptors($0, peer: ClientAddress($1)) },
             trouble: { self.log.cannotAccept($0, now: self.eventLoop.now) })
     }
 
-    /// There is no descriptor but the spare one, which is needed again at once: one send, without reading the request.
+    /// There is no descriptor but one that is needed again at once: one send, without reading the request.
     /// A peer that begins with a TLS handshake is only closed.
     private func refuseForWantOfDescriptors(_ descriptor: consuming FileDescriptor, peer: ClientAddress) {
         guard policy.balancer.admits(peer) else { return count(.untrusted, peer) }
+        guard case .plain = policy.security else { return counters.count(.descriptors) }
         counters.refusals[RefusalCode.overloaded.rawValue, default: 0] += 1
-        guard case .plain = policy.security else { return }
         descriptor.sendLastWords(
             withRetry(Refusal(.overloaded)).serialized(
                 date: httpDate(), fields: admission.browsers.crossOrigin.commonFields))
@@ -221,6 +223,12 @@ final class ConnectionLoop {
     func count(_ why: ProxyHeaderRejection, _ peer: ClientAddress) {
         counters.proxyHeadersRejected += 1
         log.proxyHeaderRejected(why, peer, now: eventLoop.now)
+    }
+
+    /// A connection that a limit ended before TLS: nothing was said, and nothing of HTTP was read.
+    func countEarlyClose(_ limit: ConnectionLimit, _ client: ClientAddress) {
+        counters.count(EarlyClose(limit))
+        log.limited(limit, nil, client, now: eventLoop.now)
     }
 
     func count(_ limit: ConnectionLimit, _ identity: Identity?, _ client: ClientAddress) {

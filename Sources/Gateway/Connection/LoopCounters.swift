@@ -17,6 +17,8 @@ struct LoopCounters: Sendable {
     var tlsFailed: UInt64 = 0
     /// Connections that did not begin with a PROXY header of a trusted peer where one is expected.
     var proxyHeadersRejected: UInt64 = 0
+    /// Connections that were ended before TLS, by ``EarlyClose``.
+    var earlyCloses: [String: UInt64] = [:]
     /// Refused requests by their stable code.
     var refusals: [String: UInt64] = [:]
     /// Refused tokens of requests and open streams, by ``TokenRefusal/Reason``.
@@ -38,6 +40,8 @@ struct LoopCounters: Sendable {
         closes[label, default: 0] += 1
     }
 
+    mutating func count(_ early: EarlyClose) { earlyCloses[early.rawValue, default: 0] += 1 }
+
     mutating func count(_ end: TransportEnd) {
         ends[end.countedAs, default: 0] += 1
     }
@@ -53,6 +57,7 @@ struct LoopCounters: Sendable {
         sum.tlsFull += b.tlsFull
         sum.tlsResumed += b.tlsResumed
         sum.tlsFailed += b.tlsFailed
+        sum.earlyCloses.merge(b.earlyCloses, uniquingKeysWith: +)
         sum.refusals.merge(b.refusals, uniquingKeysWith: +)
         sum.tokenRefusals.merge(b.tokenRefusals, uniquingKeysWith: +)
         sum.closes.merge(b.closes, uniquingKeysWith: +)
@@ -60,6 +65,18 @@ struct LoopCounters: Sendable {
         sum.ends.merge(b.ends, uniquingKeysWith: +)
         return sum
     }
+}
+
+/// Why a connection was closed before TLS, where there is no way to answer.
+enum EarlyClose: String, CaseIterable {
+    /// No descriptor is left for clients.
+    case descriptors
+    /// The address has as many connections as it may.
+    case address
+    /// The node has had as many handshakes as it may in this second.
+    case rate
+
+    init(_ limit: ConnectionLimit) { self = limit.name == .handshakes ? .rate : .address }
 }
 
 /// Under which name the end of a stream or a wait is counted.

@@ -186,13 +186,14 @@ package actor GatewayServer {
     // MARK: - Listening
 
     private func listen(_ workers: [EventLoop]) async throws(GatewayError) {
+        let highestDescriptor = PlaceLimits.highestDescriptor(of: descriptors)
         for address in parts.settings.listen {
             let sockets = try open(address, count: workers.count)
             addresses.append(sockets[0].address)
             for (socket, connections) in zip(sockets, connectionLoops) {
                 listeners.append(
                     try await listener(on: connections.loop) { () throws(ReactorError) in
-                        try connections.value.listen(socket)
+                        try connections.value.listen(socket, highestDescriptor: highestDescriptor)
                     })
             }
         }

@@ -123,8 +123,14 @@ extension NodeLifecycle.Times {
 }
 
 extension PlaceLimits {
-    /// Descriptors that connections leave to the node itself: Kafka's, listeners, files, clients that are being refused.
+    /// Descriptors that clients of any kind leave to the node itself, silent ones too: Kafka's, the administration's,
+    /// listeners, files, clients that are being refused.
     static let keptDescriptors = 128
+
+    /// The greatest number of a client's descriptor. Half of very few are kept.
+    static func highestDescriptor(of descriptors: Int) -> Int32 {
+        Int32(clamping: descriptors - min(keptDescriptors, descriptors / 2))
+    }
 
     /// - Parameter descriptors: how many the process may open.
     init(_ limits: SettingValues<LimitsTable>, descriptors: Int) {

@@ -9,6 +9,13 @@ import Testing
 @testable import Gateway
 
 struct PlaceCountsTests {
+    @Test(
+        arguments: [(1_048_576, 1_048_448), (1024, 896), (257, 129), (256, 128), (100, 50), (1, 1), (.max, .max)]
+            as [(Int, Int32)])
+    func `clients leave descriptors to the node`(_ descriptors: Int, _ highest: Int32) {
+        #expect(PlaceLimits.highestDescriptor(of: descriptors) == highest)
+    }
+
     private static let account = Account("A")
 
     /// One who comes: its account, its subject, its address.
