@@ -116,7 +116,7 @@ def test_a_listed_page_opens_streams_by_a_subprotocol_and_by_tickets_and_a_stran
     browser.go(stranger.origin)
     browser.run(OPEN_SOCKET, url, ["livegate.v1", named(token)])
     eventually(lambda: browser.run("return window.seen.code") == 1006)
-    assert node.wait_for_log("refused")["code"] == "forbidden"
+    assert node.wait_for_log("request refused: its page's origin is not listed")["origin"] == stranger.origin
     # An event stream, which comes back with another ticket.
     browser.go(app.origin)
     browser.run(OPEN_STREAM, node.base, tokens.token("PACC1"))

@@ -12,9 +12,9 @@ from clients import LiveClient
 from gateway import static_tokens
 from kafka_admin import create_topic, delete_topic
 from programs import event, eventually, produce, run
-from test_revocation import metric, revoke, settings_of, status
+from test_revocation import later, metric, revoke, settings_of, status
 
-OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600
+OLD = int(time.time()) - 100
 
 
 @pytest.fixture
@@ -67,10 +67,10 @@ def test_a_node_reads_back_what_was_revoked_and_keeps_it_when_the_topic_is_made_
     second = node(control__topic=control)
     for running in first, second:
         eventually(lambda: [status(running, token) for token in (account, person, one)] == [401] * 3)
-        assert status(running, tokens.signed("PACC1", iat=NEW)) == 101
+        assert status(running, tokens.signed("PACC1", iat=later())) == 101
     assert second.log("the control topic is read")[0]["count"] == 3
 
-    client, older = LiveClient(second, tokens.signed("PACC1", iat=NEW)), LiveClient(first, tokens.signed("PACC5", iat=OLD))
+    older = LiveClient(first, tokens.signed("PACC5", iat=OLD))
     assert metric(first, "livegate_control_records_rejected_total") == 0
     delete_topic(bootstrap, control)
     eventually(lambda: is_made(bootstrap, control), 60, "the topic again")
@@ -81,6 +81,7 @@ def test_a_node_reads_back_what_was_revoked_and_keeps_it_when_the_topic_is_made_
         eventually(lambda: status(running, tokens.signed("PACC5", iat=OLD)) == 401)
         assert running.log("the control topic was created anew") and running.log("control records were lost")
         eventually(lambda: status(running, tokens.signed("PACC5", iat=int(time.time()))) == 101)
+    client = LiveClient(first, tokens.signed("PACC5", iat=int(time.time())))
     assert older.wait_until_closed(60) == 4401
     assert client.closed is None
     # One that starts knows what it finds.

@@ -16,7 +16,7 @@ from programs import PATIENCE, eventually, produce, run
 from rawclient import RawClient, play, until
 from wire import ask, get, upgrade
 
-OLD, NEW = int(time.time()) - 100, int(time.time()) + 3600
+OLD = int(time.time()) - 100
 
 
 @pytest.fixture
@@ -37,6 +37,11 @@ def node(gateway, broker, tmp_path):
 
 def settings_of(node):
     return node.program.command[-1]
+
+
+def later():
+    """An `iat` that no revocation of before concerns."""
+    return int(time.time()) + 1
 
 
 def revoke(node, *arguments):
@@ -71,7 +76,7 @@ def test_who_is_meant_is_closed_and_refused_and_nobody_else(node, tokens, tell):
     ]
     others = [tokens.signed(account, **claims) for account, claims in (
         ("PACC2", {"sub": "u2", "iat": OLD}), ("PACC2", {"iat": OLD}), ("PACC4", {"sub": "u1", "jti": "t", "iat": OLD}),
-        ("PACC3", {"sub": "u1", "iat": OLD}), ("PACC1", {"sub": "u1", "jti": "t1", "iat": NEW}))]
+        ("PACC3", {"sub": "u1", "iat": OLD}))]
     kept = [LiveClient(node, token, with_="at") for token in others] + [LiveClient(node, "token-PACC3")]
     for account, claims, words, kind in rows:
         token = tokens.signed(account, iat=OLD, **claims)
@@ -96,7 +101,7 @@ def test_who_is_meant_is_closed_and_refused_and_nobody_else(node, tokens, tell):
         assert b" 401 " in ask(node.host, upgrade(None, headers=by_protocol(token))).split(b"\r\n")[0]
         assert b" 401 " in ask(node.host, get("/ticket/v1", token).replace(b"GET", b"POST", 1)).split(b"\r\n")[0]
         assert metric(node, f'livegate_revocations_total{{kind="{kind}"}}') == 1
-        kept.append(LiveClient(node, tokens.signed(account, **{**claims, "iat": NEW}), with_="at"))
+        kept.append(LiveClient(node, tokens.signed(account, **{**claims, "iat": later()}), with_="at"))
     # A fixed token says nothing of when it was issued.
     assert status(node, "token-PACC1") == 401
     # A stream that would go on with one of them ends.
@@ -141,7 +146,7 @@ def test_what_cannot_be_read_is_counted_and_changes_nothing(node, broker, tokens
     token = tokens.signed("PACC1", iat=OLD)
     client = LiveClient(node, token)
     bad = ["x", "{}", '{"revoke":{"account":"PACC1"},"why":"x"}', '{"revoke":{"account":"PACC1","account":"PACC1"}}',
-           json.dumps({"revoke": {"account": "PACC1", "before": NEW}}), '{"erase":{"account":"PACC1","before":1}}',
+           json.dumps({"revoke": {"account": "PACC1", "before": int(time.time()) + 3600}}), '{"erase":{"account":"PACC1","before":1}}',
            '{"revoke":{"account":"PACC1","x":"' + "x" * 70_000 + '"}}', b'{"revoke":{"account":"PACC1\xff"}}']
     produce(broker.bootstrap, "control", bad)
     eventually(lambda: metric(node, "livegate_control_records_rejected_total") == len(bad))
@@ -149,17 +154,21 @@ def test_what_cannot_be_read_is_counted_and_changes_nothing(node, broker, tokens
     assert len({line["reason"] for line in lines}) == len(lines) >= 5 and lines[0]["offset"] == 0
     assert status(node, tokens.signed("PACC1", iat=OLD)) == 101 and client.closed is None
     # What follows is read.
+    newer = LiveClient(node, tokens.signed("PACC1", iat=OLD + 1))
     produce(broker.bootstrap, "control", ['{"revoke":{"account":"PACC1","before":%d}}' % (OLD + 1)])
     assert client.wait_until_closed() == 4403
-    assert status(node, tokens.signed("PACC1", iat=OLD + 1)) == 101
+    assert status(node, tokens.signed("PACC1", iat=OLD + 1)) == 101 and newer.closed is None
+    # From the future is what any token may say that is to outlive what is revoked.
+    assert status(node, tokens.signed("PACC1", iat=int(time.time()) + 3600)) == 401
 
 
 def test_the_loss_of_the_topic_opens_nothing_whatever_the_node_is_told_meanwhile(node, broker, tokens):
     node = node(limits__broker_grace="1s", reload_interval="0s", lifecycle__drain_delay="0s", lifecycle__drain_window="1h")
-    old, new = tokens.signed("PACC1", iat=OLD), tokens.signed("PACC1", iat=NEW)
+    old = tokens.signed("PACC1", iat=OLD)
     assert "[+]control ok" in node.asked("/readyz?verbose")[1]
     revoke(node, "--account", "PACC1")
     eventually(lambda: status(node, old) == 401)
+    new = tokens.signed("PACC1", iat=later())
     client = LiveClient(node, new)
     broker.down()
     eventually(lambda: "[-]control no Kafka broker" in node.asked("/readyz?verbose")[1], within=30)

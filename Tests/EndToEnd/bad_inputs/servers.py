@@ -10,7 +10,7 @@ from jose import number, token
 
 LATER, NO, YES = "503 `not_ready`", "401 `invalid_token`", "200"
 # What an honest key of before gets afterwards.
-KEPT, GONE = f"{LATER}, {YES}", f"{YES}, {NO}"
+KEPT, GONE, NEITHER = f"{LATER}, {YES}", f"{YES}, {NO}", f"{NO}, {NO}"
 
 
 def answer(body, *fields, line=b"HTTP/1.1 200 OK"):
@@ -101,7 +101,7 @@ KEY_SETS = [
     keys("a key for no algorithm", KEPT, "RFC 7517 §4.4", a_set({"alg": "none"})),
     keys("a key's name that is a number", KEPT, "RFC 7517 §4.5", a_set({"kid": 1})),
     keys("a key's name of 257 bytes", KEPT, "own rule", a_set({"kid": "a" * 257})),
-    keys("two keys of one name", GONE, "RFC 7517 §4.5",
+    keys("two keys of one name: the first counts", NEITHER, "RFC 7517 §4.5",
          lambda stage: answer({"keys": [stage.stranger.jwk(kid="evil"), stage.evil.jwk()]})),
 ]
 
