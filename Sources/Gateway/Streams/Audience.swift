@@ -103,15 +103,10 @@ final class AudienceGroup<Port: SubscriberPort> {
         }
     }
 
-    /// A read mark of this person has moved. One look at each stream.
-    func markMoved(_ message: ControlMessage, _ person: String, now: UInt64) {
-        guard form.needsCursors || !form.isShared else { return }
-        var index = streams.count
-        while index > 0 {
-            index -= 1
-            if streams[index].port.isOf(person) { streams[index].markMoved(message, now) }
-        }
-        for stream in Array(behindStreams.values) where stream.port.isOf(person) { stream.markMoved(message, now) }
+    /// The streams of this person that may have control messages. One look at each.
+    func streams(of person: String) -> [LiveStream<Port>] {
+        guard form.needsCursors || !form.isShared else { return [] }
+        return streams.filter { $0.port.isOf(person) } + behindStreams.values.filter { $0.port.isOf(person) }
     }
 
     func passedOver(at cursor: [UInt8], now: UInt64) {

@@ -236,7 +236,9 @@ final class LoopFanOut<Port: SubscriberPort> {
         guard let audience = audiences[notice.account] else { return }
         let thing = notice.thing.map { ThingName(entity: $0.entity, id: $0.id) }
         let message = ControlMessage.read(thing, upTo: notice.upTo)
-        for group in audience.groups { group.markMoved(message, notice.person, now: now) }
+        // All are found before one is told: a stream that handles a reset first may fall behind, or join another group.
+        let streams = audience.groups.flatMap { $0.streams(of: notice.person) }
+        for stream in streams { stream.markMoved(message, now) }
     }
 
     // MARK: - Reset

@@ -81,6 +81,28 @@ struct AudienceTests {
         #expect(fanOut.deliver([last], sequence: sequence + 1, now: 0) == 0)
     }
 
+    /// With a reset that is still to be handled, one that has not taken all of what it was given falls behind.
+    @Test(arguments: [false, true], [0, 10]) func `a read mark is told once, whatever its stream does meanwhile`(
+        isReset: Bool, pendingBytes: Int
+    ) throws {
+        let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
+        let rigs = try ["/live/v1?with=at", "/live/v1?with=at&ent=e1", "/live/v1?with=at"].map {
+            try MemberRig($0, fanOut)
+        }
+        for rig in rigs.dropLast() { rig.port.person = "ann" }
+        for rig in rigs { rig.port.pendingBytes = pendingBytes }
+        if isReset {
+            fanOut.reset(.expired, sequence: 0, cursors: [StreamRig.account: CursorText(bytes: Array("c".utf8))])
+        }
+        let upTo = ArchiveID(stamp: 1, topic: 0, partition: 0, offset: 0, check: 0)
+        fanOut.read(ReadNotice(account: StreamRig.account, person: "ann", thing: nil, upTo: upTo), now: 0)
+        for (rig, expected) in zip(rigs, [1, 1, 0]) {
+            let said = rig.port.takeSaid().filter { $0.contains("\"read\"") }.count
+            #expect(said + (rig.stream.owedControls?.reads.count ?? 0) == expected)
+            rig.stream.end()
+        }
+    }
+
     @Test func `messages are counted that pass, and those alone`() throws {
         let fanOut = LoopFanOut<RecordingPort>(policy: StreamPolicy(), topics: ["t"])
         let rigs = try ["/live/v1", "/live/v1?ent=e1", "/live/v1?ent=e1,e2", "/live/v1?ent=e3"].map {
