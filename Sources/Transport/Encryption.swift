@@ -18,6 +18,8 @@ final class Encryption {
     var handshakeTimer: Timer?
     /// What the peer has sent in its handshake and waits for its turn.
     var handshakeBytes: [UInt8] = []
+    /// What the peer has sent instead of a handshake.
+    var plainRequest: [UInt8] = []
     /// It stands in the loop's queue of handshakes.
     var isWaiting = false
     /// The socket has given its last byte, but some of them still wait for their turn in the handshake.

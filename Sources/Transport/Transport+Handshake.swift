@@ -42,6 +42,7 @@ extension Transport: HandshakeWaiting {
         session.receive(bytes.span) { plain in deliver(plain) }
         // A handshake that ends without plaintext behind it has delivered nothing yet.
         if session.state != .handshaking, phase == .handshaking { handshakeIsDone(session) }
+        if case .failed(let failure) = session.state, failure.reason == .plainHTTP { encryption.plainRequest = bytes }
         settle(session)
         if encryption.inputHasEnded, phase != .ended { _ = inputEnds(session) }
     }

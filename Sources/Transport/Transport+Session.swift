@@ -56,7 +56,9 @@ extension Transport {
         encryption?.failure = failure
         encryption?.plaintext.removeAll()
         switch failure.reason {
-        case .plainHTTP: stream.write(PlainAnswer.bytes)
+        case .plainHTTP:
+            let request = encryption?.plainRequest ?? []
+            stream.write(owner?.transportPlainAnswer(to: request) ?? PlainAnswer.bytes())
         case .timedOut, .overloaded: return stream.close(afterFlush: false)
         // There was no memory for a session: nothing can be said, least of all in plain text.
         case .failed where encryption?.session == nil: return stream.close(afterFlush: false)

@@ -27,6 +27,11 @@ package protocol TransportOwner: AnyObject {
     /// flush.
     func transportPeerFinished() -> Bool
 
+    /// The answer to a peer that speaks plain HTTP where TLS was expected: in plain text, since that is what it understands.
+    ///
+    /// - Parameter request: what it has sent so far.
+    func transportPlainAnswer(to request: [UInt8]) -> [UInt8]
+
     /// The transport is gone, exactly once, and after every other call. Never comes from within a method of it.
     func transportEnded(_ end: TransportEnd)
 }
@@ -37,6 +42,7 @@ extension TransportOwner {
     package func transportFlushed() {}
     package func transportBlocked() {}
     package func transportPeerFinished() -> Bool { false }
+    package func transportPlainAnswer(to request: [UInt8]) -> [UInt8] { PlainAnswer.bytes() }
 }
 
 /// Why a transport ended.
@@ -63,12 +69,12 @@ package enum TransportSecurity: Sendable {
     case client(TLSContext, name: String)
 }
 
-/// The answer to plain HTTP on a TLS port: in plain text, since that is what the client understands.
+/// The answer to plain HTTP on a TLS port.
 ///
-/// nginx does the same; without it a client sees a connection that closes for no reason. A constant, because nothing
-/// of the request was read.
-enum PlainAnswer {
-    static let bytes: [UInt8] = {
+/// nginx does the same; without it a client sees a connection that closes for no reason.
+package enum PlainAnswer {
+    /// - Parameter fields: what the answer's head says besides.
+    package static func bytes(fields: [(String, String)] = []) -> [UInt8] {
         let body =
             #"{"type":"about:blank","title":"Bad Request","status":400,"code":"bad_request","#
             + #""detail":"Plain HTTP was sent to a port that speaks TLS: use https:// or wss://."}"#
@@ -76,6 +82,7 @@ enum PlainAnswer {
             "HTTP/1.1 400 Bad Request", "Content-Type: application/problem+json",
             "Content-Length: \(body.utf8.count)", "Connection: close",
         ]
-        return Array((head.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
-    }()
+        let lines = head + fields.map { "\($0.0): \($0.1)" }
+        return Array((lines.joined(separator: "\r\n") + "\r\n\r\n" + body).utf8)
+    }
 }

@@ -148,3 +148,10 @@ def test_a_token_in_a_subprotocol_or_a_cookie_lets_in(browser_door, tokens):
     for fields, status in (([f"Origin: {APP}"], 200), ([same], 403), ([], 403)):
         found, _, body = first(host, get("/ticket/v1", headers=[cookie, *fields]).replace(b"GET", b"POST", 1))
         assert found == status and (status == 200 or json.loads(body)["code"] == "forbidden"), fields
+
+
+def test_a_page_can_read_that_a_port_speaks_tls(gateway, mock_broker, certificates):
+    door = gateway(mock_broker.bootstrap, auth__origins=[APP], tls=certificates.settings["ecdsa"])
+    for origin, expected in ((APP, [APP, None, "Retry-After", "Origin"]), (EVIL, [None, None, None, "Origin"])):
+        status, fields, body = first(door.host, get("/sync/v1", None, [f"Origin: {origin}"]))
+        assert (status, cors(fields)) == (400, expected) and "https://" in json.loads(body)["detail"]

@@ -42,6 +42,16 @@ extension Connection {
         }
     }
 
+    /// On a port of TLS a page's request is answered so that the page can read what is wrong with its address.
+    func transportPlainAnswer(to request: [UInt8]) -> [UInt8] {
+        var parser = RequestParser(limits: loop.policy.requestLimits)
+        let browsers = loop.admission.browsers
+        guard case .head(let head, _) = parser.consume(request.span) else {
+            return PlainAnswer.bytes(fields: browsers.crossOrigin.commonFields)
+        }
+        return PlainAnswer.bytes(fields: browsers.fields(head))
+    }
+
     /// Finds the client of a request. On one connection a balancer may send the requests of many.
     func identifyClient(_ head: RequestHead) {
         client = loop.policy.balancer.client(of: peer) { head.headers.all($0) }
