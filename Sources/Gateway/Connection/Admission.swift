@@ -112,7 +112,10 @@ struct Admission: Sendable {
             // Whatever brought it: a header, a cookie, a subprotocol, a ticket, another server's answer, or nothing at all.
             if let why = revocations.refusal(of: known) { throw Refusal(why) }
             identity = known
-        case .failure(.undecided(let question)) where finding == nil: return .ask(question)
+        case .failure(.undecided(let question)) where finding == nil:
+            // Whatever the answer, nobody is let in: the servers of tokens are spared the questions of a whole fleet's drain.
+            if readiness.refusesRequests { throw Refusal(.draining) }
+            return .ask(question)
         // It was asked for, and is not there.
         case .failure(.undecided(let question)): throw Refusal(of: question.refusal)
         case .failure(.unavailable): throw Refusal(of: .unavailable, code: .notReady)
@@ -121,6 +124,7 @@ struct Admission: Sendable {
         if case .archive(let request) = service, request.needsPerson, identity.subject == nil {
             throw Refusal(.forbidden, "An inbox is a person's: the token names none (sub).")
         }
+        try Self.checkBody(head, service)
         if readiness.refusesRequests { throw Refusal(.draining) }
         guard readiness.hasBeenReady else { throw Refusal(.notReady) }
         if case .ticket(let policy) = service { return .ticket(identity, policy) }
@@ -176,7 +180,6 @@ struct Admission: Sendable {
         // What would be read of a body is nobody's wish: see `answerWithTicket`.
         if head.path == Self.ticketPath, let tickets { return .ticket(tickets) }
         if head.path == Self.syncPath {
-            try Self.refuseBody(head)
             return .sync(try SyncParameters.parse(head, syncLimits))
         }
         if let request = try ArchiveRequest.asked(head) { return .archive(request) }
@@ -185,13 +188,18 @@ struct Admission: Sendable {
             return .webSocket(upgrade, deflate(upgrade), try LiveParameters.parse(head, isEventStream: false))
         }
         guard EventStream.isAsked(by: head) else { return nil }
-        try Self.refuseBody(head)
         return .eventStream(try LiveParameters.parse(head, isEventStream: true))
     }
 
-    /// A body is never read; the next request would begin in the middle of it.
-    static func refuseBody(_ head: RequestHead) throws(Refusal) {
-        guard head.body.isEmpty else { throw Refusal(.badRequest, "This address reads no body.") }
+    /// But for a mark a body is never read; the next request would begin in the middle of it. Only who may ask is told what
+    /// is wrong with one.
+    private static func checkBody(_ head: RequestHead, _ service: Service) throws(Refusal) {
+        switch service {
+        case .archive(.mark): try MarkBody.check(head)
+        case .sync, .eventStream, .archive:
+            guard head.body.isEmpty else { throw Refusal(.badRequest, "This address reads no body.") }
+        case .webSocket, .ticket: break
+        }
     }
 
     /// What cannot be read as a list of extensions is no offer: the connection works without compression.

@@ -32,13 +32,10 @@ extension ArchiveRequest {
     static func asked(_ head: RequestHead) throws(Refusal) -> ArchiveRequest? {
         switch head.path {
         case Admission.archivePath:
-            try Admission.refuseBody(head)
             return .page(try PageParameters.parse(head))
         case Admission.inboxPath:
-            try Admission.refuseBody(head)
             return .inbox(try InboxParameters.parse(head))
         case Admission.readPath:
-            try MarkBody.check(head)
             return .mark
         default: return nil
         }

@@ -40,6 +40,8 @@ extension Connection {
         // Whoever came by a ticket buys the next one with the token, which is judged anew then.
         guard let token = open.identity.askedToken else { return close(.restart, why: "ticket") }
         guard loop.admission.verifier.stillVouches(for: open.identity) else { return close(.tokenExpired) }
+        // Its stream ends within the window.
+        if loop.admission.readiness.refusesRequests, let kept = open.token { return awaitServer(open, kept) }
         loop.judging.post(
             JudgingRequest(
                 question: .introspection(token: token), loop: loop.index, connection: id, recheck: recheck.number))

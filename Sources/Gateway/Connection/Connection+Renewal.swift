@@ -54,7 +54,7 @@ extension Connection {
         var finding = finding
         while let sent = token.sent.current {
             let renewal = decide(sent, open, finding.take())
-            if case .ask(let question) = renewal {
+            if case .ask(let question) = renewal, !loop.admission.readiness.refusesRequests {
                 token.sent.asks()
                 loop.judging.post(JudgingRequest(question: question, loop: loop.index, connection: id))
                 return

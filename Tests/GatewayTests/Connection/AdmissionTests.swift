@@ -93,9 +93,11 @@ struct AdmissionTests {
 
     // MARK: - What has to be asked first
 
-    private func judged(_ finding: JudgingFinding?, verifier: TokenVerifier, _ token: [UInt8]) throws -> String {
+    private func judged(
+        _ finding: JudgingFinding?, verifier: TokenVerifier, _ token: [UInt8], isDraining: Bool = false
+    ) throws -> String {
         let text = Self.upgrade + "Authorization: Bearer \(String(decoding: token, as: UTF8.self))\r\n"
-        var admission = admission()
+        var admission = admission(isDraining: isDraining)
         admission.verifier = verifier
         return try outcome(text, admission, finding: finding)
     }
@@ -119,6 +121,7 @@ struct AdmissionTests {
         #expect(try judged(nil, verifier: verifier, token) == "not_ready")
         try publish("a")
         #expect(try judged(nil, verifier: verifier, token) == "asks")
+        #expect(try judged(nil, verifier: verifier, token, isDraining: true) == "draining", "nobody is asked")
         #expect(try judged(.decideAgain, verifier: verifier, token) == "invalid_token")
         #expect(try judged(.judged(.failure(.unavailable)), verifier: verifier, token) == "not_ready")
         try publish("b")
@@ -189,6 +192,20 @@ struct AdmissionTests {
             }
             #expect(admitted.liveRequest?.1.withAt == withAt, "\(query)")
         }
+    }
+
+    @Test(arguments: [
+        ("GET /sync/v1", ""), ("GET /live/v1", "Accept: text/event-stream\r\n"), ("GET /archive/v1", ""),
+        ("GET /inbox/v1", ""), ("POST /inbox/v1/read", ""),
+    ])
+    func `a body is looked at once the caller is known`(request: String, more: String) throws {
+        let text = "\(request) HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n\(more)"
+        let digest = Digest.sha256(Array("a".utf8))
+        let tokens = StaticTokens([.init(digest: digest, account: Account("PACC2"), subject: "ann")])
+        var admission = admission(anonymous: nil, tokens: tokens)
+        admission.archive = ArchivePolicy(maximumTimestampDelayMilliseconds: 0)
+        #expect(try outcome(text, admission) == "invalid_token")
+        #expect(try outcome(text + "Authorization: Bearer a\r\n", admission) == "bad_request")
     }
 
     @Test func `an event stream is asked for by its type, and the other address needs nothing`() throws {
