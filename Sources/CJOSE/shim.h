@@ -87,6 +87,27 @@ static inline bool livegate_point_verify(EVP_PKEY *key, size_t hash_count, const
     return verified;
 }
 
+/// The first 8 bytes of the SHA-256 of a key's name, a zero and the key itself; 0 for want of memory.
+static inline uint64_t livegate_jwk_mark(const cjose_jwk_t *jwk, const uint8_t *name, size_t count) {
+    char *json = cjose_jwk_to_json(jwk, true, NULL);
+    unsigned char digest[EVP_MAX_MD_SIZE] = {0};
+    uint64_t mark = 0;
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    if (json && ctx && EVP_DigestInit_ex(ctx, EVP_sha256(), NULL) == 1 && EVP_DigestUpdate(ctx, name, count) == 1 &&
+        EVP_DigestUpdate(ctx, "", 1) == 1 && EVP_DigestUpdate(ctx, json, strlen(json)) == 1 &&
+        EVP_DigestFinal_ex(ctx, digest, NULL) == 1) {
+        for (int i = 0; i < 8; i++) mark = mark << 8 | digest[i];
+    }
+    EVP_MD_CTX_free(ctx);
+    if (json) {
+        // Of a shared secret it holds the secret.
+        OPENSSL_cleanse(json, strlen(json));
+        cjose_get_dealloc()(json);
+    }
+    ERR_clear_error();
+    return mark;
+}
+
 /// What became of one PEM block.
 typedef enum {
     /// The text holds no further PEM block.

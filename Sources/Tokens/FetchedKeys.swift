@@ -29,13 +29,17 @@ package final class FetchedKeys: Sendable {
     /// What there is now.
     package struct Snapshot: Sendable {
         /// Nil: none, or none that count any more.
-        package var keys: [SignatureKey]?
-        /// Whether a token that names an unknown key is worth a question; false while such a question was answered a moment
-        /// ago, so that a flood of them costs what other bad tokens cost.
-        package var asksForUnknown: Bool
+        package let keys: [SignatureKey]?
+        /// Their marks; nil where there are none that count.
+        package let marks: Set<UInt64>?
+        /// Whether a token that no key verifies is worth a question, since its key may be new, or have replaced another one of
+        /// its name; false while such a question was answered a moment ago, so that a flood of them costs what other bad tokens
+        /// cost.
+        package let asksForUnknown: Bool
 
         package init(keys: [SignatureKey]?, asksForUnknown: Bool) {
             self.keys = keys
+            marks = keys.map { Set($0.lazy.map(\.mark)) }
             self.asksForUnknown = asksForUnknown
         }
     }

@@ -23,10 +23,13 @@ package final class Identity: Sendable {
     package let staticToken: [UInt8]?
     /// Whose word it is; nil for static tokens and callers without a token.
     package let voucher: Voucher?
+    /// ``SignatureKey/mark`` of the fetched key that has signed the token; nil of other keys and other tokens.
+    package let keyMark: UInt64?
 
     package init(
         account: Account, subject: String?, expiresAt: Int64?, isOpenEnded: Bool = false, askedToken: [UInt8]? = nil,
-        issuedAt: Int64? = nil, tokenID: String? = nil, staticToken: [UInt8]? = nil, voucher: Voucher? = nil
+        issuedAt: Int64? = nil, tokenID: String? = nil, staticToken: [UInt8]? = nil, voucher: Voucher? = nil,
+        keyMark: UInt64? = nil
     ) {
         self.account = account
         self.subject = subject
@@ -37,6 +40,7 @@ package final class Identity: Sendable {
         self.tokenID = tokenID
         self.staticToken = staticToken
         self.voucher = voucher
+        self.keyMark = keyMark
     }
 }
 

@@ -47,6 +47,8 @@ package struct KeySchedule: Sendable {
     package private(set) var usableUntil: UInt64?
     /// When the next fetch is due; while keys are usable, not later than their end.
     private var due: UInt64
+    /// Another fetch follows the one that is under way.
+    private var isOwed = false
     /// Failed in a row while nothing was usable.
     private var failures = 0
     /// When the last fetch for an unknown name began.
@@ -91,10 +93,13 @@ package struct KeySchedule: Sendable {
             fetchedAt + timing.maximumAgeMilliseconds, min(before, now + timing.maximumAgeMilliseconds))
     }
 
-    /// What was fetched last was asked for by settings that have changed meanwhile.
-    package mutating func fetchAgain(now: UInt64) { due = min(due, now) }
+    /// The keys are fetched once more: now, or as soon as the fetch under way has ended, which may have asked before they were
+    /// replaced.
+    package mutating func fetchAgain(now: UInt64) {
+        if isFetching { isOwed = true } else { due = min(due, now) }
+    }
 
-    /// A token names a key that is not among those that are known.
+    /// No known key verifies a token.
     package mutating func ask(now: UInt64) -> Reply {
         guard isUsable(now: now) else { return .unavailable }
         if isFetching { return .waits }
@@ -111,6 +116,11 @@ package struct KeySchedule: Sendable {
         fetchedAt = now
         usableUntil = now + timing.maximumAgeMilliseconds
         due = now + min(timing.refreshMilliseconds, timing.maximumAgeMilliseconds)
+        payOwed(now)
+    }
+
+    private mutating func payOwed(_ now: UInt64) {
+        if exchange(&isOwed, with: false) { due = min(due, now) }
     }
 
     /// The fetch has brought none; those of before go on counting until they are too old.
@@ -128,6 +138,7 @@ package struct KeySchedule: Sendable {
                 now + Self.shortestRetryMilliseconds
                 + UInt64(spread * Double(longest - Self.shortestRetryMilliseconds))
         }
+        payOwed(now)
     }
 }
 

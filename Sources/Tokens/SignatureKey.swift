@@ -24,6 +24,8 @@ package final class SignatureKey: @unchecked Sendable {
     package let onlyAlgorithm: SignatureAlgorithm?
     /// The length of an RSA modulus or of a secret in bits.
     package let sizeBits: Int
+    /// By which it is known again, with its name: another key under the same name has another one.
+    package let mark: UInt64
 
     private let key: OpaquePointer
     /// Of a curve's key, and of no other.
@@ -39,6 +41,8 @@ package final class SignatureKey: @unchecked Sendable {
         self.name = name
         self.onlyAlgorithm = onlyAlgorithm
         unsafe sizeBits = Int(cjose_jwk_get_keysize(key, nil))
+        let bytes = name ?? []
+        mark = unsafe livegate_jwk_mark(key, bytes, bytes.count)
         switch unsafe cjose_jwk_get_kty(key, nil) {
         case CJOSE_JWK_KTY_RSA: family = .rsa
         case CJOSE_JWK_KTY_OCT: family = .secret

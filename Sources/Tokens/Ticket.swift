@@ -108,7 +108,8 @@ extension UInt64 {
 }
 
 /// What is sealed: the end, then the members of the identity, each after a byte that says how long it is; 0 is none. The end of a
-/// token is a byte longer where it is only the end of what its server has said.
+/// token is a byte longer where it is only the end of what its server has said; behind who has vouched stands the mark of a
+/// fetched key.
 private enum TicketCoding {
     static func encode(_ ticket: Ticket) -> [UInt8] {
         let identity = ticket.identity
@@ -126,7 +127,7 @@ private enum TicketCoding {
         append(identity.issuedAt)
         append(identity.tokenID.map { Array($0.utf8) } ?? [])
         append(identity.staticToken ?? [])
-        append(identity.voucher?.mark.bigEndianBytes ?? [])
+        append((identity.voucher?.mark.bigEndianBytes ?? []) + (identity.keyMark?.bigEndianBytes ?? []))
         return bytes
     }
 
@@ -142,7 +143,7 @@ private enum TicketCoding {
         guard let account = next(), let subject = next(), let expiresAt = next(), let issuedAt = next(),
             let tokenID = next(), let staticToken = next(), let voucher = next(), rest.isEmpty, !account.isEmpty,
             staticToken.isEmpty || staticToken.count == StaticTokens.digestBytes,
-            [issuedAt, voucher].allSatisfy({ $0.isEmpty || $0.count == 8 }),
+            issuedAt.isEmpty || issuedAt.count == 8, [0, 8, 16].contains(voucher.count),
             expiresAt.isEmpty || expiresAt.count == 8 || expiresAt.count == 9 && expiresAt.last == 1,
             let accountText = String(validating: account, as: UTF8.self),
             let subjectText = String(validating: subject, as: UTF8.self),
@@ -156,7 +157,8 @@ private enum TicketCoding {
             expiresAt: second(expiresAt.prefix(8)), isOpenEnded: expiresAt.count == 9, issuedAt: second(issuedAt),
             tokenID: tokenIDText.isEmpty ? nil : tokenIDText,
             staticToken: staticToken.isEmpty ? nil : Array(staticToken),
-            voucher: voucher.isEmpty ? nil : Voucher(mark: voucher.bigEndianNumber))
+            voucher: voucher.isEmpty ? nil : Voucher(mark: voucher.prefix(8).bigEndianNumber),
+            keyMark: voucher.count == 16 ? voucher.suffix(8).bigEndianNumber : nil)
         return Ticket(id: id, endsAt: Int64(bitPattern: bytes[..<8].bigEndianNumber), identity: identity)
     }
 }

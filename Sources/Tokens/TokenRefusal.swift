@@ -22,11 +22,12 @@ package enum TokenRefusal: Error, Hashable, Sendable {
     /// The header asks for something that is not understood here (`crit`, or `b64`), which RFC 7515 §4.1.11 forbids to
     /// pass over.
     case criticalHeader
-    /// The key's name is missing though the issuer's keys have names, is too long, or has characters that no key's name
-    /// needs.
+    /// The key's name is no text, too long, or has characters that no key's name needs.
     case keyName
     /// No key of the issuer has the name that the token gives, or none fits its algorithm.
     case unknownKey
+    /// The issuer had the key that has signed the token, and has it no more.
+    case withdrawnKey
     /// The token names no algorithm, or one that its issuer may not use.
     case algorithm
     /// The token names no issuer, or one that the settings do not list.
@@ -90,10 +91,11 @@ package enum TokenClaim: String, Hashable, Sendable {
 }
 
 extension TokenRefusal {
-    /// Whether it concerns everybody with such a token, meant or not: those who are connected are closed one after the other.
+    /// Whether it concerns everybody with such a token, meant or not, who comes back with another one: those who are connected
+    /// are closed one after the other.
     package var isOfEverybody: Bool {
         switch self {
-        case .olderThanRevoked, .unsettled, .undated: true
+        case .olderThanRevoked, .unsettled, .undated, .withdrawnKey: true
         default: false
         }
     }
@@ -113,6 +115,7 @@ extension TokenRefusal: CustomStringConvertible {
         case .malformed(let part): "token is not a JWT: its \(part.rawValue) cannot be read"
         case .criticalHeader: "token has a header (crit or b64) that is not supported"
         case .keyName: "token has no usable kid, the name of its key"
+        case .withdrawnKey: "token is signed with a key that its issuer has withdrawn"
         case .unknownKey: "token is signed with a key that its issuer does not have here"
         case .algorithm: "token has an algorithm that is not allowed for its issuer"
         case .issuer: "token has an issuer that is not accepted here"
@@ -167,7 +170,7 @@ extension TokenRefusal {
         case .notBearer, .notBase64, .malformed, .criticalHeader: .malformed
         case .tooLarge: .tooLarge
         case .algorithm: .algorithm
-        case .keyName, .unknownKey: .keyName
+        case .keyName, .unknownKey, .withdrawnKey: .keyName
         case .signature: .signature
         case .issuer: .issuer
         case .audience: .audience

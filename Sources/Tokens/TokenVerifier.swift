@@ -87,10 +87,20 @@ package struct TokenVerifier: Sendable {
         return tokens.means(digest, identity.account, identity.subject)
     }
 
+    /// Whether the issuer has taken the key out of its set that has signed a token: whoever has that key may have signed it.
+    /// False while no keys of the issuer count.
+    package func hasWithdrawnKey(of identity: Identity) -> Bool {
+        guard let key = identity.keyMark, let voucher = identity.voucher,
+            let marks = issuers.first(where: { $0.voucher == voucher })?.fetched?.snapshot.marks
+        else { return false }
+        return !marks.contains(key)
+    }
+
     /// Whether a ticket still stands for a token that could be believed: its static token means the same, or who has vouched
-    /// for it is still in the settings.
+    /// for it is still in the settings, with the key that has signed it.
     package func stillVouches(for identity: Identity) -> Bool {
         guard let voucher = identity.voucher else { return identity.staticToken != nil && stillKnows(identity) }
+        if hasWithdrawnKey(of: identity) { return false }
         return introspection?.voucher == voucher || issuers.contains { $0.voucher == voucher }
     }
 
@@ -105,11 +115,12 @@ package struct TokenVerifier: Sendable {
         // What its own words refuse is not worth a signature: whoever keeps an old token pays nothing with it.
         try claims.checkAudience(issuer.audiences)
         let expiry = try claims.checkTimes(now: now)
-        try issuer.checkSignature(of: token, header, parts.signature)
+        let key = try issuer.signer(of: token, header, parts.signature)
         // From here on the claims are the issuer's word.
         return Identity(
             account: try claims.account(claim: issuer.accountClaim), subject: claims.subject, expiresAt: expiry,
-            issuedAt: claims.issuedAt(now: now), tokenID: claims.tokenID, voucher: issuer.voucher)
+            issuedAt: claims.issuedAt(now: now), tokenID: claims.tokenID, voucher: issuer.voucher,
+            keyMark: issuer.fetched == nil ? nil : key.mark)
     }
 }
 

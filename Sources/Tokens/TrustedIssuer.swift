@@ -2,8 +2,8 @@
 ///
 /// Keys belong to their issuer: a token is tried with the keys of the issuer that it names and with no others.
 package struct TrustedIssuer: Sendable {
-    /// With so many keys a token is tried at most, however many its issuer has without a name: each try costs the loop of its
-    /// connection 0.03 to 1 ms, for whoever makes up tokens too. More than a rotation ever needs.
+    /// With so many keys a token is tried at most that names none of them, however many its issuer has: each try costs the loop
+    /// of its connection 0.03 to 1 ms, for whoever makes up tokens too. More than a rotation ever needs.
     package static let maximumTries = 8
 
     /// The claim `iss`, byte by byte.
@@ -58,34 +58,32 @@ package struct TrustedIssuer: Sendable {
         return problems
     }
 
-    /// Finds out whether one of the keys has signed a token.
-    func checkSignature(of token: [UInt8], _ header: TokenHeader, _ signature: [UInt8]) throws(TokenRefusal) {
+    /// The key that has signed a token.
+    func signer(
+        of token: [UInt8], _ header: TokenHeader, _ signature: [UInt8]
+    ) throws(TokenRefusal) -> SignatureKey {
         let known = fetched?.snapshot ?? FetchedKeys.Snapshot(keys: keys, asksForUnknown: false)
         guard let keys = known.keys else { throw .unavailable }
-        let candidates = try Self.candidates(among: keys, header.algorithm, keyName: header.keyName)
-        if candidates.contains(where: { $0.verifies(token, algorithm: header.algorithm, signature: signature) }) {
-            return
+        let candidates = Self.candidates(among: keys, header.algorithm, keyName: header.keyName)
+        for key in candidates where key.verifies(token, algorithm: header.algorithm, signature: signature) {
+            return key
         }
-        if known.asksForUnknown, let name = header.keyName, !keys.contains(where: { $0.name == name }) {
-            throw .undecided(.keys(issuer: issuer))
-        }
+        // Its key may be new, or another one under the same name.
+        if known.asksForUnknown { throw .undecided(.keys(issuer: issuer)) }
         throw candidates.isEmpty ? .unknownKey : .signature
     }
 
-    /// The keys that may have signed a token with this algorithm and key name.
+    /// The keys that may have signed a token with this algorithm and key name: the first ``maximumTries`` of them.
     ///
-    /// A key with a name verifies only tokens that give it. Keys without one (from PEM files) are tried when the token
-    /// gives none, or one that no other key of the issuer has. The first ``maximumTries`` of them.
+    /// A token that gives a name is tried with the key of that name, and with those without one (from PEM files) where there is
+    /// none; a token that gives none is tried with all of them.
     static func candidates(
         among keys: [SignatureKey], _ algorithm: SignatureAlgorithm, keyName: [UInt8]?
-    ) throws(TokenRefusal) -> [SignatureKey] {
-        let unnamed = keys.filter { $0.name == nil }
-        var candidates = unnamed
+    ) -> [SignatureKey] {
+        var candidates = keys
         if let keyName {
-            let named = keys.filter { $0.name == keyName }
-            if !named.isEmpty { candidates = named }
-        } else if unnamed.isEmpty {
-            throw .keyName
+            candidates = keys.filter { $0.name == keyName }
+            if candidates.isEmpty { candidates = keys.filter { $0.name == nil } }
         }
         return Array(candidates.lazy.filter { $0.fits(algorithm) }.prefix(maximumTries))
     }

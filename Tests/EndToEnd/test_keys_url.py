@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from caller import answer, bearer, first
+from clients import LiveClient
 from gateway import Tokens, hang_up, rewrite, ticket_of
 from issuers import KeyServer
 from programs import eventually
@@ -24,9 +25,9 @@ def status(gateway, token):
 
 
 def test_those_who_wait_for_a_key_share_one_fetch_and_a_node_waits_for_its_first(
-        gateway, mock_broker, tokens, key_server, tmp_path):
+        gateway, mock_broker, tokens, key_server, tmp_path, ends_with_test):
     key_server.publish("a")
-    node = gateway(mock_broker.bootstrap, ready=False, env={"https_proxy": "http://127.0.0.1:1"},
+    node = gateway(mock_broker.bootstrap, ready=False, lifecycle__drain_window="0s", env={"https_proxy": "http://127.0.0.1:1"},
                    auth__jwt=key_server.settings(keys_refresh="1h", keys_cooldown="1h"))
     assert node.wait_for_log("keys cannot be fetched")["issuer"] == "test"
     a, b, c, d = (tokens.token("PACC1", "--kid", name) for name in "abcd")
@@ -57,7 +58,19 @@ def test_those_who_wait_for_a_key_share_one_fetch_and_a_node_waits_for_its_first
     assert key_server.fetches == fetches + 1
     # The name is right and the key is another's.
     (tmp_path / "other").mkdir()
-    assert status(node, Tokens(tmp_path / "other").token("PACC1", "--kid", "b")) == 401
+    other = Tokens(tmp_path / "other")
+    replaced = other.token("PACC1", "--kid", "b")
+    assert status(node, replaced) == 401
+    # It takes the place of the one before: a signal has it fetched, and who came with the old one is closed.
+    left, kept = ends_with_test(LiveClient(node, b)), ends_with_test(LiveClient(node, c))
+    key_server.publish("c")
+    unchanged = key_server.keys
+    key_server.publish("b", by=other)
+    key_server.keys += unchanged
+    hang_up(node)
+    assert eventually(lambda: status(node, replaced) == 101, what="the key that replaces one")
+    assert status(node, b) == 401
+    assert left.wait_until_closed(60) == 4401 and kept.closed is None
     assert node.stop()
 
 

@@ -133,7 +133,7 @@ import Testing
         #expect(try Self.verdict("c", keys) == Self.question)
         #expect(try Self.verdict("c", keys, asksForUnknown: false) == .unknownKey)
         #expect(try Self.verdict("a", nil) == .unavailable)
-        #expect(try Self.verdict(nil, keys) == .keyName)
+        #expect(try Self.verdict(nil, keys) == nil)
     }
 
     @Test func `keys without names are tried before one is asked for`() throws {
@@ -142,7 +142,47 @@ import Testing
         #expect(try Self.verdict(nil, unnamed) == nil)
         #expect(try Self.verdict("c", unnamed, by: .otherP256) == Self.question)
         #expect(try Self.verdict("c", unnamed, asksForUnknown: false, by: .otherP256) == .signature)
-        #expect(try Self.verdict(nil, unnamed, by: .otherP256) == .signature)
-        #expect(try Self.verdict("a", [Self.key("a")], by: .otherP256) == .signature)
+    }
+
+    @Test func `a signature that no key verifies is asked about as an unknown name, once in a while`() throws {
+        for (name, keys) in [
+            ("a", [Self.key("a")]), ("a", [Self.key("a"), Self.key("b")]), (nil, [Self.key("a")]),
+            (nil, [TokenForge.webKey(.p256, .p256)]), ("a", [TokenForge.webKey(.p256, .p256)]),
+        ] as [(String?, [String])] {
+            #expect(try Self.verdict(name, keys, by: .otherP256) == Self.question)
+            #expect(try Self.verdict(name, keys, asksForUnknown: false, by: .otherP256) == .signature)
+            #expect(try Self.verdict(name, keys) == nil)
+        }
+    }
+
+    @Test func `a token whose key its issuer has withdrawn, or replaced, counts no more`() throws {
+        let source = KeySource(
+            issuer: TokenForge.issuer, url: "https://a", authorities: nil, algorithms: [.es256],
+            timing: .init(refreshMilliseconds: 1, cooldownMilliseconds: 1, maximumAgeMilliseconds: 2))
+        let fetched = FetchedKeys(source)
+        let verifier = TokenVerifier(issuers: [
+            TrustedIssuer(
+                issuer: TokenForge.issuer, audiences: [TokenForge.audience], algorithms: [.es256],
+                accountClaim: "account_id", fetched: fetched)
+        ])
+        func publish(_ keys: [String]?) throws {
+            let keys = try keys.map { try FetchedKeySet.read(Self.set($0), algorithms: [.es256]) }
+            fetched.publish(.init(keys: keys, asksForUnknown: false))
+        }
+        try publish([Self.key("a")])
+        let token = TokenForge.token(header: #"{"alg":"ES256","kid":"a"}"#)
+        let identity = try verifier.verify(token, now: TokenForge.now).get()
+        for (keys, isWithdrawn) in [
+            ([Self.key("a")], false), ([Self.other("b"), Self.key("a", more: ",\"alg\":\"ES256\"")], false),
+            ([Self.other("a")], true), ([Self.other("b")], true), ([Self.key("b")], true), (nil, false),
+        ] as [([String]?, Bool)] {
+            try publish(keys)
+            #expect(verifier.hasWithdrawnKey(of: identity) == isWithdrawn, "\(keys ?? [])")
+            #expect(verifier.stillVouches(for: identity) == !isWithdrawn)
+        }
+        // A key of a file is withdrawn by nobody.
+        let filed = TokenForge.verifier(TokenForge.jwks(Self.key("a")))
+        #expect(try filed.verify(token, now: TokenForge.now).get().keyMark == nil)
+        #expect(!filed.hasWithdrawnKey(of: identity))
     }
 }

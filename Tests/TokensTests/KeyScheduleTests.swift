@@ -13,6 +13,8 @@ import Testing
         case unknown(KeySchedule.Reply)
         case usable(Bool)
         case wake(UInt64?)
+        /// It is asked for, whatever the schedule says.
+        case again
         /// The settings say so from now on.
         case changes(refresh: UInt64, age: UInt64)
     }
@@ -39,6 +41,7 @@ import Testing
             case .due(let expected): #expect(schedule.beginIfDue(now: now) == expected, "step \(index)")
             case .succeeds: schedule.succeeded(now: now)
             case .fails(let spread): schedule.failed(now: now, spread: spread)
+            case .again: schedule.fetchAgain(now: now)
             case .unknown(let expected): #expect(schedule.ask(now: now) == expected, "step \(index)")
             case .changes(let refresh, let age):
                 schedule.change(
@@ -81,6 +84,13 @@ import Testing
                 (0, .due(true)), (0, .succeeds), (1_000, .changes(refresh: 5_000, age: 86_400_000)),
                 (1_000, .usable(true)), (1_000, .due(true)), (1_010, .fails()), (6_009, .due(false)),
                 (6_010, .due(true)), (6_010, .succeeds), (11_009, .due(false)), (11_010, .due(true)),
+            ]),
+        Row(
+            "one that is asked for is due at once, and behind a fetch that was under way, once",
+            [
+                (0, .due(true)), (0, .succeeds), (1_000, .again), (1_000, .due(true)), (1_001, .again), (1_002, .again),
+                (1_002, .due(false)), (1_010, .succeeds), (1_010, .due(true)), (1_020, .fails()), (1_020, .due(false)),
+                (601_009, .due(false)), (601_020, .due(true)),
             ]),
         Row(
             "a shorter age is reckoned from the change, and does not prolong the one of before",

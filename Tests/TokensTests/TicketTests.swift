@@ -22,6 +22,7 @@ import Testing
         left.account == right.account && left.subject == right.subject && left.expiresAt == right.expiresAt
             && left.issuedAt == right.issuedAt && left.tokenID == right.tokenID && left.staticToken == right.staticToken
             && left.voucher == right.voucher && left.isOpenEnded == right.isOpenEnded
+            && left.keyMark == right.keyMark
     }
 
     static let identities = [
@@ -30,12 +31,15 @@ import Testing
         Identity(account: Account("e\u{301}"), subject: "\u{1F600}", expiresAt: 9, issuedAt: nil, tokenID: nil),
         Identity(account: Account("1"), subject: nil, expiresAt: nil, issuedAt: 1, tokenID: "jti"),
         Identity(
+            account: Account("3"), subject: "s", expiresAt: 7, issuedAt: 1, voucher: .issuer("a"), keyMark: .max - 1),
+        Identity(
             account: Account("2"), subject: nil, expiresAt: 7, isOpenEnded: true, voucher: .server("a", client: "b")),
         Identity(
             account: Account(String(repeating: "a", count: 255)), subject: String(repeating: "s", count: 255),
             expiresAt: .max, issuedAt: .max,
             tokenID: String(repeating: "t", count: TokenClaims.maximumTokenIDBytes),
-            staticToken: [UInt8](repeating: 7, count: StaticTokens.digestBytes), voucher: .issuer("https://id.example")),
+            staticToken: [UInt8](repeating: 7, count: StaticTokens.digestBytes), voucher: .issuer("https://id.example"),
+            keyMark: .max),
     ]
 
     @Test func `a ticket says what its token said, in at most 1,024 characters that a URL carries`() throws {

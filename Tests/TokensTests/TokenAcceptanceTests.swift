@@ -131,6 +131,20 @@ import Testing
         #expect(account(TokenForge.verifier(TokenRefusalTests.twoNames), TokenForge.token(header: named)) == "PACC1")
     }
 
+    @Test func `a token without a kid is tried with all keys that fit its algorithm, eight at most`() {
+        func verifier(_ others: Int) -> TokenVerifier {
+            let strangers = (0..<others).map { TokenForge.webKey(.otherP256, .p256, more: ",\"kid\":\"\($0)\"") }
+            // Those of other kinds take nobody's turn.
+            let kinds = (0..<8).map { TokenForge.webKey(rsa: .rsa, more: ",\"kid\":\"r\($0)\"") }
+            let own = TokenForge.webKey(.p256, .p256, more: ",\"kid\":\"own\"")
+            return TokenForge.verifier(
+                Array("{\"keys\":[\((kinds + strangers + [own]).joined(separator: ","))]}".utf8))
+        }
+        #expect(account(TokenForge.verifier(TokenRefusalTests.twoNames), TokenForge.token(by: .otherP256)) == "PACC1")
+        #expect(account(verifier(7), TokenForge.token()) == "PACC1")
+        #expect(verifier(8).verify(TokenForge.token(), now: TokenForge.now).refusal == .signature)
+    }
+
     @Test func `the same key name in two issuers means the key of each`() {
         let header = #"{"alg":"ES256","kid":"a"}"#
         let other = TokenForge.token(

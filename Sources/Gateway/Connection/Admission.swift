@@ -134,7 +134,10 @@ struct Admission: Sendable {
     /// Why somebody who was let in may not stay; nil: they may.
     func refusal(of identity: Identity) -> TokenRefusal? {
         if !verifier.stillKnows(identity) { return .unknownToken }
-        return revocations.refusal(of: identity)
+        let revoked = revocations.refusal(of: identity)
+        // Whoever was meant ends at once.
+        if revoked != .revoked, verifier.hasWithdrawnKey(of: identity) { return .withdrawnKey }
+        return revoked
     }
 
     /// The one method of an address; nil where there is nothing.

@@ -121,7 +121,7 @@ extension Connection {
     /// was perhaps not meant is closed with 4401, to come back with a new token, or with 1012 where no token would help yet.
     func revoke(_ why: TokenRefusal) {
         switch (phase, why) {
-        case (.open, .olderThanRevoked): close(.tokenExpired)
+        case (.open, .olderThanRevoked), (.open, .withdrawnKey): close(.tokenExpired)
         case (.open, .unsettled): close(.restart, why: "revocations")
         case (.open, .undated):
             let milliseconds = NodeRevocations.undatedRetrySeconds * 1_000

@@ -57,7 +57,8 @@ extension Connection {
             if loop.admission.revocations.refusal(of: identity) == .revoked { return revoke(.revoked) }
             if goOn(as: identity, open) { watchToken(open) }
         case .failure(.unavailable): awaitServer(open, token)
-        case .success, .failure: close(.tokenExpired)
+        case .success: refuseToken(.account, open)
+        case .failure(let why): refuseToken(why, open)
         }
     }
 

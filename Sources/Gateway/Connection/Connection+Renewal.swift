@@ -73,6 +73,12 @@ extension Connection {
             isAsked: finding != nil)
     }
 
+    /// A token with which the stream was to go on is refused: it ends.
+    func refuseToken(_ why: TokenRefusal, _ open: OpenStream) {
+        loop.count(why, of: open.stream.account, client)
+        close(.tokenExpired, why: why == .tooLarge ? "token too large" : nil)
+    }
+
     /// The stream goes on with another identity of its account, whose subject it counts for from now on. False where that one is
     /// at its limit: then the stream has been closed.
     func goOn(as identity: Identity, _ open: OpenStream) -> Bool {
@@ -91,8 +97,7 @@ extension Connection {
         switch renewal {
         case .later, .ask: break
         case .refused(let why):
-            loop.count(why, of: open.stream.account, client)
-            close(.tokenExpired, why: why == .tooLarge ? "token too large" : nil)
+            refuseToken(why, open)
         case .taken(let identity):
             let why = loop.admission.revocations.refusal(of: identity)
             // One that would be let in a little later changes nothing, as one that cannot be judged now.

@@ -17,13 +17,15 @@ final class JudgingDesk {
         self.fetching = fetching
     }
 
-    /// Begins to fetch what the settings name. `outlets` are those of the connection loops, by their index.
+    /// Begins to fetch what the settings name. `outlets` are those of the connection loops, by their index; `withdrawn` is called
+    /// behind each publication by which keys may be gone that have signed the tokens of open streams.
     func open(
         _ verifier: TokenVerifier, outlets: [Mailbox<JudgingAnswer>], readiness: NodeReadiness,
-        counters: JudgingCounters, logger: Logger
+        counters: JudgingCounters, logger: Logger, withdrawn: @escaping () -> Void
     ) {
         keys = KeyDesk(
-            loop: loop, fetching: fetching, outlets: outlets, readiness: readiness, counters: counters, logger: logger)
+            loop: loop, fetching: fetching, outlets: outlets, readiness: readiness, counters: counters, logger: logger,
+            withdrawn: withdrawn)
         introspection = IntrospectionDesk(
             loop: loop, fetching: fetching, counters: counters, logger: logger
         ) { request, finding in

@@ -34,6 +34,7 @@ final class KeyDesk {
     private let logger: Logger
     private let limiter = RateLimiter()
     private let outlets: [Mailbox<JudgingAnswer>]
+    private let withdrawn: () -> Void
     private let fetching: LazyFetcher
     private var issuers: [Issuer] = []
     /// Every issuer's name, and whether its keys are in a file.
@@ -42,12 +43,14 @@ final class KeyDesk {
     private var waitingCount = 0
     private var isClosed = false
 
+    /// - Parameter withdrawn: called when some keys that were published are no more, or may be others than before.
     init(
         loop: EventLoop, fetching: LazyFetcher, outlets: [Mailbox<JudgingAnswer>], readiness: NodeReadiness,
-        counters: JudgingCounters, logger: Logger
+        counters: JudgingCounters, logger: Logger, withdrawn: @escaping () -> Void
     ) {
         self.loop = loop
         self.fetching = fetching
+        self.withdrawn = withdrawn
         self.outlets = outlets
         self.readiness = readiness
         self.counters = counters
@@ -56,8 +59,8 @@ final class KeyDesk {
         if let end = keyReadiness.end { loop.schedule(at: end) { [weak self] in self?.reportReadiness() } }
     }
 
-    /// Goes on with the issuers of these settings. Keys that were fetched from the same place for the same issuer stay; they are
-    /// fetched at once where anything else of it has changed.
+    /// Goes on with the issuers of these settings. Keys that were fetched from the same place for the same issuer stay, and are
+    /// fetched at once: whoever has settings read again may have replaced a key.
     func adopt(_ trusted: [TrustedIssuer]) {
         all = trusted.map { ($0.issuer, $0.fetched == nil) }
         let before = issuers
@@ -66,6 +69,7 @@ final class KeyDesk {
                 return Issuer(keys, now: loop.now)
             }
             if known.published.source != keys.source { known.schedule.change(to: keys.source.timing, now: loop.now) }
+            known.schedule.fetchAgain(now: loop.now)
             known.published = keys
             return known
         }
@@ -180,10 +184,14 @@ final class KeyDesk {
         // An issuer that the settings have left out since is not fetched again.
         guard !isClosed, issuers.contains(where: { $0 === issuer }) else { return }
         let source = issuer.published.source
+        var mayHaveWithdrawn = false
         switch result {
         case .success(let keys):
             counters.keyFetchesOK.add(1, ordering: .relaxed)
-            let isNew = keys.map(\.name) != issuer.keys.map(\.name) || !issuer.schedule.isUsable(now: loop.now)
+            let (before, marks) = (Set(issuer.keys.map(\.mark)), Set(keys.map(\.mark)))
+            let isNew = before != marks || !issuer.schedule.isUsable(now: loop.now)
+            // Before the first fetch, others may have been published for this issuer, from another place.
+            mayHaveWithdrawn = before.isEmpty || !before.isSubset(of: marks)
             issuer.keys = keys
             issuer.schedule.succeeded(now: loop.now)
             issuer.isReportedMissing = false
@@ -209,6 +217,7 @@ final class KeyDesk {
         if asked != source { issuer.schedule.fetchAgain(now: loop.now) }
         // What is published now is what the answered judge by.
         goOn(issuer)
+        if mayHaveWithdrawn { withdrawn() }
         if case .success = result {
             answer(issuer, .decideAgain)
         } else {

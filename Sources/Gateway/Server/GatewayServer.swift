@@ -175,10 +175,15 @@ package actor GatewayServer {
             judgingOutlets.append(answers)
         }
         desk?.open(outlets.map(\.mailbox))
-        await judging.perform { [judgingOutlets, parts, readiness, judgingCounters, logger] in
+        await judging.perform { [judgingOutlets, parts, readiness, judgingCounters, logger, connectionLoops] in
             judgingDesk.value.open(
                 parts.verifier, outlets: judgingOutlets, readiness: readiness, counters: judgingCounters,
-                logger: logger.named("keys"))
+                logger: logger.named("keys")
+            ) {
+                for connections in connectionLoops {
+                    connections.loop.execute { connections.value.walkAll() }
+                }
+            }
         }
         return outlets
     }

@@ -66,13 +66,17 @@ final class Reloader {
     func start() {
         guard interval > 0 else { return }
         loop.schedule(afterMilliseconds: interval) {
-            if self.watch.check(FileMarks(of: self.watch.files)) { self.reload(cause: "a file changed") }
+            if self.watch.check(FileMarks(of: self.watch.files)) {
+                self.reload(cause: "a file changed", isAsked: false)
+            }
             self.start()
         }
     }
 
     /// Reads everything again, and goes by it or by what was before.
-    func reload(cause: String) {
+    ///
+    /// - Parameter isAsked: whether somebody wants it, beside a file that has changed.
+    func reload(cause: String, isAsked: Bool = true) {
         let now = WallClock.milliseconds / 1000
         let marks = FileMarks(of: watch.files)
         let reading = readAgain(now: now)
@@ -86,7 +90,8 @@ final class Reloader {
         }
         parts.verifier = parts.verifier.with(decision.tokens)
         basis = decision.basis
-        if decision.settings != nil || decision.lostTokens > 0 { adopt(parts) }
+        // Whoever asks has keys fetched, too, whatever has become of the settings.
+        if decision.settings != nil || decision.lostTokens > 0 || isAsked { adopt(parts) }
         record.count(decision.problem?.description)
         readiness.report(.reload, decision.problem?.description)
         for line in decision.lines { line.write(to: logger, cause: cause) }

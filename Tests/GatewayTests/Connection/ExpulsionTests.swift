@@ -3,6 +3,7 @@
 import LiveUpdates
 import Reactor
 import TestHarness
+import TestTokens
 import Testing
 import Tokens
 
@@ -80,6 +81,40 @@ import Tokens
             node.expelAll()
         }
         #expect(await rig.closes == ["4401": 3])
+        await rig.loop.stopped()
+    }
+
+    @Test func `whose key its issuer has withdrawn is closed in its turn, to come back with another token`()
+        async throws
+    {
+        let request = "GET /live/v1 HTTP/1.1\r\nHost: h\r\nAccept: text/event-stream\r\n\r\n"
+        let rig = try await ConnectionRig.start(request, clients: 6, drainWindow: "1h")
+        #expect(try await eventually { await rig.openStreams == 6 })
+        let keys = try FetchedKeySet.read(TokenForge.jwks(TokenForge.webKey(.p256, .p256)), algorithms: [.es256])
+        let fetched = FetchedKeys(
+            KeySource(
+                issuer: "id", url: "https://a", authorities: nil, algorithms: [.es256],
+                timing: .init(refreshMilliseconds: 1, cooldownMilliseconds: 1, maximumAgeMilliseconds: 2)))
+        fetched.publish(.init(keys: keys, asksForUnknown: false))
+        await rig.loop.perform { [rig] in
+            let node = rig.rig.value.node
+            for (number, connection) in rig.rig.value.connections.enumerated() {
+                guard case .open(let open) = connection.phase else { continue }
+                // Two have a token of the key that is left.
+                open.identity = Identity(
+                    account: Account("PACC1"), subject: nil, expiresAt: nil, voucher: .issuer("id"),
+                    keyMark: number < 4 ? keys[0].mark &+ 1 : keys[0].mark)
+            }
+            var admission = node.admission
+            admission.verifier = TokenVerifier(issuers: [
+                TrustedIssuer(issuer: "id", audiences: [], accountClaim: "account_id", fetched: fetched)
+            ])
+            node.adopt(node.policy, admission)
+        }
+        #expect(try await eventually { await rig.expelled == 4 })
+        #expect(await rig.closes == [:])
+        await rig.loop.perform { [rig] in rig.rig.value.node.expelAll() }
+        #expect(await rig.closes == ["4401": 4])
         await rig.loop.stopped()
     }
 

@@ -15,23 +15,28 @@ import Tokens
     /// All of it stands on one loop.
     private final class Rig {
         let desk: JudgingDesk
+        let verifier: TokenVerifier
         var requests: [FetchRequest] = []
         var answers: [Fetcher.Done] = []
+        /// So often loops were told that keys may be gone.
+        var withdrawals = 0
 
         init(_ loop: EventLoop, _ told: Shared<[JudgingAnswer]>, _ source: KeySource) {
+            let issuer = TrustedIssuer(
+                issuer: "id", audiences: [], algorithms: [.es256], accountClaim: "account_id",
+                fetched: FetchedKeys(source))
+            verifier = TokenVerifier(issuers: [issuer])
             var begin: LazyFetcher.Fetch?
             desk = JudgingDesk(loop: loop, fetching: LazyFetcher { begin?($0, $1) })
             begin = { [unowned self] request, done in
                 requests.append(request)
                 answers.append(done)
             }
-            let issuer = TrustedIssuer(
-                issuer: "id", audiences: [], algorithms: [.es256], accountClaim: "account_id",
-                fetched: FetchedKeys(source))
             let outlet = Mailbox<JudgingAnswer>(loop: loop) { answers in told.update { $0 += answers } }
             desk.open(
-                TokenVerifier(issuers: [issuer]), outlets: [outlet], readiness: NodeReadiness(graceMilliseconds: nil),
-                counters: JudgingCounters(), logger: Logger("test", to: SilentLog()))
+                verifier, outlets: [outlet], readiness: NodeReadiness(graceMilliseconds: nil),
+                counters: JudgingCounters(), logger: Logger("test", to: SilentLog())
+            ) { [unowned self] in withdrawals += 1 }
         }
 
         func ask(_ numbers: Range<UInt64>) {
@@ -124,6 +129,32 @@ import Tokens
         #expect(started.words.suffix(1_100).allSatisfy { $0 == "again" })
         let requests = await started.loop.perform { [started] in started.rig.value.requests.count }
         #expect(requests == 2)
+        await started.loop.stopped()
+    }
+
+    private static func set(_ keys: String...) -> [UInt8] { Array("{\"keys\":[\(keys.joined(separator: ","))]}".utf8) }
+
+    @Test func `loops are told when a key may be gone, and the set is fetched whenever settings are read again`()
+        async throws
+    {
+        let started = try await Self.start()
+        func key(_ key: TestKey, _ name: String) -> String {
+            TokenForge.webKey(key, .p256, more: ",\"kid\":\"\(name)\"")
+        }
+        for (index, (set, withdrawals)) in [
+            (Self.set(key(.p256, "a")), 1), (Self.set(key(.p256, "a")), 1),
+            (Self.set(key(.otherP256, "b"), key(.p256, "a")), 1), (Self.set(key(.p256, "a")), 2),
+            (Self.set(key(.otherP256, "a")), 3), (Self.set(key(.otherP256, "a")), 3),
+        ].enumerated() {
+            await started.loop.perform { [started] in
+                started.rig.value.answer(.success(set))
+                started.rig.value.desk.adopt(started.rig.value.verifier)
+            }
+            // The next fetch begins behind the answer.
+            #expect(try await started.asked(index + 2))
+            let told = await started.loop.perform { [started] in started.rig.value.withdrawals }
+            #expect(told == withdrawals, "\(index)")
+        }
         await started.loop.stopped()
     }
 
