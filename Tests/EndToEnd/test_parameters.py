@@ -26,7 +26,7 @@ LIVE = [
 SYNC = [
     ("limit=0", "limit"), ("limit=", "limit"), ("limit=-1", "limit"), ("limit=+1", "limit"), ("limit=1.5", "limit"),
     ("limit=x", "limit"), ("limit=1&limit=1", "limit"), ("wait=", "wait"), ("wait=-1", "wait"), ("wait=+1", "wait"),
-    ("wait=1s", "wait"), ("wait=%201", "wait"), ("wait=0&wait=0", "wait"),
+    ("wait=1s", "wait"), ("wait=%201", "wait"), ("wait=0&wait=0", "wait"), ("upto=a&upto=a", "upto"),
 ]
 
 
@@ -65,5 +65,5 @@ def test_what_lies_within_is_taken_and_what_is_not_of_an_address_ignored(door, t
     peer = sync(door)
     for query in ("", "x=1&x=2", "with=at,ts", "with=ts", "with=aid", f"ent={NAMES[:-4]}", f"ent={LONG[1:]}", "mode=&mode=x",
                   "beat=1&beat=1", "limit=1", "limit=99999999999999999999", "wait=0", "wait=99999999999999999999",
-                  "limit=007&wait=00"):
+                  "limit=007&wait=00", "upto=x", "upto=", "upto=%", "upto=x&wait=30"):
         assert peer.page(raw=query)["events"] == [], query

@@ -81,4 +81,4 @@ def test_it_has_every_close_code():
 def test_it_has_every_parameter():
     """The document's own table names what the server reads."""
     names = {name for cell, _ in rows("| parameter | where | effect |") for name in re.findall(r"`(\w+)=", cell)}
-    assert names == {"since", "with", "ent", "mode", "beat", "limit", "wait"}
+    assert names == {"since", "with", "ent", "mode", "beat", "limit", "wait", "upto"}

@@ -55,6 +55,11 @@ def test_a_page_has_the_form_of_the_protocol_and_is_as_long_as_asked_for(peer, b
     assert sum(map(ids, pages), []) == [str(number) for number in range(7)]
     whole = peer.page(since=begin, limit=7)
     assert len(whole["events"]) == 7 and whole["more"] is False
+    # Who knows of a cursor waits for the node to have read as far, which it has, and for nothing else.
+    begun = time.monotonic()
+    last = peer.page(since=whole["at"], upto=whole["at"], wait=50)
+    assert (last["events"], last["more"]) == ([], False) and time.monotonic() - begun < 40
+    assert ids(peer.page(since=begin, upto=whole["at"])) == ids(whole)
 
 
 def test_a_limit_and_a_wait_over_the_nodes_are_the_nodes(gateway, mock_broker, sync, tell):

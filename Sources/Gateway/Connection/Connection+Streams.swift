@@ -134,6 +134,8 @@ extension Connection: SubscriberPort {
 
     func read(_ account: Account, _ request: ReadRequest) { loop.ingest.post(.read(subscriber(account), request)) }
 
+    func readNow(_ account: Account) { loop.ingest.post(.readNow(subscriber(account))) }
+
     func askFreshCursor(_ account: Account) { loop.ingest.post(.freshCursor(subscriber(account))) }
 
     // MARK: - Wishes to the connection

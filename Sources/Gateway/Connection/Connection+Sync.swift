@@ -10,8 +10,8 @@ extension Connection {
     ) {
         let tokenMilliseconds = identity.expiresAt.map { loop.milliseconds(until: $0) } ?? .max
         let poll = Poll(
-            parameters, patience: min(parameters.waitMilliseconds, tokenMilliseconds), account: identity.account,
-            port: self, fanOut: loop.fanOut)
+            parameters, tokenMilliseconds: tokenMilliseconds, account: identity.account, port: self,
+            fanOut: loop.fanOut)
         phase = .polling(
             Polling(identity, poll, at: loop.eventLoop.now, keepsAlive: keepsAlive, early: early, place))
         // While it waits its end should be noticed.

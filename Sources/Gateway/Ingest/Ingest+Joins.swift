@@ -56,7 +56,8 @@ extension Ingest {
                 JoinAnswer(outcome: outcome, sequence: history.lastSequence, fresh: fresh)))
     }
 
-    /// Answers the joins whose doubts are over: after a wake, a metadata refresh or a probe.
+    /// Answers the joins whose doubts are over, and the reads for which this node has now read as far as another one: after a
+    /// wake, a metadata refresh or a probe.
     ///
     /// `now` is monotonic, `wallClock` since 1970, both in milliseconds.
     func decide(now: UInt64, wallClock: Int64) {
@@ -64,6 +65,7 @@ extension Ingest {
         for (joiner, resumption) in undecided.decide(history, now: now, wallClock: wallClock) {
             answer(joiner, resumption)
         }
+        for (reader, request) in behind.takeReached(history) { answerRead(reader.subscriber, request) }
     }
 
     /// What stands at offsets that were read once more.
@@ -80,12 +82,29 @@ extension Ingest {
 
     func unsubscribe(_ subscriber: Subscriber, withCursors: Bool) {
         undecided.remove(Joiner(subscriber: subscriber))
+        _ = behind.remove(Joiner(subscriber: subscriber))
         let number = history.release(subscriber.account)
         subscriptions.remove(number, loop: subscriber.loop, withCursors: withCursors)
     }
 
     /// Returns the work of the page, in events.
     func read(_ subscriber: Subscriber, _ request: ReadRequest) -> Int {
+        if request.waits, let upTo = request.page.upTo,
+            let floors = history.unread(upTo: upTo, account: subscriber.account), !floors.isEmpty,
+            behind.add(Joiner(subscriber: subscriber), request, until: floors)
+        {
+            return 0
+        }
+        return answerRead(subscriber, request)
+    }
+
+    /// Answers a read that waits, with what there is.
+    func readNow(_ subscriber: Subscriber) -> Int {
+        behind.remove(Joiner(subscriber: subscriber)).map { answerRead(subscriber, $0) } ?? 0
+    }
+
+    @discardableResult
+    private func answerRead(_ subscriber: Subscriber, _ request: ReadRequest) -> Int {
         let page = page(of: subscriber.account, from: request.position, request.page)
         answer(subscriber, .page(subscriber.connection, page))
         return work(of: page)
@@ -103,12 +122,21 @@ extension Ingest {
             withCursors: request.withCursors)
         // Only the last page, and the one that says that there is none, is followed by a cursor of now.
         let needsFresh: Bool
+        var reach = NodeReach.unasked
         switch page {
-        case .page(_, _, let isComplete): needsFresh = isComplete || request.alwaysFresh
+        case .page(_, _, let isComplete):
+            needsFresh = isComplete || request.alwaysFresh
+            if isComplete, let upTo = request.upTo { reach = self.reach(upTo, account) }
         case .lost: needsFresh = true
         }
         return PageAnswer(
-            answer: page, sequence: history.lastSequence, fresh: needsFresh ? freshCursor(account) : .none)
+            answer: page, sequence: history.lastSequence, fresh: needsFresh ? freshCursor(account) : .none, reach: reach
+        )
+    }
+
+    private func reach(_ upTo: [UInt8], _ account: Account) -> NodeReach {
+        guard let unread = history.unread(upTo: upTo, account: account) else { return .unasked }
+        return unread.isEmpty ? .reached : .behind
     }
 
     /// Lets go of some of what is older than the retention. Bounded work; now and then.

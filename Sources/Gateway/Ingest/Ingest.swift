@@ -39,6 +39,7 @@ final class Ingest {
     private let skipped: SkipLog
     var subscriptions: SubscriptionTable
     var undecided = UndecidedJoins<Joiner>()
+    var behind = ReadsBehind<Joiner, ReadRequest>()
     /// Nil: there is no archive.
     let tap: ArchiveTap?
     var resets: ResetProgress
@@ -133,7 +134,7 @@ final class Ingest {
     func endWake(now: UInt64) {
         post()
         tap?.endWake()
-        if !undecided.isEmpty { decide(now: now, wallClock: wallClock) }
+        if !undecided.isEmpty || !behind.isEmpty { decide(now: now, wallClock: wallClock) }
     }
 
     private func post() {
@@ -179,6 +180,7 @@ final class Ingest {
             unsubscribe(subscriber, withCursors: withCursors)
         case .read(let subscriber, let request):
             return Self.requestWork + read(subscriber, request)
+        case .readNow(let subscriber): return Self.requestWork + readNow(subscriber)
         case .freshCursor(let subscriber):
             answer(subscriber, .fresh(subscriber.connection, freshCursor(subscriber.account)))
         case .archivePlace(let subscriber):

@@ -22,6 +22,8 @@ enum IngestMessage: Sendable {
     case unsubscribe(Subscriber, withCursors: Bool)
     /// A connection that is behind asks for what follows its position.
     case read(Subscriber, ReadRequest)
+    /// A connection waits no longer for this node to read as far as the cursor that it brought.
+    case readNow(Subscriber)
     /// A quiet stream asks for a cursor that says "read up to now".
     case freshCursor(Subscriber)
     /// Somebody asks the archive, and wants to know from where on what comes is not in its answer.
@@ -49,11 +51,24 @@ struct PageRequest: Sendable {
     var withCursors: Bool
     /// Whether a cursor of now is wanted even when more follows: for who needs to know that there is something, not what.
     var alwaysFresh = false
+    /// The cursor, as the client sent it, with which the page's last word compares how far this node has read.
+    var upTo: [UInt8]?
 }
 
 struct ReadRequest: Sendable {
     let position: StreamPosition
     let page: PageRequest
+    /// Whether to answer only when this node has read as far as the page's `upTo` says, or when ``IngestMessage/readNow(_:)``
+    /// comes.
+    var waits = false
+}
+
+/// How far a node has read, compared with a cursor that a client brought from another one.
+enum NodeReach: Sendable {
+    /// There is no such cursor, or it says nothing here.
+    case unasked
+    case reached
+    case behind
 }
 
 /// What ingest sends to a loop. Order is the promise: whatever follows an answer in the mailbox is newer than the answer,
@@ -99,6 +114,8 @@ struct PageAnswer: Sendable {
     let sequence: UInt64
     /// From which everything is delivered that follows the page; empty where more pages follow, unless it was asked for.
     let fresh: CursorText
+    /// Of a page behind which nothing follows.
+    var reach = NodeReach.unasked
 }
 
 /// The events that one wake brought for one account, in the order in which they came.

@@ -12,7 +12,8 @@ final class Poll<Port: SubscriberPort> {
     enum State {
         /// Waits for ingest's answer, which mostly holds the page.
         case joining
-        /// A page has not filled the answer, and another one was asked for.
+        /// A page has not filled the answer, and another one was asked for; or this node is behind the one that the client's
+        /// `upto` is of, and the page comes when it has read on.
         case reading
         /// Nothing yet; the first event that passes the filter is the answer. It is owed when the line is closed.
         case waiting(AudienceGroup<Port>, PollLine<Port>)
@@ -22,8 +23,10 @@ final class Poll<Port: SubscriberPort> {
 
     let account: Account
     private let parameters: SyncParameters
-    /// How long it may wait, the life of the token included; in milliseconds.
+    /// How long it may wait for an event, and for the node to read as far as `upto` says, the life of the token included; in
+    /// milliseconds.
     private let patience: UInt64
+    private let upToPatience: UInt64
     private let port: Port
     private let fanOut: LoopFanOut<Port>
 
@@ -37,9 +40,16 @@ final class Poll<Port: SubscriberPort> {
     /// It does not wait any more: where nothing is there, that is the answer.
     private var isHurried = false
 
-    init(_ parameters: SyncParameters, patience: UInt64, account: Account, port: Port, fanOut: LoopFanOut<Port>) {
+    /// The node was waited for, as far as that is to be.
+    private var hasWaitedForNode = false
+
+    init(
+        _ parameters: SyncParameters, tokenMilliseconds: UInt64 = .max, account: Account, port: Port,
+        fanOut: LoopFanOut<Port>
+    ) {
         self.parameters = parameters
-        self.patience = patience
+        patience = min(parameters.waitMilliseconds, tokenMilliseconds)
+        upToPatience = min(parameters.upToMilliseconds, tokenMilliseconds)
         self.account = account
         self.port = port
         self.fanOut = fanOut
@@ -70,7 +80,7 @@ final class Poll<Port: SubscriberPort> {
     private var pageRequest: PageRequest {
         PageRequest(
             limit: min(parameters.limit - answer.count, Self.eventsPerPage), entities: parameters.entities,
-            withCursors: true)
+            withCursors: true, upTo: parameters.upTo)
     }
 
     // MARK: - Inputs
@@ -99,28 +109,48 @@ final class Poll<Port: SubscriberPort> {
             return refuse(.expired, page.fresh)
         }
         fanOut.encoder.append(found, of: account, withAid: parameters.withAid, to: &answer)
-        if isComplete {
-            if answer.count == 0, waits { return wait(now) }
-            return reply(at: page.fresh.bytes, more: false)
-        }
+        if isComplete { return end(page, at: position, now) }
         if answer.count >= parameters.limit, let last = found.last { return reply(at: last.at, more: true) }
         // An answer is short of its limit only when there is no more.
         state = .reading
         port.read(account, ReadRequest(position: position, page: pageRequest))
     }
 
+    /// Nothing follows the page on this node. Another one may have read further, as the client knows.
+    private func end(_ page: PageAnswer, at position: StreamPosition, _ now: UInt64) {
+        switch page.reach {
+        case .unasked where answer.count == 0 && waits: wait(now)
+        case .unasked, .reached: reply(at: page.fresh.bytes, more: false)
+        case .behind where hasWaitedForNode || isHurried || upToPatience == 0 || answer.count >= parameters.limit:
+            reply(at: page.fresh.bytes, more: true)
+        case .behind:
+            hasWaitedForNode = true
+            state = .reading
+            port.read(account, ReadRequest(position: position, page: pageRequest, waits: true))
+            wake(after: upToPatience, now)
+        }
+    }
+
+    private func wake(after milliseconds: UInt64, _ now: UInt64) {
+        let (time, overflow) = now.addingReportingOverflow(milliseconds)
+        port.wake(at: overflow ? .max : time)
+    }
+
     private func wait(_ now: UInt64) {
         let (group, line) = fanOut.join(self, account, StreamForm(individual: parameters.entities))
         state = .waiting(group, line)
         guard !isHurried else { return port.askFreshCursor(account) }
-        let (time, overflow) = now.addingReportingOverflow(patience)
-        port.wake(at: overflow ? .max : time)
+        wake(after: patience, now)
     }
 
     /// The client has waited as long as it wanted to. It still gets an event that comes before the cursor.
     func wake() {
         settle()
-        if case .waiting = state { port.askFreshCursor(account) }
+        switch state {
+        case .waiting: port.askFreshCursor(account)
+        case .reading where hasWaitedForNode: port.readNow(account)
+        case .joining, .reading, .ended: break
+        }
     }
 
     /// The node has no time for a wait any more. As when the time is up, at whatever time.

@@ -66,8 +66,15 @@ struct SyncParameters: Sendable, Equatable {
     /// Whether `with` asked for the events' ids in the archive.
     var withAid = false
 
-    /// Whether the answer may have to wait for an event; without a cursor there is nothing to wait for.
-    var mayWait: Bool { waitMilliseconds > 0 && since != nil }
+    /// The cursor up to which the node is to have read before it answers, as it was sent; nil: however far it is.
+    var upTo: [UInt8]?
+    /// How long to wait for that at most.
+    var upToMilliseconds: UInt64 = 0
+    /// For a node that is behind the cursor of `upto`, where there is no `wait`.
+    static let defaultUpToMilliseconds: UInt64 = 2_000
+
+    /// Whether the answer may have to wait; without a cursor there is nothing to wait for.
+    var mayWait: Bool { since != nil && (waitMilliseconds > 0 || upTo != nil && upToMilliseconds > 0) }
 
     /// What `/live/v1` alone knows is ignored, as everything is that nobody knows.
     static func parse(_ head: RequestHead, _ limits: SyncLimits) throws(Refusal) -> SyncParameters {
@@ -83,6 +90,11 @@ struct SyncParameters: Sendable, Equatable {
             let (milliseconds, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1000)
             parameters.waitMilliseconds = min(overflow ? .max : milliseconds, limits.maximumWaitMilliseconds)
         }
+            parameters.upToMilliseconds = parameters.waitMilliseconds
+        } else {
+            parameters.upToMilliseconds = min(Self.defaultUpToMilliseconds, limits.maximumWaitMilliseconds)
         return parameters
+        parameters.upTo = try reading.cursor("upto")
+        if parameters.upTo == nil { parameters.upToMilliseconds = 0 }
     }
 }

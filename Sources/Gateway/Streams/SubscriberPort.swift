@@ -21,6 +21,8 @@ protocol SubscriberPort: AnyObject {
     func unsubscribe(_ account: Account, withCursors: Bool)
     /// Answered by `page`.
     func read(_ account: Account, _ request: ReadRequest)
+    /// Has a read answered that waits for the node to read on; nothing where none does.
+    func readNow(_ account: Account)
     /// Answered by `fresh`: a cursor behind everything that has come before the answer.
     func askFreshCursor(_ account: Account)
 

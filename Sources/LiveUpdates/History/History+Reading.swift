@@ -104,6 +104,22 @@ extension History {
         return floor.offset <= max(partitions[slot].next, facts.end ?? 0) || facts.endAsked >= moment
     }
 
+    /// Whether everything before an offset was read here.
+    package func hasRead(_ floor: PartitionFloor) -> Bool {
+        partitions.slot(of: floor.partition).map { floor.offset <= partitions[$0].next } ?? false
+    }
+
+    /// Where this node has not read as far as a cursor says: empty where it has. Nil for a cursor that says nothing here: one
+    /// that cannot be read, of another account, or of another epoch.
+    package func unread(upTo text: [UInt8], account: Account) -> [PartitionFloor]? {
+        guard let cursor = Cursor(text), let epoch, cursor.epoch == epoch,
+            cursor.accountCheck == log(of: account)?.check ?? Cursor.check(of: account)
+        else { return nil }
+        if let mine = partitions.identity().topicIDs, let its = cursor.topicIDs, mine != its { return nil }
+        return cursor.positions.map { PartitionFloor(partition: $0.partition, offset: $0.offset) }
+            .filter { !hasRead($0) }
+    }
+
     /// When the partition's end was asked for last; monotonic, in ms; 0 for never.
     package func endAsked(_ partition: PartitionName) -> UInt64 {
         partitions.slot(of: partition).map { partitions.facts[$0].endAsked } ?? 0

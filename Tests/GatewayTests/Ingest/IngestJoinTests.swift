@@ -78,6 +78,45 @@ struct IngestJoinTests {
         #expect(await bench.lines(ofLoop: 0) == ["A:1", "A:2", "joined 1 resumed . fresh"])
     }
 
+    /// A read that waits until the node has read as far as `upTo`.
+    private func readUpTo(_ upTo: [UInt8], _ number: UInt64) -> IngestMessage {
+        var page = IngestBench.page
+        page.upTo = upTo
+        return .read(
+            IngestBench.subscriber("A", number),
+            ReadRequest(position: StreamPosition(sequence: 0), page: page, waits: true))
+    }
+
+    @Test func `a read waits until the node has read as far as another one, and then has all of it`() async throws {
+        let bench = try IngestBench(loops: 1)
+        let far = try ahead()
+        bench.take(readUpTo(far, 1))
+        bench.take(.event("A", "1"))
+        #expect(await bench.lines(ofLoop: 0) == [])
+        bench.take(.event("A", "2"))
+        bench.take(readUpTo(far, 2))
+        #expect(await bench.lines(ofLoop: 0) == ["page 1 1,2. reached", "page 2 1,2. reached"])
+    }
+
+    @Test func `a read that waits no longer has what there is, and who goes has nothing`() async throws {
+        let bench = try IngestBench(loops: 1)
+        let far = try ahead()
+        for number in [1, 2] as [UInt64] { bench.take(readUpTo(far, number)) }
+        bench.take(.event("A", "1"))
+        bench.take(.readNow(IngestBench.subscriber("A", 1)))
+        bench.take(.readNow(IngestBench.subscriber("A", 1)))
+        bench.take(.subscribe(IngestBench.subscriber("A", 2), JoinRequest(page: IngestBench.page)))
+        bench.take(.unsubscribe(IngestBench.subscriber("A", 2), withCursors: false))
+        bench.take(.event("A", "2"))
+        #expect(await bench.lines(ofLoop: 0) == ["page 1 1. behind", "joined 2"])
+    }
+
+    @Test func `a cursor of another node that says nothing here is not waited for`() async throws {
+        let bench = try IngestBench(loops: 1)
+        bench.take(readUpTo(Array("nonsense".utf8), 1))
+        #expect(await bench.lines(ofLoop: 0) == ["page 1 ."])
+    }
+
     /// A look, in which the leader answered unless it was silent.
     private func look(_ bench: IngestBench, began: UInt64, now: UInt64? = nil, end: Int64? = 0) {
         if let end {

@@ -57,7 +57,8 @@ final class IngestBench {
                     case .joined(let id, let answer): ["joined \(id.number)" + answer.outcome.word]
                     case .events(let batch, _):
                         batch.map { "\($0.account.text):" + $0.events.map(\.event.id).joined(separator: ",") }
-                    case .page(let id, let page): ["page \(id.number) " + page.answer.words]
+                    case .page(let id, let page):
+                        ["page \(id.number) " + page.answer.words + (page.reach == .unasked ? "" : " \(page.reach)")]
                     case .fresh(let id, _): ["fresh \(id.number)"]
                     case .reset(let why, _, let cursors): ["reset \(why) \(cursors.keys.map(\.text).sorted())"]
                     case .source(let state): ["source \(state)"]

@@ -60,7 +60,7 @@ final class ModelNode: SubscriberPort {
             let parameters = try SyncParameters.parse(
                 head, SyncLimits(maximumEvents: 3, maximumWaitMilliseconds: 55_000))
             let poll = Poll(
-                parameters, patience: parameters.waitMilliseconds, account: Self.account, port: self, fanOut: fanOut)
+                parameters, account: Self.account, port: self, fanOut: fanOut)
             subscription = .poll(poll)
             poll.begin()
         } else {
@@ -235,6 +235,7 @@ final class ModelNode: SubscriberPort {
         requests.append(.read(request))
     }
 
+    func readNow(_ account: Account) { preconditionFailure("nobody waits for this node") }
     func askFreshCursor(_ account: Account) { requests.append(.fresh) }
     func wake(at time: UInt64) { wakesAt = time }
     func streamBegins() { isOpen = true }

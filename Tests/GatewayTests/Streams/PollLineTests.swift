@@ -16,7 +16,7 @@ struct PollLineTests {
                 requestHead("/sync/v1?since=c3&wait=50\(asks)"),
                 SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 55_000))
             poll = Poll(
-                parameters, patience: parameters.waitMilliseconds, account: Account(account), port: port,
+                parameters, account: Account(account), port: port,
                 fanOut: fanOut)
             poll.begin()
             let nothing = PageAnswer(

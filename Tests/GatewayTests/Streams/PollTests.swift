@@ -311,7 +311,7 @@ struct PollTests {
             ]),
     ]
 
-    @Test(arguments: rows) func `each input has its answer`(_ row: LiveStreamTests.Row) throws {
+    @Test(arguments: rows + rowsOfOtherNodes) func `each input has its answer`(_ row: LiveStreamTests.Row) throws {
         let rig = try StreamRig(row.target)
         for (index, step) in row.steps.enumerated() {
             #expect(rig.play(step.inputs) == step.says, "step \(index + 1)")

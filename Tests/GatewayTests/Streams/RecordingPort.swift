@@ -43,8 +43,11 @@ final class RecordingPort: SubscriberPort {
 
     func read(_ account: Account, _ request: ReadRequest) {
         reads.append(request)
-        said.append("read after \(request.position.sequence) limit=\(request.page.limit)")
+        let upTo = request.waits ? request.page.upTo.map { " upto=" + String(decoding: $0, as: UTF8.self) } ?? "" : ""
+        said.append("read after \(request.position.sequence) limit=\(request.page.limit)\(upTo)")
     }
+
+    func readNow(_ account: Account) { said.append("read now") }
 
     func askFreshCursor(_ account: Account) { said.append("ask fresh") }
 

@@ -10,8 +10,9 @@ enum StreamInput {
     /// Ingest's answers.
     case now(String)
     case refused(ResyncReason, String)
-    case resumed([UInt64], complete: Bool = true, fresh: String = "", floor: Int64? = nil)
-    case page([UInt64], complete: Bool = true, fresh: String = "")
+    case resumed(
+        [UInt64], complete: Bool = true, fresh: String = "", floor: Int64? = nil, reach: NodeReach = .unasked)
+    case page([UInt64], complete: Bool = true, fresh: String = "", reach: NodeReach = .unasked)
     case lost(String)
     case fresh(String)
     /// Events of the account as they come: by number, odd ones of the entity `note`, even ones of `incident`.
@@ -54,7 +55,7 @@ final class StreamRig {
             let parameters = try SyncParameters.parse(
                 head, SyncLimits(maximumEvents: 1_200, maximumWaitMilliseconds: 55_000))
             let poll = Poll(
-                parameters, patience: parameters.waitMilliseconds, account: Self.account, port: port, fanOut: fanOut)
+                parameters, account: Self.account, port: port, fanOut: fanOut)
             subscription = .poll(poll)
             poll.begin()
         } else {
@@ -79,11 +80,11 @@ final class StreamRig {
         ArchiveIDs(topics: ["t"]).id(of: event(number), account: account).text
     }
 
-    private func page(_ numbers: [UInt64], _ complete: Bool, _ fresh: String) -> PageAnswer {
+    private func page(_ numbers: [UInt64], _ complete: Bool, _ fresh: String, _ reach: NodeReach) -> PageAnswer {
         let position = StreamPosition(sequence: complete ? sequence : numbers.last ?? 0)
         return PageAnswer(
             answer: .page(events: numbers.map(Self.event), position: position, isComplete: complete),
-            sequence: sequence, fresh: cursor(fresh))
+            sequence: sequence, fresh: cursor(fresh), reach: reach)
     }
 
     private func cursor(_ text: String) -> CursorText { CursorText(bytes: Array(text.utf8)) }
@@ -102,13 +103,13 @@ final class StreamRig {
         switch input {
         case .now(let fresh): join(.now, fresh)
         case .refused(let why, let fresh): join(.refused(why), fresh)
-        case .resumed(let numbers, let complete, let fresh, let floor):
+        case .resumed(let numbers, let complete, let fresh, let floor, let reach):
             sequence = max(sequence, numbers.last ?? 0)
             let floors = floor.map { [PartitionFloor(partition: Self.event(1).partition, offset: $0)] } ?? []
-            join(.resumed(page(numbers, complete, fresh), floors: floors), "")
-        case .page(let numbers, let complete, let fresh):
+            join(.resumed(page(numbers, complete, fresh, reach), floors: floors), "")
+        case .page(let numbers, let complete, let fresh, let reach):
             sequence = max(sequence, numbers.last ?? 0)
-            subscription.page(page(numbers, complete, fresh), now: now)
+            subscription.page(page(numbers, complete, fresh, reach), now: now)
         case .lost(let fresh):
             subscription.page(PageAnswer(answer: .lost, sequence: sequence, fresh: cursor(fresh)), now: now)
         case .fresh(let text): subscription.fresh(cursor(text), now: now)

@@ -24,6 +24,19 @@ struct SyncParametersTests {
         }
     }
 
+    @Test func `a cursor of another node is waited for as long as the client says, else for two seconds`() throws {
+        for (query, milliseconds) in [("", 2_000), ("&wait=0", 0), ("&wait=7", 7_000), ("&wait=99", 55_000)] {
+            let parameters = try parse("since=a&upto=A-_" + query)
+            #expect(parameters.upTo == Array("A-_".utf8) && parameters.upToMilliseconds == milliseconds, "\(query)")
+            #expect(parameters.mayWait == (milliseconds > 0), "\(query)")
+        }
+        #expect(try parse("upto=%4").upTo == [] && parse("upto=").upTo == [])
+        // Nothing is missed by who has no cursor.
+        #expect(try !parse("upto=a").mayWait && parse("since=a").upToMilliseconds == 0)
+        let short = SyncLimits(maximumEvents: 500, maximumWaitMilliseconds: 300)
+        #expect(try SyncParameters.parse(requestHead("/sync/v1?upto=a"), short).upToMilliseconds == 300)
+    }
+
     @Test func `cursor and entities are read as they are for streams`() throws {
         #expect(try parse("since=%41-_").since == Array("A-_".utf8))
         #expect(try parse("since=").since == [] && parse("since=%4").since == [])
@@ -55,7 +68,7 @@ struct SyncParametersTests {
             ["=", "", "=-1", "=+1", "=1.5", "=1s", "=%201", "=1%20", "=1,1", "=%", "=%D9%A5", "=1&\(name)=1"].map {
                 (name + $0, name)
             }
-        } + [("limit=0", "limit"), ("limit=00", "limit")]
+        } + [("limit=0", "limit"), ("limit=00", "limit"), ("upto=a&upto=a", "upto")]
 
     @Test(arguments: refused.indices) func `what the table does not allow is refused by its name`(row: Int) throws {
         let (query, name) = Self.refused[row]
