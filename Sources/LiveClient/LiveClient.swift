@@ -71,11 +71,16 @@ public actor LiveClient {
 
     /// One page of what came after a cursor; without one, no events and a fresh cursor.
     ///
+    /// - Parameter upTo: a cursor that another node has told of, such as the `at` of a `changed` signal: the page comes when its
+    ///   node has read as far, after 2 s at the latest, and has `more` while it has not.
     /// - Throws: `RequestError` for what the server refused, with its `Retry-After`; ``ConnectionEnd`` for what it would refuse
     ///   again.
-    package nonisolated func sync(since: LiveCursor?, limit: Int? = nil) async throws -> SyncAnswer {
+    package nonisolated func sync(
+        since: LiveCursor?, upTo: LiveCursor? = nil, limit: Int? = nil
+    ) async throws -> SyncAnswer {
         let token = try await handle.parts.token()
         var settings = handle.parts.settings.asking(.document, since: since, waitMilliseconds: 0, token: token)
+        if let upTo { settings.url = settings.url.setting([("upto", upTo.text)]) }
         if let limit { settings.url = settings.url.setting([("limit", "\(limit)")]) }
         let answer = try await handle.ask(settings)
         if let sync = SyncAnswer(answer) { return sync }

@@ -134,9 +134,9 @@ struct CatReading {
                 if isEnough { return .done }
             }
             steps += reach(at)
-            if more { return .again(afterMilliseconds: 0) }
-            guard settings.syncWaitSeconds != nil else { return .done }
-            // An empty page comes after the wait; one that comes at once is no reason to ask without a pause.
+            guard more || settings.syncWaitSeconds != nil else { return .done }
+            // An empty page comes after the wait, that for a node that is behind too; one that comes at once is no reason to ask
+            // without a pause.
             let isEarly = lines.isEmpty && afterMilliseconds < Self.minimumPauseMilliseconds
             return .again(afterMilliseconds: isEarly ? Self.minimumPauseMilliseconds : 0)
         case .resync(let why, let at):

@@ -20,6 +20,7 @@ extension CatSettings {
         if let entities = arguments[table.entities] { parameters.append(("ent", entities)) }
         if let mode = arguments[table.mode] { parameters.append(("mode", mode)) }
         if let beat = arguments[table.beat] { parameters.append(("beat", String(beat))) }
+        if let upTo = arguments[table.upTo] { parameters.append(("upto", upTo)) }
         if let wait = syncWaitSeconds { parameters.append(("wait", String(wait))) }
         if document != .sync { parameters = try archiveParameters(arguments) }
         connection.url = connection.url.setting(parameters)
@@ -53,6 +54,7 @@ extension CatSettings {
         guard forms.count < 2 else { throw .wrongUse("\(forms[0]) and \(forms[1]) exclude one another") }
         connection.form = sse ? .eventStream : forms.isEmpty ? .webSocket : .document
         try setDocument(arguments)
+        if arguments[table.upTo] != nil, !sync { throw .wrongUse("option '--upto' has no meaning without --sync") }
         guard let name = forms.first else { return }
         let isPast = document != .sync
         let sending: [(name: String, isGiven: Bool)] = [

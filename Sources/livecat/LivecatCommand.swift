@@ -54,11 +54,15 @@ enum LivecatCommand {
 
     static let since = SingleOption(
         "since", .text("CURSOR"), help: "first show what came after this cursor of a Livegate")
+    static let upTo = SingleOption(
+        "upto", .text("CURSOR"),
+        help: "with --sync: wait for the node to read as far as this cursor of another one, such as a changed's at")
     static let with = SingleOption(
         "with", .text("WORDS"), help: "ask for more in each message: at (cursors), ts, aid, or several: at,ts")
     static let entities = SingleOption("ent", .text("NAMES"), help: "ask for these entities alone, by comma")
     static let mode = SingleOption(
-        "mode", .choice("MODE", of: ["changed"]), help: "changed: receive only that something has changed")
+        "mode", .choice("MODE", of: ["changed"]),
+        help: "changed: receive only that something has changed; what it was is asked for by --sync --since --upto AT")
     static let beat = SingleOption(
         "beat", .integer("SECONDS", in: 5...300), help: "ask for a sign of life with a cursor after so long")
     static let sse = Flag("sse", help: "read server-sent events instead of a WebSocket; nothing is sent")
@@ -112,7 +116,7 @@ enum LivecatCommand {
         options: [
             connect, header, subprotocol, origin, version, showPingPong, execute, wait, noCheck, location,
             maximumRedirects, host, auth, tokenFile, authority, certificate, key, passphrase, proxy, slash, noColor,
-            binary, json, count, duration, ping, reconnect, deflate, since, with, entities, mode, beat, sse, sync,
+            binary, json, count, duration, ping, reconnect, deflate, since, upTo, with, entities, mode, beat, sse, sync,
             cursorFile, verify, archive, inbox, markRead, before, limit, thing,
         ],
         operands: [

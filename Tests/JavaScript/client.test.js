@@ -314,10 +314,17 @@ test("an app that asks for ids gets them on every way, and read marks, which mov
     const asked = client.sync({ since: "C1" })
     await settle()
     assert.equal(world.question.url.searchParams.get("with"), "at,ts,aid")
+    assert.equal(world.question.url.searchParams.get("upto"), null)
     const page = pageOf("C2", ["I2"])
     page.events[0].aid = "o"
     world.question.answer(200, page)
     assert.equal((await asked).page.events[0].aid, "o")
+    // The signal of another node says how far this one is to have read.
+    const known = client.sync({ since: "C2", upTo: "C3" })
+    await settle()
+    assert.deepEqual([...world.question.url.searchParams], [["since", "C2"], ["upto", "C3"], ["with", "at,ts,aid"]])
+    world.question.answer(200, { ...pageOf("C2"), more: true })
+    assert.equal((await known).page.more, true)
     client.close()
     for (const way of ["eventStream", "longPoll", "polling"]) {
         const { client } = world.client({ asksForEventIDs: true, ways: [way] })

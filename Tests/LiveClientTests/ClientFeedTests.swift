@@ -101,6 +101,17 @@ struct ClientFeedTests {
         await client.close()
     }
 
+    @Test func `a page is asked for up to what another node has told of`() async throws {
+        let body = #"{"events":[],"at":"y","more":true}"#
+        let server = try ScriptedServer([
+            .awaitHead, .send("HTTP/1.1 200 OK\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"), .close,
+        ])
+        let client = try Self.client(server)
+        let answer = try await client.sync(since: LiveCursor("x"), upTo: LiveCursor("z"))
+        #expect(answer == .page([], at: LiveCursor("y"), more: true))
+        #expect(String(decoding: server.received[0], as: UTF8.self).contains("since=x&upto=z "))
+    }
+
     @Test func `a refused page says when to come again`() async throws {
         let server = try ScriptedServer([
             .awaitHead,

@@ -134,6 +134,16 @@ private struct Run {
         #expect(run.next == .done && run.reading.cursor?.text == "3")
     }
 
+    @Test func `go on until the node has read as far as another one, but not without a pause`() throws {
+        var run = try Run("--sync", "--since", "0", "--upto", "9")
+        for (took, pause) in [(UInt64(0), UInt64(1000)), (2_000, 0)] {
+            run.answer(200, Self.page("1", more: true), after: took)
+            #expect(run.next == .again(afterMilliseconds: pause), "after \(took) ms")
+        }
+        run.answer(200, Self.page("9"))
+        #expect(run.next == .done)
+    }
+
     @Test func `go on with a wait, but not without a pause where nobody waited`() throws {
         var run = try Run("--sync", "--wait", "20", "--count", "3")
         run.answer(200, Self.page("1", event("a", "1")), after: 0)

@@ -37,6 +37,8 @@ import Testing
             (["--archive", "--inbox"], "--archive and --inbox exclude one another"),
             (["--sync", "--archive"], "--sync and --archive exclude one another"),
             (["--inbox", "--mark-read", aid], "--inbox and --mark-read exclude one another"),
+            (["--upto", "1"], "'--upto' has no meaning without --sync"),
+            (["--archive", "--upto", "1"], "'--upto' has no meaning without --sync"),
             (["--sync", "--mode", "changed"], "'--mode' has no meaning with --sync"),
             (["--before", aid], "'--before' has no meaning without --archive or --inbox"),
             (["--mark-read", aid, "--limit", "3"], "'--limit' has no meaning without --archive or --inbox"),
@@ -206,6 +208,7 @@ import Testing
         (["--sse", "--ent", "incident", "http://a/live/v1"], "/live/v1?ent=incident"),
         (["--sync", "--since", "0", "http://a/live/v1?ent=incident"], "/sync/v1?ent=incident&since=0"),
         (["--sync", "ws://a/sync/v1"], "/sync/v1"), (["--sync", "--wait", "20", "ws://a"], "/?wait=20"),
+        (["--sync", "--since", "1", "--upto", "a-_", "ws://a/live/v1"], "/sync/v1?upto=a-_&since=1"),
         (["--sync", "--wait", "-1", "ws://a"], "/?wait=55"), (["--sync", "--wait", "0.5", "ws://a"], "/?wait=1"),
         (["--sync", "--wait", "0", "ws://a"], "/"),
         (

@@ -206,13 +206,13 @@ class Client {
         }
     }
 
-    async #sync({ since, limit, wait, signal }) {
+    async #sync({ since, upTo, limit, wait, signal }) {
         const { entities, asksForEventIDs } = this.#options
         for (let isAgain = false; ; isAgain = true) {
             const token = await this.token({ fresh: isAgain })
             if (signal.aborted) throw signal.reason
             if (token !== null && !token) throw new LivegateError("unauthorized", "there is no token: nobody is signed in")
-            const question = { token, since, limit, wait, entities, asksForEventIDs, signal }
+            const question = { token, since, upTo, limit, wait, entities, asksForEventIDs, signal }
             const answer = await askSync(this.environment, this.addresses, question)
             if (answer.page || answer.resync) return answer
             if (signal.aborted) throw signal.reason

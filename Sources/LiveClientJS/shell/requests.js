@@ -90,10 +90,10 @@ export function answerDeadline(environment, outer) {
  * `isTimed: false`, for who aborts by himself.
  */
 export async function askSync(environment, addresses, question) {
-    const { token, since, wait, limit, entities, asksForEventIDs, signal: outer, isTimed = true } = question
+    const { token, since, upTo, wait, limit, entities, asksForEventIDs, signal: outer, isTimed = true } = question
     const begun = environment.now()
     const parameters = {
-        since, limit, wait: wait ? Math.ceil(wait / 1000) : undefined, ent: entities?.join(","),
+        since, upto: upTo, limit, wait: wait ? Math.ceil(wait / 1000) : undefined, ent: entities?.join(","),
         with: asksForEventIDs ? withEventIDs : undefined,
     }
     const { signal, ended, extend, end } = answerDeadline(environment, outer)

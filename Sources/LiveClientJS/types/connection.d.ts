@@ -148,8 +148,14 @@ export interface Client {
      * reason. 1,024 wait for a busy reader; beyond that a resync takes their place.
      */
     updates(): AsyncIterableIterator<LiveUpdate>
-    /** Asks `/sync/v1`. `wait` in ms. Throws a `LivegateError`: `unreachable` after 12 s and the wait, too. */
-    sync(question?: { since?: string, limit?: number, wait?: number, signal?: AbortSignal }): Promise<SyncAnswer>
+    /**
+     * Asks `/sync/v1`. `wait` in ms. `upTo`: a cursor that another node has told of, such as the `at` of a `changed` signal; the
+     * page comes when its node has read as far, after `wait` (else 2 s) at the latest, and has `more` while it has not. Throws a
+     * `LivegateError`: `unreachable` after 12 s and the wait, too.
+     */
+    sync(question?: {
+        since?: string, upTo?: string, limit?: number, wait?: number, signal?: AbortSignal,
+    }): Promise<SyncAnswer>
     /** The token that requests show; null with a cookie. */
     token(question?: { fresh?: boolean }): Promise<string | null | undefined>
     /** Goes on from another cursor, for everybody: all get a resync with it, but for the listener `except`. */
