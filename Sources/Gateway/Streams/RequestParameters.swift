@@ -40,9 +40,10 @@ struct LiveParameters: Sendable, Equatable {
         return parameters
     }
 
-    /// A browser that comes back repeats the old URL and says in this field where it was. Two fields are no cursor.
+    /// A browser that comes back repeats the old URL and says in this field where it was. An empty field is none: it was nowhere
+    /// yet. Two fields are no cursor.
     private static func lastEventID(_ head: RequestHead) -> [UInt8]? {
-        guard head.headers.contains("last-event-id") else { return nil }
+        guard head.headers.all("last-event-id").contains(where: { !$0.isEmpty }) else { return nil }
         return head.headers.only("last-event-id").map(Array.init) ?? []
     }
 }
@@ -65,11 +66,11 @@ struct SyncParameters: Sendable, Equatable {
     var waitMilliseconds: UInt64 = 0
     /// Whether `with` asked for the events' ids in the archive.
     var withAid = false
-
     /// The cursor up to which the node is to have read before it answers, as it was sent; nil: however far it is.
     var upTo: [UInt8]?
     /// How long to wait for that at most.
     var upToMilliseconds: UInt64 = 0
+
     /// For a node that is behind the cursor of `upto`, where there is no `wait`.
     static let defaultUpToMilliseconds: UInt64 = 2_000
 
@@ -89,12 +90,12 @@ struct SyncParameters: Sendable, Equatable {
         if let seconds = try reading.number("wait", in: 0..., "a whole number of seconds") {
             let (milliseconds, overflow) = UInt64(seconds).multipliedReportingOverflow(by: 1000)
             parameters.waitMilliseconds = min(overflow ? .max : milliseconds, limits.maximumWaitMilliseconds)
-        }
             parameters.upToMilliseconds = parameters.waitMilliseconds
         } else {
             parameters.upToMilliseconds = min(Self.defaultUpToMilliseconds, limits.maximumWaitMilliseconds)
-        return parameters
+        }
         parameters.upTo = try reading.cursor("upto")
         if parameters.upTo == nil { parameters.upToMilliseconds = 0 }
+        return parameters
     }
 }
