@@ -54,7 +54,7 @@ final class Cat {
         screen = Screen(appearance, write: output.write)
         connection = PersistentConnection<Cat>(
             settings.connection, maximumRedirects: settings.maximumRedirects, reconnects: settings.reconnects,
-            policy: ReconnectPolicy(hasFixedToken: settings.hasFixedToken),
+            asksAgain: settings.asksAgain, policy: ReconnectPolicy(hasFixedToken: settings.hasFixedToken),
             on: TransportLoop(loop: loop))
         terminal = appearance.isInteractive ? TerminalMode() : nil
         inputIsTerminal = surroundings.inputIsTerminal

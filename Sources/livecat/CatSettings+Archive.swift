@@ -27,6 +27,8 @@ extension CatSettings {
             path = "/live/v1"
         }
         connection.url = connection.url.replacing(pathSuffix: "/live/v1", with: path)
+        // What is asked for says where it is: the server alone is enough.
+        if document != .sync { connection.url = connection.url.replacingBarePath(with: path) }
         let isPage = document == .archive || document == .inbox
         let given: [(name: String, isGiven: Bool, isRight: Bool, needs: String)] = [
             ("before", arguments[table.before] != nil, isPage, "--archive or --inbox"),

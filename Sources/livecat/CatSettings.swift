@@ -38,6 +38,9 @@ struct CatSettings {
     var syncWaitSeconds: Int?
 }
 
+    /// Whether a page that the server puts off is asked for again without `--reconnect`: `--sync` makes many requests, the others
+    /// make one.
+    var asksAgain: Bool { connection.form == .document && document == .sync }
 extension CatSettings {
     /// What one attempt shows of what is meant for the server that the user named: another one gets none of it.
     ///

@@ -121,7 +121,8 @@ def test_sync_catches_up_and_ends(peer, run_livecat, tmp_path):
 
 @pytest.mark.parametrize("options, document, out", [
     (["--sync"], page("1", event("a", "1")), event("a", "1")),
-    (["--archive"], answers("200 OK", '{"events":[{"ent":"a","id":"b","type":"c","aid":"d"}],"more":false,"gaps":[]}'),
+    (["--archive", "--reconnect"],
+     answers("200 OK", '{"events":[{"ent":"a","id":"b","type":"c","aid":"d"}],"more":false,"gaps":[]}'),
      '{"ent":"a","id":"b","type":"c","aid":"d"}'),
 ], ids=["sync", "archive"])
 def test_a_document_is_asked_for_again_when_a_refusal_says_so(peer, run_livecat, options, document, out):
@@ -130,6 +131,13 @@ def test_a_document_is_asked_for_again_when_a_refusal_says_so(peer, run_livecat,
     status, shown, err = run_livecat(*options, server.url)
     assert (status, shown.decode()) == (0, out + "\n") and time.monotonic() - begin >= 1 and "503" in err
     assert 1.0 <= float(re.search(r"reconnecting in ([0-9.]+) s", err)[1]) <= 2.0 and server.connections == 2
+
+
+@pytest.mark.parametrize("option, path", [("--archive", "/archive/v1"), ("--inbox", "/inbox/v1")])
+def test_a_page_of_the_past_is_one_request_of_a_server(peer, run_livecat, option, path):
+    server = peer(answers("503 Busy", "{}", "Retry-After: 1"))
+    status, out, err = run_livecat(option, f"http://{server.host}")
+    assert (status, out, server.connections, server.target()) == (1, b"", 1, path) and "503" in err and "reconnecting" not in err
 
 
 def test_sync_comes_back_after_a_loss(peer, run_livecat):

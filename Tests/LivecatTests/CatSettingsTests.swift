@@ -218,6 +218,11 @@ import Testing
             ], "/archive/v1?ticket=t&before=\(`A wrong command line`.aid)&limit=2&ent=incident&id=a%20b"
         ),
         (["--inbox", "--limit", "2", "ws://a/live/v1"], "/inbox/v1?limit=2"),
+        (["--inbox", "http://a:81"], "/inbox/v1"), (["--archive", "a:81/?ent=x"], "/archive/v1?ent=x"),
+        (["--archive", "http://a?ent=x"], "/archive/v1?ent=x"),
+        (["--mark-read", `A wrong command line`.aid, "a"], "/inbox/v1/read"),
+        (["--archive", "ws://a/archive/v1"], "/archive/v1"), (["--archive", "ws://a/x"], "/x"),
+        (["--archive", "ws://a/x/live/v1"], "/x/archive/v1"), (["ws://a"], "/"),
         (["--cursor-file", "/nowhere/none", "--with", "ts", "ws://a"], "/?with=at,ts"),
         (["--cursor-file", "/nowhere/none", "--with", "ts,at", "ws://a"], "/?with=ts,at"),
         (["--cursor-file", "/nowhere/none", "--since", "here", "ws://a"], "/?with=at&since=here"),
@@ -269,6 +274,14 @@ import Testing
 }
 
 @Suite struct `Settings of livecat` {
+    @Test(arguments: [
+        (["--sync"], true), (["--archive"], false), (["--inbox"], false),
+        (["--mark-read", `A wrong command line`.aid], false),
+        (["--sse"], false), ([], false),
+    ]) func `ask again for what is put off only with --sync`(_ options: [String], _ asksAgain: Bool) throws {
+        #expect(try Words(options + ["ws://a"]).settings().asksAgain == asksAgain)
+    }
+
     @Test(arguments: [
         ([], nil), (["-L"], 10), (["-L", "--max-redirects", "3"], 3), (["--max-redirects", "3"], nil),
     ]) func `follow redirects only when asked`(_ options: [String], _ maximum: Int?) throws {

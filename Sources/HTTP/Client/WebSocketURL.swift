@@ -186,6 +186,12 @@ extension WebSocketURL {
         return replacing(target: before + new + String(decoding: target.utf8.dropFirst(path.count), as: UTF8.self))
     }
 
+    /// The same address with this path, where it has none but `/`.
+    package func replacingBarePath(with new: String) -> WebSocketURL {
+        guard target.utf8.prefix(while: { $0 != ASCII.questionMark }).elementsEqual([ASCII.slash]) else { return self }
+        return replacing(target: new + String(decoding: target.utf8.dropFirst(), as: UTF8.self))
+    }
+
     private func replacing(target: String) -> WebSocketURL {
         WebSocketURL(isSecure: isSecure, destination: destination, target: target, userInformation: userInformation)
     }

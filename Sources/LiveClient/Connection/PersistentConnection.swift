@@ -22,6 +22,8 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
     /// How many redirects are followed for one attempt; nil follows none.
     private let maximumRedirects: Int?
     private let reconnects: Bool
+    /// Whether a document that the server puts off is asked for again, though nothing else is.
+    private let asksAgain: Bool
     private var policy: ReconnectPolicy
     private var path: RedirectPath
     private var owner: Owner?
@@ -34,11 +36,12 @@ package final class PersistentConnection<Owner: PersistentConnectionOwner> {
 
     package init(
         _ settings: ConnectionSettings, maximumRedirects: Int?, reconnects: Bool,
-        policy: ReconnectPolicy = ReconnectPolicy(), on shared: TransportLoop
+        asksAgain: Bool = false, policy: ReconnectPolicy = ReconnectPolicy(), on shared: TransportLoop
     ) {
         self.settings = settings
         self.maximumRedirects = maximumRedirects
         self.reconnects = reconnects
+        self.asksAgain = asksAgain
         self.policy = policy
         self.shared = shared
         path = RedirectPath(settings.url)
@@ -205,7 +208,7 @@ extension PersistentConnection: ConnectionOwner {
         if case .refused(let answer) = ending, follows(answer) { return }
         // The next attempt asks the server that the user named.
         path = RedirectPath(settings.url)
-        guard reconnects || ending.isPostponement && settings.form == .document,
+        guard reconnects || asksAgain && ending.isPostponement,
             case .wait(let milliseconds) = policy.verdict(on: ending, openMilliseconds: stood)
         else { return finish(ending) }
         prepare(afterMilliseconds: milliseconds)
