@@ -6,8 +6,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-int64_t linux_read_file(const char *path, void *bytes, uint64_t room) {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+static int64_t read_file(const char *path, int flags, void *bytes, uint64_t room) {
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | flags);
     if (descriptor < 0) return -errno;
     uint64_t filled = 0;
     int64_t failure = 0;
@@ -20,6 +20,12 @@ int64_t linux_read_file(const char *path, void *bytes, uint64_t room) {
     }
     close(descriptor);
     return failure ? failure : (int64_t)filled;
+}
+
+int64_t linux_read_file(const char *path, void *bytes, uint64_t room) { return read_file(path, 0, bytes, room); }
+
+int64_t linux_read_plain_file(const char *path, void *bytes, uint64_t room) {
+    return read_file(path, O_NOFOLLOW, bytes, room);
 }
 
 int linux_write_all(int descriptor, const void *bytes, uint64_t count, uint64_t *taken) {

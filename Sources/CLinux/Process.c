@@ -11,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+
+int linux_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0) == 0 ? 0 : -errno; }
 
 int linux_usable_cores(void) {
     // The kernel refuses a set smaller than its own with EINVAL, so the set grows up to 64 Ki cores.

@@ -39,6 +39,7 @@ extension SettingsOutcome {
         let ticketSeal = check.ticketSeal()
         check.archivePassword()
         check.kafka()
+        check.openSecrets()
         let outcome = with(check.draft)
         let tokens = outcome.knowsTokens ? verifier.tokens : nil
         guard let settings = outcome.settings, let mapping = outcome.mapping else {
@@ -229,6 +230,31 @@ private struct SettingsCheck {
             draft.report(setting, "cannot read \(error.withoutPath)")
         }
     }
+
+    /// Files with secrets that everybody on this machine can read. What is a secret only in part, such as hashes of tokens, is none
+    /// of them.
+    mutating func openSecrets() {
+        var named: [(setting: String, path: String?)] = [
+            (SettingsTable.path(of: \.tls.key), settings.tls.key),
+            (SettingsTable.path(of: \.tls.ticketSecretFile), settings.tls.ticketSecretFile),
+            (SettingsTable.path(of: \.adminTokenFile), settings.adminTokenFile),
+            (SettingsTable.path(of: \.auth.tickets.secretFile), settings.auth.tickets.secretFile),
+            (
+                SettingsTable.path(of: \.auth.introspection.clientSecretFile),
+                settings.auth.introspection.clientSecretFile
+            ),
+            (SettingsTable.path(of: \.archive.passwordFile), settings.archive.passwordFile),
+        ]
+        for property in settings.kafka.settings where Self.secretKafkaFiles.contains(property.name) {
+            named.append(("\(SettingsTable.path(of: \.kafka.settings)).\(property.name)", property.value))
+        }
+        for (setting, path) in named {
+            guard let path, draft.isSound(setting), BoundedFile.isOpenToAll(path) else { continue }
+            draft.report(setting, "\(path) can be read by everybody on this machine: chmod o= it", isWarning: true)
+        }
+    }
+
+    private static let secretKafkaFiles = ["ssl.key.location", "ssl.keystore.location"]
 
     // MARK: - Kafka
 

@@ -27,11 +27,17 @@ package enum BoundedFile {
     /// The bytes of the file; refused beyond the limit, so that a device or a log by mistake does not fill the memory.
     ///
     /// Blocks until the file has been read.
-    package static func read(_ path: String, maximumBytes: Int) throws(Unreadable) -> [UInt8] {
+    ///
+    /// - Parameter followsLinks: false refuses a symbolic link, which in a folder of many may be somebody else's.
+    package static func read(
+        _ path: String, maximumBytes: Int, followsLinks: Bool = true
+    ) throws(Unreadable) -> [UInt8] {
         var answer: Int64 = 0
         // One byte more than the limit tells a file that is too large.
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: maximumBytes + 1) { room, count in
-            answer = unsafe linux_read_file(path, room.baseAddress, UInt64(room.count))
+            let (start, size) = (room.baseAddress, UInt64(room.count))
+            answer =
+                unsafe followsLinks ? linux_read_file(path, start, size) : linux_read_plain_file(path, start, size)
             count = Int(max(0, answer))
         }
         guard answer >= 0 else { throw failure(path, Int32(-answer)) }
@@ -64,6 +70,21 @@ package enum BoundedFile {
         var facts = stat()
         guard unsafe stat(path, &facts) == 0 else { return nil }
         return facts.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// Whether everybody on this machine can read the file: by its own mode, and through each folder on the way to it. False
+    /// where that cannot be found out.
+    package static func isOpenToAll(_ path: String) -> Bool {
+        guard let found = unsafe realpath(path, nil) else { return false }
+        var place = unsafe String(cString: found)
+        unsafe free(found)
+        var facts = stat()
+        guard unsafe stat(place, &facts) == 0, facts.st_mode & S_IROTH != 0 else { return false }
+        while let slash = place.lastIndex(of: "/"), place != "/" {
+            place = slash == place.startIndex ? "/" : String(place[..<slash])
+            guard unsafe stat(place, &facts) == 0, facts.st_mode & S_IXOTH != 0 else { return false }
+        }
+        return true
     }
 
     private static func failure(_ path: String, _ error: Int32) -> Unreadable {

@@ -10,6 +10,8 @@ struct CatSettings {
     /// What is shown to the server that the user named and to nobody else, beside the token of `tokenFile`.
     var credentials = OriginCredentials()
     var tokenFile: String?
+    /// Files that nobody else should read.
+    var secretFiles: [String] = []
     /// Whether there is a token that no wait renews.
     var hasFixedToken: Bool { hasAuthorization || !credentials.protocols.isEmpty }
     private var hasAuthorization: Bool { credentials.headers.contains { $0.name.lowercased() == "authorization" } }
@@ -36,11 +38,11 @@ struct CatSettings {
     var document = CatDocument.sync
     /// Nil: `--sync` ends when it has caught up.
     var syncWaitSeconds: Int?
-}
-
     /// Whether a page that the server puts off is asked for again without `--reconnect`: `--sync` makes many requests, the others
     /// make one.
     var asksAgain: Bool { connection.form == .document && document == .sync }
+}
+
 extension CatSettings {
     /// What one attempt shows of what is meant for the server that the user named: another one gets none of it.
     ///
@@ -112,6 +114,7 @@ extension CatSettings {
         reconnects = arguments[table.reconnect]
         allowsColor = !arguments[table.noColor]
         tokenFile = arguments[table.tokenFile]
+        secretFiles = [tokenFile, arguments[table.key]].compactMap { $0 }
         credentials.host = arguments[table.host]
         if arguments[table.location] {
             maximumRedirects = arguments[table.maximumRedirects] ?? Self.defaultMaximumRedirects

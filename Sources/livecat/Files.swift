@@ -29,7 +29,7 @@ final class CursorFile: Sendable {
     func read() throws(StartProblem) -> String? {
         let bytes: [UInt8]
         do throws(BoundedFile.Unreadable) {
-            bytes = try BoundedFile.read(path, maximumBytes: Self.maximumBytes)
+            bytes = try BoundedFile.read(path, maximumBytes: Self.maximumBytes, followsLinks: false)
         } catch {
             if error.isMissing { return nil }
             throw .unreadable("cannot read \(path.printable): \(error.reason)")
@@ -66,9 +66,17 @@ final class CursorFile: Sendable {
     var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
     /// The corresponding C functions are open, write, fsync and rename.
+    ///
+    /// The new file is one that was not there before, and no link: in a folder of many somebody may have put one there that
+    /// leads to another file of ours. What an earlier run left is removed, a link without what it leads to.
     private func replace(_ bytes: [UInt8]) -> String? {
         let new = path + ".new"
-        let descriptor = unsafe open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        var descriptor = unsafe open(new, flags, 0o644)
+        if descriptor < 0, errno == EEXIST {
+            guard unsafe unlink(new) == 0 else { return failure(errno) }
+            descriptor = unsafe open(new, flags, 0o644)
+        }
         guard descriptor >= 0 else { return failure(errno) }
         let problem = WholeWrite.write(bytes, to: descriptor)
         guard problem == 0 else { return abandon(descriptor, problem) }

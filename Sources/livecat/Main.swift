@@ -16,6 +16,9 @@ import Terminal
             // Before somebody is asked, who may take his time.
             ProcessTitle.wipe(arguments.secretURLs)
             let settings = try CatSettings(arguments) { TerminalMode.askSecret("Passphrase: ") }
+            for path in settings.secretFiles where BoundedFile.isOpenToAll(path) {
+                StandardError.line("\(table.name): warning: \(path.printable) can be read by everybody: chmod o= it")
+            }
             try run(settings)
         } catch let problem as StartProblem {
             StandardError.line(problem.line)

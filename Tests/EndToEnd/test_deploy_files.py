@@ -51,6 +51,8 @@ def unit(request, tmp_path_factory):
 def test_systemd_takes_the_unit_calls_it_well_confined_and_waits_for_a_drain(unit):
     assert run("systemd-analyze", "verify", unit) == ""
     assert int(re.search(r"^TimeoutStopSec=(\d+)$", unit.read_text(), re.M)[1]) == 45 > LONGEST_DRAIN
+    # Its memory holds tokens and keys.
+    assert re.search(r"^LimitCORE=0$", unit.read_text(), re.M)
     told = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit)
     assert float(re.search(r"Overall exposure level for livegate\.service: ([\d.]+)", told)[1]) <= 2.0
 

@@ -115,6 +115,22 @@ def test_secrets_of_the_command_line_are_wiped_from_the_process_title(start):
     assert program.wait() == 2 and "geheim" not in "".join(program.out + program.err)
 
 
+def test_nobody_reads_the_memory_of_a_node_and_no_core_file_is_written():
+    """proc(5): of a process that may not be dumped the files below /proc/PID are the superuser's, whoever runs it."""
+    needs("setpriv")
+    nobody = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    program = subprocess.Popen([*nobody, PROGRAMS / "livegate", "map", "--config", "/dev/null"], stdin=subprocess.PIPE)
+    with program:
+        facts = Path(f"/proc/{program.pid}")
+        # Before, it is the program that makes it nobody's.
+        eventually(lambda: "Name:\tlivegate\n" in (facts / "status").read_text())
+        eventually(lambda: (facts / "environ").stat().st_uid == 0)
+        assert program.poll() is None
+        assert not nobody or "Uid:\t65534\t" in (facts / "status").read_text()
+        program.stdin.close()
+    assert program.returncode == 0
+
+
 @pytest.mark.parametrize("command", ["config", "man", "map"])
 @pytest.mark.parametrize("ignored", [False, True])
 def test_a_closed_pipe_ends_a_program_quietly(command, ignored, tmp_path):

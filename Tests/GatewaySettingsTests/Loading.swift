@@ -22,7 +22,9 @@ final class SettingsFolder {
     let path = NSTemporaryDirectory() + "livegate-" + UUID().uuidString + "/"
 
     init(_ files: [String: String]) throws {
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        // Nobody else's, as a folder with keys should be.
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         for (name, text) in files { try text.write(toFile: path + name, atomically: false, encoding: .utf8) }
     }
 

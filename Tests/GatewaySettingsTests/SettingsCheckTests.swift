@@ -1,5 +1,6 @@
 // Tests: IntrospectionTable.swift, StaticTokenFile.swift
 
+import Foundation
 import LiveUpdates
 import TLS
 import TestTokens
@@ -26,6 +27,34 @@ import Tokens
         #expect(try verifier.verify(TokenForge.token(), now: TokenForge.now).get().account == Account("PACC1"))
         let identity = try verifier.verify(token, now: TokenForge.now).get()
         #expect(identity.account == Account("42") && identity.subject == "dev")
+    }
+
+    @Test func `a secret that everybody can read is warned of, and what is none is not`() throws {
+        let secret = String(repeating: "s", count: 32)
+        let folder = try SettingsFolder([
+            "admin": "token\n", "tickets": secret + "\n", "tls-tickets": secret, "client": "s\n", "password": "p\n",
+            "key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self),
+        ])
+        let text = """
+            admin_token_file: admin
+            tls: {ticket_secret_file: tls-tickets}
+            archive: {store: 'postgresql://u@localhost/d', password_file: password}
+            auth:
+              jwt: [{issuer: a, keys: key.pem}]
+              introspection: {url: 'https://localhost:1/i', client_id: c, client_secret_file: client}
+              tickets: {secret_file: tickets}
+            """
+        let before = try folder.check(text).lines
+        #expect(!before.contains { $0.contains("everybody") }, "\(before)")
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
+        let names = ["admin", "tickets", "tls-tickets", "client", "password"]
+        let lines = try folder.check(text).lines.filter { $0.contains("everybody") }
+        #expect(lines.count == names.count, "\(lines)")
+        for name in names {
+            #expect(lines.contains { $0.contains("warning: ") && $0.contains(": \(name) can be read by everybody") })
+            try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.path + name)
+        }
+        #expect(try folder.check(text).lines == before)
     }
 
     @Test func `keys at a URL are fetched by nobody who only checks, and their authorities are looked at`() throws {

@@ -2,6 +2,7 @@
 
 import Glibc
 import LiveClient
+import Options
 import TestHarness
 import Testing
 
@@ -83,6 +84,28 @@ import Testing
         file.announce()
         #expect(file.keep("a") == "cannot keep the cursor in /no/such/folder/place: No such file or directory")
         #expect(try file.read() == nil)
+    }
+
+    @Test func `is kept through no link, and what was left beside it is removed`() throws {
+        let other = folder.path("other")
+        #expect(OutputFile.write("mine", to: other) == nil)
+        for target in ["place", "place.new"] {
+            #expect(unsafe symlink(other, folder.path(target)) == 0)
+            let file = CursorFile(path)
+            if target == "place" {
+                let problem = #expect(throws: StartProblem.self) { try file.read() }
+                #expect(problem?.text.contains("symbolic link") == true)
+            }
+            file.announce()
+            #expect(file.keep("abc") == nil)
+            #expect(
+                try CursorFile(path).read() == "abc" && BoundedFile.read(other, maximumBytes: 9) == Array("mine".utf8))
+        }
+        // An earlier run was ended while it wrote.
+        #expect(OutputFile.write("half", to: path + ".new") == nil)
+        let file = CursorFile(path)
+        file.announce()
+        #expect(try file.keep("abcd") == nil && file.read() == "abcd")
     }
 
     @Test func `with something else in it is refused`() throws {

@@ -34,6 +34,11 @@ int linux_raise_descriptor_limit(uint64_t *soft, uint64_t *hard);
 /// instead of 31, and one of 10,000 connections cost 910 bytes instead of 1,045, at the same speed.
 int linux_limit_heaps(void);
 
+/// Has the kernel write no core file of this process, whose memory holds tokens and keys, and let no process of the same user
+/// read that memory. Until the next `exec`; the corresponding C function is `prctl` with PR_SET_DUMPABLE. Returns 0 or a
+/// negative errno.
+int linux_forbid_dumps(void);
+
 /// Ignores SIGPIPE, or another signal, process-wide; the corresponding C function is `signal` with SIG_IGN.
 int linux_ignore_signal(int number);
 
