@@ -128,7 +128,8 @@ package struct EventsTable: SettingTable {
         """
         Where the account stands: /pointer into the value, row:/pointer into the changed row (debezium presets), \
         header:NAME, key, key:/pointer or topic:N (the Nth part between dots, -1 is the last). Of a list, the first that \
-        yields text counts. Empty: as in the preset.
+        yields text counts. Empty: as in the preset. With the preset debezium, a row that moves to another account is told to \
+        both; a deletion needs a table with REPLICA IDENTITY FULL.
         """)
     package let entity = Setting(
         "events.entity", .sources, default: "''", "Where the name of the entity stands, by the same rules.")

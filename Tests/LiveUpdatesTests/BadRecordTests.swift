@@ -11,7 +11,16 @@ struct BadRecordTests {
     static let rows: [(value: String?, outcome: String)] = [
         (nil, "tombstone"), ("", "not_json"), (" ", "not_json"), ("null", "not_json"), ("[]", "not_json"),
         ("[{\"account_id\":\"P1\"}]", "not_json"), ("42", "not_json"), ("\"text\"", "not_json"), ("true", "not_json"),
-        ("hello", "not_json"), ("NaN", "not_json"), ("\u{FEFF}" + record(), "not_json"), (record() + "x", "not_json"),
+        ("hello", "not_json"), ("NaN", "not_json"), ("\u{FEFF}" + record(), "P1 incident/I1/created"),
+        ("\u{FEFF}", "not_json"), ("\u{FEFF}\u{FEFF}" + record(), "not_json"), (" \u{FEFF}" + record(), "not_json"),
+        // A schema registry's five bytes.
+        ("\u{0}\u{0}\u{0}\u{0}\u{7}" + record(), "P1 incident/I1/created"),
+        ("\u{0}{\"\"}" + record(), "P1 incident/I1/created"),
+        ("\u{0}\u{0}\u{0}\u{0}\u{7}\u{FEFF}" + record(), "P1 incident/I1/created"),
+        ("\u{0}\u{0}\u{0}\u{7}" + record(), "not_json"), ("\u{0}\u{0}\u{0}\u{0}\u{7}", "not_json"),
+        ("\u{0}\u{0}\u{0}\u{0}", "not_json"), ("\u{0}\u{0}\u{0}\u{0}\u{7}\u{2}H\u{4}P1", "not_json"),
+        ("\u{1}\u{0}\u{0}\u{0}\u{7}" + record(), "not_json"),
+        (record() + "x", "not_json"),
         (record() + record(), "not_json"), (record("\"x\":NaN"), "not_json"), (record("\"x\":Infinity"), "not_json"),
         (record("\"x\":01"), "not_json"), (record("\"x\":1."), "not_json"), (record("\"x\":[1,]"), "not_json"),
         (record("\"x\":\"\\q\""), "not_json"), (record("\"x\":\"\u{1}\""), "not_json"), (record("\"x\":"), "not_json"),
@@ -160,6 +169,9 @@ struct BadRecordTests {
         #expect(why(Self.deep) == "JSON nested too deeply: over 1024 levels")
         #expect(why(Self.record(entity: "\"alerts::alert\"")) == "events.drop names the entity \"alerts::alert\"")
         #expect(why(Self.record(account: "1.5")) == "no text at /account_id, where events.account looks")
+        let avro = why("\u{0}\u{0}\u{0}\u{0}\u{7}\u{2}H")
+        #expect(avro.contains("Avro and Protobuf are not read, have it written as JSON"), "\(avro)")
+        #expect(why("x") == "no JSON: unexpected byte at offset 0")
         #expect(why(Self.record("\"id\":1")) == "a member on the way of the id stands more than once")
         #expect(why(Self.record(type: #""\ud800""#)) == "the type has half a surrogate pair, which is no text")
         #expect(

@@ -14,9 +14,19 @@ struct DebeziumTests {
 
     static let changes: [(value: String, outcome: String)] = [
         (change("\"c\"", after: row), "P1 incidents/1/created"),
-        (change("\"u\"", before: old, after: row), "P1 incidents/1/updated"),
+        (change("\"u\"", before: old, after: row), "P1 incidents/1/updated, left P0 incidents/1/updated"),
+        (change("\"u\"", before: row, after: row), "P1 incidents/1/updated"),
+        (change("\"u\"", before: #"{"id":1}"#, after: row), "P1 incidents/1/updated"),
+        (change("\"u\"", before: #"{"id":1,"account_id":""}"#, after: row), "P1 incidents/1/updated"),
+        (
+            change("\"u\"", before: #"{"id":2,"account_id":7}"#, after: row),
+            "P1 incidents/1/updated, left 7 incidents/2/updated"
+        ),
+        (change("\"u\"", before: #"{"account_id":"P0"}"#, after: row), "P1 incidents/1/updated"),
+        (change("\"u\"", before: "[]", after: row), "P1 incidents/1/updated"),
+        (change("\"u\"", before: old, after: #"{"id":1}"#), "no_account"),
         (change("\"d\"", before: row), "P1 incidents/1/deleted"),
-        // A row that moves is an update for the account that has it now, a deletion one for the account that had it.
+        // A row that moves is an update for both accounts, a deletion one for the account that had it.
         (change("\"d\"", before: old, after: row), "P0 incidents/1/deleted"),
         (change("\"c\"", before: row), "no_account"), (change("\"d\"", after: row), "no_account"),
         (change("\"r\"", after: row), "ignored"), (change("\"t\""), "ignored"), (change("\"m\""), "ignored"),
@@ -38,12 +48,43 @@ struct DebeziumTests {
 
     @Test func `changes are told by op and row`() throws {
         let mapper = try EventMapper.of("debezium")
-        for (value, outcome) in Self.changes {
-            #expect(mapper.short(value) == outcome, "\(value)")
-            // With its schema beside it a value means the same.
-            #expect(mapper.short(#"{"schema":{"type":"struct"},"payload":\#(value)}"#) == outcome, "\(value)")
-            #expect(mapper.short(#"{"payload":\#(value)}"#) == outcome, "\(value)")
+        func short(_ value: String) -> String {
+            let outcome = mapper.short(value)
+            return outcome + (mapper.left.map { ", left " + MappingOutcome.event($0.account, $0.event).short } ?? "")
         }
+        for (value, outcome) in Self.changes {
+            #expect(short(value) == outcome, "\(value)")
+            // With its schema beside it a value means the same.
+            #expect(short(#"{"schema":{"type":"struct"},"payload":\#(value)}"#) == outcome, "\(value)")
+            #expect(short(#"{"payload":\#(value)}"#) == outcome, "\(value)")
+        }
+    }
+
+    @Test func `a deletion without its account says what the table lacks`() throws {
+        func why(_ value: String, _ preset: String) throws -> String {
+            guard case .skip(.noAccount, let why) = try EventMapper.of(preset).map(TestRecord(value)) else { return "" }
+            return "\(why)"
+        }
+        let hint = "REPLICA IDENTITY FULL"
+        for before in [#"{"id":1}"#, #"{"id":1,"account_id":""}"#, #"{"id":1,"account_id":null}"#] {
+            #expect(try why(Self.change("\"d\"", before: before), "debezium").contains(hint))
+        }
+        #expect(try why(#"{"id":1,"account_id":"","__op":"d","__table":"t"}"#, "debezium-flat").contains(hint))
+        #expect(try why(#"{"id":1,"__deleted":"true","__table":"t"}"#, "debezium-flat").contains(hint))
+        let created = try why(Self.change("\"c\"", after: #"{"id":1}"#), "debezium")
+        #expect(created == "no text at row:/account_id, where events.account looks")
+    }
+
+    @Test func `an account of one's own source that is no column is left by nobody`() throws {
+        let mapper = try EventMapper.of("debezium") { $0.account = ["/source/tenant", "row:/account_id"] }
+        let value = #"{"op":"u","source":{"table":"t","tenant":"P5"},"before":\#(Self.old),"after":\#(Self.row)}"#
+        #expect(mapper.short(value) == "P5 t/1/updated" && mapper.left == nil)
+        // What the next record yields is its own.
+        #expect(
+            mapper.short(#"{"op":"u","source":{"table":"t"},"before":\#(Self.old),"after":\#(Self.row)}"#)
+                == "P1 t/1/updated")
+        #expect(mapper.left?.account == Account("P0"))
+        #expect(mapper.short("x") == "not_json" && mapper.left == nil)
     }
 
     @Test func `a payload that stands twice is ambiguous and one beside op is not looked into`() throws {

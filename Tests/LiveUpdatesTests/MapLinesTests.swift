@@ -26,6 +26,22 @@ struct MapLinesTests {
         return String(decoding: bytes, as: UTF8.self)
     }
 
+    @Test func `a row that moves to another account is one line with both events`() throws {
+        let lines = MapLines(try EventMapping(EventMapping.Settings(preset: "debezium")), maximumLineBytes: 1 << 20)
+        var output: [UInt8] = []
+        let move =
+            #"{"op":"u","source":{"table":"t"},"before":{"id":1,"account_id":"P0"},"after":{"id":1,"account_id":"P1"}}"#
+        lines.consume(Array("\(move)\n{}\n".utf8).span, into: &output)
+        let message = #""message":{"ent":"t","id":"1","type":"updated"}"#
+        let expected = [
+            #"{"account":"P1",\#(message),"left":{"account":"P0",\#(message)}}"#,
+            #"{"skip":"no_entity","why":"no text at /source/table, where events.entity looks"}"#, "",
+        ]
+        #expect(
+            String(decoding: output, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
+                == expected.map { $0[...] })
+    }
+
     static let rows: [(line: String, answer: String)] = [
         (bare, answer), ("{\"topic\":\"t\",\"value\":\(quoted(bare))}", answer),
         ("{\"topic\":\"t\",\"value\":\(bare)}", answer),

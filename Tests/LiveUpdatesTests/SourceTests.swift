@@ -75,6 +75,28 @@ struct SourceTests {
     }
 
     @Test(arguments: [
+        // Plain text, as most keys are, and JSON that is no text by itself.
+        ("I1", "I1"), ("7", "7"), ("7.0", "7.0"), ("null", "null"), ("[1]", "[1]"), (#"{"id":7}"#, #"{"id":7}"#),
+        (" x", " x"), (#"a"b"#, #"a"b"#), (#""x"#, #""x"#), ("{", "{"), (#"{"payload":"x"}"#, #"{"payload":"x"}"#),
+        // A JSON string.
+        (#""7""#, "7"), (#""a\u0062\"c""#, #"ab"c"#), (#"" x ""#, " x "), (#""""#, "no_id"), (#""\ud800""#, "no_id"),
+        // A key with its schema.
+        (#"{"schema":{"type":"string","optional":false},"payload":"I1"}"#, "I1"),
+        (#"{"schema":{"type":"int64"},"payload":7}"#, "7"), (#"{"payload":"I1","schema":null}"#, "I1"),
+        (#"{"schema":{},"payload":{"id":7}}"#, "no_id"), (#"{"schema":{},"payload":null}"#, "no_id"),
+        (#"{"schema":{},"payload":"a","payload":"b"}"#, "ambiguous"),
+        // A schema registry's five bytes, and a mark of UTF-8.
+        ("\u{0}\u{0}\u{0}\u{0}\u{7}\"I1\"", "I1"), ("\u{0}\u{0}\u{0}\u{0}\u{7}42", "42"),
+        ("\u{0}\u{0}\u{0}\u{0}\u{7}\u{4}I1", "no_id"), ("\u{0}\u{0}\u{0}\u{0}\u{7}{\"id\":7}", "no_id"),
+        ("\u{FEFF}\"I1\"", "I1"), ("\u{FEFF}I1", "\u{FEFF}I1"), ("\u{0}\u{0}\u{0}\u{0}", "\u{0}\u{0}\u{0}\u{0}"),
+    ]) func `a key is its text, of a JSON string what it says`(key: String, id: String) throws {
+        #expect(try Self.id(["key"], TestRecord("{}", key: key)) == id)
+        // Also where another source has read it as JSON before.
+        #expect(try Self.id(["key:/nowhere", "key"], TestRecord("{}", key: key)) == id)
+    }
+
+    @Test(arguments: [
+        ("\u{0}\u{0}\u{0}\u{0}\u{7}{\"id\":7}", "7"), ("\u{FEFF}{\"id\":7}", "7"),
         (#"{"id":7}"#, "7"), (#"{"id":"x","id":"y"}"#, "ambiguous"), ("x", "no_id"), ("", "no_id"), ("[]", "no_id"),
         (#"{"id":"\ud800"}"#, "no_id"), (#"{"id":"x""#, "no_id"), (#"{"id":true}"#, "no_id"),
     ]) func `a pointer into the key reads it as JSON`(key: String, id: String) throws {

@@ -43,11 +43,15 @@ package struct RunRecorder {
     // MARK: - Records
 
     /// `stamp`: −1 is none. `now`: since 1970, as the stamp in ms.
+    ///
+    /// - Parameter left: the same record's event for another account.
     package mutating func add(
-        _ event: RecordedEvent, _ partition: PartitionName, offset: Int64, stamp: Int64, now: Int64
+        _ event: RecordedEvent, and left: RecordedEvent? = nil, _ partition: PartitionName, offset: Int64, stamp: Int64,
+        now: Int64
     ) {
         guard pass(partition, offset: offset, stamp: stamp) else { return }
         buffer.append(event, offset: offset, stamp: stamp, arrival: now)
+        if let left { buffer.append(left, offset: offset, stamp: stamp, arrival: now) }
     }
 
     /// A record without an event.

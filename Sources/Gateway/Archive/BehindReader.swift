@@ -162,7 +162,8 @@ final class BehindReader {
             switch mapper.read(record) {
             case .event(let event):
                 recorder.add(
-                    event, record.partitionName, offset: record.offset, stamp: record.timestamp ?? -1, now: now)
+                    event, and: mapper.left, record.partitionName, offset: record.offset, stamp: record.timestamp ?? -1,
+                    now: now)
             case .skip:
                 recorder.skip(record.partitionName, offset: record.offset, stamp: record.timestamp ?? -1)
             }

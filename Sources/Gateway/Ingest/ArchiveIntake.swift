@@ -127,8 +127,11 @@ final class ArchiveTap {
     init(_ intake: ArchiveIntake) { self.intake = intake }
 
     /// `stamp`: −1 is none; both in ms since 1970.
-    func add(_ event: RecordedEvent, _ partition: PartitionName, offset: Int64, stamp: Int64, now: Int64) {
-        recorder.add(event, partition, offset: offset, stamp: stamp, now: now)
+    func add(
+        _ event: RecordedEvent, and left: RecordedEvent?, _ partition: PartitionName, offset: Int64, stamp: Int64,
+        now: Int64
+    ) {
+        recorder.add(event, and: left, partition, offset: offset, stamp: stamp, now: now)
     }
 
     func skip(_ partition: PartitionName, offset: Int64, stamp: Int64) {

@@ -100,24 +100,18 @@ final class Ingest {
         switch mapper.read(record) {
         case .event(let event):
             outcomes.count(nil, topic: partition.topic)
-            if let tap { tap.add(event, partition, offset: offset, stamp: timestamp, now: wallClock) }
+            let left = mapper.left
+            if let tap { tap.add(event, and: left, partition, offset: offset, stamp: timestamp, now: wallClock) }
             // Its reset comes before whatever is read from now on.
             if resets.nextSlot != nil { gatherReset(of: event.account) }
             let appended = history.append(
                 event, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
-            // Most records end here: nobody follows their account, and no String was made.
-            guard let number = appended.followed, let entry = subscriptions[number] else { return }
-            if entry.gathered.isEmpty { touched.append(entry) }
-            let cursor =
-                entry.wantsCursors
-                ? history.liveCursor(
-                    account: entry.account, partition: partition, offset: offset, timestamp: timestamp, now: wallClock
-                ).bytes : []
-            entry.gathered.append(
-                LoggedEvent(
-                    event: event.event, partition: partition, offset: offset, timestamp: timestamp,
-                    sequence: appended.sequence, at: cursor))
-            events += 1
+            gather(event, appended, partition, offset: offset, timestamp: timestamp)
+            guard let left, appended.sequence > 0 else { return }
+            if resets.nextSlot != nil { gatherReset(of: left.account) }
+            let second = history.append(
+                second: left, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
+            gather(left, second, partition, offset: offset, timestamp: timestamp)
         case .skip(let reason, let why):
             outcomes.count(reason, topic: partition.topic)
             history.skip(partition, offset: offset, timestamp: timestamp, now: wallClock)
@@ -126,6 +120,25 @@ final class Ingest {
                 reason, why: why,
                 place: RecordPlace(topic: record.topic, partition: partition.number, offset: offset), now: now)
         }
+    }
+
+    /// Keeps an event for those who follow its account. For most nobody does, and no String is made.
+    private func gather(
+        _ event: RecordedEvent, _ appended: History.Appended, _ partition: PartitionName, offset: Int64,
+        timestamp: Int64
+    ) {
+        guard let number = appended.followed, let entry = subscriptions[number] else { return }
+        if entry.gathered.isEmpty { touched.append(entry) }
+        let cursor =
+            entry.wantsCursors
+            ? history.liveCursor(
+                account: entry.account, partition: partition, offset: offset, timestamp: timestamp, now: wallClock
+            ).bytes : []
+        entry.gathered.append(
+            LoggedEvent(
+                event: event.event, partition: partition, offset: offset, timestamp: timestamp,
+                sequence: appended.sequence, at: cursor))
+        events += 1
     }
 
     /// Ends the wake: one post for each loop that holds a subscriber of one of the accounts.

@@ -253,7 +253,8 @@ struct RecordProbes: Sendable {
         let answers = client.records(questions, timeout: ProbeTurns.recordTimeoutMilliseconds) { index, record in
             var account: Account?
             if case .event(let owner, _) = mapper.map(record) { account = owner }
-            found[index].record = .record(timestamp: record.timestamp ?? -1, account: account)
+            found[index].record = .record(
+                timestamp: record.timestamp ?? -1, account: account, left: account == nil ? nil : mapper.left?.account)
         }
         for (index, answer) in answers.enumerated() where answer != .silent && found[index].record == nil {
             found[index].record = ProbedRecord.none

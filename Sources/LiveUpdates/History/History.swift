@@ -78,6 +78,24 @@ package final class History {
         let slot = partitions.slot(reading: partition, offset, now: now)
         guard offset >= partitions[slot].next else { return Appended(sequence: 0, followed: nil) }
         let arrival = partitions.read(slot, offset: offset, timestamp: timestamp, now: now)
+        return append(event, slot, offset: offset, timestamp: timestamp, arrival: arrival, now: now)
+    }
+
+    /// Reads another account's event of the record whose event was appended last.
+    @discardableResult
+    package func append(
+        second event: RecordedEvent, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
+    ) -> Appended {
+        let now = passes(now)
+        let slot = partitions.slot(reading: partition, offset, now: now)
+        precondition(offset < partitions[slot].next, "a second event whose record was not read")
+        let arrival = partitions[slot].lastArrival
+        return append(event, slot, offset: offset, timestamp: timestamp, arrival: arrival, now: now)
+    }
+
+    private func append(
+        _ event: RecordedEvent, _ slot: Int, offset: Int64, timestamp: Int64, arrival: Int64, now: Int64
+    ) -> Appended {
         lastSequence += 1
         let log = log(of: event)
         let before = log.bytes

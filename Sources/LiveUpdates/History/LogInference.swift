@@ -148,9 +148,9 @@ struct LogInference {
 
     /// Whether the record that stands at the fingerprint's offset is another one than the account's last event.
     static func isAnother(_ record: ProbedRecord, _ fingerprint: Cursor.Fingerprint, _ account: Account) -> Bool {
-        guard case .record(let timestamp, let its) = record else { return false }
+        guard case .record(let timestamp, let its, let former) = record else { return false }
         guard fingerprint.fits(timestamp) else { return true }
-        return its.map { $0 != account } ?? false
+        return its.map { $0 != account && former != account } ?? false
     }
 }
 
@@ -166,8 +166,9 @@ extension LogFacts {
 package enum ProbedRecord: Equatable, Sendable {
     /// No record: compacted, aborted or deleted.
     case none
-    /// As Kafka has it; the account is nil where the mapping leaves the record out.
-    case record(timestamp: Int64, account: Account?)
+    /// As Kafka has it; the account is nil where the mapping leaves the record out. `left` is the account that a row has left
+    /// with it, for which it is an event too.
+    case record(timestamp: Int64, account: Account?, left: Account? = nil)
     /// The leader did not answer.
     case unanswered
 }

@@ -26,6 +26,9 @@ package struct JSONPointer: Equatable, Sendable {
         self.init(tokens: tokens)
     }
 
+    /// The document itself.
+    static let whole = JSONPointer(tokens: [])
+
     /// A pointer of tokens that are taken as they are.
     init(members: StaticString...) {
         self.init(tokens: members.map { Array("\($0)".utf8) })

@@ -65,10 +65,12 @@ package final class MapLines {
     private func append(_ outcome: MappingOutcome, to output: inout [UInt8]) {
         switch outcome {
         case .event(let account, let event):
-            WireMessage.append("{\"account\":", to: &output)
-            WireMessage.appendString(account.text, to: &output)
-            WireMessage.append(",\"message\":", to: &output)
-            WireMessage.appendPlain(event, to: &output)
+            append(account, event, to: &output)
+            if let left = mapper.left {
+                WireMessage.append(",\"left\":", to: &output)
+                append(left.account, left.event, to: &output)
+                WireMessage.append("}", to: &output)
+            }
         case .skip(let reason, let why):
             WireMessage.append("{\"skip\":", to: &output)
             WireMessage.appendString(reason.rawValue, to: &output)
@@ -76,6 +78,14 @@ package final class MapLines {
             WireMessage.appendString(why.description, to: &output)
         }
         WireMessage.append("}\n", to: &output)
+    }
+
+    /// Without its end.
+    private func append(_ account: Account, _ event: ThinEvent, to output: inout [UInt8]) {
+        WireMessage.append("{\"account\":", to: &output)
+        WireMessage.appendString(account.text, to: &output)
+        WireMessage.append(",\"message\":", to: &output)
+        WireMessage.appendPlain(event, to: &output)
     }
 }
 

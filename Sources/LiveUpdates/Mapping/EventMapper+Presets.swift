@@ -12,8 +12,10 @@ extension EventMapper {
         let operation = text(at: ChangeMember.operation, of: envelope)
         placement.operation = operation
         switch operation {
-        case .text where isText(operation, "c") || isText(operation, "u"):
+        case .text where isText(operation, "c"): placement.row = value.resolve(ChangeMember.after, from: envelope)
+        case .text where isText(operation, "u"):
             placement.row = value.resolve(ChangeMember.after, from: envelope)
+            placement.formerRow = value.resolve(ChangeMember.before, from: envelope)
         case .text where isText(operation, "d"): placement.row = value.resolve(ChangeMember.before, from: envelope)
         case .text:
             placement.ignored = unchanging(operation)

@@ -20,7 +20,7 @@ extension EventMapper {
         case .value(let pointer): inValue(pointer)
         case .row(let pointer): inRow(pointer)
         case .header(let name): header(name, of: record)
-        case .key: asText { record.readKey($0) }
+        case .key: keyText(of: record)
         case .keyValue(let pointer): inKey(pointer, of: record)
         case .topic(let part): topicPart(part, of: record)
         case .attribute(let pointer, let header): attribute(pointer, header, of: record)
@@ -60,15 +60,63 @@ extension EventMapper {
         }
     }
 
+    /// The key as it stands, unless it is JSON by its first byte: then the text of a string, or of the payload of a key with its
+    /// schema, as Kafka Connect writes them. What a registry's five bytes announce is JSON or nothing.
+    private func keyText<Record: RecordReading & ~Copyable>(of record: borrowing Record) -> Found {
+        let start = texts.count
+        var form = KeyForm.none
+        _ = record.readKey { bytes in
+            let preamble = JSONPreamble(of: bytes)
+            let json = bytes.extracting(droppingFirst: preamble.count)
+            if preamble.isRegistered || mayBeText(json), readKey(json) { form = keyForm }
+            guard form == .none, !preamble.isRegistered, !bytes.isEmpty, (try? UTF8Span(validating: bytes)) != nil
+            else {
+                return
+            }
+            form = .bytes
+            texts.append(copying: bytes)
+        }
+        switch form {
+        case .bytes: return .text(start..<texts.count)
+        case .json(let pointer):
+            let found = text(at: pointer, of: .root, in: key)
+            return found == .halfPair ? .nothing : found
+        case .none: return .nothing
+        }
+    }
+
+    /// What a key that was read as JSON is, as far as it is text; else its bytes are.
+    private var keyForm: KeyForm {
+        switch key.kind(of: .root) {
+        case .string, .number: return .json(KeyMember.whole)
+        case .object:
+            guard key.resolve(KeyMember.schema) != .absent, key.resolve(KeyMember.payload) != .absent else {
+                return .none
+            }
+            return .json(KeyMember.payload)
+        default: return .none
+        }
+    }
+
+    private func mayBeText(_ json: Span<UInt8>) -> Bool {
+        !json.isEmpty && (json[0] == UInt8(ascii: "\"") || json[0] == UInt8(ascii: "{"))
+    }
+
+    /// Reads the key as JSON, once a record.
+    private func readKey(_ json: Span<UInt8>) -> Bool {
+        if placement.keyReading == .unread {
+            placement.keyReading = (try? key.read(json)) != nil ? .json : .none
+        }
+        return placement.keyReading == .json
+    }
+
     /// A key that is not JSON yields nothing, as one that is not UTF-8 does.
     private func inKey<Record: RecordReading & ~Copyable>(
         _ pointer: JSONPointer, of record: borrowing Record
     ) -> Found {
-        if placement.keyReading == .unread {
-            placement.keyReading = .none
-            _ = record.readKey { if (try? key.read($0)) != nil { placement.keyReading = .json } }
-        }
-        guard placement.keyReading == .json else { return .nothing }
+        var isJSON = false
+        _ = record.readKey { isJSON = readKey($0.extracting(droppingFirst: JSONPreamble(of: $0).count)) }
+        guard isJSON else { return .nothing }
         let found = text(at: pointer, of: .root, in: key)
         return found == .halfPair ? .nothing : found
     }
@@ -110,5 +158,35 @@ extension EventMapper {
             start = index + 1
         }
         return left > 0 || start == text.upperBound ? .nothing : .text(start..<text.upperBound)
+    }
+}
+
+/// What a key is as text.
+private enum KeyForm: Equatable {
+    case bytes
+    /// What stands there in it, read as JSON.
+    case json(JSONPointer)
+    case none
+}
+
+private enum KeyMember {
+    static let whole = JSONPointer.whole
+    static let schema = JSONPointer(members: "schema")
+    static let payload = JSONPointer(members: "payload")
+}
+
+/// What may stand before JSON and is no part of it: the five bytes with which serializers name a schema of a registry
+/// (Confluent's wire format: 0, then the number of the schema in four), then a byte order mark (RFC 8259 §8.1).
+struct JSONPreamble {
+    let count: Int
+    /// Whether a schema is named: what follows may as well be Avro or Protobuf.
+    let isRegistered: Bool
+
+    init(of bytes: Span<UInt8>) {
+        isRegistered = bytes.count >= 5 && bytes[0] == 0
+        let start = isRegistered ? 5 : 0
+        let hasMark =
+            bytes.count >= start + 3 && bytes[start] == 0xEF && bytes[start + 1] == 0xBB && bytes[start + 2] == 0xBF
+        count = hasMark ? start + 3 : start
     }
 }

@@ -37,6 +37,8 @@ package final class EventMapper {
         var envelope: JSONReader.Element?
         /// The changed row, of the Debezium presets.
         var row = JSONReader.Found.absent
+        /// The row as it was before an update.
+        var formerRow = JSONReader.Found.absent
         var operation = Found.nothing
         /// Why the preset leaves this record out.
         var ignored: IgnoredKind?
@@ -50,6 +52,9 @@ package final class EventMapper {
     enum KeyReading { case unread, json, none }
 
     package let mapping: EventMapping
+    /// The second event of the record that was read last: of the account that a row has left. Nil for nearly every record; let
+    /// go of before the next one is read.
+    private(set) package var left: RecordedEvent?
     let value = JSONReader()
     let key = JSONReader()
     var placement = Placement()
@@ -72,6 +77,7 @@ package final class EventMapper {
     /// The same, with texts as bytes.
     package func read<Record: RecordReading & ~Copyable>(_ record: borrowing Record) -> RecordOutcome {
         placement = Placement()
+        left = nil
         texts.removeAll(keepingCapacity: true)
         defer { releaseExcess() }
         if let skipped = readValue(record) { return skipped }
@@ -85,7 +91,7 @@ package final class EventMapper {
         if case .text(let account) = account, case .text(let id) = id, case .text(let type) = type,
             let kind = kinds.kind(of: texts, entity, type)
         {
-            return event(kind, account, id)
+            return event(kind, account, id, of: record)
         }
         let name = string(entity)
         let rule = mapping.entities.isEmpty ? nil : mapping.entities[BytewiseKey(text: name)]
@@ -103,12 +109,29 @@ package final class EventMapper {
         }
         let kind = EventKind(entity: renamed, type: translated)
         kinds.keep(Array(texts[entity]), Array(texts[type]), as: kind)
-        return event(kind, account, id)
+        return event(kind, account, id, of: record)
     }
 
-    private func event(_ kind: EventKind, _ account: Range<Int>, _ id: Range<Int>) -> RecordOutcome {
+    private func event<Record: RecordReading & ~Copyable>(
+        _ kind: EventKind, _ account: Range<Int>, _ id: Range<Int>, of record: borrowing Record
+    ) -> RecordOutcome {
         if let skipped = tooLong(account.count, .account) ?? tooLong(id.count, .id) { return skipped }
+        if placement.formerRow != .absent { left = eventOfFormer(kind, account, of: record) }
         return .event(RecordedEvent(kind, texts, account: account, id: id))
+    }
+
+    /// The event for the account that the row belonged to before an update, where that is another one. Whoever has lost the row
+    /// learns of its change like whoever has got it: both fetch, and see what is theirs.
+    private func eventOfFormer<Record: RecordReading & ~Copyable>(
+        _ kind: EventKind, _ account: Range<Int>, of record: borrowing Record
+    ) -> RecordedEvent? {
+        placement.row = placement.formerRow
+        guard case .text(let former) = first(of: mapping.account.sources, in: record),
+            case .text(let id) = first(of: mapping.id.sources, in: record),
+            !texts[former].elementsEqual(texts[account]),
+            former.count <= EventRow.account.maximumBytes, id.count <= EventRow.id.maximumBytes
+        else { return nil }
+        return RecordedEvent(kind, texts, account: former, id: id)
     }
 
     func string(_ text: Range<Int>) -> String { String(decoding: texts[text], as: UTF8.self) }
@@ -130,15 +153,18 @@ package final class EventMapper {
         let isStructured = mapping.preset == .cloudevents && !placement.isBinary
         guard mapping.readsValue || isStructured else { return nil }
         var failure: JSONError?
+        var isRegistered = false
         let hasValue = record.readValue { bytes in
+            let preamble = JSONPreamble(of: bytes)
+            isRegistered = preamble.isRegistered
             do throws(JSONError) {
-                try value.read(bytes, tapedDepth: mapping.tapedDepth)
+                try value.read(bytes.extracting(droppingFirst: preamble.count), tapedDepth: mapping.tapedDepth)
             } catch {
                 failure = error
             }
         }
         guard hasValue else { return placement.isBinary ? nil : .skip(.tombstone, why: .nullValue) }
-        if let failure { return .skip(.notJSON, why: .json(failure)) }
+        if let failure { return .skip(.notJSON, why: isRegistered ? .notRegisteredJSON(failure) : .json(failure)) }
         guard value.kind(of: .root) == .object else { return .skip(.notJSON, why: .notAnObject) }
         placement.root = .root
         placement.envelope = .root
@@ -180,7 +206,11 @@ package final class EventMapper {
         _ row: EventRow, of record: borrowing Record
     ) -> RecordOutcome {
         if placement.root == nil, !record.readValue({ _ in }) { return .skip(.tombstone, why: .nullValue) }
-        return .skip(row.skipReason, why: .missing(row, sources: mapping.sourceTexts(of: row)))
+        let sources = mapping.sourceTexts(of: row)
+        if row == .account, mapping.preset?.hasRows == true, isText(placement.operation, "d") {
+            return .skip(row.skipReason, why: .missingInDeletion(sources: sources))
+        }
+        return .skip(row.skipReason, why: .missing(row, sources: sources))
     }
 
     private func tooLong(_ bytes: Int, _ row: EventRow) -> RecordOutcome? {

@@ -34,12 +34,16 @@ package enum SkipReason: String, CaseIterable, Sendable {
 package enum SkipCause: Equatable, Sendable {
     case nullValue
     case json(JSONError)
+    /// The same behind the five bytes of a schema registry.
+    case notRegisteredJSON(JSONError)
     case notAnObject
     case halfPair(EventRow)
     case ambiguous(EventRow)
     case kind(IgnoredKind)
     case dropped(entity: String)
     case missing(EventRow, sources: String)
+    /// The account of a row that was deleted.
+    case missingInDeletion(sources: String)
     case long(EventRow, bytes: Int, limit: Int)
     /// A line for `map` that describes a record, but not as it should.
     case malformedLine(String)
@@ -61,12 +65,17 @@ extension SkipCause: CustomStringConvertible {
         switch self {
         case .nullValue: "the value is null"
         case .json(let error): "\(error)"
+        case .notRegisteredJSON(let error):
+            "\(error); a schema registry's five bytes are before it: Avro and Protobuf are not read, have it written as JSON"
         case .notAnObject: "the value is JSON, but not an object"
         case .halfPair(let row): "the \(row.rawValue) has half a surrogate pair, which is no text"
         case .ambiguous(let row): "a member on the way of the \(row.rawValue) stands more than once"
         case .kind(let kind): kind.rawValue
         case .dropped(let entity): "events.drop names the entity \"\(entity)\""
         case .missing(let row, let sources): "no text at \(sources), where events.\(row.rawValue) looks"
+        case .missingInDeletion(let sources):
+            "no text at \(sources), where events.account looks: a deleted row has only its primary key unless its table has "
+                + "REPLICA IDENTITY FULL (ALTER TABLE … REPLICA IDENTITY FULL)"
         case .long(let row, let bytes, let limit): "\(row.rawValue) too long: \(bytes) bytes, over \(limit)"
         case .malformedLine(let problem): problem
         }

@@ -131,6 +131,9 @@ struct LogIdentityTests {
         (.record(timestamp: 5, account: nil), true), (.record(timestamp: 5, account: TestHistory.account), true),
         (.record(timestamp: 6, account: TestHistory.account), false), (.record(timestamp: 6, account: nil), false),
         (.record(timestamp: 5, account: Account("A2")), false),
+        (.record(timestamp: 5, account: Account("A2"), left: TestHistory.account), true),
+        (.record(timestamp: 6, account: Account("A2"), left: TestHistory.account), false),
+        (.record(timestamp: 5, account: Account("A2"), left: Account("A3")), false),
     ]) func `absence proves nothing, another record does`(record: ProbedRecord, isServed: Bool) {
         let issuer = node(nil)
         issuer.take(7, at: 5)
