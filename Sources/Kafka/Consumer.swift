@@ -25,6 +25,8 @@ package final class Consumer {
     package var tracker: LogTracker
     private var indexes: [OpaquePointer: Int]
     private var lastIndex = 0
+    /// The partition that ``noteHighWatermarks()`` begins with.
+    private var firstWatermark = 0
     private let batch: UnsafeMutableBufferPointer<UnsafeMutablePointer<rd_kafka_message_t>?>
     private var reach = BrokerReach()
 
@@ -195,16 +197,38 @@ package final class Consumer {
 
     /// Whether answers flow. Cheap; ask every half a second or so. `isReading`: false while records wait because of us.
     package func sourceState(isReading: Bool = true) -> KafkaLogs.SourceState {
-        tracker.sourceState(.now, isReading: isReading)
+        if isReading { noteHighWatermarks() }
+        return tracker.sourceState(.now, isReading: isReading)
+    }
+
+    /// So many partitions are looked at in one call, each for about a microsecond: 1,000 of them within 2 s.
+    private static let watermarksPerCall = 256
+
+    /// What fetches have told of the logs' ends. Each answer says how far its partition goes, also with records that an open
+    /// transaction holds back; the ends that are asked for lie before them.
+    private func noteHighWatermarks() {
+        let states = tracker.partitionStates(firstWatermark..<(firstWatermark + Self.watermarksPerCall))
+        firstWatermark = states.count < Self.watermarksPerCall ? 0 : firstWatermark + Self.watermarksPerCall
+        for state in states {
+            var (low, high): (Int64, Int64) = (-1, -1)
+            let topic = tracker.topicName(Int(state.partition.topic))
+            let code = unsafe rd_kafka_get_watermark_offsets(
+                handle.pointer, topic, state.partition.number, &low, &high)
+            if code == RD_KAFKA_RESP_ERR_NO_ERROR { tracker.noteHighWatermark(state.partition, high, .now) }
+        }
     }
 
     /// Whether the next refresh is to come soon, because somebody was asked in vain who is not stalled yet.
     package var suspectsSilence: Bool { tracker.suspectsSilence(.now) }
 
     /// The partition that has been stalled for longest, and how many are; nil if none is.
-    package var stalledPartitions: (topic: String, partition: Int32, count: Int)? {
-        tracker.stalledPartitions(.now).map {
-            (tracker.topicName(Int($0.first.topic)), $0.first.number, $0.count)
+    ///
+    /// `isHeld`: a transaction holds its records back.
+    package var stalledPartitions: (topic: String, partition: Int32, count: Int, isHeld: Bool)? {
+        let now = Moment.now
+        return tracker.stalledPartitions(now).map {
+            let isHeld = tracker.isHeldByTransaction($0.first, now)
+            return (tracker.topicName(Int($0.first.topic)), $0.first.number, $0.count, isHeld)
         }
     }
 

@@ -75,6 +75,7 @@ extension LogTracker {
 
     private mutating func advance(_ topic: Int, _ index: Int, to next: Int64, _ now: Moment) {
         let wasLoaded = topics[topic].partitions[index].isLoaded
+        if topics[topic].partitions[index].next != next { topics[topic].partitions[index].watch.release() }
         topics[topic].partitions[index].next = next
         topics[topic].partitions[index].anchor.next = next
         topics[topic].partitions[index].hasAnswered = true
@@ -99,6 +100,18 @@ extension LogTracker {
         let isChanged = partition.next != offset
         advance(topic, Int(number), to: offset, now)
         if isChanged { change(name) }
+    }
+
+    /// How far a partition's log goes, as the last fetch has told, with what open transactions hold back; below 0 where no fetch
+    /// has told. Where all is read that may be, and the log goes on, a transaction is open.
+    package mutating func noteHighWatermark(_ name: PartitionName, _ high: Int64, _ now: Moment) {
+        guard let partition = self[name], partition.opening != nil else { return }
+        let isAtEnd = partition.hasAnswered && partition.end.map { $0 <= partition.next } ?? false
+        if isAtEnd, high > partition.next {
+            self[name]?.watch.hold(at: now.monotonic)
+        } else {
+            self[name]?.watch.release()
+        }
     }
 
     /// The broker refuses the position. Until the next refresh has found out why, the partition stands still.

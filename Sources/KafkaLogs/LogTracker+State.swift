@@ -41,7 +41,10 @@ extension LogTracker {
         var since: Int64?
         for topic in topics.indices {
             for index in topics[topic].partitions.indices {
-                if !isReading { topics[topic].partitions[index].watch.moveOn() }
+                if !isReading {
+                    topics[topic].partitions[index].watch.moveOn()
+                    topics[topic].partitions[index].watch.release()
+                }
                 guard let stalled = topics[topic].partitions[index].watch.stalledSince(now.monotonic) else { continue }
                 since = min(since ?? .max, stalled)
             }
@@ -68,6 +71,11 @@ extension LogTracker {
             self[name]?.watch.stalledSince(now.monotonic).map { (name: name, since: $0) }
         }
         return stalled.min { $0.since < $1.since }.map { ($0.name, stalled.count) }
+    }
+
+    /// Whether a transaction holds back a partition's records for too long.
+    package func isHeldByTransaction(_ name: PartitionName, _ now: Moment) -> Bool {
+        self[name]?.watch.isHeld(now.monotonic) ?? false
     }
 
     /// The offset of the next record of each partition, nil until a fetch was answered. Offsets have holes, so it is no

@@ -166,6 +166,8 @@ struct AnswerWatch: Equatable {
     static let patience: Int64 = 2_000
     /// So long a silence counts even if nobody asked meanwhile: a refresh under way may wait for somebody else.
     static let longestSilence: Int64 = 4_500
+    /// So long records may wait behind an open transaction: nearly all of them end sooner.
+    static let transactionPatience: Int64 = 5_000
 
     /// When anything of it was answered last, or when it was found.
     var answeredAt: Int64
@@ -173,6 +175,8 @@ struct AnswerWatch: Equatable {
     private(set) var silentSince: Int64?
     /// Since when the log's end is known to be further than what is read, with nothing read since.
     private(set) var behindSince: Int64?
+    /// Since when the log has something behind all that may be read, with nothing read since: a transaction is open.
+    private(set) var heldSince: Int64?
 
     mutating func answer(at moment: Int64) {
         answeredAt = max(answeredAt, moment)
@@ -187,12 +191,22 @@ struct AnswerWatch: Equatable {
 
     mutating func fallBehind(at moment: Int64) { behindSince = behindSince ?? moment }
 
+    /// An open transaction holds back what comes next.
+    mutating func hold(at moment: Int64) { heldSince = heldSince ?? moment }
+
+    /// Something was read, or nothing is held back.
+    mutating func release() { heldSince = nil }
+
+    /// Whether a transaction has held back records for too long.
+    func isHeld(_ now: Int64) -> Bool { heldSince.map { now - $0 >= Self.transactionPatience } ?? false }
+
     /// Since when it is stalled; nil if it is not.
     func stalledSince(_ now: Int64) -> Int64? {
         var since: Int64?
         let isSilent = silentSince.map { now - $0 >= Self.patience } ?? false
         if isSilent || now - answeredAt >= Self.longestSilence { since = answeredAt }
         if let behindSince, now - behindSince >= Self.patience { since = min(since ?? .max, behindSince) }
+        if isHeld(now), let heldSince { since = min(since ?? .max, heldSince) }
         return since
     }
 

@@ -130,6 +130,9 @@ def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, sta
     eventually(in_the_log, 30, "a record of the open transaction in the log")
     # What stands behind an open transaction waits for its end.
     produce(bootstrap, topic_name, [event("PACC1", "behind")])
+    # It hangs: that is told, and of which partition.
+    line = running.wait_for_log("a partition does not answer, or stands still")
+    assert (line["topic"], line["partition"]) == (topic_name, 0) and "a transaction is open" in line["reason"]
     torn.signal(signal.SIGKILL)
     # The same name again: Kafka aborts what was open.
     produce(bootstrap, topic_name, [event("PACC1", "after")], transactional_id=topic_name)

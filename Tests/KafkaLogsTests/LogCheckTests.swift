@@ -251,6 +251,21 @@ import Testing
         #expect(watch.stalledSince(4_000) == nil)
     }
 
+    @Test func `one whose records a transaction holds back is stalled after 5 s, and not when it ends`() {
+        var watch = AnswerWatch(answeredAt: 1_000)
+        watch.hold(at: 2_000)
+        watch.hold(at: 4_000)
+        // It answers, and has nothing that may be read.
+        watch.answer(at: 6_900)
+        watch.moveOn()
+        #expect(watch.stalledSince(6_999) == nil && !watch.isHeld(6_999))
+        #expect(watch.stalledSince(7_000) == 2_000 && watch.isHeld(7_000))
+        watch.release()
+        #expect(watch.stalledSince(8_000) == nil && !watch.isHeld(8_000))
+        watch.hold(at: 8_000)
+        #expect(watch.stalledSince(11_000) == nil)
+    }
+
     @Test func `an answer that was on its way does not take back a later one`() {
         var watch = AnswerWatch(answeredAt: 5_000)
         watch.answer(at: 3_000)

@@ -291,6 +291,38 @@ import Testing
         #expect(node.facts(1)?.start == 1 && node.facts(1)?.born == 1)
     }
 
+    @Test func `a log that goes on behind all that may be read is held by a transaction, until something is read`() {
+        var node = TestNode(partitions: 1)
+        node.write(1, to: 0)
+        node.refresh()
+        node.drain()
+        let (name, next) = (node.name(0), node.facts(0)?.next ?? -1)
+        func note(_ high: Int64) { node.reader.tracker.noteHighWatermark(name, high, node.now) }
+        func isHeld() -> Bool { node.reader.tracker.isHeldByTransaction(name, node.now) }
+        for high in [-1_001, next] {
+            note(high)
+            node.wait(10_000)
+            #expect(!isHeld())
+        }
+        note(next + 2)
+        node.wait(4_999)
+        note(next + 3)
+        #expect(!isHeld())
+        node.wait(1)
+        #expect(isHeld() && node.reader.tracker.stalledPartitions(node.now)?.first == name)
+        // Its transaction ends: what was held back is read.
+        node.write(1, to: 0)
+        node.refresh()
+        node.drain()
+        #expect(!isHeld())
+        // Records that may be read and are not held back by anything else.
+        node.write(1, to: 0)
+        node.refresh()
+        note(next + 9)
+        node.wait(10_000)
+        #expect(!isHeld())
+    }
+
     @Test func `the partition that is stalled for longest has a name`() {
         var node = TestNode(partitions: 2)
         node.refresh()

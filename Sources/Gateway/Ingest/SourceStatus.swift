@@ -106,6 +106,8 @@ final class SourceStatus {
                 [
                     .topic: .text(stalled?.topic ?? ""), .partition: .number(Int(stalled?.partition ?? -1)),
                     .partitions: .number(stalled?.count ?? 0),
+                    .reason: stalled?.isHeld == true
+                        ? "a transaction is open: what follows it cannot be read" : .absent,
                     .advice: "ask /admin/kafka for the partitions and their leaders; it is Kafka's team who has to act",
                 ])
         } else {
@@ -115,8 +117,15 @@ final class SourceStatus {
     }
 
     private var stalledPartitions: String {
-        guard let (topic, partition, count) = consumer.stalledPartitions else { return "a partition stands still" }
+        guard let (topic, partition, count, isHeld) = consumer.stalledPartitions else {
+            return "a partition stands still"
+        }
         let others = count > 1 ? ", and \(count - 1) more" : ""
+        if isHeld {
+            return
+                "partition \(partition) of the topic \(topic) stands still: a transaction is open, and what follows it cannot be "
+                + "read\(others)"
+        }
         return "partition \(partition) of the topic \(topic) does not answer, or stands still\(others)"
     }
 }
