@@ -20,6 +20,14 @@ struct InternedNames {
         case streams
         case types
 
+        fileprivate var name: String {
+            switch self {
+            case .accounts: "livegate_accounts"
+            case .streams: "livegate_streams"
+            case .types: "livegate_types"
+            }
+        }
+
         fileprivate var select: String {
             switch self {
             case .accounts:
@@ -61,7 +69,13 @@ struct InternedNames {
 
     private let connection: Connection
 
-    init(_ connection: Connection) { self.connection = connection }
+    private let sizes: TableSizes?
+
+    /// - Parameter sizes: of who writes many at once.
+    init(_ connection: Connection, _ sizes: TableSizes? = nil) {
+        self.connection = connection
+        self.sizes = sizes
+    }
 
     private static func values(_ names: [Name]) -> [Parameter] {
         [.integers(names.map(\.owner)), .byteStrings(names.map { Array($0.text.text.utf8) })]
@@ -79,6 +93,7 @@ struct InternedNames {
         let missing = unique.filter { known[$0] == nil }
         if !missing.isEmpty {
             _ = try connection.run(table.insert, Self.values(missing))
+            try sizes?.added(missing.count, to: table.name, connection)
             try find(missing)
         }
         return try names.map { name in
@@ -118,6 +133,7 @@ struct InternedNames {
         if !missing.isEmpty {
             let rows = try connection.run(Self.make, Self.values(missing))
             for row in 0..<rows.count { made.append(rows.integer(row, 0)) }
+            try sizes?.added(made.count, to: "livegate_things", connection)
             try lock(missing, floor) { name, number, isGone in
                 known[name] = number
                 if isGone { gone.append(name) }

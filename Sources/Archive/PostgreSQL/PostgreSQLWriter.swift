@@ -12,6 +12,7 @@ final class PostgreSQLWriter {
     /// Partitions whose locks this session holds, and on which of its connections.
     var held: (partitions: Set<ArchivePartition>, connection: Int) = ([], 0)
     var swept = SweepPosition()
+    let sizes = TableSizes()
 
     init(_ session: Session, _ locks: LockKey) {
         self.session = session
@@ -71,7 +72,7 @@ final class PostgreSQLWriter {
     /// Returns how many were not there before.
     private func store(_ events: [KeyedEvent], _ floor: EventKey, _ connection: Connection) throws -> Int {
         guard !events.isEmpty else { return 0 }
-        let names = InternedNames(connection)
+        let names = InternedNames(connection, sizes)
         let accounts = try names.numbers(.accounts, events.map { Name(owner: 0, $0.event.account.text) })
         let streams = try names.numbers(
             .streams, zip(events, accounts).map { Name(owner: $1, $0.event.event.entity) })
