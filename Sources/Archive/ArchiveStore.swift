@@ -46,6 +46,8 @@ package protocol ArchiveStore: AnyObject, Sendable {
     /// Says how far a person has read.
     func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome
 
+    /// What time the store has, and what it has let go of.
+    func clock() async throws(ArchiveError) -> StoreClock
     /// Lets go of everything that is stamped before a moment, which never goes back.
     func keep(from stamp: Int64) async throws(ArchiveError)
     /// Deletes some of what was let go. False: nothing is left to be deleted.
@@ -189,6 +191,18 @@ package struct StoredPosition: Equatable, Sendable {
         self.topic = topic
         self.partition = partition
         self.next = next
+    }
+}
+
+package struct StoreClock: Equatable, Sendable {
+    /// By a clock of its own, since 1970, in ms; nil where it has none.
+    package let now: Int64?
+    /// Nothing that is stamped before is kept; −1: nothing was let go.
+    package let horizon: Int64
+
+    package init(now: Int64?, horizon: Int64) {
+        self.now = now
+        self.horizon = horizon
     }
 }
 

@@ -201,6 +201,8 @@ package final class PostgreSQLArchive: ArchiveStore {
         return outcome
     }
 
+    package func clock() async throws(ArchiveError) -> StoreClock { try await write { try $0.clock } }
+
     package func keep(from stamp: Int64) async throws(ArchiveError) { try await write { try $0.keep(from: stamp) } }
 
     package func sweep() async throws(ArchiveError) -> Bool { try await write { try $0.sweep() } }

@@ -2,6 +2,17 @@ import LiveUpdates
 import PostgreSQL
 
 extension PostgreSQLWriter {
+    /// The server's.
+    var clock: StoreClock {
+        get throws {
+            try session.run { connection in
+                StoreClock(
+                    now: try connection.run(PostgreSQLQuery.clock).integer(0, 0),
+                    horizon: try PostgreSQLReader.horizon(connection))
+            }
+        }
+    }
+
     func keep(from stamp: Int64) throws {
         try transaction { connection in
             _ = try connection.run(

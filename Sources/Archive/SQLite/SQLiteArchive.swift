@@ -90,6 +90,10 @@ package final class SQLiteArchive: ArchiveStore {
         try await write(mayWaitForLog: false) { try $0.mark(mark) }
     }
 
+    package func clock() async throws(ArchiveError) -> StoreClock {
+        try await write { StoreClock(now: nil, horizon: $0.horizon) }
+    }
+
     package func keep(from stamp: Int64) async throws(ArchiveError) { try await write { try $0.keep(from: stamp) } }
 
     package func sweep() async throws(ArchiveError) -> Bool { try await write { try $0.sweep() } }

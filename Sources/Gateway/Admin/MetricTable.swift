@@ -189,6 +189,10 @@ enum MetricTable {
         .one("livegate_archive_errors_total", .counter, "Times that the archive's store refused something.") {
             $0.others.archive.map { Double($0.errors) }
         },
+        .one(
+            "livegate_archive_too_old_total", .counter,
+            "Events that came when they were older than the archive keeps, and were not stored.",
+            { $0.others.archive.map { Double($0.tooOld) } }),
     ]
 
     private static let kafka: [MetricRow] = [

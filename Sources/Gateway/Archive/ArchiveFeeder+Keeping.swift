@@ -59,6 +59,28 @@ extension ArchiveFeeder {
         }
     }
 
+    /// Before anything is stored in a store that was just opened.
+    func lookAtClock() async throws(ArchiveError) {
+        guard keptFrom == nil, let stamp = try await horizon() else { return }
+        try await ask { store async throws(ArchiveError) in try await store.keep(from: stamp) }
+    }
+
+    /// What is stamped before is not kept, by the store's own time; nil: nothing says what time it is.
+    private func horizon() async throws(ArchiveError) -> Int64? {
+        let found = try await ask { store async throws(ArchiveError) in try await store.clock() }
+        let now = Self.now
+        if let time = found.now {
+            keptFrom = time - settings.keepMilliseconds
+        } else {
+            if clock == nil {
+                clock = KeepClock(horizon: found.horizon, keepMilliseconds: settings.keepMilliseconds, steady: now)
+                if let newestStamp { clock?.note(stamp: newestStamp, wall: WallClock.milliseconds, steady: now) }
+            }
+            keptFrom = clock?.horizon(keepMilliseconds: settings.keepMilliseconds, steady: now)
+        }
+        return keptFrom
+    }
+
     func keep() async throws(ArchiveError) {
         if !keeping.hasBegun {
             // By the process before this one, perhaps.
@@ -67,9 +89,10 @@ extension ArchiveFeeder {
             keeping.hasBegun = true
         }
         if keeping.isKeepDue(now: Self.now) {
-            let stamp = WallClock.milliseconds - settings.keepMilliseconds
-            try await ask { store async throws(ArchiveError) in try await store.keep(from: stamp) }
-            feed.forgetErasures(before: stamp)
+            if let stamp = try await horizon() {
+                try await ask { store async throws(ArchiveError) in try await store.keep(from: stamp) }
+                feed.forgetErasures(before: stamp)
+            }
             keeping.hasKept(now: Self.now, keepMilliseconds: settings.keepMilliseconds)
         }
         if keeping.isSweeping {

@@ -53,6 +53,12 @@ actor ArchiveFeeder {
     var isReading = false
     var erasures = PendingErasures()
     var keeping = ArchiveKeeping()
+    /// Where the store has none of its own; nil before the store was asked.
+    var clock: KeepClock?
+    /// Of all that has come.
+    var newestStamp: Int64?
+    /// What is stamped before is not kept; nil: that is not known.
+    var keptFrom: Int64?
     private var isStopping = false
     private var running: Task<Void, Never>?
     private var ticking: Task<Void, Never>?
@@ -134,6 +140,7 @@ actor ArchiveFeeder {
             try await erase()
             // Nobody reads what is still to be erased.
             if access.store == nil, let store { access.open(store) }
+            try await lookAtClock()
             try await claim()
             readBehind()
             try await append()
@@ -147,7 +154,11 @@ actor ArchiveFeeder {
     private func receive() {
         let contents = intake.take()
         server = server ?? contents.server
-        for buffer in contents.buffers { feed.receive(buffer, now: Self.now) }
+        for buffer in contents.buffers {
+            guard let stamp = feed.receive(buffer, now: Self.now) else { continue }
+            clock?.note(stamp: stamp, wall: WallClock.milliseconds, steady: Self.now)
+            newestStamp = max(newestStamp ?? stamp, stamp)
+        }
         feed.miss(contents.missed, now: Self.now)
         var areAllNoted = !contents.hasLostErasures
         for (account, entry) in contents.erasures.entries {
@@ -198,6 +209,7 @@ actor ArchiveFeeder {
             let outcome = try await ask { store async throws(ArchiveError) in try await store.append(batch) }
             feed.appended(now: Self.now)
             recover(hasStored: true)
+            if outcome.tooOld > 0 { counters.count { $0.tooOld += outcome.tooOld } }
             if outcome.gaps > 0 {
                 counters.count { $0.gaps += outcome.gaps }
                 report.gaps(outcome.gaps, batch)
@@ -229,7 +241,8 @@ actor ArchiveFeeder {
     private func start(_ work: BehindReader.Work, _ reader: LoopBound<BehindReader>, isReading: Bool) -> Bool {
         guard !work.isEmpty else { return false }
         var work = work
-        work.keptFrom = WallClock.milliseconds - settings.keepMilliseconds
+        // Where it is not known, all that Kafka has is read: what is too old goes as soon as that is seen.
+        work.keptFrom = max(0, keptFrom ?? 0)
         work.isEmbedded = server?.hasPrefix("mockCluster") == true
         reader.loop.execute { [work] in
             let answer = reader.value.work(work)

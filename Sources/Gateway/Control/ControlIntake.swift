@@ -49,8 +49,9 @@ final class ControlIntake {
             switch try read(record) {
             case .revoke(let revocation): revoke(revocation, now: now)
             case .erase(let account, let moment):
-                let (end, isForEver) = moment.addingReportingOverflow(retentionMilliseconds)
-                erased(Erasure(account: account, moment: moment, end: isForEver ? .max : end), isLoaded)
+                let erasure = Erasure(
+                    account, stamped: moment, now: WallClock.milliseconds, retentionMilliseconds: retentionMilliseconds)
+                erased(erasure, isLoaded)
             }
         } catch {
             revocations.countRejected()

@@ -3,10 +3,18 @@ import LiveUpdates
 /// That nothing of an account from before a moment is to be kept.
 struct Erasure: Sendable {
     let account: Account
-    /// The record's time; in milliseconds since 1970, as the end.
+    /// The record's time, or when it was read; in milliseconds since 1970, as the end.
     let moment: Int64
     /// Until when the control topic may give the record again.
     let end: Int64
+}
+
+extension Erasure {
+    /// What a record says that was read now. It erases what was there by then: a stamp from tomorrow does not erase tomorrow.
+    init(_ account: Account, stamped stamp: Int64, now: Int64, retentionMilliseconds: Int64) {
+        let (end, isForEver) = stamp.addingReportingOverflow(retentionMilliseconds)
+        self.init(account: account, moment: min(stamp, now), end: isForEver ? .max : end)
+    }
 }
 
 /// What came of an erasure.

@@ -60,6 +60,7 @@ final class ScriptedStore: ArchiveStore {
 
     func append(_ batch: ArchiveBatch) async throws(ArchiveError) -> AppendOutcome { AppendOutcome() }
     func claim(_ partitions: [ArchivePartition]) async throws(ArchiveError) -> [ClaimedPartition] { [] }
+    func clock() async throws(ArchiveError) -> StoreClock { StoreClock(now: nil, horizon: -1) }
     func keep(from stamp: Int64) async throws(ArchiveError) {}
     func sweep() async throws(ArchiveError) -> Bool { false }
     func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts { ErasureCounts() }
