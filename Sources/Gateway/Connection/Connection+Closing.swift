@@ -67,6 +67,15 @@ extension Connection {
         }
     }
 
+    /// As an operator wishes. The node stays, so that nobody is told of a drain; who only asks is refused.
+    func disconnect() {
+        switch phase {
+        case .joining: refuse(Refusal(.overloaded))
+        case .asking: refuse(Refusal(.overloaded), isStorable: false)
+        default: close(.restart)
+        }
+    }
+
     /// A close before there is a stream to say it on.
     private func refuseForClosing(_ code: CloseCode) {
         var isStorable = true

@@ -66,7 +66,7 @@ extension ConnectionLoop {
             guard let (owner, who) = connection.owner, owner == account, subject == nil || who == subject else {
                 return true
             }
-            connection.close(.restart)
+            connection.disconnect()
             closed += 1
             return true
         }

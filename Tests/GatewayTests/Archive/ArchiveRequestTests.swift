@@ -141,13 +141,33 @@ struct ArchiveRequestTests {
         await rig.stop()
     }
 
+    @Test func `who asks is refused when an operator disconnects the account, and no drain is told`() async throws {
+        let store = ScriptedStore(.hangs)
+        let rig = try await ArchiveRig.start(store)
+        let client = await rig.client(ArchiveRig.get("/archive/v1?order=asc"))
+        #expect(try await eventually { rig.desk.waitingCount == 1 })
+        let account = try #require(await rig.onLoop { $0.connections[slot: 0]?.identity?.account })
+        #expect(await rig.onLoop { $0.disconnect(fromSlot: 0, account: account, subject: nil).closed } == 1)
+        #expect(try await eventually { client.hasEnded.value })
+        #expect(client.seen.value.hasPrefix("HTTP/1.1 503 ") && client.seen.value.contains("\"overloaded\""))
+        #expect(rig.desk.waitingCount == 0)
+        store.say.update { $0 = .stored(0) }
+        #expect(try await eventually { store.open.value == 0 })
+        await rig.stop()
+    }
+
     @Test func `a connection that goes takes its question back`() async throws {
         let store = ScriptedStore(.hangs)
         let rig = try await ArchiveRig.start(store)
         let client = await rig.client(ArchiveRig.get("/archive/v1?order=asc"))
         #expect(try await eventually { rig.desk.waitingCount == 1 })
-        client.socket.loop.execute { client.socket.value.close() }
-        #expect(try await eventually { rig.desk.waitingCount == 0 })
+        // Of one that has only finished nobody knows whether it awaits the answer.
+        await rig.onLoop { connections in
+            for slot in 0..<connections.connections.slots {
+                connections.connections[slot: slot]?.transport?.close(afterFlush: false)
+            }
+        }
+        #expect(try await eventually { client.hasEnded.value && rig.desk.waitingCount == 0 })
         store.say.update { $0 = .stored(0) }
         #expect(try await eventually { store.open.value == 0 })
         await rig.stop()

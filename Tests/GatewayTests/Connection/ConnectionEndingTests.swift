@@ -71,6 +71,23 @@ struct ConnectionEndingTests {
         await rig.loop.stopped()
     }
 
+    @Test(arguments: [webSocket, eventStream])
+    func `who joins is refused when an operator disconnects it, and no drain is told`(
+        request: String
+    ) async throws {
+        let rig = try await ConnectionRig.start(request, letsIn: false)
+        let (closed, refusals) = await rig.loop.perform { [rig] in
+            let node = rig.rig.value.node
+            return (
+                node.disconnect(fromSlot: 0, account: Account("PACC1"), subject: nil).closed, node.counters.refusals
+            )
+        }
+        #expect(closed == 1 && refusals == ["overloaded": 1])
+        #expect(try await eventually { rig.seen.value.contains("\"code\":\"overloaded\"") }, "\(rig.seen.value)")
+        #expect(rig.seen.value.hasPrefix("HTTP/1.1 503 ") && rig.seen.value.contains("\r\nRetry-After: "))
+        await rig.loop.stopped()
+    }
+
     @Test func `nobody who has finished holds what others are owed`() async throws {
         let rig = try await ConnectionRig.start(Self.webSocket)
         #expect(try await eventually { rig.seen.value.contains("\r\n\r\n") })

@@ -20,11 +20,15 @@ final class ConnectionRig {
     let node: ConnectionLoop
     private let listener: Listener
     private var clients: [ByteStream<Client>] = []
+    private let asked = Shared<[Subscriber]>([])
 
     /// Those that stand in the loop's table.
     var connections: [Connection] { (0..<node.connections.slots).compactMap { node.connections[slot: $0] } }
 
-    static func start(_ request: String, clients: Int = 1, drainWindow: String = "30s") async throws -> Started {
+    /// - Parameter letsIn: else ingest has not answered, until ``letIn()``.
+    static func start(
+        _ request: String, clients: Int = 1, drainWindow: String = "30s", letsIn: Bool = true
+    ) async throws -> Started {
         let loop = try EventLoop(label: "test")
         // The client answers no ping, and nobody knows when it has its turn among all tests.
         let text = """
@@ -41,13 +45,18 @@ final class ConnectionRig {
         let made = await loop.perform { () -> Result<LoopBound<ConnectionRig>, any Error> in
             Result { LoopBound(try ConnectionRig(parts, loop, request, clients, seen), loop: loop) }
         }
-        return Started(loop: loop, rig: try made.get(), seen: seen)
+        let rig = try made.get()
+        let haveAsked = Shared(false)
+        await loop.perform { rig.value.whenAsked(clients) { haveAsked.update { $0 = true } } }
+        try #require(try await eventually { haveAsked.value })
+        if letsIn { await loop.perform { rig.value.letIn() } }
+        return Started(loop: loop, rig: rig, seen: seen)
     }
 
     private init(
         _ parts: GatewayServer.Parts, _ loop: EventLoop, _ request: String, _ clients: Int, _ seen: Shared<String>
     ) throws {
-        let asked = Shared<[Subscriber]>([])
+        let asked = self.asked
         let ingest = Mailbox<IngestMessage>(loop: loop) { messages in
             for case .subscribe(let subscriber, _) in messages { asked.update { $0.append(subscriber) } }
         }
@@ -71,14 +80,17 @@ final class ConnectionRig {
                 client.write(Array(request.utf8))
             }
         }
-        letIn(asked, loop, clients)
     }
 
-    /// Once all have asked.
-    private func letIn(_ asked: Shared<[Subscriber]>, _ loop: EventLoop, _ clients: Int) {
+    private func whenAsked(_ clients: Int, _ done: @escaping () -> Void) {
         guard asked.value.count == clients else {
-            return loop.executeNextTick { self.letIn(asked, loop, clients) }
+            return node.eventLoop.executeNextTick { self.whenAsked(clients, done) }
         }
+        done()
+    }
+
+    /// Ingest answers all who have asked.
+    func letIn() {
         for subscriber in asked.value {
             let cursor = CursorText(bytes: Array("c0".utf8))
             node.receive(.joined(subscriber.connection, JoinAnswer(outcome: .now, sequence: 0, fresh: cursor)))
