@@ -3,6 +3,7 @@
 that can be read and not be served are in test_resume.py."""
 
 import re
+import socket
 import threading
 import time
 
@@ -60,6 +61,24 @@ def test_a_page_has_the_form_of_the_protocol_and_is_as_long_as_asked_for(peer, b
     last = peer.page(since=whole["at"], upto=whole["at"], wait=50)
     assert (last["events"], last["more"]) == ([], False) and time.monotonic() - begun < 40
     assert ids(peer.page(since=begin, upto=whole["at"])) == ids(whole)
+
+
+def test_a_client_that_finishes_behind_its_requests_gets_all_answers_and_then_the_end(door, tokens, peer, begin, tell):
+    """As `nc -N` does, and HAProxy without abortonclose. A wait ends with its client's half: nobody can tell who has left."""
+    token = tokens.token("PACC1")
+    tell(["0"])
+    eventually(lambda: len(peer.page(since=begin)["events"]) == 1)
+    at = peer.page()["at"]
+    for request, statuses in (
+            (get("/sync/v1", token), [200]), (get(f"/sync/v1?since={begin}", token), [200]),
+            (get(f"/sync/v1?since={at}&wait=50", token), [200]), (get("/sync/v1?since=x", token), [400]),
+            (get("/sync/v1", token) * 3, [200] * 3), (get("/sync/v1", token) + b"GET /sync", [200]),
+            (get("/sync/v1?limit=0", token), [400]), (get("/nothing"), [404])):
+        with connect(door.host) as client:
+            client.sendall(request)
+            client.shutdown(socket.SHUT_WR)
+            said = b"".join(iter(lambda: client.recv(65536), b""))
+        assert [int(status) for status in re.findall(rb"HTTP/1.1 (\d+) ", said)] == statuses, (request, said)
 
 
 def test_a_limit_and_a_wait_over_the_nodes_are_the_nodes(gateway, mock_broker, sync, tell):

@@ -18,6 +18,8 @@ extension Connection {
             case store
         }
 
+        /// A mark's body is not whole.
+        var awaitsBody: Bool { if case .body = state { true } else { false } }
         /// Who the client is, by the token that let it in.
         let identity: Identity
         let request: ArchiveRequest
@@ -79,6 +81,7 @@ extension Connection {
         do throws(Refusal) {
             guard let bytes = try reader.read(&asking.early) else {
                 asking.state = .body(reader)
+                if peerHasFinished { finish(writing: []) }
                 return
             }
             ask(asking, try MarkBody.read(bytes))

@@ -63,20 +63,39 @@ extension Connection {
         if case .ending(let ending) = phase { haveLeft(&ending.departing) }
     }
 
-    /// The transport closes behind what it was given, which may take as long as it lingers: meanwhile nobody writes to a
-    /// stream that nobody reads, and its place is free.
+    /// Where it answers false, the transport closes behind what it was given, which may take as long as it lingers: meanwhile
+    /// nobody writes to a stream that nobody reads, and its place is free.
+    ///
+    /// A peer may end its half behind a whole request and await the answer, or a proxy does so for it. Nobody can tell it from
+    /// one that has left, so that it waits for nothing but that answer.
     func transportPeerFinished() -> Bool {
         switch phase {
         // What came before the end is still to be read; a close may be among it.
-        case .open(let open) where open.session?.hasRest == true: break
+        case .open(let open) where open.session?.hasRest == true: return false
         case .open(let open):
-            loop.counters.end(open.kind, CloseLabel.cut)
-            let departing = endPhase()
-            phase = .ending(
-                Ending(session: open.session, account: open.stream.account, departing: departing))
-        case .joining, .polling, .asking: phase = .ending(Ending(departing: endPhase()))
-        case .request, .judging, .answering, .ending: break
+            endBehindPeer(open)
+            return false
+        case .polling(let polling):
+            peerHasFinished = true
+            // Whoever reads the answer, the wait has ended without one.
+            endWait(polling, CloseLabel.cut)
+            polling.poll.answerNow()
+        case .asking(let asking):
+            guard !asking.awaitsBody else {
+                phase = .ending(Ending(departing: endPhase()))
+                return false
+            }
+            peerHasFinished = true
+        case .judging, .joining, .answering: peerHasFinished = true
+        case .request, .ending: return false
         }
-        return false
+        return true
+    }
+
+    /// Ends a stream whose peer has finished.
+    func endBehindPeer(_ open: OpenStream) {
+        loop.counters.end(open.kind, CloseLabel.cut)
+        let departing = endPhase()
+        phase = .ending(Ending(session: open.session, account: open.stream.account, departing: departing))
     }
 }

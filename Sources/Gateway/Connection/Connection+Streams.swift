@@ -23,6 +23,11 @@ extension Connection {
         if case .joining(let joining) = phase { early = joining.early }
         subscription?.joined(answer, now: loop.eventLoop.now)
         guard case .open(let open) = phase else { return }
+        if peerHasFinished {
+            endBehindPeer(open)
+            transport?.close(afterFlush: true)
+            return
+        }
         beginHeartbeat(open)
         watchToken(open)
         if let session = open.session, early.count > 0 { early.consume { receiveFrames($0, session) } }

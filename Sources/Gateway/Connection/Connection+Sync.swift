@@ -17,6 +17,7 @@ extension Connection {
         // While it waits its end should be noticed.
         if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
         poll.begin()
+        if peerHasFinished { poll.answerNow() }
     }
 
     func pollBegins() {

@@ -32,6 +32,8 @@ final class Connection {
     var age: Timer?
     /// The answer to the request that is under way is the last one.
     var isOld = false
+    /// The peer has sent its end behind a whole request: it is answered, and what it has sent ahead, and nothing more comes.
+    var peerHasFinished = false
     private(set) var transport: Transport<Connection>?
     /// What the answer to the request at hand has for its browser, whatever it is.
     var answerFields: CrossOrigin.Fields
@@ -151,6 +153,8 @@ final class Connection {
         reading.isIdle = isIdle
         var early = early
         switch early.consume({ reading.parser.consume($0) }) {
+        // Half a request stays one.
+        case .needMore where peerHasFinished: finish(writing: [])
         case .needMore: transport?.resumeReading()
         case .refused(let refusal): refuse(refusal)
         case .head(let head, let consumed):
@@ -243,7 +247,9 @@ extension Connection: TransportOwner {
             open.stream.drained(now: loop.eventLoop.now)
         case .answering(let answering):
             if let facts = answering.facts.take() { loop.fanOut.ledger.observe(facts, .sync, at: loop.fanOut.moment) }
-            guard answering.keepsAlive else { return finish(writing: []) }
+            guard answering.keepsAlive, !peerHasFinished || answering.early.count > 0 else {
+                return finish(writing: [])
+            }
             endPhase()
             awaitNextRequest(answering.early)
         case .ending(let ending): haveLeft(&ending.departing)

@@ -88,6 +88,26 @@ struct ConnectionEndingTests {
         await rig.loop.stopped()
     }
 
+    @Test(arguments: [(webSocket, "HTTP/1.1 101 "), (eventStream, "HTTP/1.1 200 ")])
+    func `who has finished behind its request gets its answer, and then the end`(
+        request: String, head: String
+    ) async throws {
+        let rig = try await ConnectionRig.start(request, letsIn: false)
+        let isOpen = await rig.loop.perform { [rig] in
+            rig.rig.value.connections.map { $0.transport?.streamPeerFinished() ?? false }
+        }
+        #expect(isOpen == [true])
+        let closes = await rig.loop.perform { [rig] in
+            rig.rig.value.letIn()
+            return rig.rig.value.node.counters.closes
+        }
+        #expect(closes == [CloseLabel.cut: 1])
+        #expect(try await eventually { rig.seen.value.hasPrefix(head) }, "\(rig.seen.value)")
+        let isEmpty = await rig.loop.perform { [rig] in rig.rig.value.node.places.isEmpty }
+        #expect(isEmpty)
+        await rig.loop.stopped()
+    }
+
     @Test func `nobody who has finished holds what others are owed`() async throws {
         let rig = try await ConnectionRig.start(Self.webSocket)
         #expect(try await eventually { rig.seen.value.contains("\r\n\r\n") })
