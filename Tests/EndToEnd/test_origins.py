@@ -155,3 +155,19 @@ def test_a_page_can_read_that_a_port_speaks_tls(gateway, mock_broker, certificat
     for origin, expected in ((APP, [APP, None, "Retry-After", "Origin"]), (EVIL, [None, None, None, "Origin"])):
         status, fields, body = first(door.host, get("/sync/v1", None, [f"Origin: {origin}"]))
         assert (status, cors(fields)) == (400, expected) and "https://" in json.loads(body)["detail"]
+
+
+def test_a_connection_that_let_nobody_in_is_not_kept_as_long_as_one_that_did(gateway, mock_broker, tokens):
+    door = gateway(mock_broker.bootstrap, auth__origins=[APP], limits__handshake_timeout="1s")
+    token = tokens.token("PACC1")
+
+    def answered(peer, request, status):
+        peer.sendall(request)
+        return peer.recv(65536).startswith(b"HTTP/1.1 %d " % status)
+    for request, status in ((PREFLIGHT, 204), (get("/sync/v1?since=x", token), 400)):
+        with connect(door.host) as known, connect(door.host) as peer:
+            assert answered(known, get("/sync/v1", token), 200) and answered(known, PREFLIGHT, 204)
+            assert answered(peer, request, status)
+            assert peer.recv(1) == b""
+            # Who was let in stays for longer.
+            assert answered(known, PREFLIGHT, 204)

@@ -35,7 +35,9 @@ extension Connection {
             answer(
                 CrossOrigin.preflightAnswer(date: loop.httpDate(), fields: answerFields, keepsAlive: keepsAlive),
                 keepsAlive: keepsAlive, early)
-        case .ticket(let identity, let policy): answerWithTicket(identity, policy, head, early)
+        case .ticket(let identity, let policy):
+            wasAdmitted = true
+            answerWithTicket(identity, policy, head, early)
         case .admit(let admitted): enter(admitted, head, early)
         }
     }

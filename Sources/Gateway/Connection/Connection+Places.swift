@@ -83,6 +83,7 @@ extension Connection {
             return refuse(refusal, head)
         }
         endPhase()
+        wasAdmitted = true
         switch admitted.service {
         case .sync(let parameters):
             poll(parameters, identity, keepsAlive: keepsAlive(behind: head), early, place)

@@ -34,7 +34,7 @@ extension Connection {
     }
 
     func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts) {
-        endPoll(facts, body) {
+        endPoll(facts, body, isRefusal: false) {
             SyncAnswer.head(of: body, date: loop.httpDate(), keepsAlive: $0, fields: answerFields)
         }
     }
@@ -48,22 +48,25 @@ extension Connection {
         } else {
             loop.count(refusal, client)
         }
-        endPoll(nil, []) { SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields) }
+        endPoll(nil, [], isRefusal: refusal.code != .resync) {
+            SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields)
+        }
     }
 
-    private func endPoll(_ facts: DeliveryFacts?, _ body: [UInt8], _ head: (_ keepsAlive: Bool) -> [UInt8]) {
+    private func endPoll(
+        _ facts: DeliveryFacts?, _ body: [UInt8], isRefusal: Bool, _ head: (_ keepsAlive: Bool) -> [UInt8]
+    ) {
         guard case .polling(let polling) = phase else { preconditionFailure("an answer that nobody asked for") }
         endWait(polling, CloseLabel.answered)
         cancel(&polling.wake)
         leave(&polling.place, polling.poll.account)
-        beginAnswer(head(polling.keepsAlive), body, facts, keepsAlive: polling.keepsAlive, polling.early)
+        let answering = Answering(
+            facts, keepsAlive: polling.keepsAlive, early: polling.early, isRefusal: isRefusal)
+        beginAnswer(head(polling.keepsAlive), body, answering)
     }
 
     /// No next request is read while this answer waits; a client that does not take it is cut.
-    private func beginAnswer(
-        _ head: [UInt8], _ body: [UInt8], _ facts: DeliveryFacts?, keepsAlive: Bool, _ early: EarlyBytes
-    ) {
-        let answering = Answering(facts, keepsAlive: keepsAlive, early: early)
+    private func beginAnswer(_ head: [UInt8], _ body: [UInt8], _ answering: Answering) {
         phase = .answering(answering)
         transport?.pauseReading()
         answering.deadline = schedule(.deadline, afterMilliseconds: loop.policy.streams.maximumLagMilliseconds)
@@ -74,7 +77,7 @@ extension Connection {
     /// Answers a request for which nothing has to be waited for.
     func answer(_ head: [UInt8], _ body: [UInt8] = [], keepsAlive: Bool, _ early: EarlyBytes) {
         endPhase()
-        beginAnswer(head, body, nil, keepsAlive: keepsAlive, early)
+        beginAnswer(head, body, Answering(nil, keepsAlive: keepsAlive, early: early))
     }
 
     func answerWasNotTaken() {

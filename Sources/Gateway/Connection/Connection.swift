@@ -32,6 +32,8 @@ final class Connection {
     var age: Timer?
     /// The answer to the request that is under way is the last one.
     var isOld = false
+    /// A request was let in on this connection: its client may keep it between two requests.
+    var wasAdmitted = false
     /// The peer has sent its end behind a whole request: it is answered, and what it has sent ahead, and nothing more comes.
     var peerHasFinished = false
     private(set) var transport: Transport<Connection>?
@@ -143,12 +145,14 @@ final class Connection {
         if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finish(writing: []) }
     }
 
-    /// An answer has left and the client may ask again; `early` is what it has said already.
-    func awaitNextRequest(_ early: EarlyBytes) {
+    /// An answer has left and the client may ask again; `early` is what it has said already. Who was never let in, or is just
+    /// refused, has no more time for that than a newcomer: whoever may open connections could else keep them without a token.
+    private func awaitNextRequest(_ early: EarlyBytes, isRefused: Bool) {
         id.turn &+= 1
         answerFields = loop.admission.browsers.crossOrigin.commonFields
         let isIdle = early.count == 0
-        let limit = isIdle ? ConnectionLoop.idleRequestMilliseconds : loop.policy.handshakeTimeoutMilliseconds
+        let staysIdle = isIdle && wasAdmitted && !isRefused
+        let limit = staysIdle ? ConnectionLoop.idleRequestMilliseconds : loop.policy.handshakeTimeoutMilliseconds
         let reading = awaitRequest(within: limit)
         reading.isIdle = isIdle
         var early = early
@@ -251,7 +255,7 @@ extension Connection: TransportOwner {
                 return finish(writing: [])
             }
             endPhase()
-            awaitNextRequest(answering.early)
+            awaitNextRequest(answering.early, isRefused: answering.isRefusal)
         case .ending(let ending): haveLeft(&ending.departing)
         case .request, .judging, .joining, .polling, .asking: break
         }

@@ -130,9 +130,12 @@ extension Connection {
         var deadline: Timer?
         /// The events of the answer; nil once they have left.
         var facts: DeliveryFacts?
+        /// A refusal behind which the connection stays.
+        let isRefusal: Bool
 
-        init(_ facts: DeliveryFacts?, keepsAlive: Bool, early: EarlyBytes) {
+        init(_ facts: DeliveryFacts?, keepsAlive: Bool, early: EarlyBytes, isRefusal: Bool = false) {
             self.facts = facts
+            self.isRefusal = isRefusal
             self.keepsAlive = keepsAlive
             self.early = early
         }
