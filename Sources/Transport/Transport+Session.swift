@@ -95,6 +95,6 @@ extension Transport {
         }
         if phase == .closing { session.close() }
         settle(session)
-        if phase == .closing { stream.close(afterFlush: true) }
+        if phase == .closing { closeStream() }
     }
 }

@@ -24,6 +24,8 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
     /// Held from the start to the end that is reported to it.
     var owner: Owner?
     var phase = Phase.opening
+    /// From a close on.
+    private(set) var lingerMilliseconds = UInt16(ByteStream<Transport<Owner>>.lingerLimitMilliseconds)
     /// What the owner asked for last. In a handshake we read all the same.
     var isPaused = false
     /// Nil for plain text.
@@ -156,18 +158,22 @@ package final class Transport<Owner: TransportOwner>: TimerTarget {
 
     /// Ends the transport. Nothing is delivered any more.
     ///
-    /// - Parameter afterFlush: true lets what was written leave, followed by TLS's `close_notify`, within
-    ///   the stream's limit for lingering; false drops it and closes at once.
-    package func close(afterFlush: Bool = true) {
+    /// - Parameters:
+    ///   - afterFlush: true lets what was written leave, followed by TLS's `close_notify`; false drops it and closes at once.
+    ///   - limitMilliseconds: what all of that may take, with the peer's end; nil: the stream's limit for lingering.
+    package func close(afterFlush: Bool = true, limitMilliseconds: UInt16? = nil) {
         guard phase != .ended else { return }
         cancelHandshakeTimer()
         let wasOpen = phase == .open
         if phase == .closing && afterFlush { return }
         phase = .closing
+        if let limitMilliseconds { lingerMilliseconds = limitMilliseconds }
         guard afterFlush else { return stream.close(afterFlush: false) }
         // With TLS the rest is encrypted at the end of the tick, since this may be a call out of the session itself.
-        if encryption != nil && wasOpen { stream.requestFlush() } else { stream.close(afterFlush: true) }
+        if encryption != nil && wasOpen { stream.requestFlush() } else { closeStream() }
     }
+
+    func closeStream() { stream.close(afterFlush: true, limitMilliseconds: UInt64(lingerMilliseconds)) }
 }
 
 @available(*, unavailable) extension Transport: Sendable {}

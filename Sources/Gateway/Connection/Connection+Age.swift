@@ -18,7 +18,7 @@ extension Connection {
 
     func ageIsReached() {
         switch phase {
-        case .request(let reading) where !mayBeAsking(reading): finish(writing: [])
+        case .request(let reading) where !mayBeAsking(reading): finishIdle()
         case .request, .judging, .joining:
             // What has begun is answered first.
             isOld = true

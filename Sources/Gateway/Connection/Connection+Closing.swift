@@ -51,7 +51,7 @@ extension Connection {
             end(open, code, reason: code.reason(why: why, retryMilliseconds: retry), endPhase())
         case .request(let reading):
             // On a connection that is idle nothing is written that nobody asked for.
-            if reading.parser.isInsideHead { refuseForClosing(code) } else { finish(writing: []) }
+            if reading.parser.isInsideHead { refuseForClosing(code) } else { finishIdle() }
         case .judging, .joining: refuseForClosing(code)
         case .polling(let polling):
             guard code == .restart else { return refuseForClosing(code) }

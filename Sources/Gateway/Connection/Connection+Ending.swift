@@ -45,6 +45,13 @@ extension Connection {
         return Departing()
     }
 
+    /// Ends a connection on which nothing is asked: nobody awaits an answer, so that the peer's own end is awaited for a moment
+    /// only.
+    func finishIdle() {
+        phase = .ending(Ending(departing: endPhase()))
+        transport?.close(afterFlush: true, limitMilliseconds: ConnectionLoop.idleEndMilliseconds)
+    }
+
     /// Writes a last answer, and ends.
     func finish(writing answer: [UInt8]) {
         phase = .ending(Ending(departing: endPhase()))

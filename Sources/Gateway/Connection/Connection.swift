@@ -142,7 +142,7 @@ final class Connection {
         // TLS has the same deadline for its part, and knows better what to say of it.
         if let transport, transport.isHandshaking { return transport.expireHandshake() }
         // Who has said nothing at all, like a balancer that keeps a spare connection, wants no answer.
-        if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finish(writing: []) }
+        if reading.parser.isInsideHead { refuse(Refusal(.timeout)) } else { finishIdle() }
     }
 
     /// An answer has left and the client may ask again; `early` is what it has said already. Who was never let in, or is just

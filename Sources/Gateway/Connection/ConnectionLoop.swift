@@ -46,6 +46,9 @@ final class ConnectionLoop {
     /// comes on top is refused at once: sockets that say nothing hold no more than these.
     static let maximumLateRefusals = 256
 
+    /// From the end of an idle connection to its peer's: some round trips. A node that ends waits for all of them.
+    static let idleEndMilliseconds: UInt16 = 200
+
     let eventLoop: EventLoop
     let index: Int
     /// Replaced as whole values when settings are read again, by ``adopt(_:_:)``: whoever wants a later change to count

@@ -60,6 +60,7 @@ struct LimitTableTests {
         ("an answer of `/sync/v1`", []),
         ("a request", [requests.maximumLineBytes >> 10]),
         ("between two requests on a connection", [seconds(ConnectionLoop.idleRequestMilliseconds)]),
+        ("the peer's own end of an idle", [Int(ConnectionLoop.idleEndMilliseconds)]),
         ("a client's message", []),
         ("a client's next token", [SentToken.maximumMessageBytes >> 10]),
         (
