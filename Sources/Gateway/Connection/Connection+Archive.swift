@@ -143,7 +143,7 @@ extension Connection {
         case .body(let body):
             let head = SyncAnswer.head(
                 of: body, date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
-            answer(head, body, keepsAlive: keepsAlive, early)
+            answer(head, body, keepsAlive: keepsAlive, early, of: asking.identity)
         case .marked:
             let head = ArchiveAnswer.empty(date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
             answer(head, keepsAlive: keepsAlive, early)

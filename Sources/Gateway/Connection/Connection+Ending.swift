@@ -39,6 +39,7 @@ extension Connection {
         case .asking(let asking): endAsking(asking)
         case .answering(let answering):
             cancel(&answering.deadline)
+            leave(&answering.place, answering.identity?.account)
             if let facts = answering.facts { return Departing(facts: [facts], kind: .sync) }
         case .ending(let ending): cancel(&ending.deadline)
         }

@@ -8,7 +8,7 @@ import Tokens
 /// Its place stands in the payload of its phase and goes with the phase, whatever ends it.
 extension Connection {
     /// Nil for who is not counted by address: Unix sockets and the balancers themselves.
-    private var addressKey: AddressKey? { loop.policy.balancer.trusted.contains(client) ? nil : AddressKey(client) }
+    var addressKey: AddressKey? { loop.policy.balancer.trusted.contains(client) ? nil : AddressKey(client) }
 
     /// Counts the connection. Once, as soon as the client's address is known, and before anything is paid for TLS.
     ///

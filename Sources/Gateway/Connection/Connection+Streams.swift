@@ -30,6 +30,7 @@ extension Connection {
         }
         beginHeartbeat(open)
         watchToken(open)
+        if open.session == nil { countStray(early.count, open) }
         if let session = open.session, early.count > 0 { early.consume { receiveFrames($0, session) } }
         if open.session?.hasRest != true { transport?.resumeReading() }
     }
@@ -51,6 +52,12 @@ extension Connection {
             return nil
         case .sync, .ticket, .archive: preconditionFailure("no stream was asked for")
         }
+    }
+
+    /// Counts what the client of an event stream sends behind its request, which has no meaning.
+    func countStray(_ bytes: Int, _ open: OpenStream) {
+        open.strayBytes = UInt32(clamping: Int(open.strayBytes) + bytes)
+        if open.strayBytes > ConnectionLoop.maximumStrayBytes { close(.policyViolation) }
     }
 
     // MARK: - Frames

@@ -13,7 +13,9 @@ extension Connection {
             parameters, tokenMilliseconds: tokenMilliseconds, account: identity.account, port: self,
             fanOut: loop.fanOut)
         phase = .polling(
-            Polling(identity, poll, at: loop.eventLoop.now, keepsAlive: keepsAlive, early: early, place))
+            Polling(
+                identity, poll, at: loop.eventLoop.now, keepsAlive: keepsAlive, early: early,
+                isCounted: parameters.mayWait, place))
         // While it waits its end should be noticed.
         if early.count <= EarlyBytes.maximumBytes { transport?.resumeReading() }
         poll.begin()
@@ -59,9 +61,14 @@ extension Connection {
         guard case .polling(let polling) = phase else { preconditionFailure("an answer that nobody asked for") }
         endWait(polling, CloseLabel.answered)
         cancel(&polling.wake)
-        leave(&polling.place, polling.poll.account)
         let answering = Answering(
-            facts, keepsAlive: polling.keepsAlive, early: polling.early, isRefusal: isRefusal)
+            facts, keepsAlive: polling.keepsAlive, early: polling.early, isRefusal: isRefusal, of: polling.identity)
+        if polling.isCounted {
+            answering.place = polling.place.take()
+            answering.hasPlace = true
+        } else {
+            leave(&polling.place, polling.poll.account)
+        }
         beginAnswer(head(polling.keepsAlive), body, answering)
     }
 
@@ -75,9 +82,28 @@ extension Connection {
     }
 
     /// Answers a request for which nothing has to be waited for.
-    func answer(_ head: [UInt8], _ body: [UInt8] = [], keepsAlive: Bool, _ early: EarlyBytes) {
+    ///
+    /// - Parameter identity: whose it is, where it may be large.
+    func answer(
+        _ head: [UInt8], _ body: [UInt8] = [], keepsAlive: Bool, _ early: EarlyBytes, of identity: Identity? = nil
+    ) {
         endPhase()
-        beginAnswer(head, body, Answering(nil, keepsAlive: keepsAlive, early: early))
+        beginAnswer(head, body, Answering(nil, keepsAlive: keepsAlive, early: early, of: identity))
+    }
+
+    /// The kernel has not taken all of an answer: from now on it counts as a connection of its client, as a wait does. One
+    /// token could else have answers made for thousands of connections that do not read.
+    func answerStays(_ answering: Answering) {
+        guard !answering.hasPlace, let identity = answering.identity else { return }
+        if let limit = loop.places.enter(
+            identity.account, subject: identity.subject, address: addressKey, &answering.place)
+        {
+            leave(&answering.place, nil)
+            loop.log.limited(limit, identity, client, now: loop.eventLoop.now)
+            transport?.close(afterFlush: false)
+            return
+        }
+        answering.hasPlace = true
     }
 
     func answerWasNotTaken() {

@@ -222,7 +222,8 @@ extension Connection: TimerTarget {
 extension Connection: TransportOwner {
     func transportReceived(_ bytes: Span<UInt8>) {
         switch phase {
-        case .open(let open): if let session = open.session { receiveFrames(bytes, session) }
+        case .open(let open):
+            if let session = open.session { receiveFrames(bytes, session) } else { countStray(bytes.count, open) }
         case .ending(let ending): if let session = ending.session { receiveFrames(bytes, session) }
         case .request(let reading): receiveRequest(bytes, reading)
         case .judging(let judging):
@@ -263,7 +264,11 @@ extension Connection: TransportOwner {
 
     /// After a tick's send: the kernel has not taken all of it.
     func transportBlocked() {
-        if case .open(let open) = phase { open.stream.blocked(now: loop.eventLoop.now) }
+        switch phase {
+        case .open(let open): open.stream.blocked(now: loop.eventLoop.now)
+        case .answering(let answering): answerStays(answering)
+        case .request, .judging, .joining, .polling, .asking, .ending: break
+        }
     }
 
     func transportEnded(_ reason: TransportEnd) {

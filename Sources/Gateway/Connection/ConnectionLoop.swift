@@ -48,6 +48,9 @@ final class ConnectionLoop {
 
     /// From the end of an idle connection to its peer's: some round trips. A node that ends waits for all of them.
     static let idleEndMilliseconds: UInt16 = 200
+    /// What the client of an event stream may send behind its request, which nobody reads: another request or two of a client
+    /// that pipelines.
+    static let maximumStrayBytes = 64 * 1024
 
     let eventLoop: EventLoop
     let index: Int

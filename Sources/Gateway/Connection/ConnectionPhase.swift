@@ -68,6 +68,8 @@ extension Connection {
         /// Nil while the token has no end and its client has sent no other one: see ``keptToken``.
         private(set) var token: StreamToken?
         var place: Place?
+        /// What came behind an event stream's request, in bytes: see ``ConnectionLoop/maximumStrayBytes``.
+        var strayBytes: UInt32 = 0
         /// Monotonic, in milliseconds.
         let since: UInt64
 
@@ -104,6 +106,8 @@ extension Connection {
         var wake: Timer?
         /// Of one that may wait, or that is the connection's first request.
         var place: Place?
+        /// The place is that of a wait.
+        let isCounted: Bool
         /// It was let in, and counts as open until it is answered or gone.
         var hasBegun = false
         /// Monotonic, in milliseconds.
@@ -111,8 +115,9 @@ extension Connection {
 
         init(
             _ identity: Identity, _ poll: Poll<Connection>, at now: UInt64, keepsAlive: Bool, early: EarlyBytes,
-            _ place: consuming Place?
+            isCounted: Bool, _ place: consuming Place?
         ) {
+            self.isCounted = isCounted
             self.identity = identity
             self.poll = poll
             since = now
@@ -132,8 +137,17 @@ extension Connection {
         var facts: DeliveryFacts?
         /// A refusal behind which the connection stays.
         let isRefusal: Bool
+        /// Whose answer it is, where it may be large.
+        let identity: Identity?
+        /// Of a wait, until its answer has left; of every other answer that the kernel has not taken at once.
+        var place: Place?
+        var hasPlace = false
 
-        init(_ facts: DeliveryFacts?, keepsAlive: Bool, early: EarlyBytes, isRefusal: Bool = false) {
+        init(
+            _ facts: DeliveryFacts?, keepsAlive: Bool, early: EarlyBytes, isRefusal: Bool = false,
+            of identity: Identity? = nil
+        ) {
+            self.identity = identity
             self.facts = facts
             self.isRefusal = isRefusal
             self.keepsAlive = keepsAlive

@@ -61,6 +61,10 @@ struct LimitTableTests {
         ("a request", [requests.maximumLineBytes >> 10]),
         ("between two requests on a connection", [seconds(ConnectionLoop.idleRequestMilliseconds)]),
         ("the peer's own end of an idle", [Int(ConnectionLoop.idleEndMilliseconds)]),
+        (
+            "what a client sends behind an event stream's request",
+            [ConnectionLoop.maximumStrayBytes >> 10, code(.policyViolation)]
+        ),
         ("a client's message", []),
         ("a client's next token", [SentToken.maximumMessageBytes >> 10]),
         (

@@ -1,5 +1,6 @@
 // Tests: Connection+Ending.swift, Connection+Closing.swift, ByteStream.swift, Transport.swift
 
+import Foundation
 import LiveUpdates
 import Reactor
 import TestHarness
@@ -105,6 +106,42 @@ struct ConnectionEndingTests {
         #expect(try await eventually { rig.seen.value.hasPrefix(head) }, "\(rig.seen.value)")
         let isEmpty = await rig.loop.perform { [rig] in rig.rig.value.node.places.isEmpty }
         #expect(isEmpty)
+        await rig.loop.stopped()
+    }
+
+    /// Each row: the address, and how many of two answers may stay where the node has one place left for what is not a wait.
+    @Test(arguments: [("/sync/v1", 1), ("/sync/v1?since=c0&wait=9", 2)])
+    func `an answer that has not left counts as a connection of its client`(
+        target: String, count: Int
+    ) async throws {
+        let rig = try await ConnectionRig.start(
+            "GET \(target) HTTP/1.1\r\nHost: h\r\n\r\n", clients: 2, letsIn: false)
+        let total = await rig.loop.perform { [rig] in
+            let node = rig.rig.value.node
+            node.places.change(to: PlaceLimits(maximumConnections: 1))
+            rig.rig.value.letIn()
+            for connection in rig.rig.value.connections { connection.transportBlocked() }
+            return node.places.total
+        }
+        #expect(total == count)
+        #expect(try await eventually { rig.seen.value.components(separatedBy: "HTTP/1.1 200 ").count == count + 1 })
+        let isEmpty = await rig.loop.perform { [rig] in rig.rig.value.node.places.isEmpty }
+        #expect(isEmpty)
+        await rig.loop.stopped()
+    }
+
+    @Test func `what comes behind the request of an event stream is bounded`() async throws {
+        let rig = try await ConnectionRig.start(Self.eventStream)
+        #expect(try await eventually { rig.seen.value.contains("\r\n\r\n") })
+        let closes = await rig.loop.perform { [rig] in
+            let (node, connection) = (rig.rig.value.node, rig.rig.value.connections[0])
+            return [ConnectionLoop.maximumStrayBytes - 1, 1, 1].map { count in
+                connection.transportReceived([UInt8](repeating: 0, count: count).span)
+                return node.counters.closes
+            }
+        }
+        #expect(closes == [[:], [:], ["1008": 1]])
+        #expect(try await eventually { rig.seen.value.contains("\"code\":1008") }, "\(rig.seen.value)")
         await rig.loop.stopped()
     }
 
