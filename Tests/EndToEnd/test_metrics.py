@@ -162,7 +162,8 @@ def test_status_and_listings_are_what_they_should_be(door, asker, tell, live, ev
     status = eventually(lambda: (lambda s: s if s["connections"] == {"websocket": 2, "event_stream": 1, "sync": 0}
                                  else None)(asker.json("/admin/status")), what="three connections")
     assert status["state"] == "ready" and status["ready"] is True and status["problems"] == []
-    assert status["accounts"] == [{"account": "PACC1", "connections": 2}, {"account": "PACC2", "connections": 1}]
+    assert [(entry["account"], entry["connections"]) for entry in status["accounts"]] == [("PACC1", 2), ("PACC2", 1)]
+    assert all(entry["requests_per_minute"] >= 1 and entry["refusals_per_minute"] == 0 for entry in status["accounts"])
     assert [len(status["rates"][name]) for name in ("events", "deliveries", "handshakes")] == [3, 3, 3]
     assert {entry["partition"] for entry in status["lag"]} == set(range(4))
     assert status["log"]["events"] == 3 and status["log"]["accounts"] >= 1

@@ -9,7 +9,7 @@ import Reactor
 extension Administration {
     /// A loop that has not answered by then is left out: it is busy, or stuck, and others wait for this answer.
     static let questionMilliseconds: UInt64 = 1_000
-    /// The accounts of `/admin/status`.
+    /// The accounts of `/admin/status` by each of its three measures.
     static let busiestAccounts = 20
 
     func metrics() async -> AdminAnswer {
@@ -41,8 +41,12 @@ extension Administration {
                 "version": .text(Release.version), "started": Self.time(report.startedMilliseconds),
                 "state": .text(state(report)), "ready": .truth(report.isReady), "connections": .object(kinds),
                 "accounts": .array(
-                    await busiest.map {
-                        .members(["account": .text($0.account.text), "connections": .integer($0.connections)])
+                    ranked(await busiest).map {
+                        .members([
+                            "account": .text($0.account.text), "connections": .integer($0.connections),
+                            "requests_per_minute": .integer($0.minute.requests),
+                            "refusals_per_minute": .integer($0.minute.refusals),
+                        ])
                     }),
                 "rates": .members([
                     "events": rates(\.events), "deliveries": rates(\.deliveries), "handshakes": rates(\.handshakes),
@@ -113,6 +117,17 @@ extension Administration {
             slot = next
         }
         return busiest
+    }
+
+    /// These, and those that lead by requests and by refusals.
+    private func ranked(_ busiest: [AccountConnections]) -> [RankedAccount] {
+        let known = Dictionary(busiest.map { ($0.account, $0.connections) }) { $1 }
+        return RankedAccount.ranked(
+            busiest: busiest.map(\.account), places.rates.aMinute(now: EventLoop.microseconds / 1000),
+            limit: Self.busiestAccounts
+        ) { accounts in
+            zip(accounts, places.connections(of: accounts)).map { known[$0] ?? $1 }
+        }
     }
 
     func account(_ request: AdminRequest) async throws(AdminRefusal) -> AdminAnswer {

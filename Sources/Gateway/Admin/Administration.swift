@@ -22,6 +22,7 @@ package final class Administration: Sendable, AdminSite {
     let loop: EventLoop
     let connectionLoops: [LoopBound<ConnectionLoop>]
     let desk: LoopBound<IngestDesk>
+    let places: Places
     let startedMilliseconds = WallClock.milliseconds
     /// What is counted elsewhere; from any thread.
     private let others: @Sendable () -> OtherCounts
@@ -49,12 +50,14 @@ package final class Administration: Sendable, AdminSite {
 
     /// Only on the administration's loop. Begins to watch the loops with ``begin()``.
     init(
-        loop: EventLoop, connectionLoops: [LoopBound<ConnectionLoop>], desk: LoopBound<IngestDesk>, rules: Rules,
+        loop: EventLoop, connectionLoops: [LoopBound<ConnectionLoop>], desk: LoopBound<IngestDesk>, places: Places,
+        rules: Rules,
         readiness: NodeReadiness, control: NodeControl, others: @escaping @Sendable () -> OtherCounts, logger: Logger
     ) {
         self.loop = loop
         self.connectionLoops = connectionLoops
         self.desk = desk
+        self.places = places
         self.readiness = readiness
         self.logger = logger
         self.control = control

@@ -39,7 +39,8 @@ enum StatusPage {
         <section aria-labelledby="wrong"><h2 id="wrong">What is wrong</h2><ul id="problems"></ul></section>
         <section aria-labelledby="minutes"><h2 id="minutes">The last ten minutes</h2><div id="charts"></div></section>
         <section aria-labelledby="busiest"><h2 id="busiest">Busiest accounts</h2>
-        <table><thead><tr><th scope="col">Account</th><th scope="col">Connections</th></tr></thead>
+        <table><thead><tr><th scope="col">Account</th><th scope="col">Connections</th>
+        <th scope="col">Requests a minute</th><th scope="col">Refused a minute</th></tr></thead>
         <tbody id="accounts"></tbody></table></section>
         <section aria-labelledby="numbers"><h2 id="numbers">Now</h2><dl id="facts"></dl></section>
         </main>
@@ -154,7 +155,8 @@ enum StatusPage {
             chart("Refused", "a second", points, [p => p.refusals]));
           at("accounts").replaceChildren(...status.accounts.map(entry => {
             const row = make("tr");
-            row.append(make("td", entry.account), make("td", show(entry.connections)));
+            const counts = [entry.connections, entry.requests_per_minute, entry.refusals_per_minute];
+            row.append(make("td", entry.account), ...counts.map(count => make("td", show(count))));
             return row;
           }));
           const kinds = status.connections, late = status.event_age_ms, facts = [

@@ -67,6 +67,7 @@ extension Connection {
     /// Lets a request in that was admitted, if there is a place for it, and moves on.
     func enter(_ admitted: Admission.Admitted, _ head: RequestHead, _ early: EarlyBytes) {
         let identity = admitted.identity
+        loop.places.rates.note(identity.account, now: loop.eventLoop.now)
         var place = takePlace()
         if admitted.takesPlace,
             let limit = loop.places.enter(
@@ -80,6 +81,7 @@ extension Connection {
             let refusal = loop.admission.usedTickets.use(ticket, policy, now: loop.epochSeconds())
         {
             leave(&place, identity.account)
+            loop.places.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now)
             return refuse(refusal, head)
         }
         endPhase()

@@ -49,6 +49,7 @@ extension Connection {
             loop.log.refused(refusal.code.rawValue, refusal.status, client, now: loop.eventLoop.now)
         } else {
             loop.count(refusal, client)
+            if let identity { loop.places.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now) }
         }
         endPoll(nil, [], isRefusal: refusal.code != .resync) {
             SyncAnswer.refused(refusal, date: loop.httpDate(), keepsAlive: $0, fields: answerFields)

@@ -129,6 +129,7 @@ final class Connection {
     func refuse(
         _ refusal: Refusal, withoutBody: Bool = false, isStorable: Bool = true, origin: [UInt8]? = nil
     ) {
+        if let identity { loop.places.rates.note(identity.account, isRefused: true, now: loop.eventLoop.now) }
         if case .polling(let polling) = phase { endWait(polling, CloseLabel.answered) }
         loop.count(refusal, origin: origin, client)
         finish(

@@ -239,6 +239,7 @@ final class ConnectionLoop {
 
     func count(_ limit: ConnectionLimit, _ identity: Identity?, _ client: ClientAddress) {
         counters.refusals[limit.refusal.code.rawValue, default: 0] += 1
+        if let identity { places.rates.note(identity.account, isRefused: true, now: eventLoop.now) }
         log.limited(limit, identity, client, now: eventLoop.now)
     }
 

@@ -14,6 +14,8 @@ final class Places: Sendable {
     }
 
     private let state: Mutex<State>
+    /// What accounts ask for, and what they are refused.
+    let rates = AccountRates()
 
     init(_ limits: PlaceLimits) { state = Mutex(State(limits: limits)) }
 
@@ -74,6 +76,11 @@ final class Places: Sendable {
 
     /// Streams and waits by account; accounts without any are left out.
     var accounts: [Account: Int] { state.withLock { $0.counts.accounts } }
+
+    /// Streams and waits of each of these accounts.
+    func connections(of accounts: [Account]) -> [Int] {
+        state.withLock { state in accounts.map { state.counts.accounts[$0] ?? 0 } }
+    }
 
     /// Whether nobody is counted anywhere.
     var isEmpty: Bool {

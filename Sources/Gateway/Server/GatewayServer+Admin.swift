@@ -9,6 +9,7 @@ extension GatewayServer {
         guard parts.servesAdmin, let desk else { return }
         let socket = try open(parts.settings.admin, count: 1)[0]
         let (connectionLoops, readiness, logger) = (connectionLoops, readiness, logger.named("admin"))
+        let places = places
         let rules = parts.administrationRules
         let control = NodeControl(
             drain: { [weak self] window in await self?.drain(window: window) },
@@ -20,8 +21,8 @@ extension GatewayServer {
         }
         let administration = await loop.perform {
             let administration = Administration(
-                loop: loop, connectionLoops: connectionLoops, desk: desk, rules: rules, readiness: readiness,
-                control: control, others: counted, logger: logger)
+                loop: loop, connectionLoops: connectionLoops, desk: desk, places: places, rules: rules,
+                readiness: readiness, control: control, others: counted, logger: logger)
             administration.begin()
             return administration
         }
