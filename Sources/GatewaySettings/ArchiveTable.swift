@@ -130,7 +130,7 @@ extension SettingsDraft {
             path,
             """
             must not be shorter than \(keep), \(text(needed)): an archive that is made anew would bring back accounts that \
-            were erased more than \(text(length)) ago
+            were erased more than \(text(length)) ago. Leave it out, and it follows
             """)
     }
 }

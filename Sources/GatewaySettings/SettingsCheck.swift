@@ -275,7 +275,7 @@ private struct SettingsCheck {
             }
         }
         if draft.isWhole, draft.isSound(path), let problem = ConfigurationCheck.problem(together: properties) {
-            draft.report(path, "librdkafka refuses them together: \(problem)")
+            draft.report(path, problem)
         }
         if KafkaLibrary.warnsAboutSCRAM(properties) {
             let name = properties.first { $0.0.hasPrefix("sasl.mechanism") }?.0 ?? "sasl.mechanisms"

@@ -59,8 +59,8 @@ package enum ConfigurationCheck {
             _ = try ClientHandle(RD_KAFKA_CONSUMER, tried)
             return nil
         } catch {
-            if case .client(let reason) = error { return reason }
-            return "\(error)"
+            if case .client(let reason) = error { return "librdkafka refuses them together: \(reason)" }
+            return "librdkafka refuses them together: \(error)"
         }
     }
 

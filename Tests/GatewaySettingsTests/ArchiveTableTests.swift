@@ -40,7 +40,7 @@ struct ArchiveTableTests {
             """
         let shorter = """
             must not be shorter than archive.keep, 90d: an archive that is made anew would bring back accounts that were \
-            erased more than 1d ago
+            erased more than 1d ago. Leave it out, and it follows
             """
         let (file, shared) = ("archive: {store: 'sqlite:/a.db'", "archive: {store: 'postgresql://db/a'")
         let rows: [(text: String, lines: [String])] = [
