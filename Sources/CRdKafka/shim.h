@@ -164,3 +164,54 @@ crdkafka_described_topic(rd_kafka_event_t *event, const char *name, int64_t *hig
     }
     return RD_KAFKA_RESP_ERR__NOENT;
 }
+
+// Whether the login may do an operation on a topic: 1, or 0; -1 where the library (before 2.3.0) or the broker does not say.
+static inline int crdkafka_is_allowed(rd_kafka_t *client, const char *name, int operation, int timeout_ms) {
+    char text[128];
+    int answer = -1;
+    size_t topics_count = 0, count = 0;
+    void *(*of_names)(const char **, size_t) =
+        (void *(*)(const char **, size_t))crdkafka_symbol("rd_kafka_TopicCollection_of_topic_names");
+    void (*destroy)(void *) = (void (*)(void *))crdkafka_symbol("rd_kafka_TopicCollection_destroy");
+    void (*describe)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *) =
+        (void (*)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *))crdkafka_symbol(
+            "rd_kafka_DescribeTopics");
+    void *(*include)(rd_kafka_AdminOptions_t *, int) = (void *(*)(rd_kafka_AdminOptions_t *, int))crdkafka_symbol(
+        "rd_kafka_AdminOptions_set_include_authorized_operations");
+    const void *(*result_of)(rd_kafka_event_t *) =
+        (const void *(*)(rd_kafka_event_t *))crdkafka_symbol("rd_kafka_event_DescribeTopics_result");
+    const void **(*topics_of)(const void *, size_t *) =
+        (const void **(*)(const void *, size_t *))crdkafka_symbol("rd_kafka_DescribeTopics_result_topics");
+    const rd_kafka_AclOperation_t *(*operations_of)(const void *, size_t *) =
+        (const rd_kafka_AclOperation_t *(*)(const void *, size_t *))crdkafka_symbol(
+            "rd_kafka_TopicDescription_authorized_operations");
+    if (!crdkafka_can_describe_topics() || include == NULL || operations_of == NULL)
+        return -1;
+    rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
+    rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_ANY);
+    void *topics = of_names(&name, 1);
+    rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
+    rd_kafka_error_t *problem = include(options, 1);
+    if (problem == NULL) {
+        describe(client, topics, options, queue);
+        rd_kafka_event_t *event = rd_kafka_queue_poll(queue, timeout_ms);
+        if (event != NULL && rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+            const void **found = topics_of(result_of(event), &topics_count);
+            const rd_kafka_AclOperation_t *operations =
+                topics_count == 1 ? operations_of(found[0], &count) : NULL;
+            if (operations != NULL)
+                answer = 0;
+            for (size_t index = 0; operations != NULL && index < count; index++)
+                if ((int)operations[index] == operation)
+                    answer = 1;
+        }
+        if (event != NULL)
+            rd_kafka_event_destroy(event);
+    } else {
+        rd_kafka_error_destroy(problem);
+    }
+    destroy(topics);
+    rd_kafka_AdminOptions_destroy(options);
+    rd_kafka_queue_destroy(queue);
+    return answer;
+}

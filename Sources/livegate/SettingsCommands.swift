@@ -1,3 +1,4 @@
+import Gateway
 import GatewaySettings
 import Glibc
 import Options
@@ -53,15 +54,30 @@ enum CheckCommand {
             """
             Each problem is a line on standard error: the file and the line, the key, and what would be right. The files \
             that the settings name are read, no connection is opened. Warnings are marked and change nothing.
+            """,
             """
+            With --connect, whatever the settings name is asked too, if nothing is wrong with them: brokers, topics and our \
+            rights on them, issuers, the database, and whether the ports are free, which a node that runs has taken. Each is \
+            a line on standard output, [+] or [-].
+            """,
         ],
-        options: [SettingsArguments.config],
-        statuses: [(.success, "nothing is wrong"), (.settings, "the settings are wrong")])
+        options: [SettingsArguments.config, connect],
+        statuses: [(.success, "nothing is wrong"), (.settings, "the settings are wrong, or something did not answer")])
 
-    static func run(_ arguments: Arguments) -> ExitStatus {
+    static let connect = Flag("connect", help: "ask brokers, issuers, the database and ports too")
+
+    static func run(_ arguments: Arguments) async -> ExitStatus {
         let (material, problems) = SettingsArguments.load(arguments).check(now: Int64(time(nil)))
         SettingsArguments.report(problems)
-        return material == nil ? .settings : .success
+        guard let material else { return .settings }
+        var isGood = true
+        if arguments[connect] {
+            await ConnectCheck(material) { line in
+                StandardOutput.write("\(line)\n")
+                isGood = isGood && line.isGood
+            }.run()
+        }
+        return isGood ? .success : .settings
     }
 }
 

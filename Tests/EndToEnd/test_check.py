@@ -1,6 +1,6 @@
 # Tests: SettingsCommands.swift
-"""`livegate check`: every problem, one line each; warnings are marked; no connection is opened. The lines are tested in
-SettingsRefusalTests, SettingsCheckTests and SettingsLinesTests."""
+"""`livegate check`: every problem, one line each; warnings are marked; no connection is opened without --connect. The lines
+are tested in SettingsRefusalTests, SettingsCheckTests, SettingsLinesTests and ConnectCheckTests."""
 
 import os
 import socket
@@ -35,6 +35,17 @@ def test_no_connection_is_opened(check):
         assert (status, lines) == (0, [])
         with pytest.raises(TimeoutError):
             server.accept()
+
+
+def test_connect_asks_all_that_is_named(mock_broker, tmp_path):
+    path = tmp_path / "livegate.yaml"
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        path.write_text(f"{ANYBODY}listen: 127.0.0.1:{taken.getsockname()[1]}\nadmin: unix:admin.sock\n"
+                        f"kafka: {{brokers: '{mock_broker.bootstrap}', topics: incidents}}\n")
+        status, out, err = run("livegate", "check", "--connect", "--config", path)
+    lines = out.splitlines()
+    assert (status, err) == (78, "")
+    assert [line.partition(" ")[0] for line in lines] == ["[+]kafka.brokers", "[+]kafka.topics", "[-]listen"], lines
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path):

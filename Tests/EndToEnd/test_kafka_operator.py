@@ -2,11 +2,13 @@
 """What the operator is told when Kafka cannot be read: one clear line for each cause, and no flood of it."""
 
 import datetime
+import json
 import subprocess
 
 import pytest
 
 from kafka_admin import DESCRIBE, create_topic, grant
+from programs import run
 from test_kafka_security import LIVEGATE, login, tls
 
 pytestmark = pytest.mark.slow
@@ -54,7 +56,7 @@ def seconds(line):
     return datetime.datetime.fromisoformat(line["time"].replace("Z", "+00:00")).timestamp()
 
 
-def test_each_cause_is_one_clear_line(kafka, older_kafka, gateway, stranger_authority, port):
+def test_each_cause_is_one_clear_line(kafka, older_kafka, gateway, stranger_authority, port, tmp_path):
     """All of them at once, because each takes more than ten seconds."""
     plain = kafka.bootstrap["plaintext"]
     for topic in ("open", "hidden", "described"):
@@ -70,10 +72,27 @@ def test_each_cause_is_one_clear_line(kafka, older_kafka, gateway, stranger_auth
     for name, (_, _, _, sentence, (fact, value)) in cases.items():
         told = running[name].wait_for_log(sentence, within=30)
         assert told["level"] in ("warning", "error") and told[fact] == value, name
+    # The check before a start says the same; who may not see topics is not told that there is none.
+    asked = connected(tmp_path, kafka.bootstrap["sasl"], login(kafka, "PLAIN"), ["hidden", "described", "nowhere"])
+    assert [line.partition(" ")[0] for line in asked] == ["[+]kafka.brokers"] + 3 * ["[-]kafka.topics"], asked
+    assert "grant Describe and Read" in asked[1] and "grant Read on it" in asked[2] and "nowhere" in asked[3], asked
+    refused = connected(tmp_path, kafka.bootstrap["sasl"], login(kafka, "PLAIN", password="wrong-secret"), ["open"])
+    assert "refuses the login; check the user and password" in refused[0] and "wrong-secret" not in refused[0], refused
     # Until what goes on has been told again.
     running["nobody there"].wait_for_log("no Kafka broker can be reached", within=60, count=3)
     for name, (_, _, _, sentence, (fact, value)) in cases.items():
         judge(name, running[name], sentence, value if fact == "topic" else "no Kafka broker can be reached")
+
+
+def connected(folder, address, settings, topics):
+    """What `check --connect` says of brokers and topics."""
+    path = folder / "livegate.yaml"
+    kafka = {"brokers": address, "topics": topics, "settings": settings}
+    path.write_text(json.dumps({"auth": {"anonymous": "PACC1"}, "admin": "unix:admin.sock", "listen": "unix:live.sock",
+                                "kafka": kafka}))
+    status, out, err = run("livegate", "check", "--connect", "--config", path, within=60)
+    assert status == 78, (out, err)
+    return out.splitlines()
 
 
 def judge(name, gateway, sentence, missing):

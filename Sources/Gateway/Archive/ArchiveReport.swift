@@ -103,7 +103,7 @@ struct ArchiveReport: Sendable {
     }
 
     /// What to check where PostgreSQL lets nobody in, by its own words, all of a row: a connection that failed has no code.
-    private static let connectionAdvice = [
+    private static let connectionRefusals = [
         (
             ["password authentication failed"],
             "check the user in archive.store and the password in archive.password_file"
@@ -117,6 +117,11 @@ struct ArchiveReport: Sendable {
         (["too many clients"], "raise max_connections of PostgreSQL"),
     ]
 
+    /// What to check, by what was said when a connection failed; nil where nothing of it is known.
+    static func connectionAdvice(_ words: String) -> String? {
+        connectionRefusals.first { $0.0.allSatisfy(words.contains) }?.1
+    }
+
     func advice(_ error: ArchiveError) -> String {
         switch error {
         case .full: "make room on the disk: what was read meanwhile is read again from Kafka"
@@ -128,7 +133,7 @@ struct ArchiveReport: Sendable {
         case .pooled: "name the database itself, or a pool whose sessions are its clients' (pool_mode = session)"
         case .otherServer: "name another store, or the brokers that this one was filled from"
         case .unavailable(let why) where store.isShared:
-            Self.connectionAdvice.first { $0.0.allSatisfy(why.contains) }?.1 ?? slowAdvice
+            Self.connectionAdvice(why) ?? slowAdvice
         default: slowAdvice
         }
     }

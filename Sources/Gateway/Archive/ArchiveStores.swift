@@ -31,7 +31,7 @@ enum ArchiveStores {
     }
 
     /// The file is read for each connection, so that a password may be changed while the node runs.
-    private static func password(_ path: String?) throws(PostgreSQLError) -> String? {
+    static func password(_ path: String?) throws(PostgreSQLError) -> String? {
         guard let path else { return nil }
         do throws(BoundedFile.Unreadable) {
             var password = try BoundedFile.readText(path, maximumBytes: maximumPasswordBytes)

@@ -52,14 +52,19 @@ final class IntrospectionDesk {
         }
     }
 
-    private func ask(_ source: IntrospectionSource, _ token: [UInt8], _ digest: [UInt8]) {
-        let request = FetchRequest(
+    /// The question about a token.
+    static func request(_ source: IntrospectionSource, _ token: [UInt8]) -> FetchRequest {
+        FetchRequest(
             url: source.url, authorities: source.authorities,
             headers: [
                 source.authorization, "Accept: application/json", "Content-Type: application/x-www-form-urlencoded",
             ],
             body: Introspection.question(token), maximumBytes: Introspection.maximumAnswerBytes,
             timeoutMilliseconds: Int(source.timeoutMilliseconds))
+    }
+
+    private func ask(_ source: IntrospectionSource, _ token: [UInt8], _ digest: [UInt8]) {
+        let request = Self.request(source, token)
         let (desk, loop) = (LoopBound(self, loop: loop), loop)
         fetching.fetch(request) { result in
             loop.execute { desk.value.answered(token, digest, source, result) }
