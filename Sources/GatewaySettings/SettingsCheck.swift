@@ -256,8 +256,6 @@ private struct SettingsCheck {
 
     private static let secretKafkaFiles = ["ssl.key.location", "ssl.keystore.location"]
 
-    // MARK: - Kafka
-
     mutating func kafka() {
         let path = SettingsTable.path(of: \.kafka.settings)
         let properties = settings.kafka.settings.map { ($0.name, $0.value) }
@@ -270,8 +268,8 @@ private struct SettingsCheck {
             {
                 // A key may have been written where its file's name belongs; certificates are no secrets.
                 let isSecret = name.hasPrefix("ssl.key")
-                draft.report(
-                    key, "cannot read \(isSecret ? BoundedFile.Unreadable.withoutPath(reason) : "\(value): \(reason)")")
+                let shown = isSecret ? BoundedFile.Unreadable.withoutPath(reason) : "\(value): \(reason)"
+                draft.report(key, "cannot read \(shown)")
             }
         }
         if draft.isWhole, draft.isSound(path), let problem = ConfigurationCheck.problem(together: properties) {

@@ -1,4 +1,4 @@
-// Tests: PostgreSQLArchive.swift, PostgreSQLWriter+Claiming.swift, PostgreSQLWriter+Erasing.swift, Session.swift
+// Tests: MarkSession.swift, PostgreSQLArchive.swift, PostgreSQLWriter+Claiming.swift, PostgreSQLWriter+Erasing.swift, Session.swift
 
 import LiveUpdates
 import PostgreSQL

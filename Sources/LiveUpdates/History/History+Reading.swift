@@ -1,5 +1,15 @@
 // Reading pages of an account's log: for replays after a cursor, and for streams that have fallen behind.
 extension History {
+    /// Reads an event that is text already; returns its sequence, or 0 for a record that was read before.
+    @discardableResult
+    package func append(
+        _ event: ThinEvent, account: Account, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
+    ) -> UInt64 {
+        append(
+            RecordedEvent(account, event), partition: partition, offset: offset, timestamp: timestamp, now: now
+        ).sequence
+    }
+
     /// Up to `limit` events after a position that pass the filter, in the order in which they came. Lost is a position
     /// only where something that may have passed the filter was let go.
     ///

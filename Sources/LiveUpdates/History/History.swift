@@ -126,16 +126,6 @@ package final class History {
         return Appended(sequence: lastSequence, followed: log.subscribers > 0 ? log.slot : nil)
     }
 
-    /// The same for an event that is text already; returns its sequence, or 0 for a record that was read before.
-    @discardableResult
-    package func append(
-        _ event: ThinEvent, account: Account, partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64
-    ) -> UInt64 {
-        append(
-            RecordedEvent(account, event), partition: partition, offset: offset, timestamp: timestamp, now: now
-        ).sequence
-    }
-
     /// Reads a record that yields no event.
     package func skip(_ partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64) {
         let now = passes(now)
