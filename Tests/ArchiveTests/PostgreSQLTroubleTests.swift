@@ -73,6 +73,20 @@ import Testing
         }
     }
 
+    @Test func `how much there is is known after a crash of the server`() async throws {
+        try await Self.withServer { server, uri, store in
+            try PostgreSQLServer.session(uri).run { try $0.command("ANALYZE livegate_events") }
+            try server.stop(SIGQUIT)
+            try server.start()
+            let size = try await TestStore.value {
+                try? await store.size()
+            } until: {
+                $0?.rows == 10
+            }
+            #expect(size?.rows == 10)
+        }
+    }
+
     @Test func `a server that is paused is told by whoever reads, and answers when it goes on`() async throws {
         try await Self.withServer(milliseconds: PostgreSQLArchive.defaultMilliseconds) { server, _, store in
             try server.signalAll(SIGSTOP)

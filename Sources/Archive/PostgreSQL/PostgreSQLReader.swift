@@ -13,15 +13,19 @@ final class PostgreSQLReader {
         try session.run { connection in try connection.transaction(Self.snapshot) { try body(connection) } }
     }
 
-    /// By the server's own statistics, which are some seconds old.
+    /// By the server's own statistics, which are some seconds old. A crash takes them; then what was counted before it stands,
+    /// with what came since, until the server counts again.
     var size: ArchiveSize {
         get throws {
             try session.run { connection in
                 let rows = try connection.run(
                     """
-                    SELECT coalesce(sum(n_live_tup) FILTER (WHERE relname = 'livegate_events'), 0)::bigint,
-                    coalesce(sum(pg_total_relation_size(relid)), 0)::bigint FROM pg_stat_user_tables
-                    WHERE relname LIKE 'livegate\\_%' AND pg_table_is_visible(relid)
+                    SELECT coalesce(sum(s.n_live_tup + CASE WHEN s.last_analyze IS NULL AND s.last_autoanalyze IS NULL
+                    AND s.last_vacuum IS NULL AND s.last_autovacuum IS NULL THEN greatest(c.reltuples, 0)::bigint ELSE 0 END)
+                    FILTER (WHERE s.relname = 'livegate_events'), 0)::bigint,
+                    coalesce(sum(pg_total_relation_size(s.relid)), 0)::bigint
+                    FROM pg_stat_user_tables s JOIN pg_class c ON c.oid = s.relid
+                    WHERE s.relname LIKE 'livegate\\_%' AND pg_table_is_visible(s.relid)
                     """)
                 return ArchiveSize(rows: rows.integer(0, 0), bytes: rows.integer(0, 1))
             }
