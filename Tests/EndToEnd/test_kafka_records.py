@@ -133,6 +133,8 @@ def test_an_aborted_transaction_never_reaches_a_client(kafka, gateway, live, sta
     # It hangs: that is told, and of which partition.
     line = running.wait_for_log("a partition does not answer, or stands still")
     assert (line["topic"], line["partition"]) == (topic_name, 0) and "a transaction is open" in line["reason"]
+    verbose = running.asked("/readyz?verbose")[1]
+    assert f"[-]broker partition 0 of the topic {topic_name} stands still: a transaction is open" in verbose, verbose
     torn.signal(signal.SIGKILL)
     # The same name again: Kafka aborts what was open.
     produce(bootstrap, topic_name, [event("PACC1", "after")], transactional_id=topic_name)

@@ -109,7 +109,7 @@ package final class Administration: Sendable, AdminSite {
         let verdict = readiness.verdict(now: loop.now)
         let status = verdict == .ready ? 200 : 503
         guard request.parameters["verbose"] == .absent else {
-            let lines = readiness.parts(now: loop.now).map { part, why in
+            let lines = readiness.lines(now: loop.now).map { part, why in
                 why.map { "[-]\(part.rawValue) \($0)" } ?? "[+]\(part.rawValue) ok"
             }
             return AdminAnswer(status, lines.joined(separator: "\n"))

@@ -151,6 +151,17 @@ package final class NodeReadiness: Sendable {
         return state.withLock { state in Part.allCases.map { ($0, why($0, state, hasBeenReady, now)) } }
     }
 
+    /// The lines of `/readyz?verbose`: as ``parts(now:)``, and of the broker also that a partition stands still, for which no
+    /// client is kept away.
+    package func lines(now: UInt64) -> [(part: Part, why: String?)] {
+        let hasBeenReady = hasBeenReady
+        return state.withLock { state in
+            Part.allCases.map { part in
+                (part, why(part, state, hasBeenReady, now) ?? (part == .broker ? state.warnings[part] : nil))
+            }
+        }
+    }
+
     /// What is wrong now, by part, whatever `/readyz` says of it: a loss within its grace, or without one, and what clients
     /// are not kept away for.
     package func problems(now: UInt64) -> [(part: Part, why: String)] {

@@ -120,6 +120,24 @@ struct NodeReadinessTests {
         #expect(failing(99) == [.draining])
     }
 
+    @Test func `a partition that stands still has a line, and leaves the node ready`() {
+        let readiness = NodeReadiness(graceMilliseconds: 100)
+        _ = readiness.becomeReady()
+        func lines() -> [String] {
+            readiness.lines(now: 0).compactMap { line in line.why.map { "\(line.part) \($0)" } }
+        }
+        #expect(lines() == [] && readiness.lines(now: 0).map(\.part) == NodeReadiness.Part.allCases)
+        readiness.warn(.broker, "stands still")
+        #expect(lines() == ["broker stands still"] && readiness.verdict(now: 0) == .ready)
+        // What keeps clients away is said first.
+        readiness.report(.broker, "why")
+        #expect(lines() == ["broker why"])
+        readiness.report(.broker, nil)
+        readiness.warn(.broker, nil)
+        readiness.warn(.keys, "the issuer a has no keys that count")
+        #expect(lines() == [])
+    }
+
     /// What happens to a node that has been ready, and what somebody is to know of it at once.
     static let troubles: [(name: String, happens: @Sendable (NodeReadiness) -> Void, part: NodeReadiness.Part)] = [
         ("brokers are out of reach", { $0.lose("why", now: 5) }, .broker),
