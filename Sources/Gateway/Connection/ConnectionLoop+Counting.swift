@@ -1,3 +1,4 @@
+import Balancer
 import HTTP
 import LiveUpdates
 import Tokens
