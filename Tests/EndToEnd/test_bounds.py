@@ -119,11 +119,13 @@ def test_a_second_signal_ends_a_node_within_two_seconds(calm, gateway, mock_brok
     assert calm(measure) <= 2 + LEEWAY
 
 
-def refusals(past, door, aid):
+def refusals(past, door, aid, names=("page", "inbox", "mark")):
     """The seconds that each question to an archive took which is not ready."""
     took = {}
-    for name, question in (("page", lambda client: client.ask("/archive/v1")), ("inbox", lambda client: client.ask("/inbox/v1")),
-                           ("mark", lambda client: client.read(aid=aid))):
+    questions = {"page": lambda client: client.ask("/archive/v1"), "inbox": lambda client: client.ask("/inbox/v1"),
+                 "mark": lambda client: client.read(aid=aid)}
+    for name in names:
+        question = questions[name]
         asker = past(door, "amy")
         begin = time.monotonic()
         answer = question(asker)
@@ -133,7 +135,7 @@ def refusals(past, door, aid):
 
 
 def test_what_an_archive_cannot_answer_is_refused_within_two_seconds(calm, archived, archive, tell, live, past):
-    """Somebody else writes its file and does not end."""
+    """Somebody else writes its file and does not end: what it holds can be read, and marks cannot be written."""
     door = archived()
     tell(["a"])
     archive.wait_for(["a"])
@@ -144,7 +146,7 @@ def test_what_an_archive_cannot_answer_is_refused_within_two_seconds(calm, archi
     tell(["b"])
     client.wait_for_id("b")
     eventually(lambda: archive_line(door).startswith("[-]archive "))
-    took = calm(lambda: refusals(past, door, first["aid"]))
+    took = calm(lambda: refusals(past, door, first["aid"], ["mark"]))
     held.execute("ROLLBACK")
     held.close()
     assert max(took.values()) <= 2 + LEEWAY, took

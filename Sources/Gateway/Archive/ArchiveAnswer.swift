@@ -4,8 +4,8 @@ import LiveUpdates
 
 /// The bodies of the archive's answers, made on whatever thread has read the store.
 enum ArchiveAnswer {
-    /// - Parameter cursor: nil where the page cannot hold the newest event.
-    static func body(_ page: EventPage, at cursor: CursorText?) -> [UInt8] {
+    /// - Parameter positions: of its snapshot; nil where the page cannot hold the newest event.
+    static func body(_ page: EventPage, at positions: [PartitionPosition]?) -> ArchiveBody {
         var bytes = Array("{\"events\":[".utf8)
         bytes.reserveCapacity(64 + 192 * page.events.count)
         for (index, event) in page.events.enumerated() {
@@ -14,15 +14,14 @@ enum ArchiveAnswer {
             bytes.append(UInt8(ascii: "}"))
         }
         bytes.append(contentsOf: "],\"more\":\(page.more)".utf8)
-        if let cursor { append(cursor, to: &bytes) }
         let gaps = page.gaps.map { gap in
             "{\"from\":\(gap.from)" + (gap.to.map { ",\"to\":\($0)" } ?? "") + "}"
         }
-        bytes.append(contentsOf: ",\"gaps\":[\(gaps.joined(separator: ","))]}".utf8)
-        return bytes
+        let end = Array(",\"gaps\":[\(gaps.joined(separator: ","))]}".utf8)
+        return ArchiveBody(start: bytes, end: end, positions: positions)
     }
 
-    static func body(_ page: InboxPage, at cursor: CursorText) -> [UInt8] {
+    static func body(_ page: InboxPage, at positions: [PartitionPosition]) -> ArchiveBody {
         var bytes = Array("{\"things\":[".utf8)
         bytes.reserveCapacity(64 + 208 * page.things.count)
         for (index, thing) in page.things.enumerated() {
@@ -31,9 +30,7 @@ enum ArchiveAnswer {
             bytes.append(contentsOf: ",\"unread\":\(thing.unread)}".utf8)
         }
         bytes.append(contentsOf: "],\"unread_things\":\(page.unreadThings),\"more\":\(page.more)".utf8)
-        append(cursor, to: &bytes)
-        bytes.append(UInt8(ascii: "}"))
-        return bytes
+        return ArchiveBody(start: bytes, end: [UInt8(ascii: "}")], positions: positions)
     }
 
     /// Everything but the brace that ends it.
@@ -42,10 +39,14 @@ enum ArchiveAnswer {
         bytes.removeLast()
     }
 
-    private static func append(_ cursor: CursorText, to bytes: inout [UInt8]) {
+    /// The whole body.
+    static func bytes(_ body: ArchiveBody, at cursor: CursorText? = nil) -> [UInt8] {
+        guard let cursor else { return body.start + body.end }
+        var bytes = body.start
         bytes.append(contentsOf: ",\"at\":\"".utf8)
         bytes.append(contentsOf: cursor.bytes)
         bytes.append(UInt8(ascii: "\""))
+        return bytes + body.end
     }
 
     /// 204, of which nobody keeps anything.

@@ -2,14 +2,10 @@ import LiveUpdates
 
 /// Questions that wait for the archive: a line for each account, in the order in which they came. Accounts have their turns,
 /// one question each.
-///
-/// Those that wait until the store is further rest beside the lines.
 struct ArchiveLines {
     struct Item: Sendable {
         fileprivate let number: UInt64
         let question: ArchiveQuestion
-        /// Until when it may rest: monotonic, in ms.
-        let until: UInt64
     }
 
     private struct Asker: Hashable {
@@ -25,30 +21,24 @@ struct ArchiveLines {
     /// The accounts that have a line; those before ``turn`` had their turns.
     private var turns: [Account] = []
     private var turn = 0
-    private var resting: [Item] = []
     /// All that are awaited, those included that are asked of the store.
     private var awaited: [Asker: (number: UInt64, account: Account)] = [:]
     private var counts: [Account: Int] = [:]
     private var lastNumber: UInt64 = 0
 
     var count: Int { awaited.count }
-    var areResting: Bool { !resting.isEmpty }
 
     func count(of account: Account) -> Int { counts[account] ?? 0 }
 
     /// A connection asks one question at a time.
-    mutating func add(_ question: ArchiveQuestion, until: UInt64) {
+    mutating func add(_ question: ArchiveQuestion) {
         lastNumber += 1
-        let item = Item(number: lastNumber, question: question, until: until)
+        let item = Item(number: lastNumber, question: question)
         guard awaited.updateValue((item.number, question.account), forKey: Asker(question)) == nil else {
             preconditionFailure("a connection asks the archive while it waits for it")
         }
         counts[question.account, default: 0] += 1
-        append(item)
-    }
-
-    private mutating func append(_ item: Item) {
-        let account = item.question.account
+        let account = question.account
         if lines[account] == nil { turns.append(account) }
         lines[account, default: []].append(item)
     }
@@ -82,47 +72,21 @@ struct ArchiveLines {
 
     private func isAwaited(_ item: Item) -> Bool { awaited[Asker(item.question)]?.number == item.number }
 
-    /// The store is behind. Returns whether it is still awaited.
-    mutating func rest(_ item: Item) -> Bool {
-        guard isAwaited(item) else { return false }
-        resting.append(item)
-        return true
-    }
-
-    /// Puts those that may be asked again into their lines, and ends those that have rested for too long, which are returned.
-    mutating func wake(now: UInt64, _ mayBeAsked: (ArchiveQuestion) -> Bool) -> [ArchiveQuestion] {
-        let items = exchange(&resting, with: [])
-        var late: [ArchiveQuestion] = []
-        for item in items {
-            if mayBeAsked(item.question) {
-                append(item)
-            } else if now >= item.until {
-                forget(Asker(item.question))
-                late.append(item.question)
-            } else {
-                resting.append(item)
-            }
-        }
-        return late
-    }
-
     /// Nobody awaits it any more.
     mutating func remove(loop: Int, _ connection: ConnectionID) {
         let asker = Asker(loop: loop, connection)
         guard let (number, account) = awaited[asker] else { return }
         forget(asker)
-        if let index = resting.firstIndex(where: { $0.number == number }) {
-            resting.remove(at: index)
-        } else if let index = lines[account]?.firstIndex(where: { $0.number == number }) {
+        if let index = lines[account]?.firstIndex(where: { $0.number == number }) {
             lines[account]?.remove(at: index)
         }
     }
 
     /// Ends all of them, and returns those that were not asked of the store.
     mutating func removeAll() -> [ArchiveQuestion] {
-        let questions = resting.map(\.question) + lines.values.flatMap { $0.map(\.question) }
+        let questions = lines.values.flatMap { $0.map(\.question) }
         for question in questions { forget(Asker(question)) }
-        (lines, turns, turn, resting) = ([:], [], 0, [])
+        (lines, turns, turn) = ([:], [], 0)
         return questions
     }
 

@@ -16,15 +16,6 @@ enum ArchiveRequest: Sendable, Equatable {
         case .inbox, .mark: true
         }
     }
-
-    /// Whether the answer says from where on to go live.
-    var needsCursor: Bool {
-        switch self {
-        case .page(let parameters): parameters.mayHoldNewest
-        case .inbox: true
-        case .mark: false
-        }
-    }
 }
 
 extension ArchiveRequest {
@@ -48,6 +39,9 @@ struct ArchivePolicy: Sendable {
     let maximumTimestampDelayMilliseconds: Int64
     /// From its last byte on every request is answered within so long, whatever the store does.
     var answerMilliseconds: UInt64 = 2_000
+    /// Before each time that a page is read once more because the store lacks what the node had read, in ms. A store that is
+    /// well comes on within the first ones: events are stored in batches of a tenth of a second.
+    var catchUpPauses: [UInt64] = [50, 100, 150, 200, 250, 250]
 }
 
 /// What a request to `/archive/v1` asks for.

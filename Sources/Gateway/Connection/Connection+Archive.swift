@@ -12,10 +12,10 @@ extension Connection {
             case begun
             /// A mark's body comes.
             case body(MarkReader)
-            /// Ingest makes a cursor.
-            case place
             /// The archive's desk has the question.
             case store
+            /// Ingest makes the cursor of this answer.
+            case cursor(ArchiveBody)
         }
 
         /// A mark's body is not whole.
@@ -31,6 +31,12 @@ extension Connection {
         var deadline: Timer?
         /// Of the connection's first request.
         var place: Place?
+        /// What the node had read when the page was asked for first.
+        var seen: UInt64?
+        /// How often it was asked for once more, because the store was behind.
+        var repetitions = 0
+        /// When it is asked for once more.
+        var repetition: Timer?
 
         init(
             _ identity: Identity, _ request: ArchiveRequest, _ state: State, keepsAlive: Bool, early: EarlyBytes,
@@ -97,33 +103,31 @@ extension Connection {
         cancel(&asking.deadline)
         guard let policy = loop.admission.archive else { return refuse(Refusal(.notReady), isStorable: false) }
         asking.deadline = schedule(.deadline, afterMilliseconds: policy.answerMilliseconds)
-        let (account, person) = (asking.identity.account, asking.identity.subject ?? "")
         if let body {
             let now = WallClock.milliseconds
             let mark = ReadMark(
-                account: account, person: person, thing: body.thing, upTo: body.upTo, now: now,
+                account: asking.identity.account, person: asking.identity.subject ?? "", thing: body.thing,
+                upTo: body.upTo, now: now,
                 mustBeStored: body.upTo.stamp > now + policy.maximumTimestampDelayMilliseconds)
             return ask(asking, .mark(mark))
         }
-        if asking.request.needsCursor {
-            asking.state = .place
-            loop.ingest.post(.archivePlace(Subscriber(account: account, loop: loop.index, connection: id)))
-        } else if case .page(let parameters) = asking.request {
-            ask(asking, .page(parameters.query(account), nil))
+        askForPage(asking)
+    }
+
+    private func askForPage(_ asking: Asking) {
+        let account = asking.identity.account
+        switch asking.request {
+        case .page(let parameters): ask(asking, .page(parameters.query(account)))
+        case .inbox(let parameters):
+            ask(asking, .inbox(parameters.query(account, asking.identity.subject ?? "")))
+        case .mark: preconditionFailure("a mark is asked with its body")
         }
     }
 
-    /// Ingest has made a cursor.
-    func archivePlaced(_ place: ArchivePlace) {
-        guard case .asking(let asking) = phase, case .place = asking.state else { return }
-        guard !place.cursor.bytes.isEmpty else { return refuse(Refusal(.notReady), isStorable: false) }
-        let account = asking.identity.account
-        switch asking.request {
-        case .page(let parameters): ask(asking, .page(parameters.query(account), place))
-        case .inbox(let parameters):
-            ask(asking, .inbox(parameters.query(account, asking.identity.subject ?? ""), place))
-        case .mark: preconditionFailure("a mark needs no cursor")
-        }
+    /// The store has had time to come on.
+    func askAgain(_ asking: Asking) {
+        asking.repetition = nil
+        askForPage(asking)
     }
 
     private func ask(_ asking: Asking, _ wish: ArchiveQuestion.Wish) {
@@ -141,9 +145,10 @@ extension Connection {
         let (keepsAlive, early) = (asking.keepsAlive, asking.early)
         switch reply {
         case .body(let body):
-            let head = SyncAnswer.head(
-                of: body, date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
-            answer(head, body, keepsAlive: keepsAlive, early, of: asking.identity)
+            guard let positions = body.positions else { return answer(asking, ArchiveAnswer.bytes(body)) }
+            asking.state = .cursor(body)
+            let subscriber = Subscriber(account: asking.identity.account, loop: loop.index, connection: id)
+            loop.ingest.post(.snapshotCursor(subscriber, ArchiveSnapshot(positions: positions, seen: asking.seen)))
         case .marked:
             let head = ArchiveAnswer.empty(date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
             answer(head, keepsAlive: keepsAlive, early)
@@ -160,6 +165,32 @@ extension Connection {
         }
     }
 
+    /// Ingest has made the cursor of what the store has answered, or cannot.
+    ///
+    /// Whoever has just seen an event live expects it in the page, though the store needs a moment for it: such a page is read
+    /// once more. What the store then has is right all the same, with its own cursor.
+    func archiveAnswered(_ answer: SnapshotAnswer) {
+        guard case .asking(let asking) = phase, case .cursor(let body) = asking.state else { return }
+        asking.state = .begun
+        asking.seen = answer.seen
+        let pauses = loop.admission.archive?.catchUpPauses ?? []
+        if answer.isBehind, asking.repetitions < pauses.count {
+            asking.repetition = schedule(.wake, afterMilliseconds: pauses[asking.repetitions])
+            asking.repetitions += 1
+            return
+        }
+        guard !answer.cursor.bytes.isEmpty else {
+            return refuse(Refusal(.notReady, "The archive does not answer, or is behind."), isStorable: false)
+        }
+        self.answer(asking, ArchiveAnswer.bytes(body, at: answer.cursor))
+    }
+
+    private func answer(_ asking: Asking, _ body: [UInt8]) {
+        let (keepsAlive, early) = (asking.keepsAlive, asking.early)
+        let head = SyncAnswer.head(of: body, date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
+        answer(head, body, keepsAlive: keepsAlive, early, of: asking.identity)
+    }
+
     /// Neither the body nor the answer came in time.
     func askingTookTooLong(_ asking: Asking) {
         if case .body = asking.state { return refuse(Refusal(.timeout), isStorable: false) }
@@ -169,6 +200,7 @@ extension Connection {
     /// Ends the phase.
     func endAsking(_ asking: Asking) {
         cancel(&asking.deadline)
+        cancel(&asking.repetition)
         leave(&asking.place, nil)
         if case .store = asking.state { loop.archive?.withdraw(loop: loop.index, id) }
     }

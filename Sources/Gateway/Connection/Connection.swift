@@ -196,6 +196,7 @@ extension Connection: TimerTarget {
         case (.deadline, .asking(let asking)):
             asking.deadline = nil
             askingTookTooLong(asking)
+        case (.wake, .asking(let asking)): askAgain(asking)
         case (.deadline, .answering(let answering)):
             answering.deadline = nil
             answerWasNotTaken()

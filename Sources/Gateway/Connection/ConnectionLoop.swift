@@ -217,7 +217,7 @@ final class ConnectionLoop {
             fanOut.advance(to: answer.sequence)
             connections[id]?.subscription?.page(answer, now: now)
         case .fresh(let id, let cursor): connections[id]?.subscription?.fresh(cursor, now: now)
-        case .archivePlace(let id, let place): connections[id]?.archivePlaced(place)
+        case .snapshotCursor(let id, let answer): connections[id]?.archiveAnswered(answer)
         case .archive(let id, let reply): connections[id]?.archiveAnswered(reply)
         case .read(let notice): fanOut.read(notice, now: now)
         case .events(let batch, let sequence):

@@ -1,19 +1,11 @@
 import Archive
 import LiveUpdates
 
-/// A cursor, and how far ingest had read when it was made.
-struct ArchivePlace: Sendable {
-    let cursor: CursorText
-    /// By partition, the next offset: nothing before it is given from the cursor on.
-    let positions: [PartitionPosition]
-}
-
 /// What a connection wants of the archive.
 struct ArchiveQuestion: Sendable {
     enum Wish: Sendable {
-        /// With a place, an answer that holds all that was read until then.
-        case page(PageQuery, ArchivePlace?)
-        case inbox(InboxQuery, ArchivePlace)
+        case page(PageQuery)
+        case inbox(InboxQuery)
         case mark(ReadMark)
     }
 
@@ -21,28 +13,45 @@ struct ArchiveQuestion: Sendable {
     let account: Account
     let loop: Int
     let connection: ConnectionID
+}
 
-    /// What has to be stored before it may be answered.
-    var place: ArchivePlace? {
-        switch wish {
-        case .page(_, let place): place
-        case .inbox(_, let place): place
-        case .mark: nil
-        }
-    }
+/// The body of an answer, but for the cursor that may be in it.
+struct ArchiveBody: Sendable {
+    var start: [UInt8] = []
+    /// What follows the cursor.
+    var end: [UInt8] = []
+    /// How far each partition was stored at the moment of the answer; nil where no cursor belongs to it.
+    var positions: [PartitionPosition]?
+}
+
+/// What a page was read from, for the cursor that belongs to it.
+struct ArchiveSnapshot: Sendable {
+    /// How far each partition was stored.
+    let positions: [PartitionPosition]
+    /// ``SnapshotAnswer/seen`` of the page before, where it is asked for once more.
+    var seen: UInt64?
+}
+
+struct SnapshotAnswer: Sendable {
+    /// Empty where it would be refused, or this node has not read so far.
+    let cursor: CursorText
+    /// Whether another page, read a moment later, may hold more: the store lacks what this node had read already.
+    let isBehind: Bool
+    /// The sequence up to which this node had read when the page was asked for first.
+    let seen: UInt64
 }
 
 /// What it is told.
 enum ArchiveReply: Sendable {
-    /// The body of a 200.
-    case body([UInt8])
+    /// Of a 200.
+    case body(ArchiveBody)
     /// The mark is taken.
     case marked
     /// The account has too many marks of things without an event.
     case tooManyMarks
     /// The mark is stamped ahead, and no event of the account is it.
     case unknownEvent
-    /// The store is away, slow, or behind.
+    /// The store is away, or slow, or is behind what is to be marked.
     case notReady
     /// Too many wait already.
     case overloaded

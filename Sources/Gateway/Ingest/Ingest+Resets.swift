@@ -25,7 +25,10 @@ extension Ingest {
             case .partition(let partition): partitions.insert(partition)
             }
         }
-        if !topics.isEmpty { history.reset(topics: topics, now: wallClock) }
+        if !topics.isEmpty {
+            history.reset(topics: topics, now: wallClock)
+            snapshots.forgetUnknown()
+        }
         if !partitions.isEmpty { history.lose(partitions) }
         resets.begin(why, sequence: history.lastSequence)
         continueReset(wallClock: wallClock)

@@ -40,6 +40,7 @@ final class Ingest {
     var subscriptions: SubscriptionTable
     var undecided = UndecidedJoins<Joiner>()
     var behind = ReadsBehind<Joiner, ReadRequest>()
+    var snapshots = SnapshotWaits()
     /// Nil: there is no archive.
     let tap: ArchiveTap?
     var resets: ResetProgress
@@ -148,6 +149,7 @@ final class Ingest {
         post()
         tap?.endWake()
         if !undecided.isEmpty || !behind.isEmpty { decide(now: now, wallClock: wallClock) }
+        serveSnapshots(now: now)
     }
 
     private func post() {
@@ -196,10 +198,9 @@ final class Ingest {
         case .readNow(let subscriber): return Self.requestWork + readNow(subscriber)
         case .freshCursor(let subscriber):
             answer(subscriber, .fresh(subscriber.connection, freshCursor(subscriber.account)))
-        case .archivePlace(let subscriber):
-            let place = archivePlace(subscriber.account)
-            answer(subscriber, .archivePlace(subscriber.connection, place))
-            return Self.requestWork + place.positions.count / Self.positionsPerUnit
+        case .snapshotCursor(let subscriber, let snapshot):
+            snapshotCursor(subscriber, snapshot, now: now)
+            return Self.joinWork + snapshot.positions.count / Self.positionsPerUnit
         case .caughtUp: break
         }
         return Self.requestWork
@@ -209,7 +210,7 @@ final class Ingest {
     private static let requestWork = 4
     /// A cursor that is read and judged.
     private static let joinWork = 32
-    /// Positions that are copied while an event of a page is read.
+    /// Positions that are compared while an event of a page is read.
     private static let positionsPerUnit = 64
 
     func answer(_ subscriber: Subscriber, _ message: FanOutMessage) {
@@ -219,11 +220,6 @@ final class Ingest {
 
     func freshCursor(_ account: Account) -> CursorText {
         history.freshCursor(account: account, now: wallClock)
-    }
-
-    /// Never in the middle of a wake, so that all before these positions was handed out before the cursor.
-    private func archivePlace(_ account: Account) -> ArchivePlace {
-        ArchivePlace(cursor: freshCursor(account), positions: history.positions)
     }
 }
 

@@ -159,6 +159,7 @@ final class KafkaSource {
         let wallClock = WallClock.milliseconds
         ingest.history.clockWasSet(forward: clock.check(wallClock, monotonic: loop.now))
         ingest.sweep(wallClock: wallClock)
+        ingest.serveSnapshots(now: loop.now)
         loop.schedule(afterMilliseconds: Self.checkIntervalMilliseconds) { [weak self] in self?.check() }
     }
 

@@ -26,8 +26,8 @@ enum IngestMessage: Sendable {
     case readNow(Subscriber)
     /// A quiet stream asks for a cursor that says "read up to now".
     case freshCursor(Subscriber)
-    /// Somebody asks the archive, and wants to know from where on what comes is not in its answer.
-    case archivePlace(Subscriber)
+    /// Somebody asked the archive, and wants to go on behind what it held.
+    case snapshotCursor(Subscriber, ArchiveSnapshot)
     /// A loop has worked off what it owed; records may be read again.
     case caughtUp
 }
@@ -77,7 +77,7 @@ enum FanOutMessage: Sendable {
     case joined(ConnectionID, JoinAnswer)
     case page(ConnectionID, PageAnswer)
     case fresh(ConnectionID, CursorText)
-    case archivePlace(ConnectionID, ArchivePlace)
+    case snapshotCursor(ConnectionID, SnapshotAnswer)
     /// `sequence` is the last of the events.
     case events([AccountEvents], sequence: UInt64)
     /// Positions of these accounts have lost their meaning: their subscribers begin anew, from the fresh cursors on.

@@ -180,7 +180,7 @@ extension IngestMessage {
     var subscriber: Subscriber? {
         switch self {
         case .subscribe(let subscriber, _), .unsubscribe(let subscriber, _), .read(let subscriber, _),
-            .readNow(let subscriber), .freshCursor(let subscriber), .archivePlace(let subscriber):
+            .readNow(let subscriber), .freshCursor(let subscriber), .snapshotCursor(let subscriber, _):
             subscriber
         case .caughtUp: nil
         }

@@ -99,7 +99,7 @@ extension History {
 
     /// The logs of an account's partitions in the order of their names. Of those that are read to their end, the ones
     /// with the newest events, as many as a cursor may name.
-    private func parts(of log: AccountLog?, areRead: Bool) -> [PartitionLog] {
+    func parts(of log: AccountLog?, areRead: Bool) -> [PartitionLog] {
         guard let log else { return [] }
         guard log.parts.count > 1 else { return log.parts }
         var parts = log.parts

@@ -157,7 +157,7 @@ extension History {
     }
 
     /// From this offset on nothing was let go of some entities, or of all; nothing before the log's start is held.
-    private func completeFrom(_ slot: Int, _ log: AccountLog?, entities: [UInt16]?) -> Int64 {
+    func completeFrom(_ slot: Int, _ log: AccountLog?, entities: [UInt16]?) -> Int64 {
         var letGo = letGoBeforePart(slot, log)
         if let log, let index = log.index(ofSlot: slot) { letGo = log.lastLetGo(of: index, entities: entities).offset }
         return max(partitions.facts[slot].start, letGo == .max ? letGo : letGo + 1)

@@ -7,14 +7,14 @@ import Testing
 struct ArchiveLinesTests {
     private func question(_ account: String, _ number: UInt64) -> ArchiveQuestion {
         ArchiveQuestion(
-            wish: .page(PageQuery(account: Account(account)), nil), account: Account(account), loop: 0,
+            wish: .page(PageQuery(account: Account(account))), account: Account(account), loop: 0,
             connection: ConnectionID(number: number))
     }
 
     private func lines(_ questions: [(String, ClosedRange<UInt64>)]) -> ArchiveLines {
         var lines = ArchiveLines()
         for (account, numbers) in questions {
-            for number in numbers { lines.add(question(account, number), until: 10) }
+            for number in numbers { lines.add(question(account, number)) }
         }
         return lines
     }
@@ -41,7 +41,7 @@ struct ArchiveLinesTests {
         lines.remove(loop: 0, ConnectionID(number: 4))
         lines.remove(loop: 1, ConnectionID(number: 1))
         #expect(lines.count == 2 && lines.count(of: Account("B")) == 0)
-        lines.add(question("B", 5), until: 10)
+        lines.add(question("B", 5))
         #expect(order(&lines) == [1, 5, 3])
     }
 
@@ -51,35 +51,19 @@ struct ArchiveLinesTests {
         let item = try #require(next)
         lines.remove(loop: 0, ConnectionID(number: 1))
         #expect(lines.count == 0)
-        #expect(lines.rest(item) == false)
         #expect(lines.end(item) == false)
         // The connection's next question is another one.
-        lines.add(question("A", 1), until: 10)
+        lines.add(question("A", 1))
         #expect(lines.end(item) == false)
         #expect(lines.count == 1)
     }
 
-    @Test func `who rests is asked again, or ends when its time is up`() {
-        var lines = lines([("A", 1...3)])
-        while let item = lines.next() { _ = lines.rest(item) }
-        #expect(lines.areResting && lines.count == 3)
-        let early = lines.wake(now: 9) { $0.connection.number == 2 }
-        #expect(early.isEmpty)
-        #expect(order(&lines) == [2])
-        #expect(lines.areResting)
-        lines.remove(loop: 0, ConnectionID(number: 3))
-        let late = lines.wake(now: 10) { _ in false }
-        #expect(late.map(\.connection.number) == [1])
-        #expect(!lines.areResting && lines.count == 0)
-    }
-
     @Test func `all end together`() throws {
         var lines = lines([("A", 1...3), ("B", 4...4)])
-        let (first, second) = (lines.next(), lines.next())
-        let (resting, asked) = (try #require(first), try #require(second))
-        #expect(lines.rest(resting) == true)
+        let first = lines.next()
+        let asked = try #require(first)
         let ended = lines.removeAll()
-        #expect(Set(ended.map(\.connection.number)) == [1, 2, 3])
+        #expect(Set(ended.map(\.connection.number)) == [2, 3, 4])
         #expect(lines.count == 1)
         #expect(lines.end(asked) == true)
         #expect(lines.next() == nil)

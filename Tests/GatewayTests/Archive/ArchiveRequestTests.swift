@@ -29,7 +29,7 @@ struct ArchiveRequestTests {
             topic: "t", partition: 0, from: 0, next: 3, stamps: .init(first: 1_000, last: 1_002), events: events)
         _ = try await store.append(ArchiveBatch(runs: [run]))
         let rig = try await ArchiveRig.start(store)
-        rig.read.update { $0 = 3 }
+        rig.read.update { $0 = 5 }
         func id(_ number: Int) -> String {
             ArchiveID(
                 stamp: 1_000 + Int64(number), topic: ArchiveID.hash(ofTopic: "t"), partition: 0,
@@ -110,25 +110,56 @@ struct ArchiveRequestTests {
         await rig.stop()
     }
 
-    @Test func `a page waits for what was read before its cursor, and is refused where that does not come`()
+    @Test func `a page has the cursor of what its store held, and is refused where that is not read here`()
         async throws
     {
         let store = ScriptedStore(.stored(4))
-        let late = try await ArchiveRig.start(store, patience: 50)
-        late.read.update { $0 = 5 }
-        #expect(try await late.answer(Self.page).contains("\"code\":\"not_ready\""))
-        await late.stop()
         let rig = try await ArchiveRig.start(store)
-        rig.read.update { $0 = 5 }
+        for request in [Self.page, Self.inbox] {
+            // A store that is behind, and one that is written by nobody: it is asked once.
+            rig.read.update { $0 = 9 }
+            store.asked.update { $0 = [] }
+            #expect(try await rig.answer(request).contains("\"at\":\"c4\""))
+            #expect(store.asked.value == ["A"])
+            rig.read.update { $0 = 3 }
+            #expect(try await rig.answer(request).contains("\"code\":\"not_ready\""))
+        }
         // What needs no cursor is served meanwhile.
         #expect(
             try await rig.answer(ArchiveRig.get("/archive/v1?order=asc")).contains(
                 "{\"events\":[],\"more\":false,\"gaps\":[]}"))
-        let client = await rig.client(Self.inbox)
+        #expect(rig.desk.waitingCount == 0)
+        await rig.stop()
+    }
+
+    @Test func `what the node had read is waited for, and a store that stays behind is served`() async throws {
+        let store = ScriptedStore(.stored(4))
+        let patient = try await ArchiveRig.start(store, repetitions: 1_000_000)
+        for offsets in [patient.read, patient.wanted] { offsets.update { $0 = 5 } }
+        let client = await patient.client(Self.inbox)
         #expect(try await eventually { store.asked.value.count >= 3 })
+        #expect(!client.hasAnswer)
         store.say.update { $0 = .stored(5) }
         #expect(try await eventually { client.hasAnswer })
         #expect(client.seen.value.contains("\"at\":\"c5\""))
+        await patient.stop()
+        store.asked.update { $0 = [] }
+        let rig = try await ArchiveRig.start(store, repetitions: 2)
+        for offsets in [rig.read, rig.wanted] { offsets.update { $0 = 9 } }
+        #expect(try await rig.answer(Self.page).contains("\"at\":\"c5\""))
+        #expect(store.asked.value.count == 3)
+        await rig.stop()
+    }
+
+    @Test func `who goes while a page is to be read once more has asked for it no more`() async throws {
+        let store = ScriptedStore(.stored(4))
+        let rig = try await ArchiveRig.start(store, repetitions: 1_000_000)
+        rig.wanted.update { $0 = 5 }
+        let client = await rig.client(Self.page)
+        #expect(try await eventually { store.asked.value.count >= 2 })
+        client.socket.loop.execute { client.socket.value.close() }
+        #expect(try await eventually { await rig.onLoop { $0.connections.count == 0 } })
+        #expect(try await eventually { rig.desk.waitingCount == 0 })
         await rig.stop()
     }
 

@@ -10,13 +10,15 @@ import Tokens
 
 @testable import Gateway
 
-/// A loop with connections that ask an archive, and clients as plain bytes. Ingest lets everybody in, and says that it has read
-/// so far.
+/// A loop with connections that ask an archive, and clients as plain bytes. Ingest lets everybody in, and makes the cursor of a
+/// snapshot of no more than it has read.
 final class ArchiveRig: Sendable {
     let loop: EventLoop
     let desk: ArchiveDesk
     /// How far ingest has read its partition.
     let read: Shared<Int64>
+    /// What a store has to hold so as not to be behind.
+    let wanted: Shared<Int64>
     private let bound: LoopBound<Node>
 
     /// What lives on the loop.
@@ -31,11 +33,14 @@ final class ArchiveRig: Sendable {
         }
     }
 
-    private init(_ loop: EventLoop, _ desk: ArchiveDesk, _ bound: LoopBound<Node>, _ read: Shared<Int64>) {
+    private init(
+        _ loop: EventLoop, _ desk: ArchiveDesk, _ bound: LoopBound<Node>, _ read: Shared<Int64>, _ wanted: Shared<Int64>
+    ) {
         self.loop = loop
         self.desk = desk
         self.bound = bound
         self.read = read
+        self.wanted = wanted
     }
 
     static let tokens = StaticTokens(
@@ -47,9 +52,10 @@ final class ArchiveRig: Sendable {
 
     /// - Parameters:
     ///   - more: further settings, in lines.
-    ///   - patience: how long a request and its cursor may wait, in ms; nobody knows when it has its turn among all tests.
+    ///   - repetitions: how often a page is read once more where the store is behind.
+    ///   - patience: how long a request may wait, in ms; nobody knows when it has its turn among all tests.
     static func start(
-        _ store: (any ArchiveStore)?, settings more: String = "", patience: UInt64 = 600_000
+        _ store: (any ArchiveStore)?, settings more: String = "", patience: UInt64 = 600_000, repetitions: Int = 0
     ) async throws -> ArchiveRig {
         let loop = try EventLoop(label: "test")
         let text = "archive: {store: 'sqlite:unused'}\nlimits: {ping_interval: 1h, pong_timeout: 1h}\n\(more)"
@@ -57,29 +63,33 @@ final class ArchiveRig: Sendable {
         let parts = GatewayServer.Parts(
             settings: settings, mapping: try EventMapping(.init(preset: "rails")),
             verifier: TokenVerifier(issuers: [], tokens: tokens, anonymous: nil))
-        let desk = ArchiveDesk(topics: ["t"], catchUpMilliseconds: patience)
-        let read = Shared<Int64>(0)
+        let desk = ArchiveDesk(topics: ["t"])
+        let (read, wanted) = (Shared<Int64>(0), Shared<Int64>(0))
         let made = await loop.perform { () -> Result<LoopBound<Node>, any Error> in
-            Result { LoopBound(try node(parts, loop, desk, read, patience), loop: loop) }
+            Result { LoopBound(try node(parts, loop, desk, (read, wanted), patience, repetitions), loop: loop) }
         }
-        let rig = ArchiveRig(loop, desk, try made.get(), read)
+        let rig = ArchiveRig(loop, desk, try made.get(), read, wanted)
         desk.use(store)
         return rig
     }
 
     private static func node(
-        _ parts: GatewayServer.Parts, _ loop: EventLoop, _ desk: ArchiveDesk, _ read: Shared<Int64>, _ patience: UInt64
+        _ parts: GatewayServer.Parts, _ loop: EventLoop, _ desk: ArchiveDesk,
+        _ offsets: (read: Shared<Int64>, wanted: Shared<Int64>), _ patience: UInt64, _ repetitions: Int
     ) throws -> Node {
+        let (read, wanted) = offsets
         let outlet = Shared<Mailbox<FanOutMessage>?>(nil)
         let ingest = Mailbox<IngestMessage>(loop: loop) { messages in
             for message in messages {
-                let cursor = CursorText(bytes: Array("c\(read.value)".utf8))
                 switch message {
-                case .archivePlace(let subscriber):
-                    let position = PartitionPosition(partition: PartitionName(topic: 0, number: 0), next: read.value)
-                    outlet.value?.post(
-                        .archivePlace(subscriber.connection, ArchivePlace(cursor: cursor, positions: [position])))
+                case .snapshotCursor(let subscriber, let snapshot):
+                    let stored = snapshot.positions.first?.next ?? 0
+                    let answer = SnapshotAnswer(
+                        cursor: CursorText(bytes: stored > read.value ? [] : Array("c\(stored)".utf8)),
+                        isBehind: stored < wanted.value, seen: 7)
+                    outlet.value?.post(.snapshotCursor(subscriber.connection, answer))
                 case .subscribe(let subscriber, _):
+                    let cursor = CursorText(bytes: Array("c\(read.value)".utf8))
                     outlet.value?.post(
                         .joined(subscriber.connection, JoinAnswer(outcome: .now, sequence: 0, fresh: cursor)))
                 default: break
@@ -91,6 +101,7 @@ final class ArchiveRig: Sendable {
         var admission = Admission(
             parts, readiness: readiness, usedTickets: NodeTickets(), revocations: NodeRevocations())
         admission.archive?.answerMilliseconds = patience
+        admission.archive?.catchUpPauses = Array(repeating: 1, count: repetitions)
         let connections = ConnectionLoop(
             eventLoop: loop, index: 0, policy: ConnectionPolicy(parts), admission: admission,
             log: ConnectionLog(logger: Logger("test", to: SilentLog())), ingest: ingest,

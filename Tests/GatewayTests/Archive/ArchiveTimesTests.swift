@@ -8,16 +8,19 @@ import Testing
 
 /// What an archive does by time, each moment an argument.
 struct ArchiveTimesTests {
+    private static let policy = ArchivePolicy(maximumTimestampDelayMilliseconds: 0)
+
     /// What a request waits for, and for how long at most. Each is given up before the answer is due, so that it says why.
     static let waits: [(what: String, milliseconds: UInt64)] = [
-        ("the store as far as its cursor", ArchiveDesk.defaultCatchUpMilliseconds),
+        ("the node as far as its page", SnapshotWaits.milliseconds),
+        ("the store as far as the node", policy.catchUpPauses.reduce(0, +)),
         ("PostgreSQL", PostgreSQLArchive.defaultMilliseconds),
     ]
 
     @Test(arguments: waits) func `a request is answered or refused within two seconds`(
         _ wait: (what: String, milliseconds: UInt64)
     ) {
-        let policy = ArchivePolicy(maximumTimestampDelayMilliseconds: 0)
+        let policy = Self.policy
         #expect(policy.answerMilliseconds == 2_000 && wait.milliseconds < policy.answerMilliseconds)
     }
 

@@ -62,8 +62,13 @@ final class IngestBench {
                     case .fresh(let id, _): ["fresh \(id.number)"]
                     case .reset(let why, _, let cursors): ["reset \(why) \(cursors.keys.map(\.text).sorted())"]
                     case .source(let state): ["source \(state)"]
-                    case .archivePlace(let id, let place):
-                        ["place \(id.number) " + place.positions.map { "\($0.partition.number):\($0.next)" }.joined()]
+                    case .snapshotCursor(let id, let answer):
+                        [
+                            "cursor \(id.number)" + (answer.isBehind ? " behind" : "")
+                                + (Cursor(answer.cursor.bytes)?.positions.map { " \($0.partition.number):\($0.offset)" }
+                                ?? [])
+                                .joined()
+                        ]
                     case .archive, .read: []
                     }
                 }

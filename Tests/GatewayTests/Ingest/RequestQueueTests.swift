@@ -215,7 +215,7 @@ extension IngestMessage {
     fileprivate var number: UInt64 {
         switch self {
         case .subscribe(let subscriber, _), .unsubscribe(let subscriber, _), .read(let subscriber, _),
-            .readNow(let subscriber), .freshCursor(let subscriber), .archivePlace(let subscriber):
+            .readNow(let subscriber), .freshCursor(let subscriber), .snapshotCursor(let subscriber, _):
             subscriber.connection.number
         case .caughtUp: .max
         }

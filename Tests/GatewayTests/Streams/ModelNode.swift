@@ -188,7 +188,7 @@ final class ModelNode: SubscriberPort {
         case .events(let batch, let sequence): _ = fanOut.deliver(batch, sequence: sequence, now: now)
         case .reset(let why, let sequence, let cursors): fanOut.reset(why, sequence: sequence, cursors: cursors)
         case .source(let state): fanOut.sourceState = state
-        case .archivePlace, .archive, .read: preconditionFailure("nobody asks the archive here")
+        case .snapshotCursor, .archive, .read: preconditionFailure("nobody asks the archive here")
         }
     }
 

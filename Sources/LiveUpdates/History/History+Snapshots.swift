@@ -1,0 +1,103 @@
+/// What becomes of the positions of a snapshot.
+package enum SnapshotCursor: Equatable, Sendable {
+    /// Exactly what the snapshot does not hold is given from it on.
+    case cursor(CursorText)
+    /// The snapshot holds more of a partition than this node has read.
+    case behind(PartitionFloor)
+    /// A cursor of these positions would be refused.
+    case refused(ResyncReason)
+}
+
+// The cursor of what somebody else has stored. A snapshot says how far each partition was stored when it was read, which may be
+// longer ago than the node's own reading, or a moment ahead of it.
+extension History {
+    /// The cursor of a snapshot for one account: each partition in which the account has events, at the snapshot's position.
+    ///
+    /// Of the other partitions the node has read everything and holds nothing behind the snapshot's position, nor has it let
+    /// anything go there: so they are named or not as in any other cursor of this moment.
+    ///
+    /// Never in the middle of a wake. O(partitions).
+    ///
+    /// - Parameters:
+    ///   - positions: of each partition the next offset to be stored, each once; of others nothing is stored.
+    ///   - absent: partitions that do not exist any more, whatever was stored of them.
+    package func snapshotCursor(
+        account: Account, positions: [PartitionPosition], absent: Set<PartitionName> = [], now: Int64
+    ) -> SnapshotCursor {
+        guard epoch != nil else { return .refused(.epoch) }
+        var stored: [Int64] = Array(repeating: 0, count: partitions.count)
+        for position in positions {
+            let floor = PartitionFloor(partition: position.partition, offset: position.next)
+            guard let slot = partitions.slot(of: position.partition) else {
+                if partitions.unopened.contains(position.partition) || !absent.contains(position.partition) {
+                    return .behind(floor)
+                }
+                continue
+            }
+            guard position.next <= partitions[slot].next else { return .behind(floor) }
+            stored[slot] = position.next
+        }
+        let log = log(of: account)
+        for slot in partitions.everySlot() where stored[slot] < completeFrom(slot, log, entities: nil) {
+            return .refused(.expired)
+        }
+        let state = snapshotState(log, stored, now: now)
+        let text = text(of: state, log, check: log?.check ?? Cursor.check(of: account))
+        // By the rules that it will be held to.
+        let resumption = resume(text.bytes, account: account, now: now, ends: .unknown)
+        if case .refused(let why) = resumption { return .refused(why) }
+        return .cursor(text)
+    }
+
+    /// How far a partition is read; nil where it is not open.
+    package func position(of partition: PartitionName) -> Int64? {
+        partitions.slot(of: partition).map { partitions[$0].next }
+    }
+
+    /// Whether a snapshot lacks an event of the account that was read here up to this sequence. O(positions).
+    package func lacks(_ positions: [PartitionPosition], of account: Account, upTo sequence: UInt64) -> Bool {
+        guard let log = log(of: account), log.count > 0 else { return false }
+        var stored: [PartitionName: Int64] = [:]
+        for position in positions { stored[position.partition] = position.next }
+        return log.parts.contains { part in
+            let offset = stored[part.partition] ?? 0
+            guard part.count > 0, part.last.offset >= offset else { return false }
+            var walk = part.walk(afterSequence: 0, fromOffset: offset)
+            while let entry = walk.next() {
+                if entry.mark.offset >= offset { return entry.mark.sequence <= sequence }
+            }
+            return false
+        }
+    }
+
+    private func snapshotState(_ log: AccountLog?, _ stored: [Int64], now: Int64) -> ResumeState {
+        var positions: [Cursor.Position] = []
+        /// The newest event that the snapshot holds, of those whose stamps are known.
+        var last: (fingerprint: Cursor.Fingerprint, sequence: UInt64)?
+        let areStored = log?.parts.allSatisfy { $0.last.offset < stored[$0.slot] } ?? true
+        for part in parts(of: log, areRead: areStored) {
+            let offset = stored[part.slot]
+            positions.append(Cursor.Position(partition: part.partition, offset: offset, known: nil))
+            guard let newest = part.newest(before: offset), newest.sequence > last?.sequence ?? 0 else { continue }
+            last = (
+                Cursor.Fingerprint(partition: part.partition, offset: newest.offset, timestamp: newest.timestamp),
+                newest.sequence
+            )
+        }
+        return ResumeState(
+            issue: now, readUntil: partitions.readUntil(), positions: positions, fingerprint: last?.fingerprint)
+    }
+}
+
+extension PartitionLog {
+    /// The newest event before an offset; nil where there was none, or its stamp is not known any more.
+    fileprivate func newest(before offset: Int64) -> (offset: Int64, timestamp: Int64, sequence: UInt64)? {
+        if last.offset < offset { return last.sequence > 0 ? (last.offset, lastTimestamp, last.sequence) : nil }
+        var newest: (offset: Int64, timestamp: Int64, sequence: UInt64)?
+        var walk = walk(afterSequence: 0, fromOffset: offset, withOneBefore: true)
+        while let entry = walk.next(), entry.mark.offset < offset {
+            newest = (entry.mark.offset, entry.timestamp, entry.mark.sequence)
+        }
+        return newest
+    }
+}
