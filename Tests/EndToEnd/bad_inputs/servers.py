@@ -10,7 +10,7 @@ from jose import number, token
 
 LATER, NO, YES = "503 `not_ready`", "401 `invalid_token`", "200"
 # What an honest key of before gets afterwards.
-KEPT, GONE, NEITHER = f"{LATER}, {YES}", f"{YES}, {NO}", f"{NO}, {NO}"
+KEPT, GONE = f"{LATER}, {YES}", f"{YES}, {NO}"
 
 
 def answer(body, *fields, line=b"HTTP/1.1 200 OK"):
@@ -85,6 +85,7 @@ KEY_SETS = [
     keys("an RSA key of 16,384 bits", KEPT, "own rule", a_set({"n": number(HUGE)})),
     keys("an RSA key with the exponent 1", KEPT, "RFC 8017 §3.1", a_set({"e": "AQ"})),
     keys("an RSA key with an even exponent", KEPT, "RFC 8017 §3.1", a_set({"e": "AQAA"})),
+    keys("an RSA key with an exponent of 65 bits", KEPT, "own rule", a_set({"e": number((1 << 64) + 1)})),
     keys("an RSA key with the modulus 0", KEPT, "RFC 8017 §3.1", a_set({"n": "AA"})),
     keys("an RSA key whose modulus is a list", KEPT, "RFC 7518 §6.3.1", a_set({"n": [1]})),
     keys("a key with a member twice", KEPT, "RFC 7517 §4",
@@ -101,7 +102,7 @@ KEY_SETS = [
     keys("a key for no algorithm", KEPT, "RFC 7517 §4.4", a_set({"alg": "none"})),
     keys("a key's name that is a number", KEPT, "RFC 7517 §4.5", a_set({"kid": 1})),
     keys("a key's name of 257 bytes", KEPT, "own rule", a_set({"kid": "a" * 257})),
-    keys("two keys of one name: the first counts", NEITHER, "RFC 7517 §4.5",
+    keys("two keys of one name, of which the first counts", f"{NO}, {NO}", "RFC 7517 §4.5",
          lambda stage: answer({"keys": [stage.stranger.jwk(kid="evil"), stage.evil.jwk()]})),
 ]
 
