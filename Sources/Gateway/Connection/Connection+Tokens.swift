@@ -1,7 +1,7 @@
 import Reactor
 import Tokens
 
-/// When the client of a stream is told that its token ends, and when the stream ends with it: two alarms of one timer.
+/// When the client of a stream is told that its token ends, and when the stream ends with it: alarms of one timer.
 struct TokenWatch: Equatable {
     /// Before the end, in milliseconds: at random, so that clients whose tokens end together do not all fetch one at once.
     /// What is left of a token is known in whole seconds, rounded up: a client has 60 s at least.
@@ -10,14 +10,23 @@ struct TokenWatch: Equatable {
     /// What is to be done now.
     enum Step: Equatable {
         case wait(milliseconds: UInt64)
-        /// The client is told, and the end comes after so long.
+        /// The client is told, and the next alarm comes after so long.
         case notify(milliseconds: UInt64)
         case end
     }
 
+    /// Timers go by the monotonic clock and tokens by the wall clock. So the time left is asked for so often: a stream ends
+    /// with its token, at most this much late, where the wall clock was set forward meanwhile.
+    static let maximumWaitMilliseconds: UInt64 = 60_000
+
     /// The second since 1970 at which the token ends.
     let expiresAt: Int64
     private var isNotified = false
+    /// Until the end by the clock by which it comes first, in milliseconds, when the last step was given.
+    private var left = UInt64.max
+    private var lead: UInt64 = 0
+    /// The wait of the last step.
+    private var waited: UInt64 = 0
 
     init(expiresAt: Int64) { self.expiresAt = expiresAt }
 
@@ -25,15 +34,23 @@ struct TokenWatch: Equatable {
     ///   - left: until the end, in milliseconds.
     ///   - lead: out of ``leadMilliseconds``.
     mutating func begin(left: UInt64, lead: UInt64) -> Step {
-        isNotified = left <= lead
-        return isNotified ? .notify(milliseconds: left) : .wait(milliseconds: left - lead)
+        (isNotified, self.left, self.lead) = (false, left, lead)
+        return next()
     }
 
-    /// The time has come that ``begin(left:lead:)`` or the last alarm gave.
+    /// The time has passed that ``begin(left:lead:)`` or the last alarm gave. `left` is by the wall clock of now: one that was
+    /// set back makes no token last longer.
     mutating func alarm(left: UInt64) -> Step {
-        if isNotified { return .end }
-        isNotified = true
-        return .notify(milliseconds: left)
+        self.left = min(left, self.left - waited)
+        return next()
+    }
+
+    private mutating func next() -> Step {
+        if isNotified, left == 0 { return .end }
+        let isDue = !isNotified && left <= lead
+        if isDue { isNotified = true }
+        waited = min(isNotified ? left : left - lead, Self.maximumWaitMilliseconds)
+        return isDue ? .notify(milliseconds: waited) : .wait(milliseconds: waited)
     }
 }
 
