@@ -60,7 +60,7 @@ extension ArchiveFeeder {
     }
 
     /// Before anything is stored in a store that was just opened.
-    func lookAtClock() async throws(ArchiveError) {
+    func checkClock() async throws(ArchiveError) {
         guard keptFrom == nil, let stamp = try await horizon() else { return }
         try await ask { store async throws(ArchiveError) in try await store.keep(from: stamp) }
     }

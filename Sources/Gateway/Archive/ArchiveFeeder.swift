@@ -140,7 +140,7 @@ actor ArchiveFeeder {
             try await erase()
             // Nobody reads what is still to be erased.
             if access.store == nil, let store { access.open(store) }
-            try await lookAtClock()
+            try await checkClock()
             try await claim()
             readBehind()
             try await append()
