@@ -1,7 +1,6 @@
 // Tests: PostgreSQLArchive.swift, PostgreSQLSchema.swift, PostgreSQLQuery.swift, PostgreSQLReader.swift,
 // PostgreSQLWriter.swift, PostgreSQLWriter+Claiming.swift, PostgreSQLWriter+Erasing.swift, PostgreSQLWriter+Keeping.swift,
-// InternedNames.swift, StoredPartitions.swift, PostgreSQLMarker.swift, MarkMessage.swift, MarkListener.swift, MarkSession.swift,
-// SessionProbe.swift
+// InternedNames.swift, StoredPartitions.swift, PostgreSQLMarker.swift, MarkMessage.swift, MarkListener.swift, MarkSession.swift
 
 import Foundation
 import LiveUpdates

@@ -15,8 +15,6 @@ import Synchronization
 /// for the account, or none at all: so the page holds exactly what stands before them. Then ingest makes the cursor of these
 /// positions (``History/snapshotCursor(account:positions:absent:now:)``), from which exactly the rest is given.
 final class ArchiveDesk: Sendable {
-    /// At once, of all accounts together.
-    static let maximumWaiting = 1_000
     /// Asked of the store at once: more than it has threads.
     static let maximumCalls = 16
 
@@ -67,7 +65,7 @@ final class ArchiveDesk: Sendable {
     func ask(_ question: ArchiveQuestion) {
         let refusal: ArchiveReply? = state.withLock { state in
             guard state.store != nil else { return .notReady }
-            let left = Self.maximumWaiting - state.waiting.count
+            let left = ArchiveQuestion.maximumWaiting - state.waiting.count
             guard state.waiting.count(of: question.account) < left else { return .overloaded }
             state.waiting.add(question)
             return nil

@@ -3,6 +3,9 @@ import LiveUpdates
 
 /// What a connection wants of the archive.
 struct ArchiveQuestion: Sendable {
+    /// At once, of all accounts together.
+    static let maximumWaiting = 1_000
+
     enum Wish: Sendable {
         case page(PageQuery)
         case inbox(InboxQuery)

@@ -3,7 +3,7 @@ import LiveUpdates
 /// Requests whose pages hold more than this node has read: another node writes the store. They wait for this one.
 struct SnapshotWaits {
     /// As many as may wait for the store.
-    static let maximum = ArchiveDesk.maximumWaiting
+    static let maximum = ArchiveQuestion.maximumWaiting
     /// How long one waits.
     static let milliseconds: UInt64 = 1_000
     /// A partition that no metadata refresh has shown for so long does not exist: its topic was recreated with fewer of them.
