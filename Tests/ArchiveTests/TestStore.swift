@@ -21,7 +21,9 @@ enum TestStore {
             case .file(let path): try await SQLiteArchive.open(path: path, server: server, readers: readers)
             case .database(let uri):
                 try await PostgreSQLArchive.open(
-                    .init(uri: uri, server: server, readers: readers, milliseconds: patientMilliseconds))
+                    .init(
+                        uri: uri, server: server, readers: readers, milliseconds: patientMilliseconds,
+                        idleMilliseconds: patientMilliseconds))
             }
         }
     }
@@ -60,6 +62,7 @@ enum TestStore {
         _ ask: () async throws -> Value, until isRight: (Value) -> Bool
     ) async throws -> Value {
         var value = try await ask()
+        if isRight(value) { return value }
         _ = try await eventually {
             value = try await ask()
             return isRight(value)

@@ -40,6 +40,10 @@ struct LimitTableTests {
         ),
         ("a join whose cursor is further", [seconds(UndecidedJoins<Int>.patienceMilliseconds)]),
         (
+            "requests of `/sync/v1` that wait for a node which is behind the cursor of `upto`",
+            [ReadsBehind<Int, Int>.maximumReads, seconds(SyncParameters.defaultUpToMilliseconds)]
+        ),
+        (
             "records that joins wait for",
             [UndecidedJoins<Int>.maximumProbes, Int(ProbeTurns.recordTimeoutMilliseconds)]
         ),
@@ -77,6 +81,7 @@ struct LimitTableTests {
         ("a record of the control topic", [ControlRecord.maximumBytes >> 10]),
         ("what is owed to a stream that is behind about its token", []),
         ("what a client sends within a second", [code(.tooMuch)]),
+        ("accounts whose requests and refusals of a minute are counted", [2 * AccountLoad.maximumAccounts]),
         ("connections of the node, an account, a user, an address", []),
         ("refusals of an address that wait", [ConnectionLoop.maximumLateRefusals]),
         ("requests on one connection", []),

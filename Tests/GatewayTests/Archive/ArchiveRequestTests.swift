@@ -157,9 +157,9 @@ struct ArchiveRequestTests {
         rig.wanted.update { $0 = 5 }
         let client = await rig.client(Self.page)
         #expect(try await eventually { store.asked.value.count >= 2 })
-        client.socket.loop.execute { client.socket.value.close() }
+        await rig.cut()
         #expect(try await eventually { await rig.onLoop { $0.connections.count == 0 } })
-        #expect(try await eventually { rig.desk.waitingCount == 0 })
+        #expect(try await eventually { client.hasEnded.value && rig.desk.waitingCount == 0 })
         await rig.stop()
     }
 
@@ -192,12 +192,7 @@ struct ArchiveRequestTests {
         let rig = try await ArchiveRig.start(store)
         let client = await rig.client(ArchiveRig.get("/archive/v1?order=asc"))
         #expect(try await eventually { rig.desk.waitingCount == 1 })
-        // Of one that has only finished nobody knows whether it awaits the answer.
-        await rig.onLoop { connections in
-            for slot in 0..<connections.connections.slots {
-                connections.connections[slot: slot]?.transport?.close(afterFlush: false)
-            }
-        }
+        await rig.cut()
         #expect(try await eventually { client.hasEnded.value && rig.desk.waitingCount == 0 })
         store.say.update { $0 = .stored(0) }
         #expect(try await eventually { store.open.value == 0 })

@@ -142,6 +142,15 @@ final class ArchiveRig: Sendable {
         await loop.perform { [bound] in work(bound.value.connections) }
     }
 
+    /// Every connection ends, at once. Of a client that has only finished nobody knows whether it awaits the answer.
+    func cut() async {
+        await onLoop { connections in
+            for slot in 0..<connections.connections.slots {
+                connections.connections[slot: slot]?.transport?.close(afterFlush: false)
+            }
+        }
+    }
+
     func stop() async { await loop.stopped() }
 
     static func get(_ target: String, _ token: String = "amy", _ fields: String = "") -> String {
