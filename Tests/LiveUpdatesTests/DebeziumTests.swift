@@ -87,6 +87,16 @@ struct DebeziumTests {
         #expect(mapper.short("x") == "not_json" && mapper.left == nil)
     }
 
+    @Test func `what an account falls back to owned no older row that lacks the column`() throws {
+        let mapper = try EventMapper.of("debezium") { $0.account = ["row:/account_id", "topic:0", "row:/id"] }
+        for before in ["null", #"{"id":1}"#, #"{"id":1,"account_id":null}"#, "[]"] {
+            #expect(mapper.short(Self.change("\"u\"", before: before, after: Self.row)) == "P1 incidents/1/updated")
+            #expect(mapper.left == nil, "\(before)")
+        }
+        _ = mapper.short(Self.change("\"u\"", before: Self.old, after: Self.row))
+        #expect(mapper.left?.account == Account("P0"))
+    }
+
     @Test func `a payload that stands twice is ambiguous and one beside op is not looked into`() throws {
         let mapper = try EventMapper.of("debezium")
         let value = Self.change("\"c\"", after: Self.row)

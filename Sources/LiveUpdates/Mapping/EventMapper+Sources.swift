@@ -15,7 +15,7 @@ extension EventMapper {
         return .nothing
     }
 
-    private func found<Record: RecordReading & ~Copyable>(at source: Source, in record: borrowing Record) -> Found {
+    func found<Record: RecordReading & ~Copyable>(at source: Source, in record: borrowing Record) -> Found {
         switch source {
         case .value(let pointer): inValue(pointer)
         case .row(let pointer): inRow(pointer)

@@ -121,12 +121,16 @@ package final class EventMapper {
     }
 
     /// The event for the account that the row belonged to before an update, where that is another one. Whoever has lost the row
-    /// learns of its change like whoever has got it: both fetch, and see what is theirs.
+    /// learns of its change like whoever has got it: both fetch, and see what is theirs. Only the column that names the account
+    /// says whose it was: where an older row lacks it, what else the list would fall back to is no owner of that row.
     private func eventOfFormer<Record: RecordReading & ~Copyable>(
         _ kind: EventKind, _ account: Range<Int>, of record: borrowing Record
     ) -> RecordedEvent? {
+        guard let column = mapping.account.sources.first(where: { found(at: $0, in: record) != .nothing }),
+            case .row = column
+        else { return nil }
         placement.row = placement.formerRow
-        guard case .text(let former) = first(of: mapping.account.sources, in: record),
+        guard case .text(let former) = found(at: column, in: record),
             case .text(let id) = first(of: mapping.id.sources, in: record),
             !texts[former].elementsEqual(texts[account]),
             former.count <= EventRow.account.maximumBytes, id.count <= EventRow.id.maximumBytes
