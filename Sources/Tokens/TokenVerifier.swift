@@ -96,6 +96,15 @@ package struct TokenVerifier: Sendable {
         return !marks.contains(key)
     }
 
+    /// What is to be asked before a ticket is refused for its key: the set that was fetched last may be older than the key, which
+    /// another node knows already. Nil: nothing, or it was asked a moment ago.
+    package func question(ofKeyOf identity: Identity) -> TokenQuestion? {
+        guard hasWithdrawnKey(of: identity), let issuer = issuers.first(where: { $0.voucher == identity.voucher }),
+            issuer.fetched?.snapshot.asksForUnknown == true
+        else { return nil }
+        return .keys(issuer: issuer.issuer)
+    }
+
     /// Whether a ticket still stands for a token that could be believed: its static token means the same, or who has vouched
     /// for it is still in the settings, with the key that has signed it.
     package func stillVouches(for identity: Identity) -> Bool {

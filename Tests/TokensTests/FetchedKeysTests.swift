@@ -179,6 +179,10 @@ import Testing
             try publish(keys)
             #expect(verifier.hasWithdrawnKey(of: identity) == isWithdrawn, "\(keys ?? [])")
             #expect(verifier.stillVouches(for: identity) == !isWithdrawn)
+            #expect(verifier.question(ofKeyOf: identity) == nil)
+            // A set that may be older than the key is asked for before anybody is refused.
+            fetched.publish(.init(keys: fetched.snapshot.keys, asksForUnknown: true))
+            #expect(verifier.question(ofKeyOf: identity) == (isWithdrawn ? .keys(issuer: TokenForge.issuer) : nil))
         }
         // A key of a file is withdrawn by nobody.
         let filed = TokenForge.verifier(TokenForge.jwks(Self.key("a")))

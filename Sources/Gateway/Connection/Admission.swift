@@ -170,9 +170,9 @@ struct Admission: Sendable {
         case .ticket(let text):
             if case .ticket = service { return .failure(.ticketForTicket) }
             guard let tickets else { return .failure(.ticket) }
-            guard case .success(let found) = tickets.ticket(text, now: now),
-                verifier.stillVouches(for: found.identity)
-            else { return .failure(.ticket) }
+            guard case .success(let found) = tickets.ticket(text, now: now) else { return .failure(.ticket) }
+            if let question = verifier.question(ofKeyOf: found.identity) { return .failure(.undecided(question)) }
+            guard verifier.stillVouches(for: found.identity) else { return .failure(.ticket) }
             ticket = found
             return .success(found.identity)
         }
