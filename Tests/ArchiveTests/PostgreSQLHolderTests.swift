@@ -29,6 +29,8 @@ import Testing
         }
         #expect(stored?.stored == 10)
         let (holds, goesOn) = (Shared(false), Promise<Void>())
+        // Also where the body throws: else its thread stands still for ever.
+        defer { goesOn.fulfil(()) }
         let stopped = Task {
             try await holder.writer.run { writer in
                 try holding(writer)

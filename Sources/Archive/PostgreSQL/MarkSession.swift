@@ -43,11 +43,11 @@ final class MarkSession {
                 }
                 (askedAt, connections, heardAt) = (Connection.now, session.connections, now)
             }
-            let milliseconds = messages.isEmpty ? min(MarkListener.waitMilliseconds, askMilliseconds) : 0
-            return messages
-                + (try connection.notifications(waitingMilliseconds: milliseconds).compactMap {
-                    MarkMessage.read($0.payload).map { ($0.sender, $0.message) }
-                })
+            // What was missed is handed on before anything else can fail: it is not read again.
+            if !messages.isEmpty { return messages }
+            return try connection.notifications(
+                waitingMilliseconds: min(MarkListener.waitMilliseconds, askMilliseconds)
+            ).compactMap { MarkMessage.read($0.payload).map { ($0.sender, $0.message) } }
         }
     }
 

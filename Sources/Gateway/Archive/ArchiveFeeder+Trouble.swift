@@ -21,7 +21,8 @@ extension ArchiveFeeder {
     /// The store has done what it was asked for.
     func recover(hasStored: Bool) {
         let waitsSince = feed.waitsSince(ofAll: true)
-        let (isWell, isNews) = trouble.pass(hasStored: hasStored, waits: waitsSince != nil)
+        // What waits on a node that holds no partition is another one's to store: it is well as soon as its questions are.
+        let (isWell, isNews) = trouble.pass(hasStored: hasStored, waits: feed.waitsSince(ofAll: false) != nil)
         if isNews { report.recovered() }
         let now = Self.now
         if isWell { say(StoreTrouble.why(waitingMilliseconds: waitsSince.map { now - min(now, $0) })) }

@@ -50,9 +50,4 @@ extension History {
             events: log.count, oldest: log.oldestArrival, newest: newest,
             partitions: log.parts.map { ($0.partition, partitions[$0.slot].next) }.sorted { $0.0 < $1.0 })
     }
-
-    /// How far each partition is read of which something is known: the next offset. O(partitions).
-    package var positions: [PartitionPosition] {
-        partitions.progress.map { PartitionPosition(partition: $0.name, next: $0.next) }
-    }
 }

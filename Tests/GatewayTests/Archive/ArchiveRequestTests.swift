@@ -160,6 +160,13 @@ struct ArchiveRequestTests {
         await rig.cut()
         #expect(try await eventually { await rig.onLoop { $0.connections.count == 0 } })
         #expect(try await eventually { client.hasEnded.value && rig.desk.waitingCount == 0 })
+        // Whoever came later has been asked for several times since.
+        let asked = store.asked.value.count
+        let later = await rig.client(Self.page)
+        #expect(try await eventually { store.asked.value.count >= asked + 5 })
+        #expect(await rig.onLoop { $0.connections.count } == 1)
+        await rig.cut()
+        #expect(try await eventually { later.hasEnded.value })
         await rig.stop()
     }
 
