@@ -22,6 +22,7 @@ from faults import Faults
 from faults import build as build_faults
 from foreign import Door
 from gateway import Tokens, launch
+from issuers import TokenServer
 from kafka_admin import create_topic
 from livecat import Livecat, Terminal
 from ports import Port
@@ -388,3 +389,9 @@ def run_livecat(livecat):
 def terminal(ends_with_test):
     """Starts livecat on a terminal: `terminal(url, …)`."""
     return lambda *arguments, **options: ends_with_test(Terminal(*arguments, **options))
+
+
+@pytest.fixture
+def token_server(certificates, tmp_path, ends_with_test):
+    """A server that judges tokens (RFC 7662)."""
+    return ends_with_test(TokenServer(certificates, tmp_path))

@@ -1,34 +1,14 @@
 """`with=aid`: each event's id in the archive, the same on every node and every way, made from its record alone."""
 
-import base64
 import json
-import struct
 import time
 
+from archives import archive_id
 from clients import served
 from kafka_wire import produce_exactly
 from programs import event
 
 TOPIC = "incidents"
-
-
-def fnv(*texts):
-    """FNV-1a with 64 bits of the texts' bytes, each with 0xFF behind it."""
-    state = 0xCBF29CE484222325
-    for byte in b"".join(text.encode() + b"\xff" for text in texts):
-        state = (state ^ byte) * 0x100000001B3 % 2**64
-    return state
-
-
-def archive_id(account, entity, identity, kind, stamp, partition, offset):
-    """What ArchiveID.swift makes of the record: 30 bytes in base64 whose characters stand in the order of their bytes."""
-    topic = fnv(TOPIC)
-    topic = (topic >> 32 ^ topic) % 2**32
-    parts = struct.pack(">Q", stamp + 1)[2:] + struct.pack(">IIQQ", topic, partition, offset,
-                                                           fnv(account, entity, identity, kind))
-    usual = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-    ordered = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz"
-    return base64.b64encode(parts).decode().translate(str.maketrans(usual, ordered))
 
 
 def write(broker, identities, partition, stamp):

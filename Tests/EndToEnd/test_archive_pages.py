@@ -7,11 +7,10 @@ import time
 
 import pytest
 
-from archives import Past, archive_line
+from archives import Past, archive_id, archive_line
 from clients import served
 from kafka_wire import produce_exactly
 from programs import event, eventually
-from test_archive_ids import archive_id
 
 HOUR = 3_600_000
 ENTITIES = ["incident", "note", "call"]

@@ -12,7 +12,7 @@ import pytest
 
 from archives import Archive, archive_line, metric
 from programs import eventually, run
-from test_revocation import settings_of
+from revoking import settings_of
 
 WRONG = "the archive's file is damaged"
 # Mounts are this process's own; who is not root gets a user namespace of its own too.

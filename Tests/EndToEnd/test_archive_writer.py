@@ -7,7 +7,7 @@ import pytest
 
 from archives import archive_line, metric
 from programs import eventually, run
-from test_revocation import settings_of
+from revoking import settings_of
 
 
 @pytest.fixture

@@ -11,13 +11,9 @@ import pytest
 from caller import Caller
 from gateway import ANY
 from programs import eventually
-from wire import connect, get, upgrade
+from wire import connect, get, upgrade, version1
 
 SIGNATURE = b"\r\n\r\n\0\r\nQUIT\n"
-
-
-def version1(address, family="TCP4"):
-    return f"PROXY {family} {address} {'192.0.2.9' if family == 'TCP4' else '::1'} 4711 443\r\n".encode()
 
 
 def version2(address, more=b""):

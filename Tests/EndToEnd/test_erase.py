@@ -9,7 +9,7 @@ from clients import LiveClient, resumed
 from kafka_admin import create_topic
 from kafka_wire import produce_exactly
 from programs import event, eventually, produce, run
-from test_revocation import settings_of
+from revoking import settings_of
 
 
 @pytest.fixture

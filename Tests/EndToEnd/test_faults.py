@@ -19,16 +19,14 @@ import zlib
 import pytest
 
 from caller import Caller
-from faults import ALWAYS
+from faults import ALWAYS, TAKES_ALL, sweep
 from processes import descriptor_of
 from programs import KCAT, PATIENCE, event, eventually
-from test_introspection import token_server  # noqa: F401, a fixture
 from wire import CLOSE, PING, PONG, TEXT, connect, event_stream_request, frame, get, upgrade
 
 # A sanitizer's runtime wants to be the first library.
 pytestmark = [pytest.mark.slow, pytest.mark.unsanitized]
 
-TAKES_ALL = os.environ.get("LIVEGATE_FAULTS") == "all"
 PROXY = b"PROXY TCP4 192.0.2.7 192.0.2.9 4711 443\r\n"
 
 
@@ -164,22 +162,6 @@ class Scene:
 @pytest.fixture
 def scene(gateway, mock_broker, certificates, tokens, faults, ends_with_test):
     return lambda **changes: ends_with_test(Scene(gateway, mock_broker, certificates, tokens, faults, **changes))
-
-
-def sweep(faults, act, calls, code, hits, **plan):
-    """Acts once for each n in which the n-th of the calls fails, until no n-th is made: by steps that hit about so many, or
-    each of them. Returns how many were hit, and what came of all."""
-    hit, came, nth = 0, [], 1
-    faults.arm(calls, code, nth=ALWAYS, **plan)
-    act()
-    step = 1 if TAKES_ALL else max(1, faults.made // hits)
-    while True:
-        faults.arm(calls, code, nth=nth, **plan)
-        came += act()
-        if not faults.disarm():
-            return hit, came
-        hit += 1
-        nth += step
 
 
 # The first of each is what the short run takes.

@@ -7,8 +7,8 @@ import threading
 
 import pytest
 
+from faults import TAKES_ALL, sweep
 from programs import PATIENCE, eventually
-from test_faults import TAKES_ALL, sweep
 from wire import connect, event_stream_request, get, upgrade
 
 # A sanitizer's runtime wants to be the first library.

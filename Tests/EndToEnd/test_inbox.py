@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from archives import archive_line
+from archives import archive_id, archive_line
 from clients import EventStream, LiveClient
 from programs import eventually
-from test_archive_ids import archive_id
 
 JSON = {"Content-Type": "application/json"}
 # The node's default `history.max_timestamp_delay`.

@@ -5,23 +5,11 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from caller import answer, bearer
 from clients import EventStream, LiveClient
 from gateway import hang_up, rewrite
-from issuers import TokenServer
 from programs import eventually
-from test_revocation import ticket
-
-
-@pytest.fixture
-def token_server(certificates, tmp_path, ends_with_test):
-    return ends_with_test(TokenServer(certificates, tmp_path))
-
-
-def status(gateway, token):
-    return answer(gateway.host, bearer(token))[0]
+from revoking import status, ticket
 
 
 def test_tokens_that_are_no_jwts_are_judged_by_the_server_and_its_answers_are_kept(

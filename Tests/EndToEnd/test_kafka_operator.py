@@ -7,9 +7,8 @@ import subprocess
 
 import pytest
 
-from kafka_admin import DESCRIBE, create_topic, grant
+from kafka_admin import DESCRIBE, LIVEGATE, create_topic, grant, login, tls
 from programs import run
-from test_kafka_security import LIVEGATE, login, tls
 
 pytestmark = pytest.mark.slow
 

@@ -6,10 +6,10 @@ import json
 import signal
 import subprocess
 
-from programs import KCAT, event, eventually, produce
+from gateway import skip_counts
 from kafka_admin import create_topic
 from kafka_wire import produce_exactly
-from test_records import skip_counts
+from programs import KCAT, event, eventually, produce
 
 BAD = {
     "tombstone": [None],

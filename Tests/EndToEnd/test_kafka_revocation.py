@@ -12,7 +12,7 @@ from clients import LiveClient
 from gateway import static_tokens
 from kafka_admin import create_topic, delete_topic
 from programs import event, eventually, produce, run
-from test_revocation import later, metric, revoke, settings_of, status
+from revoking import later, metric, revoke, settings_of, status
 
 OLD = int(time.time()) - 100
 

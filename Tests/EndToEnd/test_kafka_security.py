@@ -3,26 +3,17 @@
 import pytest
 
 from programs import event, produce
-from kafka_admin import DESCRIBE, READ, create_topic, grant
+from kafka_admin import DESCRIBE, LIVEGATE, READ, create_topic, grant, login, tls
 
 # What is tested is how librdkafka logs in, for which no sanitizer looks.
 pytestmark = pytest.mark.unsanitized
 
-LIVEGATE, CLIENT = "User:livegate", "User:CN=client"
+CLIENT = "User:CN=client"
 
 
 @pytest.fixture(params=["kafka", "older_kafka"], ids=["4.2", "3.9"])
 def either_kafka(request):
     return request.getfixturevalue(request.param)
-
-
-def login(kafka, mechanism, user="livegate", password="livegate-secret"):
-    return {"security.protocol": "sasl_plaintext", "sasl.mechanism": mechanism, "sasl.username": user,
-            "sasl.password": password}
-
-
-def tls(kafka):
-    return {"security.protocol": "ssl", "ssl.ca.location": kafka.facts["ca"]}
 
 
 def certificate(kafka):

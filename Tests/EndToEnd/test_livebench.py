@@ -11,6 +11,9 @@ import pytest
 
 from programs import PROGRAMS, eventually
 
+# It measures, which says nothing beside others.
+pytestmark = pytest.mark.quiet
+
 
 def processes_of(parent):
     """The processes that a process has started and that still run, with the words of their command lines."""

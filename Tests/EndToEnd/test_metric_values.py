@@ -12,9 +12,8 @@ from clients import LiveClient
 from gateway import hang_up, rewrite
 from issuers import KeyServer, TokenServer
 from metrics import scrape, total
-from one_thread import StoppedThread
+from one_thread import RECEIVE_BYTES, StoppedThread
 from programs import event, eventually, produce
-from test_stuck_loop import RECEIVE_BYTES
 from wire import PING, connect, frame, get, upgrade
 
 

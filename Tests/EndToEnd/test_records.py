@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from gateway import skip_counts
 from kafka_admin import create_topic
 from kafka_wire import produce_exactly
 from metrics import scrape, total
@@ -77,8 +78,3 @@ def test_records_of_real_producers_reach_the_clients_they_are_for(file, kafka, g
     assert bool(any(map(left_by, records))) == (file.stem in ("debezium", "debezium-schema"))
     skipped = Counter(record["expect"]["skip"] for record in records if "skip" in record["expect"])
     assert Counter(skip_counts(stopped)) == skipped
-
-
-def skip_counts(stopped):
-    return {name: int(count) for name, _, count in
-            (part.partition("=") for part in stopped.get("skipped", "").split())}

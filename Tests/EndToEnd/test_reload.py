@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import shutil
 import ssl
 import subprocess
 import threading
@@ -16,10 +15,8 @@ from websockets.sync.client import connect
 from clients import plain_connection
 from gateway import hang_up, rewrite, static_tokens
 from programs import PATIENCE, eventually, event, produce
+from renewing import INTERVAL, put, swap
 from secure import SecureSocket
-
-INTERVAL = "100ms"
-
 
 def served(host):
     """The certificate that a new connection is shown, as PEM."""
@@ -30,19 +27,6 @@ def served(host):
 def leaf(chain):
     """The first certificate of a file."""
     return pathlib.Path(chain).read_text().partition("-----END CERTIFICATE-----")[0] + "-----END CERTIFICATE-----\n"
-
-
-def put(source, target):
-    """As certbot and Kubernetes do it: written beside, then renamed."""
-    beside = pathlib.Path(f"{target}.new")
-    shutil.copy(source, beside)
-    beside.rename(target)
-
-
-def swap(link, folder):
-    beside = link.with_name("beside")
-    beside.symlink_to(folder)
-    beside.rename(link)
 
 
 class Files:

@@ -16,9 +16,8 @@ from clients import EventStream, LiveClient, Sync
 from gateway import Tokens, rewrite, static_tokens, ticket_of
 from metrics import scrape
 from programs import eventually
-from test_behind_balancer import version1
-from test_reload import INTERVAL, put, swap
-from wire import get, upgrade
+from renewing import INTERVAL, put, swap
+from wire import get, upgrade, version1
 
 APP, OTHER = "https://app.example.com", "https://other.example.com"
 

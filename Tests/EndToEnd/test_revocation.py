@@ -9,10 +9,10 @@ import time
 import pytest
 
 import jose
-from caller import answer, bearer
 from clients import EventStream, LiveClient, Sync
 from gateway import hang_up, posted, rewrite, static_tokens
 from programs import PATIENCE, eventually, produce, run
+from revoking import later, metric, revoke, status, ticket
 from rawclient import RawClient, play, until
 from wire import ask, get, upgrade
 
@@ -33,34 +33,6 @@ def node(gateway, broker, tmp_path):
     return lambda **changes: gateway(
         broker.bootstrap, control__topic="control", auth__tickets={"secret_file": str(secret)},
         auth__tokens=str(static_tokens(tmp_path, ["PACC1", "PACC3"])), **changes)
-
-
-def settings_of(node):
-    return node.program.command[-1]
-
-
-def later():
-    """An `iat` that no revocation of before concerns."""
-    return int(time.time()) + 1
-
-
-def revoke(node, *arguments):
-    status, out, err = run("livegate", "revoke", "--config", settings_of(node), *arguments)
-    assert (status, out, err) == (0, "", "")
-
-
-def metric(node, name):
-    line = next(line for line in node.asked("/metrics")[1].splitlines() if line.startswith(name + " "))
-    return float(line.split()[-1])
-
-
-def status(node, token):
-    return answer(node.host, bearer(token))[0]
-
-
-def ticket(node, token):
-    text = ask(node.host, get("/ticket/v1", token, ["Connection: close"]).replace(b"GET", b"POST", 1))
-    return json.loads(text.partition(b"\r\n\r\n")[2])["ticket"]
 
 
 def by_protocol(token):

@@ -9,15 +9,15 @@ import time
 import pytest
 
 from caller import Caller
-from one_thread import StoppedThread
+from one_thread import RECEIVE_BYTES, StoppedThread
 from programs import event, eventually, produce
 from wire import CLOSE, PING, frame
 
 # Under a sanitizer the thread that is stopped may hold what the sanitizer's own calls wait for.
 pytestmark = pytest.mark.unsanitized
 
-# What a loop of clients reads at once, and ingest from the pipe that wakes it.
-RECEIVE_BYTES, WAKE_BYTES = 64 * 1024, 512
+# What ingest reads at once from the pipe that wakes it.
+WAKE_BYTES = 512
 
 
 @pytest.fixture

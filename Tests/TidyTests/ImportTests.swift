@@ -106,6 +106,15 @@ struct ImportTests {
         }
     }
 
+    @Test func `no end-to-end test imports from another`() {
+        let tests = SourceTree.files.filter { $0.path.hasPrefix("Tests/EndToEnd/") && $0.path.hasSuffix(".py") }
+        #expect(tests.count > 80)
+        for file in tests {
+            let others = file.lines.filter { $0.contains(#/^\s*(from|import) test_/#) }
+            #expect(others.isEmpty, "\(file): what two tests need stands in Tests/Harness/Python, not in \(others)")
+        }
+    }
+
     @Test func `only the client library is public`() {
         let sdk: Set<String> = ["LiveClient", "LiveState"]
         for file in SourceTree.swiftFiles where file.isSource && !sdk.contains(file.target) {

@@ -2,9 +2,9 @@
 
 import json
 
+from archives import archive_id
 from bad_inputs import Row
 from bad_inputs.http_requests import HIDDEN, target
-from test_archive_ids import archive_id
 
 PARAMETER, BAD, METHOD = "400 `bad_parameter`", "400 `bad_request`", "405 `method_not_allowed`"
 INJECTION = "CWE-89"

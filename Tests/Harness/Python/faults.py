@@ -1,6 +1,7 @@
 """Makes calls of a running program fail, and sets its wall clock, by a library that it preloads (faults.c)."""
 
 import mmap
+import os
 import struct
 import subprocess
 from pathlib import Path
@@ -11,6 +12,8 @@ ARMED, CALLS, LIBRARY, CODE, DESCRIPTOR, SPARED, NTH, REPEATS, HALVES, MADE, STR
     0, 8, 264, 328, 336, 344, 352, 360, 368, 376, 384, 392
 SIZE = 400
 ALWAYS = 2 ** 40
+# `LIVEGATE_FAULTS=all` takes every call and all errors.
+TAKES_ALL = os.environ.get("LIVEGATE_FAULTS") == "all"
 
 
 def build(folder):
@@ -63,3 +66,19 @@ class Faults:
     def set_clock(self, seconds):
         """So many seconds ahead of the right time, or behind it, from now on."""
         self._put(AHEAD, seconds)
+
+
+def sweep(faults, act, calls, code, hits, **plan):
+    """Acts once for each n in which the n-th of the calls fails, until no n-th is made: by steps that hit about so many, or
+    each of them. Returns how many were hit, and what came of all."""
+    hit, came, nth = 0, [], 1
+    faults.arm(calls, code, nth=ALWAYS, **plan)
+    act()
+    step = 1 if TAKES_ALL else max(1, faults.made // hits)
+    while True:
+        faults.arm(calls, code, nth=nth, **plan)
+        came += act()
+        if not faults.disarm():
+            return hit, came
+        hit += 1
+        nth += step

@@ -237,3 +237,8 @@ def ticket_of(door, token):
     status, _, body = first(door.host, request)
     assert status == 200 and list(json.loads(body)) == ["ticket", "expires_in"], (status, body)
     return json.loads(body)["ticket"]
+
+
+def skip_counts(stopped):
+    return {name: int(count) for name, _, count in
+            (part.partition("=") for part in stopped.get("skipped", "").split())}

@@ -11,6 +11,7 @@ from kafka_wire import array, call, text
 TIMEOUT_MS = 20_000
 READ, DESCRIBE = 3, 8
 TOPIC, LITERAL, ALLOW = 2, 3, 3
+LIVEGATE = "User:livegate"
 EXISTS_ALREADY = 36
 
 
@@ -64,3 +65,12 @@ def set_config(bootstrap, name, key, value):
     resource = struct.pack(">b", TOPIC) + text(name) + array([change])
     error = _first_error(call(bootstrap, 44, 0, array([resource]) + struct.pack(">?", False)), named=False)
     assert error == 0, f"IncrementalAlterConfigs {name}: {error}"
+
+
+def login(kafka, mechanism, user="livegate", password="livegate-secret"):
+    return {"security.protocol": "sasl_plaintext", "sasl.mechanism": mechanism, "sasl.username": user,
+            "sasl.password": password}
+
+
+def tls(kafka):
+    return {"security.protocol": "ssl", "ssl.ca.location": kafka.facts["ca"]}

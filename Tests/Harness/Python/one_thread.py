@@ -9,6 +9,9 @@ import time
 
 from programs import PATIENCE
 
+# What a loop of clients reads at once.
+RECEIVE_BYTES = 64 * 1024
+
 SEIZE, INTERRUPT, CONT, SYSCALL, DETACH, SYSCALL_INFO = 0x4206, 0x4207, 7, 24, 17, 0x420E
 TRACE_SYSCALLS = 1
 ENTRY = 1

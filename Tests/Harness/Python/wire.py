@@ -180,3 +180,7 @@ def cursor_of(message):
         if isinstance(part, dict) and "at" in part:
             return part["at"]
     return None
+
+
+def version1(address, family="TCP4"):
+    return f"PROXY {family} {address} {'192.0.2.9' if family == 'TCP4' else '::1'} 4711 443\r\n".encode()
