@@ -93,12 +93,6 @@ package struct LimitsTable: SettingTable {
         Bytes handed to a client's socket before it has taken any of them. Beyond, the client is behind, and goes on from \
         its account's log once they have left.
         """)
-    package let brokerGrace = Setting(
-        "limits.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), default: "never",
-        """
-        How long brokers may be out of reach before /readyz says so. Connections stay. never: it does not, since all nodes \
-        lose the same Kafka, and a balancer would take every one of them out at once.
-        """)
     package let maximumLag = Setting(
         "limits.max_lag", .duration(milliseconds: 10...3_600_000), default: "30s",
         "How long a client that does not read fast enough may stay behind. Longer is a close with 4409.")

@@ -8,17 +8,20 @@ import YAML
 package struct Setting<Value: Equatable & Sendable>: SettingDeclaration {
     package let row: SettingRow
     let kind: SettingKind<Value>
+    let effect: SettingEffect?
 
     /// - Parameters:
     ///   - path: its key with the sections before it, such as `limits.max_headers`.
     ///   - defaultText: what holds where nobody says anything, as YAML in one line.
     ///   - flag: the flag of `serve` that says it, and what stands for its value.
+    ///   - effect: when a change of it counts, where it is not as in its section.
     ///   - explanation: sentences for people who run a gateway.
     init(
         _ path: String, _ kind: SettingKind<Value>, default defaultText: String, flag: SettingRow.Flag? = nil,
-        _ explanation: String
+        effect: SettingEffect? = nil, _ explanation: String
     ) {
         self.kind = kind
+        self.effect = effect
         row = SettingRow(
             path: path, expected: kind.expected, defaultText: defaultText, flag: flag, explanation: explanation,
             shape: kind.shape)
@@ -69,6 +72,8 @@ private enum DefaultTexts {
 /// A setting of any type.
 protocol SettingDeclaration: Sendable {
     var row: SettingRow { get }
+    /// When a change of it counts; nil: as in its section.
+    var effect: SettingEffect? { get }
     /// Finds the value in the layers and keeps it.
     func read(from layers: inout SettingsResolution, into values: inout HeldValues)
     /// Finds the value among the entries of a map and keeps it. The default stays where there is none, or a bad one.

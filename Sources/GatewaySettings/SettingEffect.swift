@@ -17,7 +17,7 @@ extension SettingTable {
         return Mirror(reflecting: Self()).children.flatMap {
             child -> [(setting: any SettingDeclaration, effect: SettingEffect)] in
             switch child.value {
-            case let setting as any SettingDeclaration: [(setting, own)]
+            case let setting as any SettingDeclaration: [(setting, setting.effect ?? own)]
             case let table as any SettingTable: type(of: table).effects(own)
             default: preconditionFailure("\(child.label ?? "a property") of \(Self.self) is no setting")
             }

@@ -18,8 +18,10 @@ package enum SettingsDocument {
             Every key is also a variable, which goes over this file: limits.max_headers is LIVEGATE_LIMITS_MAX_HEADERS; \
             lists by comma, maps and auth.jwt as YAML in one line.
             """, indent: "")
-        let atOnce = SettingsLayer.children(of: "").filter { name in
-            SettingsTable.effects.contains { $0.effect == .atOnce && $0.setting.row.path.hasPrefix("\(name).") }
+        let atOnce = SettingsLayer.children(of: "").flatMap { name in
+            let section = SettingsTable.effects.filter { $0.setting.row.path.hasPrefix("\(name).") }
+            let found = section.filter { $0.effect == .atOnce }
+            return found.count == section.count && !found.isEmpty ? [name] : found.map(\.setting.row.path)
         }
         text += comment(
             """

@@ -112,6 +112,12 @@ package struct KafkaTable: SettingTable {
         sasl.password) and the like. Each is also a variable: LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD is sasl.password. \
         Refused are those that our promises rest on, such as isolation.level, auto.offset.reset and group.id.
         """)
+    package let brokerGrace = Setting(
+        "kafka.broker_grace", .durationOrNever(milliseconds: 1...604_800_000), default: "never", effect: .atOnce,
+        """
+        How long brokers may be out of reach before /readyz says so. Connections stay. never: it does not, since all nodes \
+        lose the same Kafka, and a balancer would take every one of them out at once.
+        """)
 
     package init() {}
 }

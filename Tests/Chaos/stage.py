@@ -121,11 +121,12 @@ class Stage:
         settings = {
             "auth": {"tokens": str(tokens), "origins": [origin]},
             # The way that `kafka fault` cuts and slows.
-            "kafka": {"brokers": self.kafka.bootstrap["faults"], "topics": [TOPIC]},
+            "kafka": {"brokers": self.kafka.bootstrap["faults"], "topics": [TOPIC],
+                      # A balancer would take out both at once, though clients lose nothing by waiting where they are.
+                      "broker_grace": "never"},
             "events": {"preset": "rails"},
             "log": {"level": "notice"},
-            # A balancer would take out both at once, though clients lose nothing by waiting where they are.
-            "limits": {"broker_grace": "never", "max_lag": "30s"},
+            "limits": {"max_lag": "30s"},
             "history": {"retention": "24h", "max_events_per_account": 100_000, "max_timestamp_delay": "1h"},
         }
         self.nodes = {name: Node(name, self.folder, settings) for name in NODES}

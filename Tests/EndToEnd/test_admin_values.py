@@ -23,7 +23,7 @@ def node_in(gateway, mock_broker):
         if state == "starting":
             return gateway(NOBODY, ready=False)
         mock_broker.topic("control")
-        door = gateway(mock_broker.bootstrap, limits={"broker_grace": "never" if state == "waiting" else "1s"},
+        door = gateway(mock_broker.bootstrap, kafka__broker_grace="never" if state == "waiting" else "1s",
                        control__topic="control")
         if state == "draining":
             assert Asker(door.admin).ask("POST", "/admin/drain?window=0s")[0] == 202

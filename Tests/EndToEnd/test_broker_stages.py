@@ -17,7 +17,7 @@ def post(door, path):
 
 
 def test_settings_are_read_and_a_drain_is_taken_back_while_the_broker_is_away(gateway, mock_broker, live, tell):
-    door = gateway(mock_broker.bootstrap, kafka__settings=QUICK, limits__broker_grace="1h")
+    door = gateway(mock_broker.bootstrap, kafka__settings=QUICK, kafka__broker_grace="1h")
     client = live(door)
     mock_broker.down()
     door.wait_for_log("no Kafka broker can be reached", within=30)

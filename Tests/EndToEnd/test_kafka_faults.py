@@ -47,7 +47,7 @@ def listeners(gateway, live):
 def test_a_broker_that_is_killed_and_started_again(kafka, hurt, gateway, live, write, topic_name):
     plain = kafka.bootstrap["plaintext"]
     create_topic(plain, topic_name, PARTITIONS)
-    running = gateway(plain, kafka__topics=[topic_name], limits__broker_grace="1s")
+    running = gateway(plain, kafka__topics=[topic_name], kafka__broker_grace="1s")
     # A balancer goes on accepting what it can give to nobody, and ends it.
     behind_balancer = gateway(kafka.bootstrap["faults"], kafka__topics=[topic_name])
     clients = listeners(running, live)

@@ -95,7 +95,7 @@ def test_a_loss_under_a_clock_that_was_set_back_opens_no_door_and_is_told(kafka,
     create_topic(bootstrap, control, 1)
     # Where topics have no ids, a log of the same name is known by what was read of the one before.
     produce(bootstrap, control, ['{"revoke":{"account":"PACC2"}}'] * 3)
-    door = node(control__topic=control, env=faults.env, limits__broker_grace="1s")
+    door = node(control__topic=control, env=faults.env, kafka__broker_grace="1s")
     late = tokens.signed("PACC1", iat=int(time.time()) - 1800)
     assert status(door, late) == 101
     faults.set_clock(-3600)

@@ -91,7 +91,7 @@ def test_a_topic_that_goes_refuses_nobody_and_is_read_from_its_beginning_when_it
     env = request.getfixturevalue(library) if library else None
     create_topic(bootstrap, topic_name, 2)
     produce(bootstrap, topic_name, numbered(20, "before "))
-    running = gateway(bootstrap, env=env, kafka__topics=[topic_name], limits__broker_grace="1s")
+    running = gateway(bootstrap, env=env, kafka__topics=[topic_name], kafka__broker_grace="1s")
     client = live(running, "PACC1")
     delete_topic(bootstrap, topic_name)
     assert running.wait_for_log("the topic has gone")["topic"] == topic_name

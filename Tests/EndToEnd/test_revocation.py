@@ -135,7 +135,7 @@ def test_what_cannot_be_read_is_counted_and_changes_nothing(node, broker, tokens
 
 
 def test_the_loss_of_the_topic_opens_nothing_whatever_the_node_is_told_meanwhile(node, broker, tokens):
-    node = node(limits__broker_grace="1s", reload_interval="0s", lifecycle__drain_delay="0s", lifecycle__drain_window="1h")
+    node = node(kafka__broker_grace="1s", reload_interval="0s", lifecycle__drain_delay="0s", lifecycle__drain_window="1h")
     old = tokens.signed("PACC1", iat=OLD)
     assert "[+]control ok" in node.asked("/readyz?verbose")[1]
     revoke(node, "--account", "PACC1")

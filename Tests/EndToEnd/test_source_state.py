@@ -25,7 +25,7 @@ def topic(kafka, topic_name):
 
 @pytest.fixture
 def watched(kafka, gateway, topic):
-    return gateway(kafka.bootstrap["faults"], kafka__topics=[topic], limits__broker_grace="never")
+    return gateway(kafka.bootstrap["faults"], kafka__topics=[topic], kafka__broker_grace="never")
 
 
 @pytest.fixture

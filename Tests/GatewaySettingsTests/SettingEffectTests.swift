@@ -6,11 +6,16 @@ import Testing
     /// The sections that operators know to count at once.
     static let sectionsAtOnce: Set<String> = ["tls", "auth", "limits", "balancer", "lifecycle", "log"]
 
+    /// Those that do so in a section that does not.
+    static let settingsAtOnce: Set<String> = ["kafka.broker_grace"]
+
     @Test func `each setting counts at once or after a restart, by its section`() {
         #expect(SettingsTable.effects.map(\.setting.row.path) == SettingsTable.rows.map(\.path))
         for (setting, effect) in SettingsTable.effects {
             let section = String(setting.row.path.prefix { $0 != "." })
-            let isAtOnce = setting.row.path.contains(".") && Self.sectionsAtOnce.contains(section)
+            let isAtOnce =
+                setting.row.path.contains(".") && Self.sectionsAtOnce.contains(section)
+                || Self.settingsAtOnce.contains(setting.row.path)
             #expect(effect == (isAtOnce ? .atOnce : .restart), "\(setting.row.path)")
         }
     }
@@ -21,6 +26,7 @@ import Testing
         ("loops: 2", "loops: 3", ["loops"]),
         ("limits: {max_lag: 30s}", "limits: {max_lag: 30000ms}", []),
         ("limits: {max_lag: 30s}", "limits: {max_lag: 31s}", ["limits.max_lag"]),
+        ("", "kafka: {broker_grace: 2m}", ["kafka.broker_grace"]),
         ("", "log: {level: debug, format: text}", ["log.level", "log.format"]),
         ("auth: {jwt: [{issuer: a, keys: k}]}", "auth: {jwt: [{issuer: a, keys: k}]}", []),
         ("auth: {jwt: [{issuer: a, keys: k}]}", "auth: {jwt: [{issuer: a, keys: l}]}", ["auth.jwt"]),

@@ -36,7 +36,7 @@ import Tokens
             #expect(settings.limits.maximumMessagesPerSecond == 100)
             #expect(settings.limits.maximumInboundBytesPerSecond == 65_536)
             #expect(settings.limits.maximumRequestsPerConnection == 1000)
-            #expect(settings.limits.maximumPendingBytes == 65_536 && settings.limits.brokerGrace == nil)
+            #expect(settings.limits.maximumPendingBytes == 65_536 && settings.kafka.brokerGrace == nil)
             #expect(settings.limits.maximumLag == .seconds(30) && settings.limits.pingInterval == .seconds(25))
             #expect(settings.limits.pongTimeout == .seconds(10) && settings.limits.maximumWait == .seconds(55))
             #expect(settings.limits.maximumSyncEvents == 500 && settings.limits.changedInterval == .seconds(1))
@@ -58,6 +58,7 @@ import Tokens
           brokers: k1:9092, k2:9092
           topics: [incidents, notes]
           settings: {security.protocol: ssl, ssl.ca.location: ca.pem, socket.timeout.ms: 7000}
+          broker_grace: 2m
         events: {preset: debezium, account: [row:/account, key], id: row:/uuid, rename: {incidents: incident}, drop: [alerts], types: {c: made}}
         auth:
           jwt: [{issuer: x, audience: y, algorithms: [ES256], keys: keys.json, account_claim: account_id}]
@@ -67,7 +68,7 @@ import Tokens
           tickets: {secret_file: ticket-secret}
         websocket: {deflate: true}
         history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 2d, epoch: 4294967295}
-        limits: {max_connections: 21, max_connections_per_account: 22, max_connections_per_subject: 23, max_connections_per_address: 24, max_handshakes_per_second: 25, max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 2KiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
+        limits: {max_connections: 21, max_connections_per_account: 22, max_connections_per_subject: 23, max_connections_per_address: 24, max_handshakes_per_second: 25, max_header_bytes: 8KiB, max_headers: 50, handshake_timeout: 500ms, max_message_bytes: 2KiB, max_fragments: 7, max_control_frames_per_second: 8, max_messages_per_second: 9, max_inbound_bytes_per_second: 10KiB, max_requests_per_connection: 11, max_pending_bytes: 9KiB, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, max_sync_events: 7, changed_interval: 80ms}
         balancer: {trusted: [10.0.0.0/8, fd00::/8, 192.168.2.7, unix], proxy_protocol: true, client_address: x-forwarded-for}
         log: {level: debug, format: json}
         """
@@ -107,7 +108,7 @@ import Tokens
         #expect(settings.limits.maximumConnections == 21 && settings.limits.maximumConnectionsPerAccount == 22)
         #expect(settings.limits.maximumConnectionsPerSubject == 23)
         #expect(settings.limits.maximumConnectionsPerAddress == 24 && settings.limits.maximumHandshakesPerSecond == 25)
-        #expect(settings.limits.brokerGrace == .seconds(120) && settings.limits.maximumLag == .seconds(4))
+        #expect(settings.kafka.brokerGrace == .seconds(120) && settings.limits.maximumLag == .seconds(4))
         #expect(settings.limits.pingInterval == .milliseconds(300) && settings.limits.pongTimeout == .seconds(5))
         #expect(settings.limits.maximumWait == .seconds(6) && settings.limits.maximumSyncEvents == 7)
         #expect(settings.limits.changedInterval == .milliseconds(80))
@@ -208,7 +209,7 @@ import Tokens
         ("LIVEGATE_LIMITS_MAX_CONNECTION_AGE", "0", { $0.limits.maximumConnectionAge == .zero }),
         ("LIVEGATE_LIMITS_MAX_CONNECTION_AGE", "0s", { $0.limits.maximumConnectionAge == .zero }),
         ("LIVEGATE_LIMITS_MAX_PENDING_BYTES", "2KiB", { $0.limits.maximumPendingBytes == 2048 }),
-        ("LIVEGATE_LIMITS_BROKER_GRACE", "1ms", { $0.limits.brokerGrace == .milliseconds(1) }),
+        ("LIVEGATE_KAFKA_BROKER_GRACE", "1ms", { $0.kafka.brokerGrace == .milliseconds(1) }),
         ("LIVEGATE_LIMITS_MAX_LAG", "7s", { $0.limits.maximumLag == .seconds(7) }),
         ("LIVEGATE_LIMITS_PING_INTERVAL", "1s", { $0.limits.pingInterval == .seconds(1) }),
         ("LIVEGATE_LIMITS_PONG_TIMEOUT", "2s", { $0.limits.pongTimeout == .seconds(2) }),
@@ -292,8 +293,8 @@ import Tokens
     }
 
     @Test func `grace can be for ever`() throws {
-        #expect(try #require(load("limits: {broker_grace: never}").settings).limits.brokerGrace == nil)
-        #expect(try #require(load("", [("LIVEGATE_LIMITS_BROKER_GRACE", "never")]).settings).limits.brokerGrace == nil)
+        #expect(try #require(load("kafka: {broker_grace: never}").settings).kafka.brokerGrace == nil)
+        #expect(try #require(load("", [("LIVEGATE_KAFKA_BROKER_GRACE", "never")]).settings).kafka.brokerGrace == nil)
     }
 
     @Test func `a list may be written as one value`() throws {

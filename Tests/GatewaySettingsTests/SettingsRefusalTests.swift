@@ -28,7 +28,7 @@ import Testing
                 gate.yaml:1: limits: is not a map: a map with max_connections, max_connections_per_account, \
                 max_connections_per_subject, max_connections_per_address, max_handshakes_per_second, max_header_bytes, \
                 max_headers, handshake_timeout, max_message_bytes, max_fragments, max_control_frames_per_second, max_messages_per_second, \
-                max_inbound_bytes_per_second, max_requests_per_connection, max_connection_age, max_pending_bytes, broker_grace, \
+                max_inbound_bytes_per_second, max_requests_per_connection, max_connection_age, max_pending_bytes, \
                 max_lag, ping_interval, pong_timeout, max_wait, max_sync_events, changed_interval is expected
                 """
             ]
@@ -139,10 +139,10 @@ import Testing
             ]
         ),
         (
-            "limits: {broker_grace: ever}\n",
+            "kafka: {broker_grace: ever}\n",
             [
                 """
-                gate.yaml:1: limits.broker_grace: 'ever' is not a duration from 1ms to 7d (as 250ms, 30s, 5m, 24h, 7d)
+                gate.yaml:1: kafka.broker_grace: 'ever' is not a duration from 1ms to 7d (as 250ms, 30s, 5m, 24h, 7d)
                 """
             ]
         ),

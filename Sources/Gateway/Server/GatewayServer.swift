@@ -75,7 +75,7 @@ package actor GatewayServer {
         descriptors = Int(clamping: (try? ProcessLimits.raiseDescriptorLimit()) ?? 1024)
         places = Places(PlaceLimits(parts.settings.limits, descriptors: descriptors))
         readiness = NodeReadiness(
-            graceMilliseconds: parts.settings.limits.brokerGrace?.milliseconds,
+            graceMilliseconds: parts.settings.kafka.brokerGrace?.milliseconds,
             awaitsControl: parts.settings.control.topic != nil)
         revocations = NodeRevocations(retention: parts.settings.control.retention)
         archive =
@@ -233,7 +233,7 @@ package actor GatewayServer {
     /// for another. What a loop asks by them comes to the desk behind them.
     package func adopt(_ parts: Parts) {
         self.parts = parts
-        readiness.setGrace(milliseconds: parts.settings.limits.brokerGrace?.milliseconds)
+        readiness.setGrace(milliseconds: parts.settings.kafka.brokerGrace?.milliseconds)
         administration?.adopt(parts.administrationRules)
         let policy = ConnectionPolicy(parts)
         let admission = Admission(

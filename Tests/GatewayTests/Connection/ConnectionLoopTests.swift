@@ -44,7 +44,7 @@ struct ConnectionLoopTests {
 
     @Test func `a gateway goes on with other parts, its readiness too`() async throws {
         let server = GatewayServer(
-            try parts("limits: {broker_grace: 1s}"), logger: Logger("test", to: SilentLog()), failure: { _ in })
+            try parts("kafka: {broker_grace: 1s}"), logger: Logger("test", to: SilentLog()), failure: { _ in })
         let readiness = await server.readiness
         _ = readiness.becomeReady()
         readiness.lose("the broker", now: 0)
@@ -64,8 +64,8 @@ struct ConnectionLoopTests {
     }
 
     static let changed = """
-        limits: {handshake_timeout: 2s, max_message_bytes: 99, max_lag: 3s, max_sync_events: 7, broker_grace: never, \
-        max_connections: 1}
+        limits: {handshake_timeout: 2s, max_message_bytes: 99, max_lag: 3s, max_sync_events: 7, max_connections: 1}
+        kafka: {broker_grace: never}
         auth: {anonymous: A}
         """
 }

@@ -31,7 +31,8 @@ struct PartsTests {
         let settings = try load(
             """
             history: {retention: 7d, max_events_per_account: 20, max_log_bytes: 1MiB, max_timestamp_delay: 48h}
-            limits: {broker_grace: 2m, max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, \
+            kafka: {broker_grace: 2m}
+            limits: {max_lag: 4s, ping_interval: 300ms, pong_timeout: 5s, max_wait: 6s, \
             max_sync_events: 7, changed_interval: 80ms, max_messages_per_second: 8, max_inbound_bytes_per_second: 9KiB, \
             max_requests_per_connection: 10}
             balancer: {trusted: [10.0.0.0/8], proxy_protocol: true, client_address: forwarded}
