@@ -181,6 +181,20 @@ struct ArchiveFeedTests {
         #expect(feed.erasures == 1 && feed.erase(Account("C"), until: 3))
     }
 
+    @Test func `a wrong stamp hides no other, whether it comes first or last, live or read once more`() {
+        var recorder = RunRecorder()
+        for (offset, stamp) in ([.max, 5, 6, .max] as [Int64]).enumerated() {
+            let event = RecordedEvent(Account("A"), ThinEvent(entity: "e", id: "I", type: "made"))
+            recorder.add(event, Self.partition, offset: Int64(offset), stamp: stamp, now: 7)
+        }
+        recorder.skip(PartitionName(topic: 0, number: 1), offset: 0, stamp: 4)
+        let buffer = recorder.take()
+        var (live, reread): (Set<Int64>, Set<Int64>) = ([], [])
+        buffer.eachStamp { live.insert($0) }
+        for run in buffer.runs() { run.eachStamp { reread.insert($0) } }
+        #expect(live == [4, 5, 6, .max] && reread == live)
+    }
+
     @Test func `what other nodes store is not held`() {
         var node = Node()
         node.open(at: 0)

@@ -58,18 +58,12 @@ package struct ArchiveFeed {
     // MARK: - What is read live
 
     /// Takes what has come.
-    ///
-    /// - Returns: the newest stamp in it; nil where there is none.
-    @discardableResult
-    package mutating func receive(_ buffer: consuming RecordBuffer, now: UInt64) -> Int64? {
-        var newest: Int64?
+    package mutating func receive(_ buffer: consuming RecordBuffer, now: UInt64) {
         for run in buffer.runs() {
             let name = run.partition
-            if let stamps = run.stamps { newest = max(newest ?? .min, stamps.first, stamps.last) }
             parts[name, default: FeedPartition(generation: run.generation)].receive(run, now: now)
         }
         makeRoom()
-        return newest
     }
 
     /// What these partitions have read live was dropped on its way.

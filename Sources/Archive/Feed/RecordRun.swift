@@ -50,6 +50,15 @@ package struct RecordRun: Sendable {
         }
     }
 
+    /// The stamps of its first and its last record, and of its events.
+    package func eachStamp(_ body: (Int64) -> Void) {
+        if let stamps {
+            body(stamps.first)
+            body(stamps.last)
+        }
+        for entry in entries { body(entry.stamp) }
+    }
+
     /// Its events from an offset on, but for those that the filter leaves out.
     func events(from offset: Int64, _ filter: (Account, Entry) -> Bool) -> [ArchivedEvent] {
         var events: [ArchivedEvent] = []
@@ -94,6 +103,12 @@ package struct RecordBuffer: Sendable {
     package var bytes: Int {
         segments.count * MemoryLayout<Segment>.stride + entries.count * MemoryLayout<RecordRun.Entry>.stride
             + texts.count
+    }
+
+    /// The stamps of the first and the last record of each run, and of all events.
+    package func eachStamp(_ body: (Int64) -> Void) {
+        for segment in segments { segment.run.eachStamp(body) }
+        for entry in entries { body(entry.stamp) }
     }
 
     /// Adds an event to the last segment.

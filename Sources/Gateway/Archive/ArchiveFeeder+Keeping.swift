@@ -72,11 +72,8 @@ extension ArchiveFeeder {
         if let time = found.now {
             keptFrom = time - settings.keepMilliseconds
         } else {
-            if clock == nil {
-                clock = KeepClock(horizon: found.horizon, keepMilliseconds: settings.keepMilliseconds, steady: now)
-                if let newestStamp { clock?.note(stamp: newestStamp, wall: WallClock.milliseconds, steady: now) }
-            }
-            keptFrom = clock?.horizon(keepMilliseconds: settings.keepMilliseconds, steady: now)
+            clock.begin(horizon: found.horizon, keepMilliseconds: settings.keepMilliseconds, steady: now)
+            keptFrom = clock.horizon(keepMilliseconds: settings.keepMilliseconds, steady: now)
         }
         return keptFrom
     }

@@ -53,10 +53,8 @@ actor ArchiveFeeder {
     var isReading = false
     var erasures = PendingErasures()
     var keeping = ArchiveKeeping()
-    /// Where the store has none of its own; nil before the store was asked.
-    var clock: KeepClock?
-    /// Of all that has come.
-    var newestStamp: Int64?
+    /// Where the store has none of its own.
+    var clock = KeepClock(steady: ArchiveFeeder.now)
     /// What is stamped before is not kept; nil: that is not known.
     var keptFrom: Int64?
     private var isStopping = false
@@ -155,9 +153,9 @@ actor ArchiveFeeder {
         let contents = intake.take()
         server = server ?? contents.server
         for buffer in contents.buffers {
-            guard let stamp = feed.receive(buffer, now: Self.now) else { continue }
-            clock?.note(stamp: stamp, wall: WallClock.milliseconds, steady: Self.now)
-            newestStamp = max(newestStamp ?? stamp, stamp)
+            let (wall, steady) = (WallClock.milliseconds, Self.now)
+            buffer.eachStamp { clock.note(stamp: $0, wall: wall, steady: steady) }
+            feed.receive(buffer, now: steady)
         }
         feed.miss(contents.missed, now: Self.now)
         var areAllNoted = !contents.hasLostErasures
@@ -256,7 +254,11 @@ actor ArchiveFeeder {
         for place in answer.places {
             feed.resolve(place.question, at: place.offset, isOtherLog: place.isOtherLog)
         }
-        for run in answer.runs { feed.reread(run) }
+        let (wall, steady) = (WallClock.milliseconds, Self.now)
+        for run in answer.runs {
+            run.eachStamp { clock.note(stamp: $0, wall: wall, steady: steady) }
+            feed.reread(run)
+        }
         for lost in answer.lostLogs { feed.loseLog(lost) }
         if let failure = answer.failure { report.cannotRead(failure, now: Self.now) }
         // Where nothing came, the next tick asks again.

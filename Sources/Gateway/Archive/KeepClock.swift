@@ -11,22 +11,32 @@ struct KeepClock {
 
     /// Nil: nothing is known yet, so nothing is let go.
     private var time: Int64?
+    /// Whether the node's clock has given it.
+    private var isAgreed = false
     private var steady: UInt64
 
-    /// - Parameter horizon: what the store has let go of; −1: nothing.
-    init(horizon: Int64, keepMilliseconds: Int64, steady: UInt64) {
+    init(steady: UInt64) { self.steady = steady }
+
+    /// The store is open.
+    ///
+    /// - Parameter horizon: what it has let go of; −1: nothing.
+    mutating func begin(horizon: Int64, keepMilliseconds: Int64, steady: UInt64) {
+        pass(steady)
+        guard horizon >= 0, !isAgreed else { return }
         // It was right when it let go of that.
-        time = horizon >= 0 ? horizon.addingReportingOverflow(keepMilliseconds).partialValue : nil
-        self.steady = steady
+        let known = horizon.addingReportingOverflow(keepMilliseconds).partialValue
+        time = max(time ?? known, known)
     }
 
-    /// A record has come, with the newest stamp of a batch.
+    /// A record has come: each of them, since one with a wrong stamp says nothing of the others. It may be one of before that is
+    /// read now.
     mutating func note(stamp: Int64, wall: Int64, steady: UInt64) {
         pass(steady)
         // Of one that is ahead of the clock nobody knows which of the two is wrong.
         guard stamp >= 0, stamp <= wall + Self.agreementMilliseconds else { return }
         if wall - stamp <= Self.agreementMilliseconds {
             time = wall
+            isAgreed = true
         } else {
             // At least so late it is.
             time = max(time ?? stamp, stamp)

@@ -15,6 +15,8 @@ struct KeepClockTests {
     enum Step {
         case record(stamp: Int64, wall: Int64)
         case passes(Int64)
+        /// The store, which has let go of so much, is opened once more.
+        case opens(Int64)
     }
 
     /// Each row: what the store has let go of, what happens, and up to where is let go then; nil: nothing.
@@ -47,6 +49,15 @@ struct KeepClockTests {
             day - keep, [.record(stamp: day + 9 * keep, wall: day + 9 * keep)], day + 8 * keep,
             "after a week without the node"
         ),
+        (
+            -1, [.record(stamp: day + 30 * keep, wall: day), .record(stamp: day - 5, wall: day)], day - keep,
+            "beside a producer with a wrong stamp another one counts"
+        ),
+        (
+            -1, [.record(stamp: day - 40 * keep, wall: day + 90 * keep), .opens(day - keep)], day - keep,
+            "what came before the store was open sets it back no more than what comes later"
+        ),
+        (-1, [.record(stamp: day, wall: day), .opens(day + keep)], day - keep, "a clock that agrees has the word"),
     ]
 
     @Test(arguments: rows)
@@ -54,11 +65,13 @@ struct KeepClockTests {
         row: (horizon: Int64, steps: [Step], expected: Int64?, why: String)
     ) {
         var steady: UInt64 = 1_000
-        var clock = KeepClock(horizon: row.horizon, keepMilliseconds: Self.keep, steady: steady)
+        var clock = KeepClock(steady: steady)
+        clock.begin(horizon: row.horizon, keepMilliseconds: Self.keep, steady: steady)
         for step in row.steps {
             switch step {
             case .record(let stamp, let wall): clock.note(stamp: stamp, wall: wall, steady: steady)
             case .passes(let milliseconds): steady += UInt64(milliseconds)
+            case .opens(let horizon): clock.begin(horizon: horizon, keepMilliseconds: Self.keep, steady: steady)
             }
         }
         let found = clock.horizon(keepMilliseconds: Self.keep, steady: steady)
