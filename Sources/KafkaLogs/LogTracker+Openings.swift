@@ -152,7 +152,10 @@ extension OpeningAnswers {
         } else if let window, windowStart != nil {
             opening.windowStart = now - window
         }
-        if case .firstRecord(let mark, let stamp)? = first, mark.offset == 0 { opening.born = stamp }
+        if case .firstRecord(let mark, let stamp)? = first, mark.offset == 0 {
+            opening.born = stamp
+            opening.first = mark.timestamp >= 0 ? mark.timestamp : nil
+        }
         return opening
     }
 }
