@@ -1,3 +1,4 @@
+import KafkaLogs
 import LiveUpdates
 
 /// Why an archive does not do what it was asked for.
@@ -81,13 +82,16 @@ package struct ClaimedPartition: Equatable, Sendable {
     package let partition: ArchivePartition
     /// The next offset to be stored; nil where nothing of it was.
     package let next: Int64?
-    /// Of the last record before it, so that another log of the same name is known; nil where that is not known.
+    /// Of the last record before it; nil where that is not known.
     package let stamp: Int64?
+    /// Which log it is; nil where a version that did not note it has stored the position.
+    package let log: StoredLog?
 
-    package init(_ partition: ArchivePartition, next: Int64?, stamp: Int64? = nil) {
+    package init(_ partition: ArchivePartition, next: Int64?, stamp: Int64? = nil, log: StoredLog? = nil) {
         self.partition = partition
         self.next = next
         self.stamp = stamp
+        self.log = log
     }
 }
 
@@ -134,13 +138,14 @@ package struct ArchiveBatch: Sendable {
         package let next: Int64
         /// Of the first and the last record, events or not; nil where there was none.
         package let stamps: Stamps?
-        /// Whether the partition's log is another one than before: the topic was recreated.
-        package let isOtherLog: Bool
+        package let continuation: Continuation
+        /// Which log it is; nil: nobody has noted it.
+        package let log: StoredLog?
         package let events: [ArchivedEvent]
 
         package init(
-            topic: String, partition: Int32, from: Int64, next: Int64, stamps: Stamps?, isOtherLog: Bool = false,
-            events: [ArchivedEvent]
+            topic: String, partition: Int32, from: Int64, next: Int64, stamps: Stamps?,
+            continuation: Continuation = .same, log: StoredLog? = nil, events: [ArchivedEvent]
         ) {
             precondition(from >= 0 && next >= from && partition >= 0, "a run goes forward")
             self.topic = topic
@@ -148,25 +153,75 @@ package struct ArchiveBatch: Sendable {
             self.from = from
             self.next = next
             self.stamps = stamps
-            self.isOtherLog = isOtherLog
+            self.continuation = continuation
+            self.log = log
             self.events = events
         }
+    }
+
+    /// What a run is to what is stored of its partition.
+    package enum Continuation: Equatable, Sendable {
+        case same
+        /// The log is another one than before: the topic was recreated.
+        case otherLog
+        /// The log was cut back, and goes on where the run begins. What was lost came behind a record of this stamp; nil: nothing
+        /// is known to be lost.
+        case cutBack(since: Int64?)
+        /// Some of it may be stored: it follows a run that was cut back.
+        case repeated
     }
 
     /// Stamps in the order of the log, which need not be theirs.
     package struct Stamps: Equatable, Sendable {
         package let first: Int64
         package let last: Int64
+        /// Where the record of the last one stands; nil where that was not noted.
+        package let lastOffset: Int64?
 
-        package init(first: Int64, last: Int64) {
+        package init(first: Int64, last: Int64, lastOffset: Int64? = nil) {
             self.first = first
             self.last = last
+            self.lastOffset = lastOffset
+        }
+
+        /// Those of both, the later ones behind.
+        static func joined(_ earlier: Stamps?, _ later: Stamps?) -> Stamps? {
+            guard let earlier, let later else { return earlier ?? later }
+            return Stamps(first: earlier.first, last: later.last, lastOffset: later.lastOffset)
         }
     }
 
     package let runs: [Run]
 
     package init(runs: [Run]) { self.runs = runs }
+}
+
+extension ArchiveBatch.Run {
+    /// What storing it comes to.
+    struct Step: Equatable {
+        /// The first offset to be stored; nil: all of it is.
+        var start: Int64?
+        /// A gap begins behind this stamp, unless one is open.
+        var gapSince: Int64?
+        /// One that is open ends with this stamp.
+        var gapUntil: Int64?
+    }
+
+    /// - Parameters:
+    ///   - stored: how far the partition is stored.
+    ///   - stamp: of the last record before.
+    func step(next stored: Int64, stamp: Int64) -> Step {
+        switch continuation {
+        case .otherLog: Step(start: from, gapSince: stamp, gapUntil: stamps?.first)
+        // What follows was there before the loss, or may have been.
+        case .cutBack(let since): Step(start: from, gapSince: since)
+        case .same where next > stored:
+            Step(start: max(from, stored), gapSince: from > stored ? stamp : nil, gapUntil: stamps?.first)
+        case .repeated where next > stored: Step(start: max(from, stored), gapSince: from > stored ? stamp : nil)
+        // It may say better which log it is.
+        case .same, .repeated: Step(start: next == stored && log != nil ? stored : nil)
+        }
+    }
 }
 
 package struct AppendOutcome: Equatable, Sendable {
@@ -186,11 +241,14 @@ package struct StoredPosition: Equatable, Sendable {
     package let partition: Int32
     /// The next offset to be read.
     package let next: Int64
+    /// The log that it counts in; nil where that cannot be said.
+    package let log: KnownLog?
 
-    package init(topic: String, partition: Int32, next: Int64) {
+    package init(topic: String, partition: Int32, next: Int64, log: KnownLog? = nil) {
         self.topic = topic
         self.partition = partition
         self.next = next
+        self.log = log
     }
 }
 

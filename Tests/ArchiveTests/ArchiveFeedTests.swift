@@ -42,7 +42,9 @@ struct ArchiveFeedTests {
         }
 
         mutating func resolve(at offset: Int64, isOtherLog: Bool = false) {
-            for question in feed.questions { feed.resolve(question, at: offset, isOtherLog: isOtherLog) }
+            for question in feed.questions {
+                feed.resolve(question, isOtherLog ? .otherLog(from: offset) : .goOn(at: offset))
+            }
         }
 
         mutating func reread(_ offsets: Range<Int64>) {
@@ -59,7 +61,7 @@ struct ArchiveFeedTests {
             feed.appended(now: 0)
             return batch.runs.map { run in
                 let words = run.events.map { "\($0.offset)" }.joined(separator: " ")
-                return "\(run.isOtherLog ? "other " : "")\(run.from)-\(run.next): \(words)"
+                return "\(run.continuation == .otherLog ? "other " : "")\(run.from)-\(run.next): \(words)"
             }
         }
     }
@@ -153,7 +155,7 @@ struct ArchiveFeedTests {
         node.recorder.recreate(topic: 0)
         node.open(at: 0)
         node.read(0..<2)
-        #expect(node.store() == [] && node.feed.questions.map(\.isOtherLog) == [true])
+        #expect(node.store() == [] && node.feed.questions.map(\.next) == [3])
         node.resolve(at: 0, isOtherLog: true)
         #expect(node.store() == ["other 0-2: 0 1"])
     }

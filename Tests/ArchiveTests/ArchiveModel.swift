@@ -59,16 +59,17 @@ struct ArchiveModel {
         var outcome = AppendOutcome()
         let stored = positions[run.partition]
         var start = run.from
-        if run.isOtherLog {
+        let isOtherLog = run.continuation == .otherLog
+        if isOtherLog {
             log[run.partition] = [:]
             generations[run.partition, default: 0] += 1
         }
         if let stored {
-            guard run.isOtherLog || run.next > stored.next else {
+            guard isOtherLog || run.next > stored.next else {
                 outcome.repeated = run.events.count
                 return outcome
             }
-            let isGap = run.isOtherLog || run.from > stored.next
+            let isGap = isOtherLog || run.from > stored.next
             if isGap {
                 outcome.gaps = 1
                 if !gaps.contains(where: { $0.partition == run.partition && $0.to == nil }) {
@@ -81,7 +82,7 @@ struct ArchiveModel {
                     gaps[index].from = min(gaps[index].from, stamps.first)
                 }
             }
-            if !run.isOtherLog { start = max(start, stored.next) }
+            if !isOtherLog { start = max(start, stored.next) }
         }
         for event in run.events {
             log[run.partition, default: [:]][event.offset] = event

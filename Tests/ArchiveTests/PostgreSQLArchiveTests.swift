@@ -88,10 +88,13 @@ import Testing
         let session = PostgreSQLServer.session(uri)
         try session.run { connection in
             try connection.command("DROP TABLE livegate_erasures")
+            try connection.command("ALTER TABLE livegate_positions DROP COLUMN log")
             try connection.command("UPDATE livegate_schema SET version = 1")
         }
         let moved = try await Self.open(uri)
         #expect(try await moved.page(PageQuery("A")).events.count == 3)
+        // In which log nobody has noted.
+        #expect(try await moved.positions() == [StoredPosition(topic: "t", partition: 0, next: 3)])
         #expect(try await moved.erase(Account("A"), until: .max).events == 3)
         await moved.close()
         let version = try session.run { try $0.run("SELECT version FROM livegate_schema").integer(0, 0) }

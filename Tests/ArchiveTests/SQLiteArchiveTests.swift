@@ -315,10 +315,13 @@ struct SQLiteArchiveTests {
             do {
                 let database = try Database(path: path)
                 try database.execute("DROP TABLE erasures")
+                try database.execute("ALTER TABLE positions DROP COLUMN log")
                 try database.execute("PRAGMA user_version = 1")
             }
             let moved = try await SQLiteArchive.open(path: path, server: "S")
             #expect(try await moved.page(PageQuery("A")).events.count == 3)
+            // In which log nobody has noted.
+            #expect(try await moved.positions() == [StoredPosition(topic: "t", partition: 0, next: 3)])
             #expect(try await moved.erase(Account("A"), until: .max).events == 3)
             await moved.close()
             let database = try Database(path: path)

@@ -79,7 +79,8 @@ struct SnapshotTests {
                 guard let first = events.first, let last = events.last else { continue }
                 let run = ArchiveBatch.Run(
                     topic: "t", partition: Int32(number), from: first.offset, next: last.offset + 1,
-                    stamps: .init(first: first.stamp, last: last.stamp), events: events)
+                    stamps: .init(first: first.stamp, last: last.stamp), log: StoredLog(known: KnownLog(known: now)),
+                    events: events)
                 _ = try await store.append(ArchiveBatch(runs: [run]))
                 stored[number] = end
             }
@@ -89,7 +90,9 @@ struct SnapshotTests {
         func after(_ positions: [StoredPosition]) -> [LoggedEvent]? {
             let made = history.snapshotCursor(
                 account: Self.account,
-                positions: positions.map { PartitionPosition(partition: name($0.partition), next: $0.next) }, now: now)
+                positions: positions.map {
+                    PartitionPosition(partition: name($0.partition), next: $0.next, log: $0.log)
+                }, now: now)
             switch made {
             case .behind(let floor):
                 #expect(floor.offset > read[Int(floor.partition.number)])

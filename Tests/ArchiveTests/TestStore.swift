@@ -99,14 +99,15 @@ extension ArchivedEvent {
 extension ArchiveBatch {
     /// One run of one partition, which begins where the partition does, or at an offset.
     static func of(
-        _ events: [ArchivedEvent], partition: Int32 = 0, from: Int64 = 0, next: Int64? = nil, isOtherLog: Bool = false
+        _ events: [ArchivedEvent], partition: Int32 = 0, from: Int64 = 0, next: Int64? = nil,
+        continuation: Continuation = .same, log: StoredLog? = nil
     ) -> ArchiveBatch {
         let stamps = events.first.flatMap { first in
             events.last.map { Stamps(first: first.stamp, last: $0.stamp) }
         }
         let run = Run(
             topic: "t", partition: partition, from: from, next: next ?? (events.last?.offset ?? from - 1) + 1,
-            stamps: stamps, isOtherLog: isOtherLog, events: events)
+            stamps: stamps, continuation: continuation, log: log, events: events)
         return ArchiveBatch(runs: [run])
     }
 }

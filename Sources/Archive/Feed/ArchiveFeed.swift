@@ -18,10 +18,23 @@ package struct ArchiveFeed {
     package struct Question: Equatable, Sendable {
         package let partition: PartitionName
         package let generation: UInt32
-        /// What the store has; nil: nothing, or of another log.
+        /// What the store has; nil: nothing.
         package let next: Int64?
-        package let stamp: Int64?
-        package let isOtherLog: Bool
+        /// In which log.
+        package let log: StoredLog
+        /// What this node knows of the one that it reads.
+        package let facts: LogFacts
+    }
+
+    /// Where a partition goes on.
+    package enum Resolution: Equatable, Sendable {
+        /// In the log that is stored.
+        case goOn(at: Int64)
+        /// In one that has taken the name of the one that is stored.
+        case otherLog(from: Int64)
+        /// In the log that is stored, which has lost its end: what came behind a record of this stamp, if anything; what stands
+        /// before `until` may be stored already.
+        case cutBack(to: Int64, since: Int64?, until: Int64)
     }
 
     /// What is to be read once more.
@@ -34,7 +47,7 @@ package struct ArchiveFeed {
     private struct Flight {
         let generation: UInt32
         let next: Int64
-        let isOtherLog: Bool
+        let log: StoredLog
     }
 
     private let topics: [String]
@@ -59,10 +72,12 @@ package struct ArchiveFeed {
 
     /// Takes what has come.
     package mutating func receive(_ buffer: consuming RecordBuffer, now: UInt64) {
+        let logs = buffer.logs
         for run in buffer.runs() {
             let name = run.partition
             parts[name, default: FeedPartition(generation: run.generation)].receive(run, now: now)
         }
+        for (name, log) in logs { parts[name, default: FeedPartition(generation: log.generation)].learn(log) }
         makeRoom()
     }
 
@@ -100,24 +115,17 @@ package struct ArchiveFeed {
         for claim in claimed { found[claim.partition] = claim }
         for name in parts.keys {
             guard let claimed = found[archived(name)] else {
-                parts[name]?.claim = .none
-                parts[name]?.reread = []
+                parts[name]?.release()
                 continue
             }
-            if parts[name]?.claim == FeedPartition.Claim.none {
-                parts[name]?.claim = .unresolved(next: claimed.next, stamp: claimed.stamp, isOtherLog: false)
-            }
+            if parts[name]?.claim == FeedPartition.Claim.none { parts[name]?.receive(claimed) }
         }
     }
 
     /// Nobody knows who writes what, nor how far it is stored: the store was away.
     package mutating func disclaim() {
         flights = [:]
-        for name in parts.keys {
-            parts[name]?.claim = .none
-            parts[name]?.reread = []
-            parts[name]?.owesPosition = false
-        }
+        for name in parts.keys { parts[name]?.release() }
     }
 
     /// Other nodes have stored so much: it need not be held. Where one goes on, what is left waits since now.
@@ -126,8 +134,7 @@ package struct ArchiveFeed {
             guard let topic = topics.firstIndex(where: { $0.utf8.elementsEqual(position.topic.utf8) }) else { continue }
             let name = PartitionName(topic: UInt16(topic), number: position.partition)
             guard parts[name]?.claim == FeedPartition.Claim.none else { continue }
-            parts[name]?.drop(upTo: position.next)
-            parts[name]?.follow(position.next, now: now)
+            parts[name]?.follow(position, now: now)
         }
     }
 
@@ -135,23 +142,19 @@ package struct ArchiveFeed {
 
     package var questions: [Question] {
         parts.compactMap { name, part in
-            guard case .unresolved(let next, let stamp, let isOtherLog) = part.claim else { return nil }
+            // Before it is known here which log is read nobody can tell whether it is the one that is stored.
+            guard case .unresolved(let next) = part.claim, let facts = part.facts else { return nil }
             return Question(
-                partition: name, generation: part.generation, next: next, stamp: stamp, isOtherLog: isOtherLog)
+                partition: name, generation: part.generation, next: next, log: part.stored, facts: facts)
         }
     }
 
-    /// What a question came to: this partition goes on at this offset, in the log that was stored or in another one.
-    package mutating func resolve(_ question: Question, at offset: Int64, isOtherLog: Bool) {
-        guard var part = parts[question.partition], part.generation == question.generation,
-            case .unresolved(question.next, question.stamp, question.isOtherLog) = part.claim
+    /// What a question came to.
+    package mutating func resolve(_ question: Question, _ resolution: Resolution) {
+        guard let part = parts[question.partition], part.generation == question.generation,
+            part.claim == .unresolved(next: question.next), part.stored == question.log
         else { return }
-        part.claim = .at(offset)
-        part.isOtherLog = isOtherLog
-        part.owesPosition = isOtherLog || question.next != offset
-        part.drop(upTo: offset)
-        if !part.owesPosition, let live = part.live, live <= offset { part.waitsSince = nil }
-        parts[question.partition] = part
+        parts[question.partition]?.resolve(resolution)
     }
 
     package var behind: [Behind] {
@@ -170,12 +173,12 @@ package struct ArchiveFeed {
         parts[run.partition] = part
     }
 
-    /// A partition that was being read once more has lost its offset: its log is another one.
+    /// A partition that was being read once more has lost its offset: where it goes on has to be found out.
     package mutating func loseLog(_ behind: Behind) {
         guard parts[behind.partition]?.generation == behind.generation, flights[behind.partition] == nil,
             case .at = parts[behind.partition]?.claim
         else { return }
-        parts[behind.partition]?.claim = .unresolved(next: nil, stamp: nil, isOtherLog: true)
+        parts[behind.partition]?.unresolve()
     }
 
     // MARK: - What is stored
@@ -225,9 +228,8 @@ package struct ArchiveFeed {
                 }
             }
             guard stretch.hasGone || part.owesPosition else { continue }
-            runs += stretch.finished
-            flights[name] = Flight(
-                generation: part.generation, next: stretch.position, isOtherLog: part.isOtherLog)
+            runs += stretch.finish()
+            flights[name] = Flight(generation: part.generation, next: stretch.position, log: stretch.log)
         }
         return runs.isEmpty ? nil : ArchiveBatch(runs: runs)
     }
@@ -235,14 +237,8 @@ package struct ArchiveFeed {
     /// The last batch is stored.
     package mutating func appended(now: UInt64) {
         for (name, flight) in flights {
-            guard var part = parts[name], part.generation == flight.generation else { continue }
-            part.claim = .at(flight.next)
-            part.isOtherLog = false
-            part.owesPosition = false
-            part.drop(upTo: flight.next)
-            part.reread.removeAll { $0.next <= flight.next }
-            part.waitsSince = part.live.map { $0 > flight.next } == true ? now : nil
-            parts[name] = part
+            guard parts[name]?.generation == flight.generation else { continue }
+            parts[name]?.store(upTo: flight.next, flight.log, now: now)
         }
         flights = [:]
     }

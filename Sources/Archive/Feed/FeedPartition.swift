@@ -6,8 +6,8 @@ struct FeedPartition {
     enum Claim: Equatable {
         /// Nobody, or another node.
         case none
-        /// This node, once it is known where: the store said this.
-        case unresolved(next: Int64?, stamp: Int64?, isOtherLog: Bool)
+        /// This node, once it is known where: the store said this, of the log that is noted in ``FeedPartition/stored``.
+        case unresolved(next: Int64?)
         /// This node, from this offset on.
         case at(Int64)
     }
@@ -18,11 +18,15 @@ struct FeedPartition {
     /// What was read live, each the end of the one before; the last ends where live reading stands.
     private(set) var chain: [RecordRun] = []
     private(set) var chainBytes = 0
-    var claim = Claim.none
-    /// What is stored next begins a log that has taken the name of the one before.
-    var isOtherLog = false
+    private(set) var claim = Claim.none
+    /// What this node knows of the log; nil until it was told, and where its buffers were dropped.
+    private(set) var facts: LogFacts?
+    /// What the store knows of the log in which the claim's offset counts.
+    private(set) var stored = StoredLog()
+    /// What is stored next is this to what was stored before.
+    private(set) var continuation = ArchiveBatch.Continuation.same
     /// A position is to be stored, even if nothing is read.
-    var owesPosition = false
+    private(set) var owesPosition = false
     /// What was read once more, from the claim's offset on.
     var reread: [RecordRun] = []
     /// How far another node has stored it, when that was last asked.
@@ -63,13 +67,94 @@ struct FeedPartition {
         waitsSince = waitsSince ?? now
     }
 
-    /// Another log has the name.
+    /// Another log has the name, or this one was cut back, or another of its topic: which of these has to be found out.
     private mutating func begin(_ generation: UInt32) {
         self.generation = generation
         live = nil
+        facts = nil
         drop(upTo: .max)
+        unresolve()
+    }
+
+    // MARK: - Which log it is
+
+    /// After how long it is stored once more that the log is still this one: nodes whose clocks differ go by that.
+    static let renewalMilliseconds: Int64 = 300_000
+
+    /// Takes what the node knows of the log. Where the store knows less of it, that is to be stored.
+    mutating func learn(_ noted: NotedLog) {
+        if noted.generation > generation { begin(noted.generation) }
+        guard noted.generation == generation else { return }
+        facts = noted.facts
+        noteDebt()
+    }
+
+    private mutating func noteDebt() {
+        guard case .at = claim, let facts else { return }
+        let known = KnownLog(facts)
+        var isOld = false
+        if let now = known.known, let then = stored.known.known { isOld = now - Self.renewalMilliseconds >= then }
+        let isBetter = stored.known.verdict(facts) != .same && known.verdict(facts) == .same
+        if isOld || isBetter { owesPosition = true }
+    }
+
+    // MARK: - Who writes it, and from where
+
+    mutating func release() {
+        claim = .none
         reread = []
-        if claim != .none { claim = .unresolved(next: nil, stamp: nil, isOtherLog: true) }
+        owesPosition = false
+    }
+
+    /// The store has given it to this node.
+    mutating func receive(_ claimed: ClaimedPartition) {
+        claim = .unresolved(next: claimed.next)
+        continuation = .same
+        stored = claimed.log ?? StoredLog()
+        if claimed.log == nil, let next = claimed.next, let stamp = claimed.stamp {
+            stored = StoredLog(next: next, stamp: stamp)
+        }
+    }
+
+    /// It has to be found out where it goes on.
+    mutating func unresolve() {
+        reread = []
+        owesPosition = false
+        continuation = .same
+        if case .at(let position) = claim { claim = .unresolved(next: position) }
+    }
+
+    /// It goes on there.
+    mutating func resolve(_ resolution: ArchiveFeed.Resolution) {
+        guard case .unresolved(let next) = claim else { return }
+        let offset: Int64
+        switch resolution {
+        case .goOn(let at): (offset, continuation) = (at, .same)
+        case .otherLog(let from):
+            (offset, continuation) = (from, .otherLog)
+            stored = StoredLog()
+        case .cutBack(let to, let since, let until):
+            (offset, continuation) = (to, .cutBack(since: since))
+            stored.cut(at: to)
+            stored.until = max(until, stored.until ?? until)
+        }
+        claim = .at(offset)
+        owesPosition = continuation != .same || next != offset
+        drop(upTo: offset)
+        noteDebt()
+        if !owesPosition, let live, live <= offset { waitsSince = nil }
+    }
+
+    /// It is stored up to there, as a batch has said.
+    mutating func store(upTo next: Int64, _ log: StoredLog, now: UInt64) {
+        claim = .at(next)
+        stored = log
+        continuation = .same
+        owesPosition = false
+        noteDebt()
+        drop(upTo: next)
+        reread.removeAll { $0.next <= next }
+        waitsSince = live.map { $0 > next } == true ? now : nil
     }
 
     /// Drops what ends there or before.
@@ -83,7 +168,11 @@ struct FeedPartition {
     }
 
     /// Another node has stored it so far.
-    mutating func follow(_ next: Int64, now: UInt64) {
+    mutating func follow(_ position: StoredPosition, now: UInt64) {
+        // In a log that had the name before: nothing of this one.
+        if let facts, position.log?.verdict(facts) == .other { return }
+        let next = position.next
+        drop(upTo: next)
         defer { followed = next }
         guard let live else { return }
         if live <= next {

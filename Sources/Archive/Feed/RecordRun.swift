@@ -45,9 +45,7 @@ package struct RecordRun: Sendable {
         next = other.next
         entries += other.entries
         texts += other.texts
-        if let later = other.stamps {
-            stamps = ArchiveBatch.Stamps(first: stamps?.first ?? later.first, last: later.last)
-        }
+        stamps = .joined(stamps, other.stamps)
     }
 
     /// The stamps of its first and its last record, and of its events.
@@ -94,15 +92,17 @@ package struct RecordBuffer: Sendable {
     var segments: [Segment] = []
     var entries: [RecordRun.Entry] = []
     var texts: [UInt8] = []
+    /// What was noted last of logs, behind all of the segments.
+    var logs: [PartitionName: NotedLog] = [:]
 
     package init() {}
 
-    package var isEmpty: Bool { segments.isEmpty }
+    package var isEmpty: Bool { segments.isEmpty && logs.isEmpty }
 
     /// About what it takes.
     package var bytes: Int {
         segments.count * MemoryLayout<Segment>.stride + entries.count * MemoryLayout<RecordRun.Entry>.stride
-            + texts.count
+            + texts.count + logs.count * MemoryLayout<NotedLog>.stride
     }
 
     /// The stamps of the first and the last record of each run, and of all events.
@@ -143,6 +143,12 @@ package struct RecordBuffer: Sendable {
         }
         return ends
     }
+}
+
+/// What a node knows of a log.
+struct NotedLog: Sendable {
+    let generation: UInt32
+    let facts: LogFacts
 }
 
 /// How far a partition was read live.

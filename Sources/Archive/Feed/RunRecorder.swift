@@ -37,7 +37,7 @@ package struct RunRecorder {
 
     /// Nothing stands between what was read and this offset; or, where something was lost, nothing that can be read.
     package mutating func move(_ partition: PartitionName, to offset: Int64) {
-        note(partition, LogFacts(start: offset, liveFrom: offset, next: offset))
+        move(partition, start: offset, next: offset)
     }
 
     // MARK: - Records
@@ -73,7 +73,7 @@ package struct RunRecorder {
         buffer.segments[last].run.next = offset + 1
         if stamp >= 0 {
             let first = buffer.segments[last].run.stamps?.first ?? stamp
-            buffer.segments[last].run.stamps = ArchiveBatch.Stamps(first: first, last: stamp)
+            buffer.segments[last].run.stamps = ArchiveBatch.Stamps(first: first, last: stamp, lastOffset: offset)
         }
         return true
     }
@@ -82,17 +82,21 @@ package struct RunRecorder {
 
     /// What is known of a log, before the record that is read next.
     package mutating func note(_ partition: PartitionName, _ facts: LogFacts) {
+        move(partition, start: facts.start, next: max(facts.start, facts.next))
+        buffer.logs[partition] = NotedLog(generation: generations[Int(partition.topic)], facts: facts)
+    }
+
+    private mutating func move(_ partition: PartitionName, start: Int64, next: Int64) {
         let (topic, number) = reserve(partition)
         let position = positions[topic][number]
-        let next = max(facts.start, facts.next)
         guard let after = position.next else {
-            begin(partition, after: facts.start, from: facts.start, next: next)
+            begin(partition, after: start, from: start, next: next)
             positions[topic][number] = Position(next: next)
             return
         }
         guard next > after else { return }
         // Between them stand no records, unless some were lost.
-        let from = position.isBehindLoss ? max(after, facts.start) : after
+        let from = position.isBehindLoss ? max(after, start) : after
         if from == after, isLast(partition, next: after) {
             buffer.segments[buffer.segments.count - 1].run.next = next
         } else {

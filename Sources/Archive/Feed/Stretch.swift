@@ -1,3 +1,4 @@
+import KafkaLogs
 import LiveUpdates
 
 /// Runs of a partition on their way into a batch: one as long as nothing is missing.
@@ -6,7 +7,9 @@ struct Stretch {
     private let start: Int64
     private let partition: ArchivePartition
     private var from: Int64
-    private var isOtherLog: Bool
+    private var continuation: ArchiveBatch.Continuation
+    /// What is to be noted of the log behind what was added.
+    private(set) var log: StoredLog
     private var stamps: ArchiveBatch.Stamps?
     private var events: [ArchivedEvent] = []
     private var runs: [ArchiveBatch.Run] = []
@@ -15,7 +18,10 @@ struct Stretch {
         self.position = position
         start = position
         from = position
-        isOtherLog = part.isOtherLog
+        continuation = part.continuation
+        log = part.stored
+        if let facts = part.facts { log.known = KnownLog(facts) }
+        if continuation == .same, log.until != nil { continuation = .repeated }
         self.partition = partition
     }
 
@@ -30,23 +36,23 @@ struct Stretch {
             from = run.from
         }
         events += run.events(from: position, filter)
-        if let later = run.stamps {
-            stamps = ArchiveBatch.Stamps(first: stamps?.first ?? later.first, last: later.last)
-        }
+        stamps = .joined(stamps, run.stamps)
         position = run.next
     }
 
     private mutating func end() {
+        if let stamps, let offset = stamps.lastOffset { log.add(StoredLog.Point(offset: offset, stamp: stamps.last)) }
+        if let until = log.until, position >= until { log.until = nil }
         runs.append(
             ArchiveBatch.Run(
                 topic: partition.topic, partition: partition.number, from: from, next: position, stamps: stamps,
-                isOtherLog: isOtherLog, events: events))
-        (isOtherLog, stamps, events) = (false, nil, [])
+                continuation: continuation, log: log, events: events))
+        (continuation, stamps, events) = (log.until == nil ? .same : .repeated, nil, [])
     }
 
-    var finished: [ArchiveBatch.Run] {
-        var copy = self
-        copy.end()
-        return copy.runs
+    /// The last run ends.
+    mutating func finish() -> [ArchiveBatch.Run] {
+        end()
+        return runs
     }
 }

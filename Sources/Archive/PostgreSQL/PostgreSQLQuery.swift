@@ -2,7 +2,7 @@
 enum PostgreSQLQuery {
     static let horizon = "SELECT horizon FROM livegate_archive"
     static let positions = """
-        SELECT topic, partition, next FROM livegate_positions WHERE next IS NOT NULL ORDER BY topic, partition LIMIT $1
+        SELECT topic, partition, next, log FROM livegate_positions WHERE next IS NOT NULL ORDER BY topic, partition LIMIT $1
         """
     static let account = "SELECT id FROM livegate_accounts WHERE name = $1"
     static let gaps = """

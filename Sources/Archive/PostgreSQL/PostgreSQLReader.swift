@@ -148,8 +148,10 @@ final class PostgreSQLReader {
             guard let partition = Int32(exactly: rows.integer(row, 1)) else {
                 throw ArchiveError.corrupt("a partition out of range")
             }
+            let next = rows.integer(row, 2)
+            let log = rows.isNull(row, 3) ? nil : StoredLog(rows.bytes(row, 3))
             positions.append(
-                StoredPosition(topic: rows.text(row, 0), partition: partition, next: rows.integer(row, 2)))
+                StoredPosition(topic: rows.text(row, 0), partition: partition, next: next, log: log?.known(at: next)))
         }
         return positions
     }

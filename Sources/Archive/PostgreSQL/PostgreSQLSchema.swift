@@ -10,7 +10,7 @@ enum PostgreSQLSchema {
     static let oldestServer = 150_000
 
     /// Statements that move the tables on by one version each. What was released is never changed.
-    static let steps: [[String]] = [first, second, marksByTime]
+    static let steps: [[String]] = [first, second, marksByTime, logs]
     static var version: Int64 { Int64(steps.count) }
 
     /// Plans are those of the program, whatever the statistics say: searches in indexes, in the order of the text, and no
@@ -85,6 +85,8 @@ enum PostgreSQLSchema {
     private static let marksByTime = ["marks", "waiting", "people"].map {
         "CREATE INDEX IF NOT EXISTS livegate_\($0)_since ON livegate_\($0) (since)"
     }
+    /// Which log a position counts in (``StoredLog``); null where the version before has stored it.
+    private static let logs = ["ALTER TABLE livegate_positions ADD COLUMN log bytea"]
     /// For one statement of a step: an index of a large table takes its time.
     private static let stepMilliseconds: UInt64 = 60_000
 

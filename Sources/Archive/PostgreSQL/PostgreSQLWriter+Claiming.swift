@@ -29,7 +29,7 @@ extension PostgreSQLWriter {
         // Asked also where there is none: whether the session lives has to be known.
         let rows = try connection.run(
             """
-            SELECT k.place, p.next, p.stamp FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY
+            SELECT k.place, p.next, p.stamp, p.log FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY
             k(topic, partition, place) JOIN livegate_positions p ON p.topic = k.topic AND p.partition = k.partition
             """,
             [
@@ -39,7 +39,8 @@ extension PostgreSQLWriter {
         for row in 0..<rows.count where !rows.isNull(row, 1) {
             let place = Int(rows.integer(row, 0)) - 1
             claimed[place] = ClaimedPartition(
-                partitions[place], next: rows.integer(row, 1), stamp: rows.isNull(row, 2) ? nil : rows.integer(row, 2))
+                partitions[place], next: rows.integer(row, 1), stamp: rows.isNull(row, 2) ? nil : rows.integer(row, 2),
+                log: rows.isNull(row, 3) ? nil : StoredLog(rows.bytes(row, 3)))
         }
         return claimed
     }

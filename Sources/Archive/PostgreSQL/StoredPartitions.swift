@@ -7,6 +7,7 @@ struct StoredPartitions {
     private struct Position {
         var next: Int64?
         var stamp: Int64?
+        var log: StoredLog?
     }
 
     private let horizon: Int64
@@ -46,27 +47,29 @@ struct StoredPartitions {
         let stored = positions[partition] ?? Position()
         var start = run.from
         if let next = stored.next {
-            guard run.next > next || run.isOtherLog else { return nil }
+            let step = run.step(next: next, stamp: stored.stamp ?? horizon)
+            guard let begun = step.start else { return nil }
+            start = begun
             let names: [Parameter] = [.text(run.topic), .integer(Int64(run.partition))]
-            if run.isOtherLog || run.from > next {
+            if let since = step.gapSince {
                 outcome.gaps += 1
                 // One that is open already begins earlier.
                 _ = try connection.run(
                     """
                     INSERT INTO livegate_gaps (topic, partition, first) SELECT $1, $2, $3 WHERE NOT EXISTS
                     (SELECT 1 FROM livegate_gaps WHERE topic = $1 AND partition = $2 AND last IS NULL)
-                    """, names + [.integer(stored.stamp ?? horizon)])
+                    """, names + [.integer(since)])
             }
-            if let stamps = run.stamps {
+            if let stamp = step.gapUntil {
                 _ = try connection.run(
                     """
                     UPDATE livegate_gaps SET first = least(first, $3), last = greatest(first, $3)
                     WHERE topic = $1 AND partition = $2 AND last IS NULL
-                    """, names + [.integer(stamps.first)])
+                    """, names + [.integer(stamp)])
             }
-            if !run.isOtherLog { start = max(start, next) }
         }
-        positions[partition] = Position(next: run.next, stamp: run.stamps?.last ?? stored.stamp)
+        positions[partition] = Position(
+            next: run.next, stamp: run.stamps?.last ?? stored.stamp, log: run.log)
         changed.insert(partition)
         return start
     }
@@ -77,14 +80,16 @@ struct StoredPartitions {
         let none = Int64.min
         _ = try connection.run(
             """
-            UPDATE livegate_positions p SET next = k.next, stamp = nullif(k.stamp, \(none))
-            FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[]) k(topic, partition, next, stamp)
+            UPDATE livegate_positions p SET next = k.next, stamp = nullif(k.stamp, \(none)),
+            log = nullif(k.log, ''::bytea) FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])
+            k(topic, partition, next, stamp, log)
             WHERE p.topic = k.topic AND p.partition = k.partition
             """,
             [
                 .byteStrings(partitions.map { Array($0.topic.utf8) }), .integers(partitions.map { Int64($0.number) }),
                 .integers(partitions.map { positions[$0]?.next ?? 0 }),
                 .integers(partitions.map { positions[$0]?.stamp ?? none }),
+                .byteStrings(partitions.map { positions[$0]?.log?.bytes ?? [] }),
             ])
     }
 }

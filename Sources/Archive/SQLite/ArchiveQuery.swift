@@ -5,7 +5,7 @@ enum ArchiveQuery {
     static let horizon = "SELECT horizon FROM archive"
     /// Rows of events.
     static let rows = "SELECT events FROM archive"
-    static let positions = "SELECT topic, partition, next FROM positions ORDER BY topic, partition LIMIT ?"
+    static let positions = "SELECT topic, partition, next, log FROM positions ORDER BY topic, partition LIMIT ?"
     static let account = "SELECT id FROM accounts WHERE name = ?"
     static let streams = "SELECT id, entity FROM streams WHERE account = ? ORDER BY entity LIMIT ?"
     static let stream = "SELECT id FROM streams WHERE account = ? AND entity = ?"

@@ -175,8 +175,11 @@ final class ArchiveReader {
                 guard let partition = Int32(exactly: statement.integer(1)) else {
                     throw ArchiveError.corrupt("a partition out of range")
                 }
+                let next = statement.integer(2)
+                let log = statement.isNull(3) ? nil : StoredLog(statement.blob(3))
                 positions.append(
-                    StoredPosition(topic: statement.text(0), partition: partition, next: statement.integer(2)))
+                    StoredPosition(
+                        topic: statement.text(0), partition: partition, next: next, log: log?.known(at: next)))
                 return true
             }
             return positions

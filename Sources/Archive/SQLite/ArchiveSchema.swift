@@ -97,7 +97,9 @@ enum ArchiveSchema {
     /// What makes of each schema the next one, from 1 on. A step is never changed: files were made by it.
     private static let steps = [
         // Which erasures are done, by a number that is made of the account's name, so that the name does not stand there.
-        ["CREATE TABLE erasures (account INTEGER PRIMARY KEY, moment INTEGER NOT NULL) STRICT"]
+        ["CREATE TABLE erasures (account INTEGER PRIMARY KEY, moment INTEGER NOT NULL) STRICT"],
+        // Which log a position counts in (``StoredLog``); null where the version before has stored it.
+        ["ALTER TABLE positions ADD COLUMN log BLOB"],
     ]
 
     /// Prepares a connection that writes; makes the tables of a new file. So much of the log's file is kept when the log

@@ -8,11 +8,12 @@ extension ArchiveWriter {
         try partitions.map { partition in
             var claimed = ClaimedPartition(partition, next: nil)
             try database.each(
-                "SELECT next, stamp FROM positions WHERE topic = ? AND partition = ?",
+                "SELECT next, stamp, log FROM positions WHERE topic = ? AND partition = ?",
                 [.text(partition.topic), .integer(Int64(partition.number))]
             ) { statement in
                 claimed = ClaimedPartition(
-                    partition, next: statement.integer(0), stamp: statement.isNull(1) ? nil : statement.integer(1))
+                    partition, next: statement.integer(0), stamp: statement.isNull(1) ? nil : statement.integer(1),
+                    log: statement.isNull(2) ? nil : StoredLog(statement.blob(2)))
                 return false
             }
             return claimed
@@ -29,24 +30,24 @@ extension ArchiveWriter {
             return false
         }
         guard let stored else { return run.from }
-        guard run.next > stored.next || run.isOtherLog else { return nil }
-        let isGap = run.isOtherLog || run.from > stored.next
-        if isGap {
+        let step = run.step(next: stored.next, stamp: stored.stamp)
+        guard let start = step.start else { return nil }
+        if let since = step.gapSince {
             outcome.gaps += 1
             // One that is open already begins earlier.
             try database.run(
                 """
                 INSERT INTO gaps (topic, partition, first, last) SELECT ?1, ?2, ?3, NULL WHERE NOT EXISTS
                 (SELECT 1 FROM gaps WHERE topic = ?1 AND partition = ?2 AND last IS NULL)
-                """, partition + [.integer(stored.stamp)])
+                """, partition + [.integer(since)])
         }
-        if let stamps = run.stamps {
+        if let stamp = step.gapUntil {
             try database.run(
                 """
                 UPDATE gaps SET first = min(first, ?3), last = max(first, ?3) WHERE topic = ?1 AND partition = ?2
                 AND last IS NULL
-                """, partition + [.integer(stamps.first)])
+                """, partition + [.integer(stamp)])
         }
-        return run.isOtherLog ? run.from : max(run.from, stored.next)
+        return start
     }
 }

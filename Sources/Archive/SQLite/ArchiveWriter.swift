@@ -126,12 +126,12 @@ final class ArchiveWriter {
         }
         try database.run(
             """
-            INSERT INTO positions VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET next = excluded.next,
-            stamp = coalesce(excluded.stamp, stamp)
+            INSERT INTO positions (topic, partition, next, stamp, log) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
+            SET next = excluded.next, stamp = coalesce(excluded.stamp, stamp), log = excluded.log
             """,
             [
                 .text(run.topic), .integer(Int64(run.partition)), .integer(run.next),
-                run.stamps.map { .integer($0.last) } ?? .null,
+                run.stamps.map { .integer($0.last) } ?? .null, run.log.map { .blob($0.bytes) } ?? .null,
             ])
     }
 

@@ -251,9 +251,8 @@ actor ArchiveFeeder {
 
     private func receive(_ answer: BehindReader.Answer, isReading: Bool) {
         if isReading { self.isReading = false } else { isAsking = false }
-        for place in answer.places {
-            feed.resolve(place.question, at: place.offset, isOtherLog: place.isOtherLog)
-        }
+        for found in answer.found { feed.resolve(found.question, found.resolution) }
+        if let open = answer.open { report.leaderIsSilent(settings.kafka.orderedTopics, open, now: Self.now) }
         let (wall, steady) = (WallClock.milliseconds, Self.now)
         for run in answer.runs {
             run.eachStamp { clock.note(stamp: $0, wall: wall, steady: steady) }
@@ -262,6 +261,6 @@ actor ArchiveFeeder {
         for lost in answer.lostLogs { feed.loseLog(lost) }
         if let failure = answer.failure { report.cannotRead(failure, now: Self.now) }
         // Where nothing came, the next tick asks again.
-        if !answer.places.isEmpty || answer.records > 0 { intake.ring() }
+        if !answer.found.isEmpty || answer.records > 0 { intake.ring() }
     }
 }

@@ -1,5 +1,6 @@
 import Archive
 import GatewaySettings
+import KafkaLogs
 import LiveUpdates
 import Logging
 
@@ -21,7 +22,8 @@ struct ArchiveReport: Sendable {
     func recovered() { logger.notice("the archive is written again, from where it was", [.file: file]) }
 
     func gaps(_ count: Int, _ batch: ArchiveBatch) {
-        guard let run = batch.runs.first(where: { $0.isOtherLog || $0.events.isEmpty }) ?? batch.runs.first else {
+        guard let run = batch.runs.first(where: { $0.continuation != .same || $0.events.isEmpty }) ?? batch.runs.first
+        else {
             return
         }
         logger.warning(
@@ -95,6 +97,16 @@ struct ArchiveReport: Sendable {
             [
                 .reason: .text(reason), .advice: "see kafka.settings; the archive waits for it",
                 .suppressed: passed.suppressed,
+            ])
+    }
+
+    func leaderIsSilent(_ topics: [String], _ partition: PartitionName, now: UInt64) {
+        guard let passed = limiter.pass("log", now: now) else { return }
+        logger.warning(
+            "the archive waits: the leader does not say whether its log is the one that is stored",
+            [
+                .topic: .text(topics[Int(partition.topic)]), .partition: .number(Int(partition.number)),
+                .advice: "see whether the partition's leader is well", .suppressed: passed.suppressed,
             ])
     }
 

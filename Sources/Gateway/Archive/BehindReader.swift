@@ -26,13 +26,14 @@ final class BehindReader {
     }
 
     struct Answer: Sendable {
-        struct Place: Sendable {
+        struct Found: Sendable {
             let question: ArchiveFeed.Question
-            let offset: Int64
-            let isOtherLog: Bool
+            let resolution: ArchiveFeed.Resolution
         }
 
-        var places: [Place] = []
+        var found: [Found] = []
+        /// One of those of which nobody has said for long where they go on.
+        var open: PartitionName?
         var runs: [RecordRun] = []
         /// Their logs are other ones than those that were read.
         var lostLogs: [ArchiveFeed.Behind] = []
@@ -93,59 +94,68 @@ final class BehindReader {
         let questions = Dictionary(work.questions.map { ($0.partition, $0) }) { first, _ in first }
         for name in turns.order(Array(questions.keys), now: Self.now) {
             guard let question = questions[name] else { continue }
-            guard let bounds = reader.bounds(of: name) else { return turns.wasSilent(name, now: Self.now) }
-            turns.answered(name)
-            if let place = place(question, bounds, work, reader) { answer.places.append(place) }
-            if turns.isSilent(name) { return }
+            guard let bounds = reader.bounds(of: name) else {
+                turns.wasSilent(name, now: Self.now)
+                break
+            }
+            if let resolution = resolve(question, bounds, work, reader) {
+                turns.answered(name)
+                answer.found.append(Answer.Found(question: question, resolution: resolution))
+            }
+            if turns.isSilent(name) { break }
         }
+        answer.open = questions.keys.filter { turns.isSilentForLong($0) }.min()
     }
 
     /// Nil: it is not known yet.
-    private func place(
+    private func resolve(
         _ question: ArchiveFeed.Question, _ bounds: RangeReader.Bounds, _ work: Work, _ reader: RangeReader
-    ) -> Answer.Place? {
+    ) -> ArchiveFeed.Resolution? {
         let name = question.partition
-        guard let next = question.next, !question.isOtherLog else {
-            return begin(question, isOtherLog: question.isOtherLog, bounds, work, reader)
+        var search = LogSearch(question, start: bounds.start, end: bounds.end)
+        while case .ask(let offset) = search.step { search.add(record(of: name, at: offset, reader)) }
+        if search.isDoubtful {
+            guard turns.isLost(name, now: Self.now) else {
+                turns.answered(name)
+                return nil
+            }
+        } else if search.step != .wait {
+            turns.isThere(name)
         }
-        guard next <= bounds.end else {
-            guard turns.isLost(name, now: Self.now) else { return nil }
-            return begin(question, isOtherLog: true, bounds, work, reader)
-        }
-        turns.isThere(name)
-        if let stamp = question.stamp, next > bounds.start, let found = self.stamp(of: name, at: next - 1, reader),
-            found >= 0, found != stamp
-        {
-            return begin(question, isOtherLog: true, bounds, work, reader)
-        }
-        return Answer.Place(question: question, offset: next, isOtherLog: false)
-    }
-
-    /// A log that nothing is stored of: from the oldest record that is kept.
-    private func begin(
-        _ question: ArchiveFeed.Question, isOtherLog: Bool, _ bounds: RangeReader.Bounds, _ work: Work,
-        _ reader: RangeReader
-    ) -> Answer.Place? {
-        switch reader.first(of: question.partition, since: work.keptFrom) {
-        case .offset(let offset):
-            return Answer.Place(question: question, offset: max(offset, bounds.start), isOtherLog: isOtherLog)
-        case .end:
-            // The end was asked for before: what came since stands behind it.
-            return Answer.Place(
-                question: question, offset: work.isEmbedded ? bounds.start : bounds.end, isOtherLog: isOtherLog)
-        default:
-            turns.wasSilent(question.partition, now: Self.now)
+        switch search.step {
+        case .found(let resolution): return resolution
+        case .begin(let isOtherLog):
+            guard let offset = begin(name, bounds, work, reader) else { return nil }
+            return isOtherLog ? .otherLog(from: offset) : .goOn(at: offset)
+        case .ask, .wait:
+            turns.wasSilent(name, now: Self.now)
             return nil
         }
     }
 
-    /// Of the record that stands exactly there; nil where none does, or it did not come.
-    private func stamp(of name: PartitionName, at offset: Int64, _ reader: RangeReader) -> Int64? {
-        var stamp: Int64?
-        _ = reader.read([.init(name, at: offset)], maximumRecords: 1, milliseconds: Self.readMilliseconds) { record in
-            if record.offset == offset { stamp = record.timestamp ?? -1 }
+    /// The oldest record that is kept, in a log that nothing is stored of.
+    private func begin(
+        _ name: PartitionName, _ bounds: RangeReader.Bounds, _ work: Work, _ reader: RangeReader
+    ) -> Int64? {
+        switch reader.first(of: name, since: work.keptFrom) {
+        case .offset(let offset): return max(offset, bounds.start)
+        // The end was asked for before: what came since stands behind it.
+        case .end: return work.isEmbedded ? bounds.start : bounds.end
+        default:
+            turns.wasSilent(name, now: Self.now)
+            return nil
         }
-        return stamp
+    }
+
+    /// Which record stands exactly there.
+    private func record(of name: PartitionName, at offset: Int64, _ reader: RangeReader) -> LogSearch.Answer {
+        var found: LogSearch.Answer?
+        let outcome = reader.read(
+            [.init(name, at: offset)], maximumRecords: 1, milliseconds: Self.readMilliseconds
+        ) { record in found = record.offset == offset ? .record(stamp: record.timestamp ?? -1) : .absent }
+        if let found { return found }
+        // Read over without a record: aborted, compacted, a marker, or gone meanwhile.
+        return outcome.first == .read(next: offset) ? .silent : .absent
     }
 
     // MARK: - What was read too long ago

@@ -26,6 +26,11 @@ struct BehindTurns {
 
     func isSilent(_ partition: PartitionName) -> Bool { silent[partition] != nil }
 
+    /// Whether its pause has come to the longest.
+    func isSilentForLong(_ partition: PartitionName) -> Bool {
+        silent[partition]?.pause == Self.pauseMilliseconds.upperBound
+    }
+
     /// A leader has said that a position lies behind its log's end. Returns whether it has said so before, long enough ago.
     mutating func isLost(_ partition: PartitionName, now: UInt64) -> Bool {
         guard let first = doubted[partition] else {

@@ -1,3 +1,5 @@
+import KafkaLogs
+
 /// What a history comes to.
 package struct HistorySize: Equatable, Sendable {
     package var accounts = 0
@@ -32,10 +34,13 @@ package struct PartitionPosition: Equatable, Sendable {
     package let partition: PartitionName
     /// The next offset.
     package let next: Int64
+    /// The log that it counts in, where it is somebody else's; nil: that is not known.
+    package let log: KnownLog?
 
-    package init(partition: PartitionName, next: Int64) {
+    package init(partition: PartitionName, next: Int64, log: KnownLog? = nil) {
         self.partition = partition
         self.next = next
+        self.log = log
     }
 }
 

@@ -13,6 +13,9 @@ package enum SnapshotCursor: Equatable, Sendable {
 extension History {
     /// The cursor of a snapshot for one account: each partition in which the account has events, at the snapshot's position.
     ///
+    /// A position counts only where its log is known to be the one that is read here: in another one of the same name the same
+    /// offset is somewhere else, and a cursor would skip what stands before it.
+    ///
     /// Of the other partitions the node has read everything and holds nothing behind the snapshot's position, nor has it let
     /// anything go there: so they are named or not as in any other cursor of this moment.
     ///
@@ -33,6 +36,9 @@ extension History {
                     return .behind(floor)
                 }
                 continue
+            }
+            if position.next > 0 {
+                guard position.log?.verdict(partitions.facts[slot]) == .same else { return .refused(.epoch) }
             }
             guard position.next <= partitions[slot].next else { return .behind(floor) }
             stored[slot] = position.next

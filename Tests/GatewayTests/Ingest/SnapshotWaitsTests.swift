@@ -12,7 +12,7 @@ struct SnapshotWaitsTests {
         _ number: UInt64, _ positions: [(Int32, Int64)], seen: UInt64? = nil
     ) -> IngestMessage {
         let positions = positions.map {
-            PartitionPosition(partition: PartitionName(topic: 0, number: $0.0), next: $0.1)
+            PartitionPosition(partition: PartitionName(topic: 0, number: $0.0), next: $0.1, log: KnownLog(known: .max))
         }
         return .snapshotCursor(
             IngestBench.subscriber("A", number), ArchiveSnapshot(positions: positions, seen: seen))

@@ -1,5 +1,6 @@
 // Tests: History+Snapshots.swift
 
+import KafkaLogs
 import Testing
 
 @testable import LiveUpdates
@@ -16,7 +17,8 @@ struct SnapshotCursorTests {
     ) -> String {
         node.refresh()
         node.history.beginWake()
-        let positions = stored.map { PartitionPosition(partition: $0.key, next: $0.value) }
+        let log = KnownLog(known: node.now)
+        let positions = stored.map { PartitionPosition(partition: $0.key, next: $0.value, log: log) }
         let made = node.history.snapshotCursor(
             account: account, positions: positions, absent: absent, now: node.now)
         switch made {
@@ -57,11 +59,51 @@ struct SnapshotCursorTests {
         #expect(Self.given(Self.node(), positions) == given)
     }
 
+    @Test(
+        arguments: [
+            // The topic was recreated and has grown past what is stored of the log before.
+            (KnownLog(topicID: 8, known: .max), false, false), (KnownLog(topicID: 7, known: 1), true, false),
+            // Known since it was cut back, and not.
+            (KnownLog(topicID: 7, known: 99), true, false), (KnownLog(topicID: 7, known: 100), true, true),
+            // Without ids.
+            (KnownLog(first: 6, known: .max), false, false), (KnownLog(first: 5), true, true),
+            (KnownLog(known: 4), false, false), (KnownLog(known: 5), true, true), (KnownLog(), false, false),
+            (nil, false, false),
+        ] as [(KnownLog?, Bool, Bool)])
+    func `a position of another log gives no cursor, however far this one is read`(
+        log: KnownLog?, isServed: Bool, isServedOfACutLog: Bool
+    ) {
+        for isCut in [false, true] {
+            let node = Self.node()
+            for partition in [Self.first, Self.second] {
+                node.change(partition) { facts in
+                    (facts.topicID, facts.first, facts.born) = (log?.topicID == nil ? nil : 7, 5, 5)
+                    if isCut { facts.wholeAfter = 100 }
+                }
+            }
+            node.refresh()
+            let made = node.history.snapshotCursor(
+                account: TestHistory.account,
+                positions: [
+                    PartitionPosition(partition: Self.first, next: 4, log: log),
+                    // Nothing is stored of it: no log is meant.
+                    PartitionPosition(partition: Self.second, next: 0),
+                ], now: node.now)
+            if isCut ? isServedOfACutLog : isServed, case .cursor(let text) = made {
+                #expect(node.replay(text.bytes)?.map { "\($0.partition.number):\($0.offset)" } == ["0:4", "1:1"])
+            } else {
+                #expect(made == .refused(.epoch) && !(isCut ? isServedOfACutLog : isServed))
+            }
+        }
+    }
+
     @Test func `an account of which nothing is held gets what comes`() {
         let node = Self.node()
         let none = Account("A3")
         node.refresh()
-        let positions = [Self.first, Self.second].map { PartitionPosition(partition: $0, next: 1) }
+        let positions = [Self.first, Self.second].map {
+            PartitionPosition(partition: $0, next: 1, log: KnownLog(known: node.now))
+        }
         guard case .cursor(let text) = node.history.snapshotCursor(account: none, positions: positions, now: node.now)
         else {
             Issue.record("no cursor")
@@ -123,7 +165,11 @@ struct SnapshotCursorTests {
     @Test func `the newest event that a snapshot holds tells another log from this one`() throws {
         let node = Self.node()
         node.refresh()
-        let positions = [PartitionPosition(partition: Self.first, next: 4), .init(partition: Self.second, next: 1)]
+        let log = KnownLog(known: node.now)
+        let positions = [
+            PartitionPosition(partition: Self.first, next: 4, log: log),
+            .init(partition: Self.second, next: 1, log: log),
+        ]
         let made = node.history.snapshotCursor(account: TestHistory.account, positions: positions, now: node.now)
         guard case .cursor(let text) = made, let cursor = Cursor(text.bytes) else {
             Issue.record("no cursor")

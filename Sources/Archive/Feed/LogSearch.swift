@@ -1,0 +1,92 @@
+import KafkaLogs
+
+/// Where a partition goes on, found out by asking its leader which records stand where the store had some: decided without
+/// I/O and without a clock.
+///
+/// Neither "no record there", which compaction and transactions make, nor "no answer" says anything of the log. A record that
+/// stands where it was is proof that the log is the same up to there; another one at an offset is proof that it is not.
+package struct LogSearch {
+    package enum Answer: Equatable, Sendable {
+        /// The record that stands exactly there. −1: it has no stamp.
+        case record(stamp: Int64)
+        /// None does.
+        case absent
+        /// The leader did not answer in time.
+        case silent
+    }
+
+    package enum Step: Equatable, Sendable {
+        /// Which record stands at this offset?
+        case ask(Int64)
+        case found(ArchiveFeed.Resolution)
+        /// At the oldest record that is kept, in a log of which nothing is stored.
+        case begin(isOtherLog: Bool)
+        /// Not known yet: the leader is to be asked again.
+        case wait
+    }
+
+    private let next: Int64?
+    private let log: StoredLog
+    private let facts: LogFacts
+    private let (start, end): (Int64, Int64)
+    /// What is to be asked, the newest last.
+    private var unasked: [StoredLog.Point]
+    private var match: StoredLog.Point?
+    private var hasMismatch = false
+    private var isSilent = false
+
+    /// - Parameters:
+    ///   - start: where the log begins now.
+    ///   - end: the last stable offset.
+    package init(_ question: ArchiveFeed.Question, start: Int64, end: Int64) {
+        next = question.next
+        log = question.log
+        facts = question.facts
+        (self.start, self.end) = (start, end)
+        let last = min(end, question.next ?? 0)
+        unasked = log.points.filter { $0.offset >= start && $0.offset < last }
+    }
+
+    package mutating func add(_ answer: Answer) {
+        guard let asked = unasked.popLast() else { return }
+        switch answer {
+        case .record(asked.stamp): match = asked
+        case .record: hasMismatch = true
+        case .absent: break
+        case .silent: isSilent = true
+        }
+    }
+
+    package var step: Step {
+        guard let next else { return .begin(isOtherLog: false) }
+        if log.known.isSurelyOther(facts) { return .begin(isOtherLog: true) }
+        if isSilent { return .wait }
+        if let match {
+            if hasMismatch || next > end {
+                return .found(.cutBack(to: match.offset + 1, since: match.stamp, until: min(next, end)))
+            }
+            if match == log.points.last { return .found(.goOn(at: next)) }
+            // What follows it is gone, or another one's: it is read once more, and what is stored stays.
+            return .found(.cutBack(to: match.offset + 1, since: nil, until: next))
+        }
+        if next <= end {
+            // Whatever log it is: all that can be read of it stands behind what is stored.
+            if next <= start, !hasMismatch { return .found(.goOn(at: next)) }
+            if let asked = unasked.last { return .ask(asked.offset) }
+            if !hasMismatch, log.known.verdict(facts) == .same { return .found(.goOn(at: next)) }
+        } else if let asked = unasked.last {
+            return .ask(asked.offset)
+        }
+        return .begin(isOtherLog: true)
+    }
+
+    /// Whether the step rests on what a leader has said of its log alone, and would make it another one: one that was just
+    /// elected may not know of all yet, so that it has to say so twice.
+    package var isDoubtful: Bool {
+        switch step {
+        case .found(.cutBack(_, let since, _)): since != nil
+        case .begin(let isOtherLog): isOtherLog && !log.known.isSurelyOther(facts)
+        case .ask, .wait, .found: false
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import KafkaLogs
+
+/// In which log a stored position counts, and some records of it: by these a log is known again, and found where it was cut.
+///
+/// A store keeps it as bytes, in the transaction of its position.
+package struct StoredLog: Equatable, Sendable {
+    /// A record that was stored, or passed over.
+    package struct Point: Equatable, Sendable {
+        package let offset: Int64
+        /// In ms, not below 0.
+        package let stamp: Int64
+
+        package init(offset: Int64, stamp: Int64) {
+            self.offset = offset
+            self.stamp = stamp
+        }
+    }
+
+    /// Each stands twice as far from the newest as the one behind it, about: they reach over some 2^24 offsets.
+    package static let maximumPoints = 24
+    private static let version: UInt8 = 1
+
+    package var known: KnownLog
+    /// The oldest comes first.
+    package private(set) var points: [Point]
+    /// What stands before this offset may be stored, although the position lies before it: the log was cut back, and is
+    /// read again up to there. Nil: nothing behind the position is.
+    package var until: Int64?
+
+    package init(known: KnownLog = KnownLog(), points: [Point] = [], until: Int64? = nil) {
+        self.known = known
+        self.points = points
+        self.until = until
+    }
+
+    /// Of a position whose log was not noted, with the stamp of the last record before it: it stands there, or before the
+    /// markers of some transactions.
+    init(next: Int64, stamp: Int64) {
+        let offsets = stamp >= 0 ? max(0, next - Int64(Self.maximumMarkers))..<max(0, next) : 0..<0
+        self.init(points: offsets.map { Point(offset: $0, stamp: stamp) })
+    }
+
+    private static let maximumMarkers = 8
+
+    /// What is known of the log at a position; nil where that cannot be said.
+    func known(at next: Int64) -> KnownLog? { next >= until ?? .min ? known : nil }
+
+    /// Adds a record behind the others, and drops some of these.
+    package mutating func add(_ point: Point) {
+        guard point.stamp >= 0, point.offset > points.last?.offset ?? -1 else { return }
+        var kept: [Point] = []
+        var last = -1
+        for other in points {
+            let distance = point.offset - other.offset
+            let step = 63 - distance.leadingZeroBitCount
+            // Of those that are about as far away the oldest stays: it becomes the next one's.
+            if step != last { kept.append(other) }
+            last = step
+        }
+        points = kept.suffix(Self.maximumPoints - 1) + [point]
+    }
+
+    /// The log ends before this offset.
+    package mutating func cut(at offset: Int64) { points.removeAll { $0.offset >= offset } }
+
+    // MARK: - Bytes
+
+    private struct Flags: OptionSet {
+        let rawValue: UInt8
+        static let topicID = Flags(rawValue: 1)
+        static let first = Flags(rawValue: 2)
+        static let known = Flags(rawValue: 4)
+        static let until = Flags(rawValue: 8)
+    }
+
+    /// A version, what is there, numbers of eight bytes with the highest byte first.
+    package var bytes: [UInt8] {
+        var flags: Flags = []
+        var numbers: [Int64] = []
+        func add(_ flag: Flags, _ number: Int64?) {
+            guard let number else { return }
+            flags.insert(flag)
+            numbers.append(number)
+        }
+        add(.topicID, known.topicID.map(Int64.init))
+        add(.first, known.first)
+        add(.known, known.known)
+        add(.until, until)
+        for point in points { numbers += [point.offset, point.stamp] }
+        var bytes = [Self.version, flags.rawValue]
+        for number in numbers {
+            for shift in stride(from: 56, through: 0, by: -8) {
+                bytes.append(UInt8(truncatingIfNeeded: number >> shift))
+            }
+        }
+        return bytes
+    }
+
+    /// Nil for what another version has written.
+    package init?(_ bytes: [UInt8]) {
+        guard bytes.count >= 2, bytes[0] == Self.version, bytes.count % 8 == 2 else { return nil }
+        let flags = Flags(rawValue: bytes[1])
+        var numbers = stride(from: 2, to: bytes.count, by: 8).map { start in
+            bytes[start..<(start + 8)].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+        }[...]
+        func has(_ flag: Flags) -> Bool { flags.contains(flag) }
+        let topicID = has(.topicID) ? numbers.popFirst() : nil
+        known = KnownLog(
+            topicID: topicID.map { UInt32(truncatingIfNeeded: $0) }, first: has(.first) ? numbers.popFirst() : nil,
+            known: has(.known) ? numbers.popFirst() : nil)
+        until = has(.until) ? numbers.popFirst() : nil
+        points = []
+        while let offset = numbers.popFirst(), let stamp = numbers.popFirst() {
+            points.append(Point(offset: offset, stamp: stamp))
+        }
+    }
+}
