@@ -48,6 +48,10 @@ struct LogSearchTests {
         StoredLog(known: known, points: offsets.map { .init(offset: $0, stamp: $0 + 100) })
     }
 
+    private static func cut(until: Int64) -> StoredLog {
+        StoredLog(known: KnownLog(), points: [.init(offset: 7, stamp: 107)], until: until)
+    }
+
     private static let other = LogSearch.Step.begin(isOtherLog: true)
 
     static let rows: [Row] = [
@@ -106,6 +110,12 @@ struct LogSearchTests {
             facts: facts(id: 3),
             log: Log.whole(0..<20).changed { $0.records[7] = 900 },
             step: .found(.cutBack(to: 7, since: 106, until: 8)), isDoubtful: true),
+        Row(
+            testDescription: "it is cut once more while it is read again", stored: cut(until: 12), log: .whole(0..<10),
+            step: .found(.cutBack(to: 8, since: 107, until: 10)), isDoubtful: true),
+        Row(
+            testDescription: "the node that read it again has ended", stored: cut(until: 10), log: .whole(0..<10),
+            step: .found(.goOn(at: 8))),
         // No answer proves nothing.
         Row(testDescription: "silence", log: Log.whole(0..<10).changed { $0.isSilent = true }, step: .wait),
         Row(

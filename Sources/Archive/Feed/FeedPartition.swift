@@ -136,7 +136,7 @@ struct FeedPartition {
         case .cutBack(let to, let since, let until):
             (offset, continuation) = (to, .cutBack(since: since))
             stored.cut(at: to)
-            stored.until = max(until, stored.until ?? until)
+            stored.until = until
         }
         claim = .at(offset)
         owesPosition = continuation != .same || next != offset

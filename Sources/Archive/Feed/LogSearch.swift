@@ -62,12 +62,14 @@ package struct LogSearch {
         if log.known.isSurelyOther(facts) { return .begin(isOtherLog: true) }
         if isSilent { return .wait }
         if let match {
-            if hasMismatch || next > end {
-                return .found(.cutBack(to: match.offset + 1, since: match.stamp, until: min(next, end)))
+            /// Where the log was cut back before, events may be stored behind the position.
+            let reached = max(next, log.until ?? next)
+            if hasMismatch || reached > end {
+                return .found(.cutBack(to: match.offset + 1, since: match.stamp, until: min(reached, end)))
             }
             if match == log.points.last { return .found(.goOn(at: next)) }
             // What follows it is gone, or another one's: it is read once more, and what is stored stays.
-            return .found(.cutBack(to: match.offset + 1, since: nil, until: next))
+            return .found(.cutBack(to: match.offset + 1, since: nil, until: reached))
         }
         if next <= end {
             // Whatever log it is: all that can be read of it stands behind what is stored.

@@ -65,10 +65,12 @@ struct BehindTurnsTests {
         turns.wasSilent(names[0], now: 0)
         #expect(turns.isSilent(names[0]) && turns.order(names, now: 499) == Array(names[1...]))
         #expect(turns.order(names, now: 500) == Array(names[1...]) + [names[0]])
-        // Longer each time, up to a limit.
+        // Longer each time, up to a limit, at which it is reported.
         turns.wasSilent(names[0], now: 500)
+        #expect(!turns.isSilentForLong(names[0]) && !turns.isSilentForLong(names[1]))
         #expect(turns.order([names[0]], now: 1_499).isEmpty && turns.order([names[0]], now: 1_500) == [names[0]])
         for _ in 0..<70 { turns.wasSilent(names[0], now: 1_500) }
+        #expect(turns.isSilentForLong(names[0]))
         #expect(turns.order([names[0]], now: 5_499).isEmpty && turns.order([names[0]], now: 5_500) == [names[0]])
         // Who has been silent for longest comes first.
         turns.wasSilent(names[1], now: 1_600)
