@@ -145,6 +145,30 @@ struct ArchiveFeedTests {
         #expect(node.store() == ["0-2: 0 1", "5-6: 5"])
     }
 
+    @Test func `what is held is stored, although Kafka begins behind it by now`() {
+        var node = Node()
+        node.open(at: 2)
+        node.read(2..<5)
+        node.claim(0)
+        node.resolve(at: 0)
+        var recorder = RunRecorder()
+        recorder.begin(Self.partition, at: 0, generation: 0)
+        recorder.lose(Self.partition)
+        recorder.move(Self.partition, to: 4)
+        for run in recorder.take().runs() { node.feed.reread(run) }
+        #expect(node.store() == ["2-2: "] && node.store() == ["2-5: 2 3 4"])
+    }
+
+    @Test func `a gap ends with the first record that is stored behind it`() {
+        var node = Node()
+        node.open(at: 2)
+        node.read(2..<6)
+        node.claim(4)
+        node.resolve(at: 4)
+        let stamps = node.feed.nextBatch()?.runs.map(\.stamps)
+        #expect(stamps == [ArchiveBatch.Stamps(first: 4, last: 5, lastOffset: 5)])
+    }
+
     @Test func `another log of the name is read from its beginning, and told`() {
         var node = Node()
         node.open(at: 0)

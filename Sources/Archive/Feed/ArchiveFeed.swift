@@ -169,7 +169,14 @@ package struct ArchiveFeed {
         guard var part = parts[run.partition], part.generation == run.generation, case .at(let position) = part.claim,
             flights[run.partition] == nil, run.after == part.reread.last?.next ?? position, run.next > run.after
         else { return }
-        part.reread.append(run)
+        if let held = part.chain.first?.after, run.from > held, held > run.after {
+            // Kafka begins behind what is held by now: only what stands before that is lost.
+            part.reread.append(
+                RecordRun(
+                    partition: run.partition, generation: run.generation, after: run.after, from: held, next: held))
+        } else {
+            part.reread.append(run)
+        }
         parts[run.partition] = part
     }
 

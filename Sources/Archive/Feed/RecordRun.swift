@@ -57,6 +57,15 @@ package struct RecordRun: Sendable {
         for entry in entries { body(entry.stamp) }
     }
 
+    /// Of its records from an offset on. Where those before are left out, records without an event are not known: the first
+    /// stamp may be a later one then.
+    func stamps(from offset: Int64) -> ArchiveBatch.Stamps? {
+        guard let stamps, offset > from else { return stamps }
+        let first = entries.first { $0.offset >= offset && $0.stamp >= 0 }
+        return ArchiveBatch.Stamps(
+            first: first?.stamp ?? stamps.last, last: stamps.last, lastOffset: stamps.lastOffset)
+    }
+
     /// Its events from an offset on, but for those that the filter leaves out.
     func events(from offset: Int64, _ filter: (Account, Entry) -> Bool) -> [ArchivedEvent] {
         var events: [ArchivedEvent] = []

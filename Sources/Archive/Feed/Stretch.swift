@@ -36,7 +36,7 @@ struct Stretch {
             from = run.from
         }
         events += run.events(from: position, filter)
-        stamps = .joined(stamps, run.stamps)
+        stamps = .joined(stamps, run.stamps(from: position))
         position = run.next
     }
 
