@@ -86,7 +86,12 @@ extension Ingest {
         // The store may come on, or erase what was erased here.
         case .refused: answer(wait, .none, isBehind: true)
         case .behind(let floor):
-            if history.position(of: floor.partition) == nil { snapshots.isUnknown(floor.partition, now: now) }
+            // Of all that are not known at once: one after the other they would have pages refused for minutes.
+            if history.position(of: floor.partition) == nil {
+                for position in wait.positions where history.position(of: position.partition) == nil {
+                    snapshots.isUnknown(position.partition, now: now)
+                }
+            }
             var wait = wait
             wait.floor = floor
             if now >= wait.until || !snapshots.add(wait) {

@@ -66,7 +66,8 @@ struct SnapshotWaitsTests {
     @Test func `a partition that no refresh has shown for ten seconds does not exist`() async throws {
         let bench = try IngestBench(loops: 1)
         bench.take(.event("A", "1"))
-        let positions: [(Int32, Int64)] = [(0, 1), (5, 40)]
+        // All that are missing are found out together.
+        let positions: [(Int32, Int64)] = [(0, 1), (5, 40), (6, 7), (9, 0)]
         bench.take(Self.ask(1, positions), now: 0)
         bench.ingest.serveSnapshots(now: SnapshotWaits.milliseconds)
         bench.take(Self.ask(2, positions), now: SnapshotWaits.absentMilliseconds)
