@@ -47,7 +47,13 @@ extension History {
         for slot in partitions.everySlot() where stored[slot] < completeFrom(slot, log, entities: nil) {
             return .refused(.expired)
         }
-        let state = snapshotState(log, stored, now: now)
+        let made = cursor(of: snapshotState(log, stored, now: now), log, account, now: now)
+        guard made == .refused(.expired) else { return made }
+        // Of partitions that it does not name something was let go, perhaps of this account. The snapshot holds that.
+        return cursor(of: snapshotState(log, stored, namesAll: true, now: now), log, account, now: now)
+    }
+
+    private func cursor(of state: ResumeState, _ log: AccountLog?, _ account: Account, now: Int64) -> SnapshotCursor {
         let text = text(of: state, log, check: log?.check ?? Cursor.check(of: account))
         // By the rules that it will be held to.
         let resumption = resume(text.bytes, account: account, now: now, ends: .unknown)
@@ -76,7 +82,9 @@ extension History {
         }
     }
 
-    private func snapshotState(_ log: AccountLog?, _ stored: [Int64], now: Int64) -> ResumeState {
+    private func snapshotState(
+        _ log: AccountLog?, _ stored: [Int64], namesAll: Bool = false, now: Int64
+    ) -> ResumeState {
         var positions: [Cursor.Position] = []
         /// The newest event that the snapshot holds, of those whose stamps are known.
         var last: (fingerprint: Cursor.Fingerprint, sequence: UInt64)?
@@ -90,6 +98,10 @@ extension History {
                 newest.sequence
             )
         }
+        for slot in partitions.everySlot() where namesAll && log?.index(ofSlot: slot) == nil {
+            positions.append(Cursor.Position(partition: partitions[slot].name, offset: stored[slot], known: nil))
+        }
+        if namesAll { positions.sort { $0.partition < $1.partition } }
         return ResumeState(
             issue: now, readUntil: partitions.readUntil(), positions: positions, fingerprint: last?.fingerprint)
     }

@@ -135,6 +135,20 @@ struct SnapshotCursorTests {
         #expect(Self.given(late, [Self.first: 50]) == "")
     }
 
+    @Test func `what was let go before the snapshot is not waited for, also where nobody remembers whose it was`() {
+        let node = TestHistory { $0.maximumEventsPerAccount = 2 }
+        for partition in [Self.first, Self.second] { node.openWhole(partition) }
+        node.take(0, in: Self.second, at: node.now - 1)
+        for offset in 0..<2 { node.take(Int64(offset)) }
+        // All that is held of the account is lost.
+        node.history.lose([Self.first])
+        node.open(LogFacts(start: 3, unread: .init(arrivedBefore: node.now), known: node.now, end: 4))
+        node.take(3)
+        #expect(Self.given(node, [Self.first: 4, Self.second: 1]) == "")
+        #expect(Self.given(node, [Self.first: 3, Self.second: 1]) == "0:3")
+        #expect(Self.given(node, [Self.first: 4, Self.second: 0]) == "expired")
+    }
+
     @Test func `a snapshot from before an erasure is refused until it holds all that was erased`() {
         let node = Self.node()
         let moment = node.now + 1
