@@ -32,6 +32,8 @@ package final class RangeReader {
         package let start: Int64
         /// The last stable offset.
         package let end: Int64
+
+        package var range: Range<Int64> { start..<end }
     }
 
     /// Records in one call at most.

@@ -5,7 +5,7 @@ import KafkaLogs
 ///
 /// Neither "no record there", which compaction and transactions make, nor "no answer" says anything of the log. A record that
 /// stands where it was is proof that the log is the same up to there; another one at an offset is proof that it is not.
-package struct LogSearch {
+package struct LogSearch: Sendable {
     package enum Answer: Equatable, Sendable {
         /// The record that stands exactly there. −1: it has no stamp.
         case record(stamp: Int64)

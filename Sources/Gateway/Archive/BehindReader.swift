@@ -94,12 +94,7 @@ final class BehindReader {
         let questions = Dictionary(work.questions.map { ($0.partition, $0) }) { first, _ in first }
         for name in turns.order(Array(questions.keys), now: Self.now) {
             guard let question = questions[name] else { continue }
-            guard let bounds = reader.bounds(of: name) else {
-                turns.wasSilent(name, now: Self.now)
-                break
-            }
-            if let resolution = resolve(question, bounds, work, reader) {
-                turns.answered(name)
+            if let resolution = resolve(question, work, reader) {
                 answer.found.append(Answer.Found(question: question, resolution: resolution))
             }
             if turns.isSilent(name) { break }
@@ -109,42 +104,19 @@ final class BehindReader {
 
     /// Nil: it is not known yet.
     private func resolve(
-        _ question: ArchiveFeed.Question, _ bounds: RangeReader.Bounds, _ work: Work, _ reader: RangeReader
+        _ question: ArchiveFeed.Question, _ work: Work, _ reader: RangeReader
     ) -> ArchiveFeed.Resolution? {
         let name = question.partition
-        var search = LogSearch(question, start: bounds.start, end: bounds.end)
-        while case .ask(let offset) = search.step { search.add(record(of: name, at: offset, reader)) }
-        if search.isDoubtful {
-            guard turns.isLost(name, now: Self.now) else {
-                turns.answered(name)
-                return nil
+        var search = BehindSearch(question, keptFrom: work.keptFrom, isEmbedded: work.isEmbedded)
+        while let asked = search.question {
+            switch asked {
+            case .bounds: search.receive(bounds: reader.bounds(of: name)?.range, &turns, now: Self.now)
+            case .record(let offset):
+                search.receive(record: record(of: name, at: offset, reader), &turns, now: Self.now)
+            case .first(let time): search.receive(first: reader.first(of: name, since: time), &turns, now: Self.now)
             }
-        } else if search.step != .wait {
-            turns.isThere(name)
         }
-        switch search.step {
-        case .found(let resolution): return resolution
-        case .begin(let isOtherLog):
-            guard let offset = begin(name, bounds, work, reader) else { return nil }
-            return isOtherLog ? .otherLog(from: offset) : .goOn(at: offset)
-        case .ask, .wait:
-            turns.wasSilent(name, now: Self.now)
-            return nil
-        }
-    }
-
-    /// The oldest record that is kept, in a log that nothing is stored of.
-    private func begin(
-        _ name: PartitionName, _ bounds: RangeReader.Bounds, _ work: Work, _ reader: RangeReader
-    ) -> Int64? {
-        switch reader.first(of: name, since: work.keptFrom) {
-        case .offset(let offset): return max(offset, bounds.start)
-        // The end was asked for before: what came since stands behind it.
-        case .end: return work.isEmbedded ? bounds.start : bounds.end
-        default:
-            turns.wasSilent(name, now: Self.now)
-            return nil
-        }
+        return search.resolution
     }
 
     /// Which record stands exactly there.
@@ -180,19 +152,10 @@ final class BehindReader {
         }
         for (part, outcome) in zip(behind, outcomes) {
             switch outcome {
-            case .read(let next):
-                if next > part.range.lowerBound { turns.isThere(part.partition) }
-                recorder.move(part.partition, to: next)
+            case .read(let next): turns.read(part, to: next, &recorder)
             case .outOfRange:
                 guard let bounds = reader.bounds(of: part.partition) else { continue }
-                if bounds.start > part.range.lowerBound {
-                    recorder.lose(part.partition)
-                    recorder.move(part.partition, to: bounds.start)
-                } else if bounds.end < part.range.lowerBound {
-                    if turns.isLost(part.partition, now: Self.now) { answer.lostLogs.append(part) }
-                } else {
-                    turns.isThere(part.partition)
-                }
+                if turns.isLost(part, outOf: bounds.range, &recorder, now: Self.now) { answer.lostLogs.append(part) }
             case .unreadable: pass(part, reader, &recorder)
             }
         }

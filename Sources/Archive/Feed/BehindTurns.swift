@@ -1,0 +1,72 @@
+import KafkaLogs
+import LiveUpdates
+
+/// Whom to ask next, and what to believe of the answers: decided without Kafka and without a clock. Times are monotonic, in ms.
+package struct BehindTurns: Sendable {
+    /// A leader that has not answered is not asked again at once: others wait for the end of each question.
+    package static let pauseMilliseconds: ClosedRange<UInt64> = 500...4_000
+    /// A new leader may not know of all yet: what would make a log another one has to be said twice, so far apart.
+    package static let confirmationMilliseconds: UInt64 = 1_000
+
+    private var silent: [PartitionName: (until: UInt64, pause: UInt64)] = [:]
+    private var doubted: [PartitionName: UInt64] = [:]
+
+    package init() {}
+
+    /// Those that may be asked now: first who has answered last time, then who has been silent for longest.
+    package func order(_ partitions: [PartitionName], now: UInt64) -> [PartitionName] {
+        let due = partitions.filter { silent[$0].map { $0.until <= now } ?? true }
+        return due.sorted { (silent[$0]?.until ?? 0, $0) < (silent[$1]?.until ?? 0, $1) }
+    }
+
+    package mutating func answered(_ partition: PartitionName) { silent[partition] = nil }
+
+    package mutating func wasSilent(_ partition: PartitionName, now: UInt64) {
+        let (least, most) = (Self.pauseMilliseconds.lowerBound, Self.pauseMilliseconds.upperBound)
+        let pause = min(silent[partition].map { $0.pause * 2 } ?? least, most)
+        silent[partition] = (now + pause, pause)
+    }
+
+    package func isSilent(_ partition: PartitionName) -> Bool { silent[partition] != nil }
+
+    /// Whether its pause has come to the longest.
+    package func isSilentForLong(_ partition: PartitionName) -> Bool {
+        silent[partition]?.pause == Self.pauseMilliseconds.upperBound
+    }
+
+    /// A leader has said that a position lies behind its log's end. Returns whether it has said so before, long enough ago.
+    package mutating func isLost(_ partition: PartitionName, now: UInt64) -> Bool {
+        guard let first = doubted[partition] else {
+            doubted[partition] = now
+            return false
+        }
+        guard now >= first + Self.confirmationMilliseconds else { return false }
+        doubted[partition] = nil
+        return true
+    }
+
+    /// It lies within the log after all.
+    package mutating func isThere(_ partition: PartitionName) { doubted[partition] = nil }
+
+    // MARK: - What was read once more
+
+    /// What stands in the part up to this offset was handed to the recorder.
+    package mutating func read(_ part: ArchiveFeed.Behind, to next: Int64, _ recorder: inout RunRecorder) {
+        if next > part.range.lowerBound { isThere(part.partition) }
+        recorder.move(part.partition, to: next)
+    }
+
+    /// The part's beginning is not in the log, which has these bounds. Returns whether the log is another one.
+    package mutating func isLost(
+        _ part: ArchiveFeed.Behind, outOf bounds: Range<Int64>, _ recorder: inout RunRecorder, now: UInt64
+    ) -> Bool {
+        if bounds.lowerBound > part.range.lowerBound {
+            recorder.lose(part.partition)
+            recorder.move(part.partition, to: bounds.lowerBound)
+            return false
+        }
+        if bounds.upperBound < part.range.lowerBound { return isLost(part.partition, now: now) }
+        isThere(part.partition)
+        return false
+    }
+}
