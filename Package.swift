@@ -203,7 +203,8 @@ let package = Package(
             swiftSettings: strict),
         // Nodes made of both, over a broker that is scripted.
         .testTarget(
-            name: "SimulationTests", dependencies: ["LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness"],
+            name: "SimulationTests",
+            dependencies: ["Archive", "LiveUpdates", "KafkaLogs", "ScriptedBroker", "TestHarness"],
             swiftSettings: strict + optimized),
         tests("ReactorTests", "Reactor", "CLinux", "TestHarness"),
         tests("TLSTests", "TLS", "Transport", "Reactor", "TestHarness"),

@@ -105,6 +105,10 @@ struct KeptEvents {
         }
     }
 
+    func holds(_ index: Int, of account: Int, _ partition: Int) -> Bool {
+        partition < logs.count && logs[partition].held[account].contains { $0.index == index }
+    }
+
     // MARK: - What was let go
 
     /// Whether a position may have lost something: an event of the account, or one of an account that is forgotten, or may be,

@@ -3,6 +3,8 @@ import Synchronization
 import Testing
 
 @Suite struct `Random histories` {
+    private typealias History = (setting: SimulationSetting, steps: [SimulationStep])
+
     private struct Failure {
         let seed: UInt64
         let problem: String
@@ -10,10 +12,25 @@ import Testing
 
     /// `LIVEGATE_SIMULATION_SEED` runs the history of that seed alone; `LIVEGATE_SIMULATION_HISTORIES` so many.
     @Test func `nobody misses an event silently, and nobody is refused without need`() {
+        run("SIMULATION", 100_000) { seed in
+            let history = RandomHistory(seed: seed)
+            return (history.setting, history.steps)
+        }
+    }
+
+    /// The same by `LIVEGATE_PAST_SEED` and `LIVEGATE_PAST_HISTORIES`.
+    @Test func `a page and what follows it are the whole log, nothing missing and nothing twice`() {
+        run("PAST", 20_000) { seed in
+            let history = RandomArchiveHistory(seed: seed)
+            return (history.setting, history.steps)
+        }
+    }
+
+    private func run(_ name: String, _ histories: Int, _ make: @Sendable (UInt64) -> History) {
         let environment = ProcessInfo.processInfo.environment
-        if let seed = environment["LIVEGATE_SIMULATION_SEED"].flatMap(UInt64.init) { return replay(seed) }
-        let total = environment["LIVEGATE_SIMULATION_HISTORIES"].flatMap(Int.init) ?? 100_000
-        let first = environment["LIVEGATE_SIMULATION_FIRST"].flatMap(Int.init) ?? 0
+        if let seed = environment["LIVEGATE_\(name)_SEED"].flatMap(UInt64.init) { return replay(seed, make(seed)) }
+        let total = environment["LIVEGATE_\(name)_HISTORIES"].flatMap(Int.init) ?? histories
+        let first = environment["LIVEGATE_\(name)_FIRST"].flatMap(Int.init) ?? 0
         let failures = Mutex<[Failure]>([])
         let outcomes = Mutex(SimulationOutcomes())
         let chunk = 500
@@ -21,7 +38,7 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: (total + chunk - 1) / chunk) { index in
             var sum = SimulationOutcomes()
             for seed in (first + index * chunk)..<min(first + total, first + (index + 1) * chunk) {
-                let history = RandomHistory(seed: UInt64(seed))
+                let history = make(UInt64(seed))
                 var simulation = Simulation(history.setting)
                 for step in history.steps where simulation.problem == nil { simulation.run(step) }
                 if simulation.problem == nil { simulation.finish() }
@@ -34,7 +51,7 @@ import Testing
         let found = failures.withLock { $0.sorted { $0.seed < $1.seed } }
         print("\(total) random histories in \(ContinuousClock.now - began): \(outcomes.withLock { $0 })")
         for failure in found.prefix(3) {
-            let history = RandomHistory(seed: failure.seed)
+            let history = make(failure.seed)
             Issue.record("seed \(failure.seed): \(Shrinking.report(history.setting, history.steps))")
         }
         if found.count > 3 {
@@ -43,8 +60,7 @@ import Testing
         }
     }
 
-    private func replay(_ seed: UInt64) {
-        let history = RandomHistory(seed: seed)
+    private func replay(_ seed: UInt64, _ history: History) {
         guard Shrinking.problem(history.setting, history.steps) != nil else { return }
         Issue.record("seed \(seed): \(Shrinking.report(history.setting, history.steps))")
     }

@@ -8,6 +8,21 @@ enum RuleMutant: CaseIterable {
     case believesEveryEnd, ignoresFingerprint, alwaysKnown, recordsUnanswered, recordsAbsent
     // Who is refused without need then.
     case absenceIsProof, staysUnread, forgetsEnds, believesStaleAnswer, bornNow
+    // What a page and the events behind it come to then.
+    case cursorTooFar, cursorTooEarly, hidesGaps
+
+    var isOfArchive: Bool {
+        switch self {
+        case .cursorTooFar, .cursorTooEarly, .hidesGaps: true
+        default: false
+        }
+    }
+
+    /// What a page says of how far its partitions are stored.
+    func change(_ positions: [PartitionPosition]) -> [PartitionPosition] {
+        let step: Int64 = self == .cursorTooFar ? 1 : self == .cursorTooEarly ? -1 : 0
+        return positions.map { PartitionPosition(partition: $0.partition, next: max(0, $0.next + step), log: $0.log) }
+    }
 
     func change(_ cursor: Cursor) -> Cursor {
         guard self == .ignoresFingerprint else { return cursor }
@@ -47,6 +62,12 @@ enum RuleMutant: CaseIterable {
 /// What cannot fail proves nothing: each rule is left out or turned round once, and the judges have to see it.
 @Suite struct `Mutants of the rules are found` {
     @Test(arguments: RuleMutant.allCases) func `by short or random histories`(_ mutant: RuleMutant) {
+        guard !mutant.isOfArchive else {
+            return search(mutant) { seed in
+                let history = RandomArchiveHistory(seed: seed)
+                return (history.setting, history.steps)
+            }
+        }
         var search = ExhaustiveSearch(ExhaustiveSearch.many, depth: 2, mutant: mutant)
         for ids in [Set<Int>(), [0, 1]] where search.findings.isEmpty {
             search.search(from: ExhaustiveSearch.beginning(ids: ids, mutant: mutant), first: [])
@@ -54,8 +75,17 @@ enum RuleMutant: CaseIterable {
         if let finding = search.findings.first {
             return print("\(mutant): \(finding.problem)")
         }
+        self.search(mutant) { seed in
+            let history = RandomHistory(seed: seed)
+            return (history.setting, history.steps)
+        }
+    }
+
+    private func search(
+        _ mutant: RuleMutant, _ make: (UInt64) -> (setting: SimulationSetting, steps: [SimulationStep])
+    ) {
         for seed in 0..<20_000 {
-            let history = RandomHistory(seed: UInt64(seed))
+            let history = make(UInt64(seed))
             guard let problem = Shrinking.problem(history.setting, history.steps, mutant: mutant) else { continue }
             return print("\(mutant), seed \(seed): \(problem)")
         }

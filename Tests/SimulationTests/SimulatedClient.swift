@@ -20,6 +20,8 @@ struct SimulatedClient {
     /// Records from this index on are owed; what came before it has fetched from the API.
     private(set) var owedFrom = 0
     private var given: Set<Int> = []
+    /// What a page gave, and the cursor that came with it: a stream from there on gives nothing of it.
+    private var page: (records: Set<Int>, cursor: [UInt8]) = ([], [])
     /// The last offset of each partition that this stream gave.
     private var last: [Int: Int64] = [:]
 
@@ -28,6 +30,7 @@ struct SimulatedClient {
     /// Begins a stream that continues what it has.
     mutating func begin(at node: Int) {
         self.node = node
+        if cursor != page.cursor { page = ([], []) }
         last = [:]
         floors = []
     }
@@ -44,9 +47,24 @@ struct SimulatedClient {
         self.era = era
         owedFrom = records
         given = []
+        page = ([], [])
         last = [:]
         floors = []
         stream = .live
+    }
+
+    /// Begins with a page, and with the cursor that came with it. What it may lack nobody is owed; what its node does not hold
+    /// another one may give once more.
+    mutating func begin(with page: Set<Int>, lacking: Set<Int>, old: Set<Int>, _ cursor: [UInt8], _ era: Int?) {
+        self.cursor = cursor
+        self.era = era
+        owedFrom = 0
+        self.page = (page.subtracting(old), cursor)
+        given = page.union(lacking)
+        last = [:]
+        floors = []
+        stream = .away
+        node = nil
     }
 
     /// Returns what is wrong with what it is given.
@@ -54,6 +72,9 @@ struct SimulatedClient {
         if record.account != account { return "is given \(index), an event of account \(record.account)" }
         if let before = last[record.partition], before >= record.offset {
             return "is given \(record.partition):\(record.offset) after \(before) in one stream"
+        }
+        if page.records.contains(index) {
+            return "is given \(index) (\(record.partition):\(record.offset)), which its page holds"
         }
         last[record.partition] = record.offset
         given.insert(index)

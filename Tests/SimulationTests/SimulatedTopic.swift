@@ -45,6 +45,12 @@ struct SimulatedTopic {
         starts = Array(repeating: 0, count: partitions)
     }
 
+    /// Whether its log still has a record's offset.
+    func isHeld(_ index: Int) -> Bool {
+        let record = records[index]
+        return record.incarnation == incarnation && record.offset >= starts[record.partition]
+    }
+
     func end(of partition: Int) -> Int64 { Int64(logs[partition].count) }
 
     /// Whether all records of a partition were deleted.

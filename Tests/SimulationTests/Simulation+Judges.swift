@@ -72,6 +72,7 @@ extension Simulation {
     mutating func finish() {
         note("at last every node catches up, and every client comes back")
         for node in nodes.indices { settle(node) }
+        finishArchive()
         for client in clients.indices {
             judgeMissing(client, "live")
             for node in nodes.indices where problem == nil { finish(client, at: node) }

@@ -38,6 +38,7 @@ extension Simulation {
         for node in nodes.indices { nodes[node].noteRecreation(of: topic, partitions: partitions) }
         if !setting.hasIDs {
             // Nobody has read a record of these logs: without ids nobody can ever know that there were any.
+            for store in stores.indices { stores[store].excuseUnread(topic) }
             for partition in topic.logs.indices where nodes.allSatisfy({ $0.isUnread(partition) }) {
                 topic.excuseAll(partition)
             }

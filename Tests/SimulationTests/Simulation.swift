@@ -18,6 +18,11 @@ struct SimulationSetting: Sendable {
     var limits = HistoryLimits()
     /// Whether a limit on bytes makes accounts give way: what is let go then is not modelled.
     var isByteLimited: Bool { limits.maximumLogBytes < 1 << 20 }
+    /// Whether nodes write an archive, and whether all of them have one.
+    var archive: Archive?
+    /// Whether every record is stamped as it comes.
+    var hasHonestStamps = true
+    enum Archive: Hashable, Sendable { case shared, ofEachNode }
     var margin: Int64 { limits.maximumTimestampDelayMilliseconds }
     /// Of any two nodes, and of producers, whose clocks are right: a part of what a time stamp may be late by goes for it.
     var clockDifference: Int64 { clocks.max() ?? 0 }
@@ -34,6 +39,10 @@ struct Simulation {
     var topic: SimulatedTopic
     var nodes: [SimulatedNode] = []
     var clients: [SimulatedClient]
+    var writers: [SimulatedWriter] = []
+    var stores: [SimulatedStore] = []
+    /// Partitions that are stored and that a node does not know, with the moment at which one was first asked for.
+    var unknownSince: [[PartitionName: Int64]] = []
     private(set) var now = Self.beginning
     private(set) var problem: String?
     /// Whether some node ran with the second mapping: what that leaves out nobody is owed then.
@@ -50,6 +59,7 @@ struct Simulation {
         topic = SimulatedTopic(partitions: setting.partitions)
         clients = setting.clients.map { SimulatedClient(account: $0) }
         for node in 0..<setting.nodes { nodes.append(SimulatedNode(setting, node: node, mutant: mutant)) }
+        prepareArchive()
         for node in nodes.indices { start(node) }
     }
 
@@ -91,6 +101,7 @@ struct Simulation {
             nodes[node].change { $0.freeze(1) }
         case .thaw(let node): thaw(node)
         case .sweep(let node): nodes[node].sweep(wall(node))
+        case .archive(let step): runArchive(step)
         case .poll, .follow, .fallBehind, .readOn, .heartbeat, .leave: runClient(step)
         }
     }
@@ -135,6 +146,7 @@ struct Simulation {
         }
         if mapping != 0 { hasLeftOut = true }
         nodes[node].restart(mapping: mapping)
+        restartWriter(node)
         start(node)
     }
 
@@ -183,6 +195,7 @@ struct Simulation {
                     isReset = false
                 }
                 if isTold { note("node \(SimulationStep.name(ofNode: node)): \(Self.text(change))") }
+                noteForArchive(change, node)
                 if let wrong = nodes[node].handle(change, &topic, wall(node)) {
                     report("node \(SimulationStep.name(ofNode: node)): \(wrong)")
                 }
@@ -200,6 +213,7 @@ struct Simulation {
                     let name = SimulationStep.name(ofNode: node)
                     note("node \(name) reads record \(scripted.payload), \(partition):\(offset)")
                 }
+                noteForArchive(record, scripted.payload, node, name, offset)
                 let isLive = nodes[node].isLive(name, offset)
                 topic.excuse(scripted.payload, margin: setting.allowedDelay, unlessReadAsItCame: isLive)
                 if nodes[node].handle(record, scripted.payload, name, offset: offset, wall(node)) {
@@ -208,5 +222,6 @@ struct Simulation {
             }
         }
         if isReset { resyncAll(node) }
+        if setting.archive != nil { writers[node].endWake() }
     }
 }

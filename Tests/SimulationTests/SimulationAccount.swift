@@ -56,6 +56,8 @@ struct SimulationOutcomes {
     var lost = 0
     var recreated = 0
     var floors = 0
+    var pages = 0
+    var pagesRefused = 0
 
     mutating func add(_ other: SimulationOutcomes) {
         served += other.served
@@ -64,6 +66,8 @@ struct SimulationOutcomes {
         lost += other.lost
         recreated += other.recreated
         floors += other.floors
+        pages += other.pages
+        pagesRefused += other.pagesRefused
     }
 }
 

@@ -51,6 +51,8 @@ enum SimulationStep: Hashable, Sendable {
     /// Is given a fresh cursor.
     case heartbeat(Int)
     case leave(Int)
+
+    case archive(ArchiveStep)
 }
 
 extension SimulationStep: CustomStringConvertible {
@@ -86,6 +88,7 @@ extension SimulationStep: CustomStringConvertible {
         case .readOn(let client, let size): "client \(client) reads \(size) on"
         case .heartbeat(let client): "client \(client) is given a fresh cursor"
         case .leave(let client): "client \(client) leaves"
+        case .archive(let step): step.description
         }
     }
 }
