@@ -31,20 +31,18 @@ extension Connection {
         var deadline: Timer?
         /// Of the connection's first request.
         var place: Place?
-        /// What the node had read when the page was asked for first.
-        var seen: UInt64?
-        /// How often it was asked for once more, because the store was behind.
-        var repetitions = 0
-        /// When it is asked for once more.
+        var catchUp: PageCatchUp
+        /// When the page is asked for once more.
         var repetition: Timer?
 
         init(
-            _ identity: Identity, _ request: ArchiveRequest, _ state: State, keepsAlive: Bool, early: EarlyBytes,
-            _ place: consuming Place?
+            _ identity: Identity, _ request: ArchiveRequest, _ state: State, _ catchUp: PageCatchUp,
+            keepsAlive: Bool, early: EarlyBytes, _ place: consuming Place?
         ) {
             self.identity = identity
             self.request = request
             self.state = state
+            self.catchUp = catchUp
             self.keepsAlive = keepsAlive
             self.early = early
             self.place = place
@@ -61,6 +59,7 @@ extension Connection {
         let isMark = request == .mark
         let asking = Asking(
             identity, request, isMark ? .body(MarkReader(head.body)) : .begun,
+            PageCatchUp(pauses: loop.admission.archive?.catchUpPauses ?? []),
             keepsAlive: keepsAlive(behind: head, hasReadBody: isMark), early: early, place)
         phase = .asking(asking)
         // While it waits its end should be noticed.
@@ -148,7 +147,8 @@ extension Connection {
             guard let positions = body.positions else { return answer(asking, ArchiveAnswer.bytes(body)) }
             asking.state = .cursor(body)
             let subscriber = Subscriber(account: asking.identity.account, loop: loop.index, connection: id)
-            loop.ingest.post(.snapshotCursor(subscriber, ArchiveSnapshot(positions: positions, seen: asking.seen)))
+            loop.ingest.post(
+                .snapshotCursor(subscriber, ArchiveSnapshot(positions: positions, seen: asking.catchUp.seen)))
         case .marked:
             let head = ArchiveAnswer.empty(date: loop.httpDate(), keepsAlive: keepsAlive, fields: answerFields)
             answer(head, keepsAlive: keepsAlive, early)
@@ -160,8 +160,8 @@ extension Connection {
                 Refusal(
                     .badRequest, "The body's aid is no event's, and stamped too far after this server's clock."),
                 isStorable: false)
-        case .notReady: refuse(Refusal(.notReady, "The archive does not answer, or is behind."), isStorable: false)
-        case .overloaded: refuse(Refusal(.overloaded), isStorable: false)
+        case .overloaded where !asking.catchUp.hasPage: refuse(Refusal(.overloaded), isStorable: false)
+        case .notReady, .overloaded: goOn(asking, asking.catchUp.end())
         }
     }
 
@@ -172,17 +172,15 @@ extension Connection {
     func archiveAnswered(_ answer: SnapshotAnswer) {
         guard case .asking(let asking) = phase, case .cursor(let body) = asking.state else { return }
         asking.state = .begun
-        asking.seen = answer.seen
-        let pauses = loop.admission.archive?.catchUpPauses ?? []
-        if answer.isBehind, asking.repetitions < pauses.count {
-            asking.repetition = schedule(.wake, afterMilliseconds: pauses[asking.repetitions])
-            asking.repetitions += 1
-            return
+        goOn(asking, asking.catchUp.came(body, answer))
+    }
+
+    private func goOn(_ asking: Asking, _ step: PageCatchUp.Step) {
+        switch step {
+        case .again(let pause): asking.repetition = schedule(.wake, afterMilliseconds: pause)
+        case .answer(let body, let cursor): answer(asking, ArchiveAnswer.bytes(body, at: cursor))
+        case .refuse: refuse(Refusal(.notReady, "The archive does not answer, or is behind."), isStorable: false)
         }
-        guard !answer.cursor.bytes.isEmpty else {
-            return refuse(Refusal(.notReady, "The archive does not answer, or is behind."), isStorable: false)
-        }
-        self.answer(asking, ArchiveAnswer.bytes(body, at: answer.cursor))
     }
 
     private func answer(_ asking: Asking, _ body: [UInt8]) {
@@ -191,10 +189,10 @@ extension Connection {
         answer(head, body, keepsAlive: keepsAlive, early, of: asking.identity)
     }
 
-    /// Neither the body nor the answer came in time.
+    /// Neither the body nor the answer came in time, or not the last one.
     func askingTookTooLong(_ asking: Asking) {
         if case .body = asking.state { return refuse(Refusal(.timeout), isStorable: false) }
-        refuse(Refusal(.notReady, "The archive does not answer, or is behind."), isStorable: false)
+        goOn(asking, asking.catchUp.end())
     }
 
     /// Ends the phase.

@@ -36,7 +36,7 @@ struct ArchiveSnapshot: Sendable {
 }
 
 struct SnapshotAnswer: Sendable {
-    /// Empty where it would be refused, or this node has not read so far.
+    /// Empty where it would be refused, which counts as behind, or this node has not read so far.
     let cursor: CursorText
     /// Whether another page, read a moment later, may hold more: the store lacks what this node had read already.
     let isBehind: Bool
