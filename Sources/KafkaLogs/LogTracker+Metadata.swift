@@ -137,6 +137,10 @@ extension LogTracker {
 
     mutating func adopt(_ metadata: TopicMetadata, _ topic: Int, _ now: Moment) {
         switch metadata {
+        case .present, .missing: topics[topic].answers += 1
+        case .forbidden, .unclear: break
+        }
+        switch metadata {
         case .present(let leaders): adopt(leaders, topic, now)
         case .missing:
             let had = topics[topic].situation == .present || topics[topic].situation == .gone

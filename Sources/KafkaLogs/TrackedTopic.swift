@@ -15,6 +15,8 @@ struct TrackedTopic {
     var situation = TopicSituation.unknown
     /// Whether it was found or missing before: what appears later was made while we were watching.
     var isSeen = false
+    /// Metadata answers that have told its partitions, or that there is none of it.
+    var answers = 0
     /// Nil where broker or library know none, or no leader has told it yet.
     var id: TopicID?
     /// When a leader was asked that told it last; wall clock.

@@ -255,6 +255,22 @@ struct TestNode {
         #expect(node.isReady)
     }
 
+    @Test func `a refresh that no broker answers tells nothing of a topic`() {
+        var node = TestNode(brokers: 2, partitions: nil)
+        // Both have to tell the same first, which is one refresh.
+        node.refresh()
+        #expect(node.reader.tracker.topicAnswers == [1])
+        node.refresh()
+        #expect(node.reader.tracker.topicAnswers == [2])
+        node.broker.silent = [1, 2]
+        for _ in 0..<3 { node.refresh() }
+        #expect(node.reader.tracker.topicAnswers == [2])
+        node.broker.silent = []
+        node.broker.create(0, partitions: 1)
+        node.refresh()
+        #expect(node.reader.tracker.topicAnswers == [3])
+    }
+
     @Test func `a topic that both lack is missing, and read from its start when it is created`() {
         var node = TestNode(brokers: 2, partitions: nil)
         node.refresh()

@@ -6,8 +6,10 @@ struct SnapshotWaits {
     static let maximum = ArchiveQuestion.maximumWaiting
     /// How long one waits.
     static let milliseconds: UInt64 = 1_000
-    /// A partition that no metadata refresh has shown for so long does not exist: its topic was recreated with fewer of them.
-    static let absentMilliseconds = 5 * KafkaSource.refreshIntervalMilliseconds
+    /// A partition that brokers have not told of in so many refreshes, and for the time of as many, does not exist: its topic was
+    /// recreated with fewer of them. While no broker answers nothing is known of it.
+    static let absentAnswers = 5
+    static let absentMilliseconds = UInt64(absentAnswers) * KafkaSource.refreshIntervalMilliseconds
 
     struct Wait: Sendable {
         let subscriber: Subscriber
@@ -21,8 +23,11 @@ struct SnapshotWaits {
     }
 
     private var waits: [Wait] = []
-    /// Partitions that are stored and not known here, each with the moment at which one was first asked for.
-    private var unknownSince: [PartitionName: UInt64] = [:]
+    /// Partitions that are stored and not known here, each with the moment at which it was first asked for, and how often brokers
+    /// had told of its topic then.
+    private var unknownSince: [PartitionName: (moment: UInt64, answers: Int)] = [:]
+    /// By topic.
+    private var answers: [Int] = []
 
     var count: Int { waits.count }
 
@@ -52,13 +57,25 @@ struct SnapshotWaits {
     // MARK: - Partitions that nobody knows
 
     mutating func isUnknown(_ partition: PartitionName, now: UInt64) {
-        if unknownSince[partition] == nil { unknownSince[partition] = now }
+        if unknownSince[partition] == nil { unknownSince[partition] = (now, answers(of: partition)) }
+    }
+
+    /// A refresh has ended. `answers`: by topic, how often brokers have told which partitions it has.
+    mutating func refreshed(_ answers: [Int]) { self.answers = answers }
+
+    private func answers(of partition: PartitionName) -> Int {
+        let topic = Int(partition.topic)
+        return topic < answers.count ? answers[topic] : 0
     }
 
     /// Those that have been unknown for so long that they do not exist.
     func absent(now: UInt64) -> Set<PartitionName> {
         guard !unknownSince.isEmpty else { return [] }
-        return Set(unknownSince.lazy.filter { now >= $0.value + Self.absentMilliseconds }.map(\.key))
+        let absent = unknownSince.lazy.filter { name, since in
+            now >= since.moment + Self.absentMilliseconds
+                && self.answers(of: name) >= since.answers + Self.absentAnswers
+        }
+        return Set(absent.map(\.key))
     }
 
     /// A topic is another one: its partitions are to be found out again.
