@@ -1,11 +1,10 @@
 // Tests: PostgreSQLArchive.swift, PostgreSQLSchema.swift, PostgreSQLQuery.swift, PostgreSQLReader.swift,
 // PostgreSQLWriter.swift, PostgreSQLWriter+Claiming.swift, PostgreSQLWriter+Erasing.swift, PostgreSQLWriter+Keeping.swift,
-// InternedNames.swift, StoredPartitions.swift, PostgreSQLMarker.swift, MarkMessage.swift, MarkListener.swift, MarkSession.swift
+// InternedNames.swift, StoredPartitions.swift
 
 import Foundation
 import LiveUpdates
 import PostgreSQL
-import Synchronization
 import TestHarness
 import Testing
 
@@ -202,110 +201,5 @@ import Testing
         try await stores[1].overwrite()
         #expect(try await !stores[2].isToBeOverwritten())
         for store in stores { await store.close() }
-    }
-
-    // MARK: - Marks
-
-    private static let listeners = """
-        SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()
-        """
-
-    @Test func `a mark that moves is told to the other nodes once, and to its own node not at all`() async throws {
-        let uri = try PostgreSQLServer.shared.makeDatabase()
-        let (own, others) = (Box(), Box())
-        let first = try await Self.open(uri) { own.add($0) }
-        let second = try await Self.open(uri) { others.add($0) }
-        let session = PostgreSQLServer.session(uri)
-        // Nothing is told to one that does not listen yet.
-        let listening = try await eventually {
-            try session.run { try $0.run(Self.listeners).integer(0, 0) } == 2
-        }
-        #expect(listening)
-        _ = try await first.append(.of(Self.events(0..<5)))
-        let id = ArchiveID(stamp: 1003, topic: 0, partition: 0, offset: 0, check: 0)
-        // The longest names that there are.
-        let long = String(repeating: "\u{1}é", count: 85)
-        for mark in [
-            ReadMark("A", "P", ("incident", "I1"), upTo: id), ReadMark("A", "P", ("incident", "I1"), upTo: id),
-            ReadMark(long, long, (String(long.prefix(42)), long), upTo: id), ReadMark("A", "P", nil, upTo: id),
-        ] { _ = try await first.mark(mark) }
-        #expect(try await eventually { others.messages.count >= 3 })
-        #expect(others.messages.map(\.thing?.id) == ["I1", long, nil])
-        #expect(others.messages[1].account == Account(long) && others.messages[1].person == long)
-        #expect(others.messages.allSatisfy { $0.upTo == id } && own.messages.isEmpty)
-        await first.close()
-        await second.close()
-    }
-
-    @Test func `what is marked while nobody answers the one who listens is told once somebody does`() async throws {
-        let uri = try PostgreSQLServer.shared.makeDatabase()
-        let others = Box()
-        let first = try await Self.open(uri)
-        let second = try await Self.open(uri, milliseconds: 1_000, askMilliseconds: 200) { others.add($0) }
-        _ = try await first.append(.of(Self.events(0..<5)))
-        let session = PostgreSQLServer.session(uri)
-        let before = ArchiveID(stamp: 1001, topic: 0, partition: 0, offset: 0, check: 0)
-        let after = ArchiveID(stamp: 1003, topic: 0, partition: 0, offset: 0, check: 7)
-        let now = Int64(Date().timeIntervalSince1970 * 1000)
-        // Told by the server, so that it is heard of.
-        var listener: pid_t = 0
-        let hears = try await eventually {
-            _ = try await first.mark(ReadMark("A", "Z\(others.messages.count)", nil, upTo: before, now: now))
-            return !others.messages.isEmpty
-        }
-        #expect(hears)
-        try session.run { connection in
-            // Of two sessions that listen the second one's asks all the time.
-            let rows = try connection.run(
-                """
-                SELECT pid::bigint FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()
-                ORDER BY query_start DESC LIMIT 1
-                """)
-            listener = pid_t(rows.count > 0 ? rows.integer(0, 0) : 0)
-        }
-        try #require(listener > 0)
-        kill(listener, SIGSTOP)
-        for (thing, person) in [(("incident", "I1"), "P"), (("incident", "none"), "P"), (nil, "Q")]
-            as [((String, String)?, String)]
-        { _ = try await first.mark(ReadMark("A", person, thing, upTo: after, now: now)) }
-        // What a node has made itself it does not tell twice.
-        let own = ReadMark("A", "O", nil, upTo: after, now: now)
-        _ = try await second.mark(own)
-        let heard = try await eventually { others.messages.count { $0.upTo.stamp == 1003 } >= 3 }
-        #expect(heard)
-        kill(listener, SIGCONT)
-        let late = others.messages.filter { $0.upTo.stamp == 1003 }
-        #expect(Set(late.map { "\($0.person) \($0.thing?.id ?? "")" }) == ["P I1", "P none", "Q "])
-        #expect(late.allSatisfy { $0.upTo >= after && $0.account == Account("A") } && late.count == 3)
-        #expect(
-            others.messages.count { $0.upTo.stamp == 1001 }
-                == Set(others.messages.filter { $0.upTo.stamp == 1001 }.map(\.person)).count)
-        await first.close()
-        await second.close()
-    }
-
-    @Test func `what was told is not told again, as far as it is remembered`() {
-        func message(_ stamp: Int64, check: UInt64 = 0) -> MarkMessage {
-            let id = ArchiveID(stamp: stamp, topic: 0, partition: 0, offset: 0, check: check)
-            return MarkMessage(account: Account("A"), person: "P", thing: nil, upTo: id)
-        }
-        var told = ToldMarks()
-        func isNews(_ stamp: Int64, check: UInt64 = 0) -> Bool { told.isNews(message(stamp, check: check)) }
-        #expect(isNews(1) && !isNews(1, check: 7))
-        for stamp in 2...Int64(ToldMarks.maximum) where !isNews(stamp) { Issue.record("\(stamp) was not told") }
-        #expect(!isNews(1) && isNews(0))
-        // The older half is forgotten.
-        #expect(isNews(1) && !isNews(Int64(ToldMarks.maximum)))
-    }
-
-    private final class Box: Sendable {
-        private let state = Mutex<[MarkMessage]>([])
-        var messages: [MarkMessage] { state.withLock { $0 } }
-        func add(_ message: MarkMessage) { state.withLock { $0.append(message) } }
-    }
-
-    @Test(arguments: ["", "x", "x ", "x .", "x .6.61", "x .61.61.61", "x .zz.61.61", " .61.61.61.61.61.61", "x y z"])
-    func `what is no message of a mark is passed over`(payload: String) {
-        #expect(MarkMessage.read(payload) == nil)
     }
 }

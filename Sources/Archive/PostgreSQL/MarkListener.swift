@@ -12,16 +12,12 @@ final class MarkListener: Sendable {
 
     private let thread: ThreadBound<MarkSession>
     private let interruption: Interruption
-    private let sender: String
     private let told = Mutex(ToldMarks())
     private let moved: @Sendable (MarkMessage) -> Void
 
     /// - Parameter moved: is told of each, from any thread.
-    init(
-        sender: String, interruption: Interruption, moved: @escaping @Sendable (MarkMessage) -> Void
-    ) throws(SQLiteError) {
+    init(interruption: Interruption, moved: @escaping @Sendable (MarkMessage) -> Void) throws(SQLiteError) {
         thread = try ThreadBound()
-        self.sender = sender
         self.interruption = interruption
         self.moved = moved
     }
@@ -33,8 +29,15 @@ final class MarkListener: Sendable {
 
     func close() async { await thread.close() }
 
-    /// This node has told its own streams already.
-    func note(_ message: MarkMessage) { told.withLock { _ = $0.isNews(message) } }
+    // MARK: - Marks of this node
+
+    /// This node moves a mark, and its streams are told by whoever has asked for it; unless nobody knows whether it has moved.
+    func begin(_ message: MarkMessage) { told.withLock { $0.begin(message) } }
+
+    /// What came of it; nil: that is not known.
+    func end(_ message: MarkMessage, _ outcome: MarkOutcome?) {
+        if told.withLock({ $0.end(message, hasMoved: outcome == .moved) }) { moved(message) }
+    }
 
     private func listen() async {
         var pause = Self.shortestPause
@@ -42,9 +45,7 @@ final class MarkListener: Sendable {
             do {
                 guard let messages = try await thread.run({ try $0.wait() }) else { return }
                 pause = Self.shortestPause
-                for (from, message) in messages where from != sender {
-                    if told.withLock({ $0.isNews(message) }) { moved(message) }
-                }
+                for message in messages where told.withLock({ $0.isNews(message) }) { moved(message) }
             } catch {
                 try? await Task.sleep(for: .milliseconds(pause))
                 pause = min(2 * pause, Self.longestPause)
@@ -53,18 +54,48 @@ final class MarkListener: Sendable {
     }
 }
 
-/// What a node has told its streams of late, so that it tells nothing again that stands in a table besides.
+/// What a node has told its streams of late, so that it tells nothing again that it hears once more: from another session, from
+/// its own, or from a table.
+///
+/// A mark of this node may be heard of before its own transaction has answered. Then it waits for that: where the mark has moved,
+/// whoever asked for it tells it. Where the answer was lost, or another attempt had moved it, it is told as one of another node.
 struct ToldMarks {
     /// Those of some minutes, on a busy node. The older half is forgotten when there are more.
     static let maximum = 20_000
 
+    private struct Flight {
+        var count = 0
+        var isHeard = false
+    }
+
     private var told: Set<MarkMessage> = []
     private var order: [MarkMessage] = []
+    private var flights: [MarkMessage: Flight] = [:]
 
-    /// Whether it was not told, which it is from now on.
+    /// Whether it is to be told, which it is from now on. A table does not keep the last bits of an id.
     mutating func isNews(_ message: MarkMessage) -> Bool {
-        // A table does not keep the last bits of an id.
         let message = message.withoutCheck
+        guard flights[message] == nil else {
+            flights[message]?.isHeard = true
+            return false
+        }
+        return insert(message)
+    }
+
+    mutating func begin(_ message: MarkMessage) { flights[message.withoutCheck, default: Flight()].count += 1 }
+
+    /// Returns whether it is to be told as one of another node.
+    mutating func end(_ message: MarkMessage, hasMoved: Bool) -> Bool {
+        let message = message.withoutCheck
+        guard var flight = flights[message] else { preconditionFailure("a mark that ends before it has begun") }
+        flight.count -= 1
+        if hasMoved { _ = insert(message) }
+        // While another attempt is under way that one may have moved it.
+        flights[message] = flight.count > 0 ? flight : nil
+        return flight.count == 0 && flight.isHeard && insert(message)
+    }
+
+    private mutating func insert(_ message: MarkMessage) -> Bool {
         guard told.insert(message).inserted else { return false }
         order.append(message)
         if order.count > Self.maximum {

@@ -34,8 +34,8 @@ package struct MarkMessage: Hashable, Sendable {
         return sender + " " + texts.map { "." + Self.hexadecimal($0) }.joined()
     }
 
-    /// Nil for what is no message.
-    static func read(_ payload: String) -> (sender: String, message: MarkMessage)? {
+    /// Nil for what is no message. Whose it is makes no difference: a node may not know that its own transaction went well.
+    static func read(_ payload: String) -> MarkMessage? {
         let parts = payload.utf8.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }
         let words = parts[1].split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).dropFirst()
@@ -46,8 +46,7 @@ package struct MarkMessage: Hashable, Sendable {
         }
         guard texts.count == 3 || texts.count == 5, let id = ArchiveID(texts[0]) else { return nil }
         let thing = texts.count == 5 ? ReadMark.Thing(entity: texts[3], id: texts[4]) : nil
-        let message = MarkMessage(account: Account(texts[1]), person: texts[2], thing: thing, upTo: id)
-        return (String(decoding: Array(parts[0]), as: UTF8.self), message)
+        return MarkMessage(account: Account(texts[1]), person: texts[2], thing: thing, upTo: id)
     }
 
     init(account: Account, person: String, thing: ReadMark.Thing?, upTo: ArchiveID) {

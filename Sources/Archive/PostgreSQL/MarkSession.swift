@@ -1,78 +1,156 @@
 import LiveUpdates
 import PostgreSQL
 
-/// A session that listens for marks, and knows what it may have missed.
+/// A session that listens for marks, and reads what it may have missed.
 ///
 /// A connection on which nothing comes may be gone without a word, so it is asked something now and then.
 final class MarkSession {
     static let askMilliseconds: UInt64 = 5_000
     /// Marks have the time of the node that made them: what it may differ from the server's, and be late.
     static let marginMilliseconds: Int64 = 60_000
-    /// Read in one statement.
-    static let rowsOfStep = 5_000
+    /// Read in one statement, which has the session's time.
+    static let rowsOfStep = 1_000
 
     private let session: Session
     private let channel: String
     private let askMilliseconds: UInt64
+    private let rowsOfStep: Int
     /// Monotonic, in ms.
     private var askedAt: UInt64 = 0
     /// Which of the session's connections has been asked.
     private var connections = 0
     /// The server's time when it answered last; nil: it never did, and nobody has missed anything.
     private var heardAt: Int64?
+    private var missed = MissedMarks()
 
-    init(_ session: Session, channel: String, askMilliseconds: UInt64) {
+    init(_ session: Session, channel: String, askMilliseconds: UInt64, rowsOfStep: Int = rowsOfStep) {
         self.session = session
         self.channel = channel
         self.askMilliseconds = askMilliseconds
+        self.rowsOfStep = rowsOfStep
     }
 
-    /// Waits for messages for a moment. Those that were missed have no sender.
-    func wait() throws -> [(sender: String, message: MarkMessage)] {
+    /// Waits for messages for a moment. What was missed comes in steps, one in each call: what was read is handed on before
+    /// anything else can fail, and the next call goes on behind it, on whatever connection.
+    func wait() throws -> [MarkMessage] {
         try session.run { connection in
-            var messages: [(String, MarkMessage)] = []
             let isNew = session.connections != connections
             if isNew || Connection.now >= askedAt + askMilliseconds {
                 let now = try connection.run(PostgreSQLQuery.clock).integer(0, 0)
                 // Before anything is missed: what comes while the tables are read is told twice, and passed over.
                 try connection.command("LISTEN \(channel)")
-                if isNew, let heardAt {
-                    for sql in PostgreSQLQuery.movedMarks {
-                        messages += try Self.moved(sql, since: heardAt - Self.marginMilliseconds, connection)
-                    }
-                }
+                if isNew, let heardAt { missed.add(since: heardAt - Self.marginMilliseconds) }
                 (askedAt, connections, heardAt) = (Connection.now, session.connections, now)
             }
-            // What was missed is handed on before anything else can fail: it is not read again.
-            if !messages.isEmpty { return messages }
-            return try connection.notifications(
-                waitingMilliseconds: min(MarkListener.waitMilliseconds, askMilliseconds)
-            ).compactMap { MarkMessage.read($0.payload).map { ($0.sender, $0.message) } }
+            guard let step = missed.next else {
+                return try connection.notifications(
+                    waitingMilliseconds: min(MarkListener.waitMilliseconds, askMilliseconds)
+                ).compactMap { MarkMessage.read($0.payload) }
+            }
+            return try read(step, connection)
         }
     }
 
-    private static func moved(
-        _ sql: String, since: Int64, _ connection: Connection
-    ) throws -> [(String, MarkMessage)] {
-        var messages: [(String, MarkMessage)] = []
-        var since = since
-        while true {
-            let rows = try connection.run(sql, [.integer(since), .integer(Int64(rowsOfStep))])
-            for row in 0..<rows.count {
-                let thing =
-                    rows.isNull(row, 3) ? nil : ReadMark.Thing(entity: rows.text(row, 3), id: rows.text(row, 4))
-                // Not below the event's own id, whose last bits no table has.
-                let id = try EventKey(stored: rows.bytes(row, 5)).id(check: .max)
-                messages.append(
-                    (
-                        "",
-                        MarkMessage(
-                            account: Account(rows.text(row, 1)), person: rows.text(row, 2), thing: thing, upTo: id)
-                    ))
+    private func read(_ step: MissedMarks.Step, _ connection: Connection) throws -> [MarkMessage] {
+        let rows = try connection.run(
+            PostgreSQLQuery.movedMarks[step.table],
+            [.integer(step.after.since), .integer(Int64(rowsOfStep))] + step.after.row.map(\.parameter))
+        var messages: [MarkMessage] = []
+        for row in 0..<rows.count {
+            let thing = rows.isNull(row, 3) ? nil : ReadMark.Thing(entity: rows.text(row, 3), id: rows.text(row, 4))
+            // Not below the event's own id, whose last bits no table has.
+            let id = try EventKey(stored: rows.bytes(row, 5)).id(check: .max)
+            messages.append(
+                MarkMessage(
+                    account: Account(rows.text(row, 1)), person: rows.text(row, 2), thing: thing, upTo: id))
+        }
+        guard rows.count >= rowsOfStep else {
+            missed.end()
+            return messages
+        }
+        let last = rows.count - 1
+        let row = step.after.row.enumerated().map { index, value in
+            switch value {
+            case .number: MissedMarks.Value.number(rows.integer(last, 6 + index))
+            case .bytes: MissedMarks.Value.bytes(rows.bytes(last, 6 + index))
             }
-            guard rows.count == rowsOfStep else { return messages }
-            let last = rows.integer(rows.count - 1, 0)
-            since = last > since ? last : since + 1
+        }
+        missed.goOn(after: MissedMarks.Position(since: rows.integer(last, 0), row: row))
+        return messages
+    }
+}
+
+/// How far the marks are read that were missed: decided without a connection.
+///
+/// Each table is read in the order of its rows' moments, and of one moment in the order of what tells its rows apart: so a step
+/// may end anywhere, and what fails between two steps goes on behind the last one.
+struct MissedMarks {
+    enum Value: Equatable {
+        case number(Int64)
+        case bytes([UInt8])
+
+        var parameter: Parameter {
+            switch self {
+            case .number(let number): .integer(number)
+            case .bytes(let bytes): .bytes(bytes)
+            }
+        }
+    }
+
+    /// Behind which row.
+    struct Position: Equatable {
+        /// In ms.
+        let since: Int64
+        let row: [Value]
+    }
+
+    struct Step: Equatable {
+        /// As in ``PostgreSQLQuery/movedMarks``.
+        let table: Int
+        let after: Position
+        /// Where the other tables are read from.
+        let began: Int64
+    }
+
+    /// Before the first row of a moment, by table.
+    static let firstRows: [[Value]] = [
+        [.number(.min), .number(.min)], [.number(.min), .bytes([]), .bytes([])], [.number(.min)],
+    ]
+
+    /// What is read now.
+    private var step: Step?
+    /// Since when marks were missed again meanwhile: they are read once more from there, when all is read.
+    private var later: Int64?
+
+    /// What is to be read next.
+    var next: Step? { step }
+
+    /// What was marked since a moment may have been missed. A connection that is cut again and again does not hold up what is
+    /// being read.
+    mutating func add(since moment: Int64) {
+        guard step != nil else { return begin(moment) }
+        later = min(later ?? moment, moment)
+    }
+
+    private mutating func begin(_ moment: Int64) {
+        step = Step(table: 0, after: Position(since: moment, row: Self.firstRows[0]), began: moment)
+    }
+
+    mutating func goOn(after position: Position) {
+        step = step.map { Step(table: $0.table, after: position, began: $0.began) }
+    }
+
+    /// All of the table is read.
+    mutating func end() {
+        guard let ended = step else { return }
+        step = nil
+        let table = ended.table + 1
+        if table < Self.firstRows.count {
+            step = Step(
+                table: table, after: Position(since: ended.began, row: Self.firstRows[table]), began: ended.began)
+        } else if let moment = later {
+            later = nil
+            begin(moment)
         }
     }
 }

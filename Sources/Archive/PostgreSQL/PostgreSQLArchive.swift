@@ -57,8 +57,8 @@ package final class PostgreSQLArchive: ArchiveStore {
     private let listener: MarkListener
     private let interruption: Interruption
     private let settings: Settings
-    /// This node, among those that tell each other of marks.
-    private let sender: String
+    /// This node, among those that tell each other of marks. Open to tests.
+    let sender: String
     /// Calls of each reader, and of the marker and the writer behind them, that have not been answered.
     private let waiting: Mutex<[Int]>
 
@@ -73,7 +73,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         var threads: [ThreadBound<PostgreSQLReader>] = []
         for _ in 0..<settings.readers { threads.append(try ThreadBound()) }
         readers = threads
-        listener = try MarkListener(sender: sender, interruption: interruption, moved: moved)
+        listener = try MarkListener(interruption: interruption, moved: moved)
         waiting = Mutex(Array(repeating: 0, count: settings.readers + 2))
     }
 
@@ -135,7 +135,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         }
     }
 
-    private static func channel(_ server: String) -> String {
+    static func channel(_ server: String) -> String {
         "livegate_" + String(UInt64(bitPattern: LockKey.hash(server)), radix: 16)
     }
 
@@ -196,9 +196,13 @@ package final class PostgreSQLArchive: ArchiveStore {
     }
 
     package func mark(_ mark: ReadMark) async throws(ArchiveError) -> MarkOutcome {
-        let outcome = try await call(marker, readers.count) { try $0.mark(mark) }
-        if outcome == .moved { listener.note(MarkMessage(mark)) }
-        return outcome
+        let message = MarkMessage(mark)
+        listener.begin(message)
+        var outcome: MarkOutcome?
+        defer { listener.end(message, outcome) }
+        let found = try await call(marker, readers.count) { try $0.mark(mark) }
+        outcome = found
+        return found
     }
 
     package func clock() async throws(ArchiveError) -> StoreClock { try await write { try $0.clock } }

@@ -68,21 +68,26 @@ enum PostgreSQLQuery {
     // MARK: - Marks that were moved
 
     static let clock = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
-    /// Moment, limit: the moment, account, person, entity and id or nulls, and key; of marks, of those that wait, of everything.
+    /// Moment, limit, and behind which of that moment's rows: the moment, account, person, entity and id or nulls, key, and what
+    /// tells the row from others of its moment; of marks, of those that wait, of everything.
     static let movedMarks = [
         """
-        SELECT m.since, a.name, p.name, s.name, t.name, m.key FROM livegate_marks m JOIN livegate_people p ON p.id = m.person
-        JOIN livegate_accounts a ON a.id = p.account JOIN livegate_things t ON t.id = m.thing
-        JOIN livegate_streams s ON s.id = t.stream WHERE m.since >= $1 ORDER BY m.since LIMIT $2
+        SELECT m.since, a.name, p.name, s.name, t.name, m.key, m.person, m.thing FROM livegate_marks m
+        JOIN livegate_people p ON p.id = m.person JOIN livegate_accounts a ON a.id = p.account
+        JOIN livegate_things t ON t.id = m.thing JOIN livegate_streams s ON s.id = t.stream
+        WHERE m.since >= $1 AND (m.since > $1 OR (m.person, m.thing) > ($3, $4))
+        ORDER BY m.since, m.person, m.thing LIMIT $2
         """,
         """
-        SELECT w.since, a.name, p.name, w.entity, w.name, w.key FROM livegate_waiting w
+        SELECT w.since, a.name, p.name, w.entity, w.name, w.key, w.person, w.entity, w.name FROM livegate_waiting w
         JOIN livegate_people p ON p.id = w.person JOIN livegate_accounts a ON a.id = w.account
-        WHERE w.since >= $1 ORDER BY w.since LIMIT $2
+        WHERE w.since >= $1 AND (w.since > $1 OR (w.person, w.entity, w.name) > ($3, $4, $5))
+        ORDER BY w.since, w.person, w.entity, w.name LIMIT $2
         """,
         """
-        SELECT p.since, a.name, p.name, null::bytea, null::bytea, p.key FROM livegate_people p
-        JOIN livegate_accounts a ON a.id = p.account WHERE p.since >= $1 AND p.key > ''::bytea ORDER BY p.since LIMIT $2
+        SELECT p.since, a.name, p.name, null::bytea, null::bytea, p.key, p.id FROM livegate_people p
+        JOIN livegate_accounts a ON a.id = p.account WHERE p.since >= $1 AND (p.since > $1 OR p.id > $3)
+        AND p.key > ''::bytea ORDER BY p.since, p.id LIMIT $2
         """,
     ]
 
