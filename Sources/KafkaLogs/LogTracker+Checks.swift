@@ -2,7 +2,8 @@
 extension LogTracker {
     /// Last records that a refresh reads once more without a suspicion: cheap for the broker, whose cache has them.
     static let rereadsPerRefresh = 4
-    /// New leaders that are asked in one refresh for the last record that was read.
+    /// New leaders that are asked in one refresh for the last record that was read. Where followers are read (`client.rack`), each
+    /// partition to which something comes asks for one with every refresh: those that were proved longest ago go first.
     static let maximumHandovers = 256
 
     mutating func beginChecks(_ now: Moment) -> Probe? {
@@ -118,7 +119,9 @@ extension LogTracker {
     private mutating func askHandovers(_ now: Moment) -> Probe? {
         let checks = refresh?.checks ?? []
         let open = isEmbedded ? [] : checks.indices.filter { checks[$0].anchor.handover != nil }
-        let chosen = Array(open.prefix(Self.maximumHandovers))
+        let proved = open.map { (index: $0, known: self[checks[$0].name]?.known ?? .min) }
+        let chosen = proved.sorted { ($0.known, $0.index) < ($1.known, $1.index) }.prefix(Self.maximumHandovers)
+            .map(\.index)
         guard !chosen.isEmpty else { return askLastRecords(now) }
         let questions = chosen.map {
             RecordQuestion(partition: checks[$0].name, offset: checks[$0].anchor.handover?.offset ?? 0)

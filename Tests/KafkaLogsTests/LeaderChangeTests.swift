@@ -195,4 +195,20 @@ import Testing
         node.refresh()
         #expect(provedSince(node) == count && node.resyncs == [])
     }
+
+    @Test(arguments: [256, 257, 600])
+    func `where followers are read, what is known of any busy partition is no older than its turn`(_ count: Int) {
+        var node = TestNode(brokers: 2, partitions: count, ids: true)
+        for partition in 0..<count { node.broker.setLeader(0, partition, 1) }
+        node.broker.follower = 2
+        node.refresh()
+        for round in 0..<9 {
+            for partition in 0..<count { node.write(round, to: partition) }
+            node.drain()
+            node.refresh()
+        }
+        let turns = Int64((count + LogTracker.maximumHandovers - 1) / LogTracker.maximumHandovers)
+        let oldest = (0..<count).map { node.facts($0)?.known ?? 0 }.min() ?? 0
+        #expect(oldest >= node.now.wall - (turns - 1) * 2_000 && node.resyncs == [])
+    }
 }

@@ -50,6 +50,8 @@ package struct ScriptedBroker: Sendable {
     package var damage = Damage.skipped
     /// Whether offsets for times are refused at a damaged record.
     package var refusesDamaged = false
+    /// The follower that records are read from, as beside `client.rack`; nil: leaders.
+    package var follower: Int32?
     /// Who answers when any broker is asked.
     package var anyBroker: Int32
     private var topics: [Topic]
@@ -265,7 +267,7 @@ package struct ScriptedBroker: Sendable {
                 // Nothing behind it: the same batch is fetched again.
                 guard damage == .skipped, log.first(from: offset + 1) != nil else { return }
             } else {
-                deliveries.append(.record(name, offset: offset, record, broker: log.leader ?? -1))
+                deliveries.append(.record(name, offset: offset, record, broker: follower ?? log.leader ?? -1))
             }
             reader.position = offset + 1
         }
