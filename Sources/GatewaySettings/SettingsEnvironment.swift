@@ -4,6 +4,13 @@ import Options
 package struct SettingsEnvironment: Sendable {
     let variables: [(name: String, value: String)]
 
+    /// Whether the program's memory may be dumped, and read by other programs of its user: no setting, since it counts before any
+    /// is read.
+    package static let dumpsVariable = SettingsTable.variablePrefix + "ALLOW_DUMPS"
+
+    /// Only where the variable says exactly this.
+    package var allowsDumps: Bool { value(Self.dumpsVariable) == "true" }
+
     package init(_ variables: [(name: String, value: String)]) {
         self.variables = variables.filter { $0.name.hasPrefix(SettingsTable.variablePrefix) }
     }
@@ -40,7 +47,13 @@ package struct SettingsEnvironment: Sendable {
     var warnings: [SettingsProblem] {
         let known = SettingsTable.rows.map(\.variable) + Self.sections.map(SettingsTable.variable)
         let properties = Set(kafkaProperties.map(\.variable))
-        return variables.filter { !known.contains($0.name) && !properties.contains($0.name) }.map { variable in
+        return variables.filter { !known.contains($0.name) && !properties.contains($0.name) }.compactMap { variable in
+            if variable.name == Self.dumpsVariable {
+                guard variable.value != "true", variable.value != "false" else { return nil }
+                return SettingsProblem(
+                    SettingsLocation(.variable(variable.name)), key: "",
+                    "is neither true nor false: memory is neither dumped nor read by others", isWarning: true)
+            }
             let nearest = NearestName.nearest(to: variable.name, among: known) ?? ""
             return SettingsProblem(
                 SettingsLocation(.variable(variable.name)), key: "", "means nothing: did you mean \(nearest)?",

@@ -88,6 +88,8 @@ final class GatewayProcess {
     private func start() throws {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = ["serve", "--config", settingsFile.path]
+        // Otherwise only the superuser can see how much memory it has.
+        process.environment = ProcessInfo.processInfo.environment.merging(["LIVEGATE_ALLOW_DUMPS": "true"]) { $1 }
         try process.run()
         try endWithThisProcess()
         try waitUntilReady(admin)

@@ -56,7 +56,15 @@ enum ManCommand {
                     """)
             ]
                 + SettingsTable.rows.map { .entry($0.variable, $0.path) }
-                + [.entry("LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD", "sasl.password, as every property of librdkafka")]),
+                + [
+                    .entry("LIVEGATE_KAFKA_SETTINGS_SASL_PASSWORD", "sasl.password, as every property of librdkafka"),
+                    .entry(
+                        SettingsEnvironment.dumpsVariable,
+                        """
+                        true lets the kernel write core files of livegate, and programs of its user read its memory: for \
+                        debuggers, and for whoever measures it. Without it neither is so, since that memory holds secrets.
+                        """),
+                ]),
         ManualSection(
             "Examples",
             [

@@ -1,11 +1,12 @@
 import CLinux
+import GatewaySettings
 import Glibc
 import Options
 
 @main struct Main {
     static func main() async {
         _ = linux_limit_heaps()
-        _ = linux_forbid_dumps()
+        if !SettingsEnvironment.ofProcess().allowsDumps { _ = linux_forbid_dumps() }
         let arguments = Livegate.table.parseOrExit()
         guard let command = Livegate.commands.first(where: { [$0.table.name] == arguments.path }) else {
             preconditionFailure("the parser lets no command through that is not in its table")

@@ -115,16 +115,22 @@ def test_secrets_of_the_command_line_are_wiped_from_the_process_title(start):
     assert program.wait() == 2 and "geheim" not in "".join(program.out + program.err)
 
 
-def test_nobody_reads_the_memory_of_a_node_and_no_core_file_is_written():
+@pytest.mark.parametrize("allowed", [False, True])
+def test_nobody_reads_the_memory_of_a_node_and_no_core_file_is_written_but_where_that_is_allowed(allowed):
     """proc(5): of a process that may not be dumped the files below /proc/PID are the superuser's, whoever runs it."""
     needs("setpriv")
+    variables = environment({"LIVEGATE_ALLOW_DUMPS": "true" if allowed else "false"})
     nobody = ["setpriv", "--reuid=65534", "--clear-groups"] if os.geteuid() == 0 else []
-    program = subprocess.Popen([*nobody, PROGRAMS / "livegate", "map", "--config", "/dev/null"], stdin=subprocess.PIPE)
+    program = subprocess.Popen([*nobody, PROGRAMS / "livegate", "map", "--config", "/dev/null"], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE, env=variables)
     with program:
         facts = Path(f"/proc/{program.pid}")
-        # Before, it is the program that makes it nobody's.
-        eventually(lambda: "Name:\tlivegate\n" in (facts / "status").read_text())
-        eventually(lambda: (facts / "environ").stat().st_uid == 0)
+        # With its first answer it is livegate, and has begun.
+        program.stdin.write(b"{}\n")
+        program.stdin.flush()
+        assert program.stdout.readline()
+        owner = 65534 if nobody else os.geteuid()
+        assert (facts / "environ").stat().st_uid == (owner if allowed else 0)
         assert program.poll() is None
         assert not nobody or "Uid:\t65534\t" in (facts / "status").read_text()
         program.stdin.close()

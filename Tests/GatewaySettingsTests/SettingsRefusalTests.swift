@@ -302,6 +302,17 @@ import Testing
         #expect(outcome.settings != nil)
     }
 
+    @Test(arguments: [("", false, false), ("true", true, true), ("false", false, true), ("1", false, false)])
+    func `memory may be dumped where the variable says true alone`(_ value: String, _ isAllowed: Bool, _ isKnown: Bool)
+    {
+        #expect(SettingsEnvironment([(name: "LIVEGATE_ALLOW_DUMPS", value: value)]).allowsDumps == isAllowed)
+        let why = "is neither true nor false: memory is neither dumped nor read by others"
+        #expect(
+            load("", [("LIVEGATE_ALLOW_DUMPS", value)]).lines
+                == (isKnown ? [] : ["LIVEGATE_ALLOW_DUMPS: warning: \(why)"]))
+        #expect(!SettingsEnvironment([]).allowsDumps)
+    }
+
     @Test func `the value of a property of librdkafka stands in no problem`() {
         let outcome = load("kafka: {settings: {sasl.password: {geheim: geheim}}}")
         #expect(outcome.settings == nil && !outcome.lines.joined().contains("geheim"))

@@ -42,8 +42,9 @@ def eventually(condition, within=10.0, what="the condition", most_pause=MOST_PAU
 
 def environment(changes=None):
     """The variables of a program under test: without those that are for the tests themselves, which `livegate` would warn
-    about as settings that mean nothing."""
-    return {**{name: value for name, value in os.environ.items() if not name.startswith("LIVEGATE_")}, **(changes or {})}
+    about as settings that mean nothing. What `livegate` has open, and its memory, can be looked at by whoever runs the tests."""
+    return {**{name: value for name, value in os.environ.items() if not name.startswith("LIVEGATE_")},
+            "LIVEGATE_ALLOW_DUMPS": "true", **(changes or {})}
 
 
 class Program:
