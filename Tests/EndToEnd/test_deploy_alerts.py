@@ -63,6 +63,9 @@ def test_the_dashboard_opens_with_the_four_questions_of_the_night(tmp_path):
     rules = [{"record": f"panel:{number}", "expr": each} for number, each in enumerate(filled)]
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
     promtool("check", "rules", tmp_path / "rules.yaml")
+    # Whoever is woken finds there what has woken them.
+    named, shown = (set(re.findall(r"\blivegate_\w+", text)) for text in (str(RULES), json.dumps(dashboard)))
+    assert named <= shown, named - shown
 
 
 def apart(one, other):
