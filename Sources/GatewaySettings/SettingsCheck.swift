@@ -39,7 +39,7 @@ extension SettingsOutcome {
         let ticketSeal = check.ticketSeal()
         check.archivePassword()
         check.kafka()
-        check.openSecrets()
+        check.draft.reportOpenSecrets(keyFiles: check.secretKeyFiles)
         let outcome = with(check.draft)
         let tokens = outcome.knowsTokens ? verifier.tokens : nil
         guard let settings = outcome.settings, let mapping = outcome.mapping else {
@@ -56,8 +56,10 @@ extension SettingsOutcome {
 
 /// Looks at what is named by those settings that are sound.
 private struct SettingsCheck {
-    private(set) var draft: SettingsDraft
+    var draft: SettingsDraft
     private let now: Int64
+    /// Files of keys that tokens can be signed with, by their setting.
+    private(set) var secretKeyFiles: [NamedFile] = []
 
     init(draft: SettingsDraft, now: Int64) {
         self.draft = draft
@@ -202,6 +204,7 @@ private struct SettingsCheck {
                     draft.report(setting, "\(file): \(problem.text)", isWarning: problem.isWarning)
                 }
                 keys = set.keys
+                if set.holdsSecret { secretKeyFiles.append(NamedFile(setting: setting, path: file)) }
             } catch {
                 draft.report(setting, "cannot read \(error.withoutPath)")
             }
@@ -230,31 +233,6 @@ private struct SettingsCheck {
             draft.report(setting, "cannot read \(error.withoutPath)")
         }
     }
-
-    /// Files with secrets that everybody on this machine can read. What is a secret only in part, such as hashes of tokens, is none
-    /// of them.
-    mutating func openSecrets() {
-        var named: [(setting: String, path: String?)] = [
-            (SettingsTable.path(of: \.tls.key), settings.tls.key),
-            (SettingsTable.path(of: \.tls.ticketSecretFile), settings.tls.ticketSecretFile),
-            (SettingsTable.path(of: \.adminTokenFile), settings.adminTokenFile),
-            (SettingsTable.path(of: \.auth.tickets.secretFile), settings.auth.tickets.secretFile),
-            (
-                SettingsTable.path(of: \.auth.introspection.clientSecretFile),
-                settings.auth.introspection.clientSecretFile
-            ),
-            (SettingsTable.path(of: \.archive.passwordFile), settings.archive.passwordFile),
-        ]
-        for property in settings.kafka.settings where Self.secretKafkaFiles.contains(property.name) {
-            named.append(("\(SettingsTable.path(of: \.kafka.settings)).\(property.name)", property.value))
-        }
-        for (setting, path) in named {
-            guard let path, draft.isSound(setting), BoundedFile.isOpenToAll(path) else { continue }
-            draft.report(setting, "\(path) can be read by everybody on this machine: chmod o= it", isWarning: true)
-        }
-    }
-
-    private static let secretKafkaFiles = ["ssl.key.location", "ssl.keystore.location"]
 
     mutating func kafka() {
         let path = SettingsTable.path(of: \.kafka.settings)

@@ -9,6 +9,8 @@ package struct KeySet: Sendable {
     package private(set) var keys: [SignatureKey] = []
     /// What is wrong with the file, as sentences; a warning leaves the keys usable.
     package private(set) var problems: [Problem] = []
+    /// Whether the file holds what tokens are signed with: a secret, or a private key.
+    package private(set) var holdsSecret = false
 
     /// One thing that is wrong with a file of keys.
     package struct Problem: Hashable, Sendable {
@@ -48,6 +50,7 @@ package struct KeySet: Sendable {
             case .unusable(let why): refuse("PEM block \(index + 1): \(why)")
             case .key(let key, let isPrivate):
                 if isPrivate {
+                    holdsSecret = true
                     warn(
                         "PEM block \(index + 1) is a private key: the public one is enough to verify, and is no secret")
                 }
@@ -68,6 +71,7 @@ package struct KeySet: Sendable {
             }
             switch JSONWebKey.read(members) {
             case .key(let key, let isPrivate):
+                if isPrivate || key.family == .secret { holdsSecret = true }
                 if isPrivate { warn("\(name) is a private key: the public one is enough to verify, and is no secret") }
                 add(key, name)
             case .other(let what): warn("\(name) is passed over: \(what)")

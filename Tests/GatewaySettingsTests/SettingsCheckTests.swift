@@ -34,24 +34,32 @@ import Tokens
         let folder = try SettingsFolder([
             "admin": "token\n", "tickets": secret + "\n", "tls-tickets": secret, "client": "s\n", "password": "p\n",
             "key.pem": String(decoding: TestKey.p256.publicPEM, as: UTF8.self),
+            "own.pem": String(decoding: TestKey.p256.privatePEM, as: UTF8.self),
+            "shared.json": #"{"keys":[{"kty":"oct","k":"\#(Base64.encodeURL(Array(secret.utf8)))"}]}"#,
+            "gate.yaml": "kafka.settings",
         ])
         let text = """
+            kafka: {settings: {sasl.password: geheim, sasl.mechanism: PLAIN, sasl.username: u, security.protocol: sasl_ssl}}
             admin_token_file: admin
             tls: {ticket_secret_file: tls-tickets}
             archive: {store: 'postgresql://u@localhost/d', password_file: password}
             auth:
-              jwt: [{issuer: a, keys: key.pem}]
+              jwt:
+              - {issuer: a, keys: key.pem}
+              - {issuer: b, keys: own.pem}
+              - {issuer: c, keys: shared.json, algorithms: [HS256]}
               introspection: {url: 'https://localhost:1/i', client_id: c, client_secret_file: client}
               tickets: {secret_file: tickets}
             """
         let before = try folder.check(text).lines
         #expect(!before.contains { $0.contains("everybody") }, "\(before)")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
-        let names = ["admin", "tickets", "tls-tickets", "client", "password"]
+        let names = ["admin", "tickets", "tls-tickets", "client", "password", "own.pem", "shared.json", "gate.yaml"]
         let lines = try folder.check(text).lines.filter { $0.contains("everybody") }
         #expect(lines.count == names.count, "\(lines)")
         for name in names {
-            #expect(lines.contains { $0.contains("warning: ") && $0.contains(": \(name) can be read by everybody") })
+            let shown = name == "gate.yaml" ? "kafka.settings.sasl.password: this file" : name
+            #expect(lines.contains { $0.contains("warning: ") && $0.contains(": \(shown) can be read by everybody") })
             try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: folder.path + name)
         }
         #expect(try folder.check(text).lines == before)

@@ -1,0 +1,43 @@
+import Options
+
+/// Files with secrets that everybody on this machine can read. What is a secret only in part, such as hashes of tokens, is none of
+/// them.
+extension SettingsDraft {
+    private static let kafkaKeyFiles = ["ssl.key.location", "ssl.keystore.location"]
+    /// Of librdkafka's properties those whose values are secrets; they stand in the settings file itself.
+    private static let kafkaSecrets = [
+        "sasl.password", "sasl.oauthbearer.client.secret", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password",
+    ]
+
+    /// - Parameter keyFiles: files of `auth.jwt` with keys that tokens can be signed with.
+    mutating func reportOpenSecrets(keyFiles: [NamedFile]) {
+        let named: [(setting: String, path: String?)] = [
+            (SettingsTable.path(of: \.tls.key), settings.tls.key),
+            (SettingsTable.path(of: \.tls.ticketSecretFile), settings.tls.ticketSecretFile),
+            (SettingsTable.path(of: \.adminTokenFile), settings.adminTokenFile),
+            (SettingsTable.path(of: \.auth.tickets.secretFile), settings.auth.tickets.secretFile),
+            (
+                SettingsTable.path(of: \.auth.introspection.clientSecretFile),
+                settings.auth.introspection.clientSecretFile
+            ),
+            (SettingsTable.path(of: \.archive.passwordFile), settings.archive.passwordFile),
+        ]
+        for (setting, path) in named + keyFiles.map({ ($0.setting, $0.path) }) {
+            if let path { reportIfOpen(setting, path) }
+        }
+        let kafka = SettingsTable.path(of: \.kafka.settings)
+        for property in settings.kafka.settings {
+            let setting = "\(kafka).\(property.name)"
+            if Self.kafkaKeyFiles.contains(property.name) { reportIfOpen(setting, property.value) }
+            guard Self.kafkaSecrets.contains(property.name), case .file(let path) = locations[setting]?.origin,
+                BoundedFile.isOpenToAll(path)
+            else { continue }
+            report(setting, "this file can be read by everybody on this machine: chmod o= it", isWarning: true)
+        }
+    }
+
+    private mutating func reportIfOpen(_ setting: String, _ path: String) {
+        guard isSound(setting), BoundedFile.isOpenToAll(path) else { return }
+        report(setting, "\(path) can be read by everybody on this machine: chmod o= it", isWarning: true)
+    }
+}
