@@ -18,10 +18,21 @@ struct TokenRecheck: Equatable {
 
     /// What an answer has to bear: it may be one about the token of before.
     let number: UInt32
+    /// Until what the server has said counts no longer; then it stays at nothing.
+    private var time: TokenTime
     /// Since when there is no answer.
     private var silentSince: UInt64?
 
-    init(number: UInt32) { self.number = number }
+    init(number: UInt32, left: UInt64) {
+        self.number = number
+        time = TokenTime(left: left)
+    }
+
+    /// An alarm has come. `left` is by the wall clock of now.
+    mutating func look(left: UInt64) { time.look(left: left) }
+
+    /// After how long to look again; nil: the server is to be asked now.
+    mutating func wait() -> UInt64? { time.left == 0 ? nil : time.wait() }
 
     /// The server cannot be asked now. A stream goes on for as long again as one answer is believed (`cache`), a minute at least:
     /// by then the server is really away, and the next node says the same at its door.
@@ -35,6 +46,16 @@ struct TokenRecheck: Equatable {
 
 /// Tokens whose server has to be asked once more while their stream is open.
 extension Connection {
+    /// Asks the server as soon as what it has said counts no longer.
+    func recheckWhenDue(_ open: OpenStream, _ token: StreamToken) {
+        guard let recheck = token.recheck else { return }
+        if let wait = token.recheck?.wait() {
+            token.end = schedule(.tokenEnd, afterMilliseconds: wait)
+        } else {
+            recheckToken(open, recheck)
+        }
+    }
+
     /// What the server has said counts no longer. Until it has said more the stream goes on.
     func recheckToken(_ open: OpenStream, _ recheck: TokenRecheck) {
         // Whoever came by a ticket buys the next one with the token, which is judged anew then.

@@ -1,6 +1,34 @@
 import Reactor
 import Tokens
 
+/// The time until the end of what a token's server has said. Timers go by the monotonic clock and tokens by the wall clock, so that
+/// both are asked: it comes by the one by which it is earlier. In milliseconds; a value without a clock.
+struct TokenTime: Equatable {
+    /// The time left is asked for so often: where the wall clock was set forward, or the machine slept, the end comes at most this
+    /// much late.
+    static let maximumWaitMilliseconds: UInt64 = 60_000
+
+    /// As the last look said.
+    private(set) var left: UInt64
+    /// From the last look to the next.
+    private var waited: UInt64 = 0
+
+    init(left: UInt64) { self.left = left }
+
+    /// The time of the last ``wait(until:)`` has passed. `left` is by the wall clock of now: one that was set back makes no token
+    /// last longer.
+    mutating func look(left: UInt64) {
+        self.left = min(left, self.left - waited)
+        waited = 0
+    }
+
+    /// How long to wait for the moment that lies so much before the end, or for the next look.
+    mutating func wait(untilBefore lead: UInt64 = 0) -> UInt64 {
+        waited = min(left - min(lead, left), Self.maximumWaitMilliseconds)
+        return waited
+    }
+}
+
 /// When the client of a stream is told that its token ends, and when the stream ends with it: alarms of one timer.
 struct TokenWatch: Equatable {
     /// Before the end, in milliseconds: at random, so that clients whose tokens end together do not all fetch one at once.
@@ -15,18 +43,11 @@ struct TokenWatch: Equatable {
         case end
     }
 
-    /// Timers go by the monotonic clock and tokens by the wall clock. So the time left is asked for so often: a stream ends
-    /// with its token, at most this much late, where the wall clock was set forward meanwhile.
-    static let maximumWaitMilliseconds: UInt64 = 60_000
-
     /// The second since 1970 at which the token ends.
     let expiresAt: Int64
     private var isNotified = false
-    /// Until the end by the clock by which it comes first, in milliseconds, when the last step was given.
-    private var left = UInt64.max
+    private var time = TokenTime(left: .max)
     private var lead: UInt64 = 0
-    /// The wait of the last step.
-    private var waited: UInt64 = 0
 
     init(expiresAt: Int64) { self.expiresAt = expiresAt }
 
@@ -34,23 +55,22 @@ struct TokenWatch: Equatable {
     ///   - left: until the end, in milliseconds.
     ///   - lead: out of ``leadMilliseconds``.
     mutating func begin(left: UInt64, lead: UInt64) -> Step {
-        (isNotified, self.left, self.lead) = (false, left, lead)
+        (isNotified, time, self.lead) = (false, TokenTime(left: left), lead)
         return next()
     }
 
-    /// The time has passed that ``begin(left:lead:)`` or the last alarm gave. `left` is by the wall clock of now: one that was
-    /// set back makes no token last longer.
+    /// The time has passed that ``begin(left:lead:)`` or the last alarm gave. `left` is by the wall clock of now.
     mutating func alarm(left: UInt64) -> Step {
-        self.left = min(left, self.left - waited)
+        time.look(left: left)
         return next()
     }
 
     private mutating func next() -> Step {
-        if isNotified, left == 0 { return .end }
-        let isDue = !isNotified && left <= lead
+        if isNotified, time.left == 0 { return .end }
+        let isDue = !isNotified && time.left <= lead
         if isDue { isNotified = true }
-        waited = min(isNotified ? left : left - lead, Self.maximumWaitMilliseconds)
-        return isDue ? .notify(milliseconds: waited) : .wait(milliseconds: waited)
+        let wait = time.wait(untilBefore: isNotified ? 0 : lead)
+        return isDue ? .notify(milliseconds: wait) : .wait(milliseconds: wait)
     }
 }
 
@@ -82,9 +102,8 @@ extension Connection {
         // Nothing ends of which its client would have to be told.
         if open.identity.isOpenEnded {
             token.rechecks &+= 1
-            token.recheck = TokenRecheck(number: max(1, token.rechecks))
-            token.end = schedule(.tokenEnd, afterMilliseconds: loop.milliseconds(until: expiresAt))
-            return
+            token.recheck = TokenRecheck(number: max(1, token.rechecks), left: loop.milliseconds(until: expiresAt))
+            return recheckWhenDue(open, token)
         }
         token.watch = TokenWatch(expiresAt: expiresAt)
         let lead = UInt64.random(in: TokenWatch.leadMilliseconds, using: &loop.spread)
@@ -92,7 +111,10 @@ extension Connection {
     }
 
     func tokenAlarm(_ open: OpenStream, _ token: StreamToken) {
-        if let recheck = token.recheck { return recheckToken(open, recheck) }
+        if token.recheck != nil {
+            token.recheck?.look(left: open.identity.expiresAt.map { loop.milliseconds(until: $0) } ?? 0)
+            return recheckWhenDue(open, token)
+        }
         guard let expiresAt = token.watch?.expiresAt else { return }
         act(on: token.watch?.alarm(left: loop.milliseconds(until: expiresAt)), open, token, expiresAt)
     }
