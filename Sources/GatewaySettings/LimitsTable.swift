@@ -31,7 +31,8 @@ package struct LimitsTable: SettingTable {
         "limits.max_connections", .integer(0...10_000_000), default: "0",
         """
         WebSockets, event streams and waiting /sync/v1 of the node. More are refused with 503. 0: as many as descriptors \
-        allow (ulimit -n), 128 of which are kept for the node itself.
+        allow (ulimit -n), without those that the node has open when it is ready, 128 that are kept for it, and a 32nd of the \
+        rest for those who come and go.
         """)
     package let maximumConnectionsPerAccount = Setting(
         "limits.max_connections_per_account", .integer(0...10_000_000), default: "0",

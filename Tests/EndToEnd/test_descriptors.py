@@ -81,10 +81,11 @@ def test_a_gateway_without_descriptors_refuses_and_recovers(gateway, mock_broker
 
 
 @pytest.mark.parametrize("way", ["plain", "tls"])
-def test_silent_clients_leave_the_node_its_descriptors(gateway, mock_broker, certificates, way):
+def test_silent_clients_leave_the_node_its_descriptors(gateway, mock_broker, certificates, tokens, way):
     door = gateway(
         mock_broker.bootstrap, around=("bash", "-c", 'ulimit -n 300; exec "$@"', "bash"), reload_interval="0s",
         **({"tls": certificates.settings["ecdsa"]} if way == "tls" else {}))
+    before = door.descriptors()
     silent = [connect(door.host, 20 * PATIENCE) for _ in range(300)]
     # Whoever comes last is answered, or closed where that needs TLS: the others before have been accepted.
     last = connect(door.host, 20 * PATIENCE)
@@ -109,3 +110,12 @@ def test_silent_clients_leave_the_node_its_descriptors(gateway, mock_broker, cer
     assert len(lines) == 1 and float(lines[0].split()[1]) >= 100, lines
     for peer in [*silent, last]:
         peer.close()
+    if way == "plain":
+        # As many may be connected by default as fit beside the node's own: whoever comes on top is read and told so.
+        eventually(lambda: door.descriptors() <= before, what="the end of the silent ones")
+        token, inside = tokens.token("PACC1"), []
+        while (joined := try_to_join(door.host, token))[1].startswith(b"HTTP/1.1 101 "):
+            inside.append(joined[0])
+        assert door.wait_for_log("clients are refused: the node is at a limit")["limit"].startswith("max_connections ")
+        for peer in [*inside, joined[0]]:
+            peer.close()

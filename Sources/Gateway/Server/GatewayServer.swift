@@ -20,6 +20,8 @@ package actor GatewayServer {
     let places: Places
     /// How many this process may open.
     private let descriptors: Int
+    /// Of these, how many the node itself has: 0 until it is ready.
+    private var ownDescriptors = 0
     private let usedTickets = NodeTickets()
     let revocations: NodeRevocations
     private let ready: @Sendable () -> Void
@@ -73,7 +75,7 @@ package actor GatewayServer {
         self.failure = failure
         lifecycle = NodeLifecycle(NodeLifecycle.Times(parts.settings.lifecycle))
         descriptors = Int(clamping: (try? ProcessLimits.raiseDescriptorLimit()) ?? 1024)
-        places = Places(PlaceLimits(parts.settings.limits, descriptors: descriptors))
+        places = Places(PlaceLimits(parts.settings.limits, descriptors: descriptors, own: 0))
         readiness = NodeReadiness(
             graceMilliseconds: parts.settings.kafka.brokerGrace?.milliseconds,
             awaitsControl: parts.settings.control.topic != nil)
@@ -87,7 +89,6 @@ package actor GatewayServer {
 
     /// Listens and begins to read. Clients are refused with 503 until the node is ready.
     package func start() async throws(GatewayError) {
-        warnOfDescriptors()
         let count = parts.settings.loops > 0 ? parts.settings.loops : ProcessLimits.usableCores
         let (ingestLoop, probeLoop, adminLoop, judgingLoop, workers) = try makeLoops(count)
         loops = [ingestLoop, probeLoop, judgingLoop] + workers + [adminLoop]
@@ -105,20 +106,15 @@ package actor GatewayServer {
             history: HistoryLimits(parts.settings.history),
             epochNumber: UInt32(clamping: parts.settings.history.epoch), outlets: outlets, readiness: readiness,
             intake: archive?.intake, logger: logger,
-            loop: ingestLoop, probeLoop: probeLoop, ready: ready, failure: failure)
+            loop: ingestLoop, probeLoop: probeLoop,
+            ready: { [weak self, ready] in
+                ready()
+                Task { await self?.countOwnDescriptors() }
+            }, failure: failure)
         let problem = await ingestLoop.perform { assembly.open(desk.value) }
         if let problem { throw problem }
         try await openArchive()
         try await openControl(desk)
-    }
-
-    /// What the settings allow and the system does not: clients would be refused below the limit that was set.
-    private func warnOfDescriptors() {
-        let wanted = parts.settings.limits.maximumConnections
-        guard wanted > descriptors - PlaceLimits.keptDescriptors else { return }
-        logger.warning(
-            "limits.max_connections is more than descriptors allow: raise the limit of open files (ulimit -n)",
-            [.limit: .number(wanted), .count: .number(descriptors)])
     }
 
     private func makeLoops(
@@ -188,6 +184,23 @@ package actor GatewayServer {
         return outlets
     }
 
+    /// The node has opened what it needs: what is no client's is its own. Clients that come meanwhile count as clients.
+    private func countOwnDescriptors() async {
+        guard let open = ProcessUsage.now()?.openDescriptors else { return }
+        var clients = 0
+        for connections in connectionLoops {
+            clients += await connections.loop.perform { connections.value.connections.count }
+        }
+        ownDescriptors = max(0, Int(clamping: open) - clients)
+        places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors, own: ownDescriptors))
+        let wanted = parts.settings.limits.maximumConnections
+        guard wanted > PlaceLimits.clients(of: descriptors, own: ownDescriptors) else { return }
+        // What the settings allow and the system does not: clients would be refused below the limit that was set.
+        logger.warning(
+            "limits.max_connections is more than descriptors allow: raise the limit of open files (ulimit -n)",
+            [.limit: .number(wanted), .count: .number(descriptors)])
+    }
+
     // MARK: - Listening
 
     private func listen(_ workers: [EventLoop]) async throws(GatewayError) {
@@ -238,7 +251,7 @@ package actor GatewayServer {
         let policy = ConnectionPolicy(parts)
         let admission = Admission(
             parts, readiness: readiness, usedTickets: usedTickets, revocations: revocations)
-        places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors))
+        places.change(to: PlaceLimits(parts.settings.limits, descriptors: descriptors, own: ownDescriptors))
         judgingDesk?.loop.execute { [judgingDesk] in judgingDesk?.value.adopt(parts.verifier) }
         for connections in connectionLoops {
             connections.loop.execute { connections.value.adopt(policy, admission) }

@@ -132,10 +132,19 @@ extension PlaceLimits {
         Int32(clamping: descriptors - min(keptDescriptors, descriptors / 2))
     }
 
-    /// - Parameter descriptors: how many the process may open.
-    init(_ limits: SettingValues<LimitsTable>, descriptors: Int) {
+    /// How many clients can be connected: of the numbers that they may have, the node itself has the first, and a 32nd is for
+    /// those who come and go. Without it nobody could be read who comes on top, nor be told why they are refused.
+    static func clients(of descriptors: Int, own: Int) -> Int {
+        let room = Int(highestDescriptor(of: descriptors)) + 1 - own
+        return max(1, room - max(1, room / 32))
+    }
+
+    /// - Parameters:
+    ///   - descriptors: how many the process may open.
+    ///   - own: how many of them the node itself has open.
+    init(_ limits: SettingValues<LimitsTable>, descriptors: Int, own: Int) {
         maximumConnections = limits.maximumConnections
-        if maximumConnections == 0 { maximumConnections = max(1, descriptors - Self.keptDescriptors) }
+        if maximumConnections == 0 { maximumConnections = Self.clients(of: descriptors, own: own) }
         maximumConnectionsPerAccount = limits.maximumConnectionsPerAccount
         maximumConnectionsPerSubject = limits.maximumConnectionsPerSubject
         maximumConnectionsPerAddress = limits.maximumConnectionsPerAddress

@@ -304,10 +304,14 @@ struct PlaceCountsTests {
         let keys = SettingsTable.rows.map(\.path)
         for name in ConnectionLimit.Name.allCases { #expect(keys.contains("limits.\(name.rawValue)")) }
         var settings = Settings()
-        #expect(PlaceLimits(settings.limits, descriptors: 1024).maximumConnections == 896)
-        #expect(PlaceLimits(settings.limits, descriptors: 129).maximumConnections == 1)
-        #expect(PlaceLimits(settings.limits, descriptors: 20).maximumConnections == 1)
-        settings.limits.maximumConnections = 5
-        #expect(PlaceLimits(settings.limits, descriptors: 20).maximumConnections == 5)
+        // Numbers 0 to 896 are for clients, but for those that the node has.
+        for (descriptors, own, clients) in [
+            (1024, 0, 869), (1024, 60, 811), (1_048_576, 100, 1_015_589), (257, 128, 1), (129, 100, 1), (20, 5, 5),
+        ] {
+            settings.limits.maximumConnections = 0
+            #expect(PlaceLimits(settings.limits, descriptors: descriptors, own: own).maximumConnections == clients)
+            settings.limits.maximumConnections = 5
+            #expect(PlaceLimits(settings.limits, descriptors: descriptors, own: own).maximumConnections == 5)
+        }
     }
 }
