@@ -95,6 +95,27 @@ static inline int crdkafka_destroy_within(rd_kafka_t *client, int milliseconds) 
 // the headers that it is built with need not know it.
 static inline void *crdkafka_symbol(const char *name) { return dlsym((void *)0, name); }
 
+// The entry points that questions about topics need.
+typedef struct {
+    void *(*of_names)(const char **, size_t);
+    void (*destroy)(void *);
+    void (*describe)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *);
+    const void *(*result)(rd_kafka_event_t *);
+    const void **(*topics)(const void *, size_t *);
+} crdkafka_describing;
+
+static inline crdkafka_describing crdkafka_describing_symbols(void) {
+    crdkafka_describing found = {
+        (void *(*)(const char **, size_t))crdkafka_symbol("rd_kafka_TopicCollection_of_topic_names"),
+        (void (*)(void *))crdkafka_symbol("rd_kafka_TopicCollection_destroy"),
+        (void (*)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *))crdkafka_symbol(
+            "rd_kafka_DescribeTopics"),
+        (const void *(*)(rd_kafka_event_t *))crdkafka_symbol("rd_kafka_event_DescribeTopics_result"),
+        (const void **(*)(const void *, size_t *))crdkafka_symbol("rd_kafka_DescribeTopics_result_topics"),
+    };
+    return found;
+}
+
 static inline int crdkafka_can_describe_topics(void) {
     return rd_kafka_version() >= 0x020300ff && crdkafka_symbol("rd_kafka_DescribeTopics") != NULL
            && crdkafka_symbol("rd_kafka_TopicCollection_of_topic_names") != NULL
@@ -106,20 +127,15 @@ static inline int
 crdkafka_describe_topics(rd_kafka_t *client, rd_kafka_queue_t *queue, int32_t broker, const char **names, size_t count,
                          int timeout_ms) {
     char text[128];
-    void *(*of_names)(const char **, size_t) =
-        (void *(*)(const char **, size_t))crdkafka_symbol("rd_kafka_TopicCollection_of_topic_names");
-    void (*destroy)(void *) = (void (*)(void *))crdkafka_symbol("rd_kafka_TopicCollection_destroy");
-    void (*describe)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *) =
-        (void (*)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *))crdkafka_symbol(
-            "rd_kafka_DescribeTopics");
+    crdkafka_describing symbols = crdkafka_describing_symbols();
     rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_ANY);
-    void *topics = of_names(names, count);
+    void *topics = symbols.of_names(names, count);
     int is_asked = rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text)) == 0
                    && rd_kafka_AdminOptions_set_broker(options, broker, text, sizeof(text)) == 0;
     rd_kafka_AdminOptions_set_opaque(options, (void *)(intptr_t)broker);
     if (is_asked)
-        describe(client, topics, options, queue);
-    destroy(topics);
+        symbols.describe(client, topics, options, queue);
+    symbols.destroy(topics);
     rd_kafka_AdminOptions_destroy(options);
     return is_asked;
 }
@@ -133,10 +149,7 @@ static inline int32_t crdkafka_described_broker(rd_kafka_event_t *event) {
 // The id of a topic in the event, or why there is none. The halves are 0 where the broker has none.
 static inline rd_kafka_resp_err_t
 crdkafka_described_topic(rd_kafka_event_t *event, const char *name, int64_t *high, int64_t *low) {
-    const void *(*result_of)(rd_kafka_event_t *) =
-        (const void *(*)(rd_kafka_event_t *))crdkafka_symbol("rd_kafka_event_DescribeTopics_result");
-    const void **(*topics_of)(const void *, size_t *) =
-        (const void **(*)(const void *, size_t *))crdkafka_symbol("rd_kafka_DescribeTopics_result_topics");
+    crdkafka_describing symbols = crdkafka_describing_symbols();
     const char *(*name_of)(const void *) =
         (const char *(*)(const void *))crdkafka_symbol("rd_kafka_TopicDescription_name");
     const rd_kafka_error_t *(*error_of)(const void *) =
@@ -151,7 +164,7 @@ crdkafka_described_topic(rd_kafka_event_t *event, const char *name, int64_t *hig
     const void **topics;
     if (rd_kafka_event_error(event) != RD_KAFKA_RESP_ERR_NO_ERROR)
         return rd_kafka_event_error(event);
-    topics = topics_of(result_of(event), &count);
+    topics = symbols.topics(symbols.result(event), &count);
     for (size_t index = 0; index < count; index++) {
         if (strcmp(name_of(topics[index]), name) != 0)
             continue;
@@ -170,18 +183,9 @@ static inline int crdkafka_is_allowed(rd_kafka_t *client, const char *name, int 
     char text[128];
     int answer = -1;
     size_t topics_count = 0, count = 0;
-    void *(*of_names)(const char **, size_t) =
-        (void *(*)(const char **, size_t))crdkafka_symbol("rd_kafka_TopicCollection_of_topic_names");
-    void (*destroy)(void *) = (void (*)(void *))crdkafka_symbol("rd_kafka_TopicCollection_destroy");
-    void (*describe)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *) =
-        (void (*)(rd_kafka_t *, const void *, const rd_kafka_AdminOptions_t *, rd_kafka_queue_t *))crdkafka_symbol(
-            "rd_kafka_DescribeTopics");
+    crdkafka_describing symbols = crdkafka_describing_symbols();
     void *(*include)(rd_kafka_AdminOptions_t *, int) = (void *(*)(rd_kafka_AdminOptions_t *, int))crdkafka_symbol(
         "rd_kafka_AdminOptions_set_include_authorized_operations");
-    const void *(*result_of)(rd_kafka_event_t *) =
-        (const void *(*)(rd_kafka_event_t *))crdkafka_symbol("rd_kafka_event_DescribeTopics_result");
-    const void **(*topics_of)(const void *, size_t *) =
-        (const void **(*)(const void *, size_t *))crdkafka_symbol("rd_kafka_DescribeTopics_result_topics");
     const rd_kafka_AclOperation_t *(*operations_of)(const void *, size_t *) =
         (const rd_kafka_AclOperation_t *(*)(const void *, size_t *))crdkafka_symbol(
             "rd_kafka_TopicDescription_authorized_operations");
@@ -189,14 +193,14 @@ static inline int crdkafka_is_allowed(rd_kafka_t *client, const char *name, int 
         return -1;
     rd_kafka_queue_t *queue = rd_kafka_queue_new(client);
     rd_kafka_AdminOptions_t *options = rd_kafka_AdminOptions_new(client, RD_KAFKA_ADMIN_OP_ANY);
-    void *topics = of_names(&name, 1);
+    void *topics = symbols.of_names(&name, 1);
     rd_kafka_AdminOptions_set_request_timeout(options, timeout_ms, text, sizeof(text));
     rd_kafka_error_t *problem = include(options, 1);
     if (problem == NULL) {
-        describe(client, topics, options, queue);
+        symbols.describe(client, topics, options, queue);
         rd_kafka_event_t *event = rd_kafka_queue_poll(queue, timeout_ms);
         if (event != NULL && rd_kafka_event_error(event) == RD_KAFKA_RESP_ERR_NO_ERROR) {
-            const void **found = topics_of(result_of(event), &topics_count);
+            const void **found = symbols.topics(symbols.result(event), &topics_count);
             const rd_kafka_AclOperation_t *operations =
                 topics_count == 1 ? operations_of(found[0], &count) : NULL;
             if (operations != NULL)
@@ -210,7 +214,7 @@ static inline int crdkafka_is_allowed(rd_kafka_t *client, const char *name, int 
     } else {
         rd_kafka_error_destroy(problem);
     }
-    destroy(topics);
+    symbols.destroy(topics);
     rd_kafka_AdminOptions_destroy(options);
     rd_kafka_queue_destroy(queue);
     return answer;
