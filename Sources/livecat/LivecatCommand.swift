@@ -157,7 +157,7 @@ enum LivecatCommand {
     /// A word too many may be a token, as in `-H Authorization: Bearer TOKEN` without quotes; an address is shown without its
     /// secrets.
     @Sendable private static func shown(word: String) -> String {
-        guard word.contains("://"), let url = try? WebSocketURL(word) else { return "…" }
+        guard word.contains("://"), let url = try? WebSocketURL(word), !url.target.contains("@") else { return "…" }
         return url.withoutTicket.description
     }
 

@@ -48,7 +48,7 @@ extension Arguments {
     var secretURLs: [String] {
         ([self[LivecatCommand.connect]].compactMap { $0 } + operands).filter { text in
             guard let url = try? WebSocketURL(text) else { return true }
-            return url.userInformation != nil || url.hasTicket
+            return url.mayHoldUserInformation || url.hasTicket
         }
     }
 }

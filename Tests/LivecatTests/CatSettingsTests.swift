@@ -72,7 +72,9 @@ import Testing
         ["-H", "Authorization Bearer hush", "ws://a"], ["-H", "Authorization:", "Bearer", "hush", "ws://a"],
         ["ws://a", "ws://u:hush@b/?ticket=hush"], ["-c", "ws://a", "hush"], ["-c", "ws://a", "ws://b/?ticket=hush"],
         ["-s", "bearer.hush,more", "ws://a"], ["-s", "bearer.hush", "-s", "bearer.hush", "ws://a"],
-        ["-H", "Sec-WebSocket-Protocol: bearer.hush, bearer.hush", "ws://a"],
+        ["-H", "Sec-WebSocket-Protocol: bearer.hush, bearer.hush", "ws://a"], ["ws://u:hush/s@a"], ["ws://u:hush?@a/x"],
+        ["ws://a", "ws://u:1/hush@b"], ["hush:p@a"], ["--proxy", "u:hush/s@a:1", "ws://a"],
+        ["--proxy", "u:hush://s@a:1", "ws://a"],
     ]) func `shows no secret`(_ words: [String]) throws {
         let (_, line) = try #require(Words(words).refusal())
         #expect(!line.contains("hush"))
@@ -82,6 +84,7 @@ import Testing
     static let secretURLs: [([String], [String])] = [
         (["ws://a/live/v1"], []), (["ws://u:p@a"], ["ws://u:p@a"]), (["-c", "ws://a/?ticket=t"], ["ws://a/?ticket=t"]),
         (["ws://a/?x=1&t%69cket=t"], ["ws://a/?x=1&t%69cket=t"]), (["ftp://u:p@a"], ["ftp://u:p@a"]),
+        (["ws://u:1/s@a"], ["ws://u:1/s@a"]), (["ws://u:p/s@a"], ["ws://u:p/s@a"]),
     ]
 
     @Test(arguments: secretURLs)

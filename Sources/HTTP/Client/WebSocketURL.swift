@@ -8,6 +8,25 @@ package enum URLFault: Error, Equatable, Sendable {
     /// RFC 6455 §3: a WebSocket address has no fragment.
     case fragment
     case controlByte
+    /// A name or a password may stand in what cannot be read, so that none of it is shown.
+    case userInformation
+}
+
+extension URLFault {
+    /// The same fault, without what stands before the last `@` of the whole address: a password with a slash that is not
+    /// percent-encoded ends the authority too early, and a part of it is taken for a port.
+    func withoutUserInformation(of text: [UInt8]) -> URLFault {
+        let part: String
+        switch self {
+        // Without slashes behind it, it may be a name with a password behind it.
+        case .unknownScheme(let name): part = name
+        case .badHost(let text), .badPort(let text): part = text
+        case .empty, .noHost, .fragment, .controlByte, .userInformation: return self
+        }
+        guard let at = text.lastIndex(of: ASCII.at) else { return self }
+        if case .unknownScheme = self, text.dropFirst(part.utf8.count).starts(with: "://".utf8) { return self }
+        return text[at...].contains(Array(part.utf8)) ? self : .userInformation
+    }
 }
 
 /// Where a client connects: `ws`, `wss`, `http`, `https` (which mean ws and wss), and `ws+unix:PATH:/target`; without a
@@ -50,6 +69,9 @@ package struct WebSocketURL: Sendable, Equatable {
         isSecure == other.isSecure && destination == other.destination
     }
 
+    /// Whether a name and a password may stand in it: where one of them holds a slash, its end seems to be part of the path.
+    package var mayHoldUserInformation: Bool { userInformation != nil || target.utf8.contains(ASCII.at) }
+
     /// The address without user information, for messages to people.
     package var description: String {
         switch destination {
@@ -62,6 +84,14 @@ package struct WebSocketURL: Sendable, Equatable {
 extension WebSocketURL {
     package init(_ text: String) throws(URLFault) {
         let bytes = Array(text.utf8)
+        do throws(URLFault) {
+            try self.init(bytes)
+        } catch {
+            throw error.withoutUserInformation(of: bytes)
+        }
+    }
+
+    private init(_ bytes: [UInt8]) throws(URLFault) {
         guard !bytes.isEmpty else { throw .empty }
         guard !bytes.contains(where: \.isControl) else { throw .controlByte }
         guard let (scheme, rest) = Self.scheme(bytes[...]) else {

@@ -98,6 +98,8 @@ extension URLFault {
         case .badPort(let port): "'\(port)' is not a port"
         case .fragment: "it has a fragment (#)"
         case .controlByte: "it holds a control character"
+        case .userInformation:
+            "it cannot be read up to its last '@': in a name or a password '/', '?' and '@' are written %2F, %3F and %40"
         }
     }
 }

@@ -86,7 +86,9 @@ package struct ProxyServer: Sendable, Equatable {
     /// Reads `[http://|https://][user:password@]host[:port]`.
     package init(_ text: String) throws(URLFault) {
         let scheme = text.firstRange(of: "://").map { text[..<$0.lowerBound].lowercased() }
-        if let scheme, scheme != "http", scheme != "https" { throw .unknownScheme(scheme) }
+        if let scheme, scheme != "http", scheme != "https" {
+            throw scheme.contains(":") || scheme.contains("@") ? .userInformation : .unknownScheme(scheme)
+        }
         let url = try WebSocketURL(scheme == nil ? "http://" + text : text)
         guard case .host(let host, let port) = url.destination else { throw .noHost }
         self.host = host
