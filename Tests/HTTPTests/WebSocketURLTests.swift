@@ -32,7 +32,8 @@ import Testing
         // Of a name and a password nothing is shown, wherever they seem to end.
         ("ws://user:pa/ss@host", .userInformation), ("ws://user:pa?ss@host", .userInformation),
         ("ws://us er/ss@host", .userInformation), ("ws://user:pa/s@s@host/x", .userInformation),
-        ("user:pass@host", .userInformation), ("ftp://u:p@a", .unknownScheme("ftp")), ("ws://[u:p/s]@a", .userInformation),
+        ("user:pass@host", .userInformation), ("ftp://u:p@a", .unknownScheme("ftp")),
+        ("ws://[u:p/s]@a", .userInformation),
         ("ws://user:pa#ss@host", .fragment), ("ws://u:p@a b", .badHost("a b")), ("ws://u:p@a:8x/y", .badPort("8x")),
     ]) func `are refused`(_ input: String, _ fault: URLFault) {
         #expect(throws: fault) { try WebSocketURL(input) }
