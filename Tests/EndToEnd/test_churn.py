@@ -115,7 +115,7 @@ def test_clients_come_and_go_at_1000_a_second_while_others_miss_nothing(gateway,
             assert client.close is None
             assert client.ids == [str(number) for number in range(count)]
         await until(lambda: door.descriptors() <= before,
-                    what=lambda: f"{before} descriptors once all have left: {sorted(open_files(pid))}")
+                    what=lambda: f"{before} descriptors once all have left: {sorted(open_files(pid, mock_broker.bootstrap))}")
 
     play(fill_logs())
     play(scenario(1000))

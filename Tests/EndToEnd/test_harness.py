@@ -2,9 +2,12 @@
 
 import asyncio
 import contextlib
+import ctypes
 import json
+import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +18,7 @@ from archives import is_to_wait
 from asker import Asker
 from clients import Answer, served
 from livecat import Livecat
+from processes import descriptors
 from programs import KCAT, ROOT, SHARED, Program, eventually, produce
 from rawclient import RawClient, play, until
 from shared_brokers import VARIABLE
@@ -52,6 +56,16 @@ def test_who_asks_the_administration_asks_again_where_its_connection_was_closed(
     # It has said nothing for too long.
     assert asker.ended()
     assert asker.ask("GET", "/livez")[0] == 200
+
+
+def test_the_descriptors_of_a_program_are_counted_without_those_that_no_client_opens(mock_broker):
+    pid, others = os.getpid(), (mock_broker.bootstrap,)
+    before = descriptors(pid), descriptors(pid, *others)
+    # As Dispatch does when somebody has to wait by another clock than before.
+    timer = os.fdopen(ctypes.CDLL(None).timerfd_create(1, 0), "rb")
+    address = mock_broker.bootstrap.rpartition(":")
+    with timer, socket.create_connection((address[0], int(address[2]))), socket.socket():
+        assert (descriptors(pid), descriptors(pid, *others)) == (before[0] + 3, before[1] + 1)
 
 
 RUN = "import shared_brokers, sys; print(shared_brokers.Run().folder, flush=True); sys.stdin.read()"

@@ -15,8 +15,9 @@ def raise_descriptor_limit():
 
 
 def descriptors(pid, *besides):
-    """The number of open descriptors, without those of connections to the addresses `besides`, `ADDRESS:PORT`: a client of
-    brokers opens and closes them as it likes."""
+    """The number of open descriptors, without those of connections to the addresses `besides`, `ADDRESS:PORT`, and without
+    timers: a client of brokers opens and closes connections as it likes, and Dispatch opens a timer for each clock when somebody
+    first has to wait by it, which in a node that answers at once is hours later, or under load."""
     return len(open_files(pid, *besides)) if besides else len(os.listdir(f"/proc/{pid}/fd"))
 
 
@@ -28,7 +29,7 @@ def open_files(pid, *besides):
         ports = {int(address.rpartition(":")[2]) for address in besides}
         rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
         # Field 2 is the address of the other end, 9 the inode.
-        apart = {f"socket:[{row[9]}]" for row in rows if int(row[2].partition(":")[2], 16) in ports}
+        apart = {f"socket:[{row[9]}]" for row in rows if int(row[2].partition(":")[2], 16) in ports} | {"anon_inode:[timerfd]"}
     found = []
     for entry in os.listdir(f"/proc/{pid}/fd"):
         try:
