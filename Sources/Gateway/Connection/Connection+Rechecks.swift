@@ -29,7 +29,7 @@ struct TokenRecheck: Equatable {
     }
 
     /// An alarm has come. `left` is by the wall clock of now.
-    mutating func look(left: UInt64) { time.look(left: left) }
+    mutating func waitIsOver(left: UInt64) { time.waitIsOver(left: left) }
 
     /// After how long to look again; nil: the server is to be asked now.
     mutating func wait() -> UInt64? { time.left == 0 ? nil : time.wait() }

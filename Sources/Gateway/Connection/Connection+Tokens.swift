@@ -17,7 +17,7 @@ struct TokenTime: Equatable {
 
     /// The time of the last ``wait(until:)`` has passed. `left` is by the wall clock of now: one that was set back makes no token
     /// last longer.
-    mutating func look(left: UInt64) {
+    mutating func waitIsOver(left: UInt64) {
         self.left = min(left, self.left - waited)
         waited = 0
     }
@@ -61,7 +61,7 @@ struct TokenWatch: Equatable {
 
     /// The time has passed that ``begin(left:lead:)`` or the last alarm gave. `left` is by the wall clock of now.
     mutating func alarm(left: UInt64) -> Step {
-        time.look(left: left)
+        time.waitIsOver(left: left)
         return next()
     }
 
@@ -112,7 +112,7 @@ extension Connection {
 
     func tokenAlarm(_ open: OpenStream, _ token: StreamToken) {
         if token.recheck != nil {
-            token.recheck?.look(left: open.identity.expiresAt.map { loop.milliseconds(until: $0) } ?? 0)
+            token.recheck?.waitIsOver(left: open.identity.expiresAt.map { loop.milliseconds(until: $0) } ?? 0)
             return recheckWhenDue(open, token)
         }
         guard let expiresAt = token.watch?.expiresAt else { return }

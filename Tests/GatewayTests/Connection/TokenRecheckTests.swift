@@ -14,7 +14,7 @@ import Testing
     ) {
         var recheck = TokenRecheck(number: 1, left: 0)
         // Whatever the clock says then, it stays due.
-        recheck.look(left: 500)
+        recheck.waitIsOver(left: 500)
         #expect(recheck.wait() == nil)
         for passed in [0, 1, patience - 1] {
             #expect(
@@ -38,7 +38,7 @@ import Testing
         var recheck = TokenRecheck(number: 1, left: left[0])
         var found = [recheck.wait()]
         for left in left.dropFirst() {
-            recheck.look(left: left)
+            recheck.waitIsOver(left: left)
             found.append(recheck.wait())
         }
         #expect(found == waits)
