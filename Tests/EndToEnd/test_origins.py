@@ -171,3 +171,7 @@ def test_a_connection_that_let_nobody_in_is_not_kept_as_long_as_one_that_did(gat
             assert peer.recv(1) == b""
             # Who was let in stays for longer.
             assert answered(known, PREFLIGHT, 204)
+    # However often it asks beforehand: only who was let in may go on with it.
+    assert ask(door.host, PREFLIGHT * 17, 20 * PATIENCE).count(b"HTTP/1.1 204 ") == 16
+    known = get("/sync/v1", token) + PREFLIGHT * 17 + get("/sync/v1", token, ["Connection: close"])
+    assert ask(door.host, known, 20 * PATIENCE).count(b"HTTP/1.1 20") == 19

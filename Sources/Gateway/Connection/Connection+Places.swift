@@ -98,7 +98,8 @@ extension Connection {
     /// Whether another request may follow on this connection: as its client wants, up to the last that it may make. Not
     /// behind a body that is not read.
     func keepsAlive(behind head: RequestHead, hasReadBody: Bool = false) -> Bool {
-        let isLast = isOld || id.turn + 1 >= loop.policy.maximumRequestsPerConnection
+        let maximum = loop.policy.maximumRequestsPerConnection
+        let isLast = isOld || id.turn + 1 >= (wasAdmitted ? maximum : min(maximum, ConnectionLoop.maximumPreflights))
         return !isLast && (hasReadBody || head.body.isEmpty) && SyncAnswer.keepsAlive(head)
     }
 

@@ -46,6 +46,10 @@ final class ConnectionLoop {
     /// comes on top is refused at once: sockets that say nothing hold no more than these.
     static let maximumLateRefusals = 256
 
+    /// What a browser may ask beforehand on a connection on which nobody was let in: more than there are addresses. Each of them
+    /// has the time of a newcomer, and whoever has no token could keep the connection with them.
+    static let maximumPreflights = 16
+
     /// From the end of an idle connection to its peer's: some round trips. A node that ends waits for all of them.
     static let idleEndMilliseconds: UInt16 = 200
     /// What the client of an event stream may send behind its request, which nobody reads: another request or two of a client
