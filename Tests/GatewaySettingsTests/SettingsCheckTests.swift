@@ -1,4 +1,4 @@
-// Tests: IntrospectionTable.swift, StaticTokenFile.swift
+// Tests: IntrospectionTable.swift, SettingsDraft+OpenSecrets.swift, StaticTokenFile.swift
 
 import Foundation
 import LiveUpdates
