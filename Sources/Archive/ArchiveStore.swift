@@ -53,6 +53,10 @@ package protocol ArchiveStore: AnyObject, Sendable {
     func keep(from stamp: Int64) async throws(ArchiveError)
     /// Deletes some of what was let go. False: nothing is left to be deleted.
     func sweep() async throws(ArchiveError) -> Bool
+    /// Up to when a record erases, which was read at a moment: its stamp, or that moment where it is stamped ahead. Of one that
+    /// was ahead when it was read first it is that moment for as long as the record may be read again, by whichever node: it
+    /// does not grow to cover what came since.
+    func erasureEnd(_ account: Account, stamped stamp: Int64, readAt moment: Int64) async throws(ArchiveError) -> Int64
     /// Deletes what is stamped or arrived before a moment, and marks of before it.
     func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts
     /// Overwrites what was erased, so that no byte of it is left.

@@ -267,4 +267,38 @@ struct ArchiveInboxTests {
             #expect(try await store.isToBeOverwritten())
         }
     }
+
+    @Test(arguments: TestStore.kinds) func `an erasure stamped ahead counts up to its first reading, at each start`(
+        kind: TestStore.Kind
+    ) async throws {
+        let account = Account("A")
+        try await TestStore.withPlace(kind) { place in
+            let store = try await place.open()
+            // One that is not ahead counts up to its stamp, whenever it is read.
+            #expect(try await store.erasureEnd(account, stamped: 900, readAt: 900) == 900)
+            #expect(try await store.erasureEnd(account, stamped: 2_000, readAt: 1_005) == 1_005)
+            await store.close()
+            let again = try await place.open()
+            let events = (0..<10).map {
+                ArchivedEvent("A", "incident", "I\($0)", "made", offset: $0, stamp: 1_000 + $0)
+            }
+            _ = try await again.append(.of(events))
+            // Read again while it is still ahead, and when it is not any more.
+            for moment: Int64 in [1_050, 2_000] {
+                #expect(try await again.erasureEnd(account, stamped: 2_000, readAt: moment) == 1_005)
+            }
+            // Another record of the account, and one of another account with the same stamp.
+            #expect(try await again.erasureEnd(account, stamped: 2_001, readAt: 1_060) == 1_060)
+            #expect(try await again.erasureEnd(Account("B"), stamped: 2_000, readAt: 1_070) == 1_070)
+            #expect(try await again.erase(account, until: 1_005).events == 5)
+            // As long as the record may erase something that is kept.
+            try await again.keep(from: 2_000)
+            try await TestStore.sweep(again)
+            #expect(try await again.erasureEnd(account, stamped: 2_000, readAt: 2_000) == 1_005)
+            try await again.keep(from: 2_001)
+            try await TestStore.sweep(again)
+            #expect(try await again.erasureEnd(account, stamped: 2_000, readAt: 2_000) == 2_000)
+            await again.close()
+        }
+    }
 }

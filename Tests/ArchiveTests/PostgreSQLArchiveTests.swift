@@ -86,7 +86,7 @@ import Testing
         await store.close()
         let session = PostgreSQLServer.session(uri)
         try session.run { connection in
-            try connection.command("DROP TABLE livegate_erasures")
+            try connection.command("DROP TABLE livegate_erasures, livegate_erasures_ahead")
             try connection.command("ALTER TABLE livegate_positions DROP COLUMN log")
             try connection.command("UPDATE livegate_schema SET version = 1")
         }

@@ -314,7 +314,7 @@ struct SQLiteArchiveTests {
             await store.close()
             do {
                 let database = try Database(path: path)
-                try database.execute("DROP TABLE erasures")
+                for table in ["erasures", "erasures_ahead"] { try database.execute("DROP TABLE \(table)") }
                 try database.execute("ALTER TABLE positions DROP COLUMN log")
                 try database.execute("PRAGMA user_version = 1")
             }

@@ -211,6 +211,12 @@ package final class PostgreSQLArchive: ArchiveStore {
 
     package func sweep() async throws(ArchiveError) -> Bool { try await write { try $0.sweep() } }
 
+    package func erasureEnd(
+        _ account: Account, stamped stamp: Int64, readAt moment: Int64
+    ) async throws(ArchiveError) -> Int64 {
+        try await write { try $0.erasureEnd(account, stamped: stamp, readAt: moment) }
+    }
+
     package func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts {
         while try await !write({ try $0.beginErasing() }) {
             try? await Task.sleep(for: .milliseconds(Self.erasurePause))

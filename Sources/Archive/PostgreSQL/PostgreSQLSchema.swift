@@ -10,7 +10,7 @@ enum PostgreSQLSchema {
     static let oldestServer = 150_000
 
     /// Statements that move the tables on by one version each. What was released is never changed.
-    static let steps: [[String]] = [first, second, marksByTime, logs]
+    static let steps: [[String]] = [first, second, marksByTime, logs, erasuresAhead]
     static var version: Int64 { Int64(steps.count) }
 
     /// Plans are those of the program, whatever the statistics say: searches in indexes, in the order of the text, and no
@@ -87,6 +87,14 @@ enum PostgreSQLSchema {
     }
     /// Which log a position counts in (``StoredLog``); null where the version before has stored it.
     private static let logs = ["ALTER TABLE livegate_positions ADD COLUMN log bytea"]
+    /// When records of erasures were read first that were stamped ahead, by the same number.
+    private static let erasuresAhead = [
+        """
+        CREATE TABLE livegate_erasures_ahead (account bigint NOT NULL, stamp bigint NOT NULL, moment bigint NOT NULL,
+        PRIMARY KEY (account, stamp))
+        """
+    ]
+
     /// For one statement of a step: an index of a large table takes its time.
     private static let stepMilliseconds: UInt64 = 60_000
 

@@ -51,6 +51,23 @@ extension PostgreSQLWriter {
             ])
     }
 
+    /// See ``ArchiveStore/erasureEnd(_:stamped:readAt:)``. Of several nodes that read it first, the one that writes first counts.
+    func erasureEnd(_ account: Account, stamped stamp: Int64, readAt moment: Int64) throws -> Int64 {
+        let record: [Parameter] = [.integer(ArchiveWriter.number(account)), .integer(stamp)]
+        return try session.run { connection in
+            if stamp > moment {
+                _ = try connection.run(
+                    """
+                    INSERT INTO livegate_erasures_ahead SELECT $1::bigint, $2::bigint, $3::bigint
+                    WHERE (SELECT count(*) FROM livegate_erasures_ahead) < $4 ON CONFLICT DO NOTHING
+                    """, record + [.integer(moment), .integer(Int64(ArchiveWriter.maximumErasures))])
+            }
+            let rows = try connection.run(
+                "SELECT moment FROM livegate_erasures_ahead WHERE account = $1 AND stamp = $2", record)
+            return min(stamp, rows.count > 0 ? rows.integer(0, 0) : moment)
+        }
+    }
+
     private func eraseRows(
         of account: Account, until moment: Int64, _ connection: Connection
     ) throws -> (counts: ErasureCounts, more: Bool) {

@@ -70,6 +70,7 @@ extension PostgreSQLWriter {
         guard accounts.count < ArchiveWriter.ownersOfStep else { return false }
         _ = try connection.run("DELETE FROM livegate_gaps WHERE last < $1", [.integer(horizon)])
         _ = try connection.run("DELETE FROM livegate_erasures WHERE moment < $1", [.integer(horizon)])
+        _ = try connection.run("DELETE FROM livegate_erasures_ahead WHERE stamp < $1", [.integer(horizon)])
         return true
     }
 

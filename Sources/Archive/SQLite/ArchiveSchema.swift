@@ -100,6 +100,13 @@ enum ArchiveSchema {
         ["CREATE TABLE erasures (account INTEGER PRIMARY KEY, moment INTEGER NOT NULL) STRICT"],
         // Which log a position counts in (``StoredLog``); null where the version before has stored it.
         ["ALTER TABLE positions ADD COLUMN log BLOB"],
+        // When records of erasures were read first that were stamped ahead, by the same number.
+        [
+            """
+            CREATE TABLE erasures_ahead (account INTEGER NOT NULL, stamp INTEGER NOT NULL, moment INTEGER NOT NULL,
+            PRIMARY KEY (account, stamp)) STRICT, WITHOUT ROWID
+            """
+        ],
     ]
 
     /// Prepares a connection that writes; makes the tables of a new file. So much of the log's file is kept when the log

@@ -58,6 +58,23 @@ extension ArchiveWriter {
             [.integer(Self.number(account)), .integer(moment)])
     }
 
+    /// See ``ArchiveStore/erasureEnd(_:stamped:readAt:)``. One that finds no room counts up to when it is read again.
+    func erasureEnd(_ account: Account, stamped stamp: Int64, readAt moment: Int64) throws -> Int64 {
+        let record: [SQLValue] = [.integer(Self.number(account)), .integer(stamp)]
+        if let known = try first("SELECT moment FROM erasures_ahead WHERE account = ? AND stamp = ?", record) {
+            return min(known, stamp)
+        }
+        guard stamp > moment else { return stamp }
+        _ = try transaction {
+            try database.run(
+                """
+                INSERT INTO erasures_ahead SELECT ?1, ?2, ?3
+                WHERE (SELECT count(*) FROM erasures_ahead) < \(Self.maximumErasures)
+                """, record + [.integer(moment)])
+        }
+        return moment
+    }
+
     private func eraseEvents(of account: Int64, until moment: Int64) throws -> Int {
         let end = EventKey(before: moment)
         var streams: [Int64] = []

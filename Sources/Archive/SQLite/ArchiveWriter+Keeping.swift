@@ -64,6 +64,7 @@ extension ArchiveWriter {
         if accounts.count < Self.ownersOfStep {
             try database.run("DELETE FROM gaps WHERE last < ?", [.integer(horizon)])
             try database.run("DELETE FROM erasures WHERE moment < ?", [.integer(horizon)])
+            try database.run("DELETE FROM erasures_ahead WHERE stamp < ?", [.integer(horizon)])
             return true
         }
         return false

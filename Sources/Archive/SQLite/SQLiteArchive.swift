@@ -98,6 +98,12 @@ package final class SQLiteArchive: ArchiveStore {
 
     package func sweep() async throws(ArchiveError) -> Bool { try await write { try $0.sweep() } }
 
+    package func erasureEnd(
+        _ account: Account, stamped stamp: Int64, readAt moment: Int64
+    ) async throws(ArchiveError) -> Int64 {
+        try await write { try $0.erasureEnd(account, stamped: stamp, readAt: moment) }
+    }
+
     package func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts {
         var counts = ErasureCounts()
         while true {

@@ -44,13 +44,19 @@ extension ArchiveFeeder {
     /// All tables with texts are written again.
     static let overwritePatience: UInt64 = 60_000
 
-    /// All that is asked for, each account in one call.
+    /// All that is asked for, each record in one call. Nothing is stored before.
     func erase() async throws(ArchiveError) {
-        while let (account, entry) = erasures.first {
-            let counts = try await ask { store async throws(ArchiveError) in
-                try await store.erase(account, until: entry.moment)
+        while let (record, entry) = erasures.first {
+            let account = record.account
+            let moment = try await ask { store async throws(ArchiveError) in
+                try await store.erasureEnd(account, stamped: record.stamp, readAt: entry.moment)
             }
-            erasures.remove(account, until: entry.moment)
+            // What is read again is not stored again.
+            if !feed.erase(account, until: moment) { report.tooManyErasures(now: Self.now) }
+            let counts = try await ask { store async throws(ArchiveError) in
+                try await store.erase(account, until: moment)
+            }
+            erasures.remove(record)
             keeping.mustOverwrite = true
             // Of many nodes with one store, the one that has deleted something tells.
             if entry.isNews && !settings.store.isShared || counts.events + counts.marks > 0 {

@@ -159,11 +159,9 @@ actor ArchiveFeeder {
         }
         feed.miss(contents.missed, now: Self.now)
         var areAllNoted = !contents.hasLostErasures
-        for (account, entry) in contents.erasures.entries {
-            // Both, whatever the first one says.
-            let isHeld = feed.erase(account, until: entry.moment)
-            let isAdded = erasures.add(account, entry)
-            areAllNoted = areAllNoted && isHeld && isAdded
+        for (record, entry) in contents.erasures.entries {
+            let isAdded = erasures.add(record, entry)
+            areAllNoted = areAllNoted && isAdded
         }
         if !areAllNoted { report.tooManyErasures(now: Self.now) }
         if store == nil || trouble.isTroubled { counters.setWaitsSince(feed.waitsSince(ofAll: true)) }
@@ -213,6 +211,8 @@ actor ArchiveFeeder {
                 report.gaps(outcome.gaps, batch)
             }
             receive()
+            // It comes before what is stored next.
+            if !erasures.isEmpty { return intake.ring() }
         }
         recover(hasStored: false)
     }

@@ -62,8 +62,9 @@ final class ArchiveIntake: Sendable {
     /// From any thread, as it comes from the control topic.
     func erase(_ erasure: Erasure, isNews: Bool) {
         state.withLock { state in
+            let record = PendingErasures.Record(account: erasure.account, stamp: erasure.stamp)
             let entry = PendingErasures.Entry(moment: erasure.moment, isNews: isNews)
-            if !state.contents.erasures.add(erasure.account, entry) { state.contents.hasLostErasures = true }
+            if !state.contents.erasures.add(record, entry) { state.contents.hasLostErasures = true }
         }
         ring()
     }
@@ -86,37 +87,42 @@ final class ArchiveIntake: Sendable {
 
 /// What was asked to be erased and is not yet.
 struct PendingErasures: Sendable {
-    /// Accounts. As many as the history remembers; a store that is away for longer than that is filled again.
+    /// Records. As many as the history remembers accounts; a store that is away for longer than that is filled again.
     static let maximum = ArchiveFeed.maximumErasures
 
+    /// Two of one account are two: of each the store may know that it was read before, and when.
+    struct Record: Hashable {
+        let account: Account
+        let stamp: Int64
+    }
+
     struct Entry: Sendable {
+        /// When it was read, or its stamp if that was before.
         var moment: Int64
         var isNews: Bool
     }
 
-    private(set) var entries: [Account: Entry] = [:]
+    private(set) var entries: [Record: Entry] = [:]
     private let maximum: Int
 
     init(maximum: Int = Self.maximum) { self.maximum = maximum }
 
     var isEmpty: Bool { entries.isEmpty }
-    var first: (account: Account, entry: Entry)? { entries.first.map { ($0.key, $0.value) } }
+    var first: (record: Record, entry: Entry)? { entries.first.map { ($0.key, $0.value) } }
 
-    /// False: there is no room for another account.
-    mutating func add(_ account: Account, _ entry: Entry) -> Bool {
-        guard let known = entries[account] else {
+    /// False: there is no room for another record. One that is read again counts as it was read first.
+    mutating func add(_ record: Record, _ entry: Entry) -> Bool {
+        guard let known = entries[record] else {
             guard entries.count < maximum else { return false }
-            entries[account] = entry
+            entries[record] = entry
             return true
         }
-        entries[account] = Entry(moment: max(known.moment, entry.moment), isNews: entry.isNews || known.isNews)
+        entries[record] = Entry(moment: min(known.moment, entry.moment), isNews: entry.isNews || known.isNews)
         return true
     }
 
-    /// It is done up to a moment; a later one may have come since.
-    mutating func remove(_ account: Account, until moment: Int64) {
-        if let entry = entries[account], entry.moment <= moment { entries[account] = nil }
-    }
+    /// It is done.
+    mutating func remove(_ record: Record) { entries[record] = nil }
 }
 
 /// Where ingest notes what it reads. Confined to its loop.

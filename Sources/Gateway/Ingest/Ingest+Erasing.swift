@@ -3,7 +3,9 @@ import LiveUpdates
 /// That nothing of an account from before a moment is to be kept.
 struct Erasure: Sendable {
     let account: Account
-    /// The record's time, or when it was read; in milliseconds since 1970, as the end.
+    /// The record's time, by which it is known again; in ms since 1970, as all of these.
+    let stamp: Int64
+    /// Its time, or when it was read if that was before.
     let moment: Int64
     /// Until when the control topic may give the record again.
     let end: Int64
@@ -11,9 +13,15 @@ struct Erasure: Sendable {
 
 extension Erasure {
     /// What a record says that was read now. It erases what was there by then: a stamp from tomorrow does not erase tomorrow.
+    ///
+    /// A node that starts reads it again, later, and does not know that it was ahead before. Nothing in the topic says when it
+    /// came: the stamps around it are of other writers, whose clocks may be behind, and an erasure that covers too little is
+    /// worse than one that covers too much. So the archive, from which things would go for good, keeps the first moment
+    /// (``ArchiveStore/erasureEnd(_:stamped:readAt:)``). The account's live log, which Kafka fills again, may begin later by
+    /// it after a restart, and whoever has a cursor from before is told so.
     init(_ account: Account, stamped stamp: Int64, now: Int64, retentionMilliseconds: Int64) {
         let (end, isForEver) = stamp.addingReportingOverflow(retentionMilliseconds)
-        self.init(account: account, moment: min(stamp, now), end: isForEver ? .max : end)
+        self.init(account: account, stamp: stamp, moment: min(stamp, now), end: isForEver ? .max : end)
     }
 }
 

@@ -63,6 +63,9 @@ final class ScriptedStore: ArchiveStore {
     func clock() async throws(ArchiveError) -> StoreClock { StoreClock(now: nil, horizon: -1) }
     func keep(from stamp: Int64) async throws(ArchiveError) {}
     func sweep() async throws(ArchiveError) -> Bool { false }
+    func erasureEnd(
+        _ account: Account, stamped stamp: Int64, readAt moment: Int64
+    ) async throws(ArchiveError) -> Int64 { min(stamp, moment) }
     func erase(_ account: Account, until moment: Int64) async throws(ArchiveError) -> ErasureCounts { ErasureCounts() }
     func overwrite() async throws(ArchiveError) {}
     func isToBeOverwritten() async throws(ArchiveError) -> Bool { false }

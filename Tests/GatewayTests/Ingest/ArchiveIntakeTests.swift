@@ -40,34 +40,43 @@ struct ArchiveIntakeTests {
         #expect(both.take().buffers.count == 1)
     }
 
-    @Test func `erasures are one for each account, the latest, and as many as fit`() {
-        let intake = ArchiveIntake(maximumErasures: 2)
-        func erase(_ account: String, _ moment: Int64, isNews: Bool = false) {
-            intake.erase(Erasure(account: Account(account), moment: moment, end: .max), isNews: isNews)
+    @Test func `erasures are one for each record, as it was read first, and as many as fit`() {
+        let intake = ArchiveIntake(maximumErasures: 3)
+        func erase(_ account: String, _ stamp: Int64, at now: Int64 = 9, isNews: Bool = false) {
+            let erasure = Erasure(Account(account), stamped: stamp, now: now, retentionMilliseconds: 1)
+            intake.erase(erasure, isNews: isNews)
         }
-        erase("A", 5, isNews: true)
+        func moment(_ account: String, _ stamp: Int64, of contents: ArchiveIntake.Contents) -> Int64? {
+            contents.erasures.entries[.init(account: Account(account), stamp: stamp)]?.moment
+        }
+        erase("A", 20, at: 5, isNews: true)
+        erase("A", 20, at: 7)
         erase("A", 3)
         erase("B", 1)
         let taken = intake.take()
-        #expect(taken.erasures.entries.mapValues(\.moment) == [Account("A"): 5, Account("B"): 1])
-        #expect(taken.erasures.entries[Account("A")]?.isNews == true && !taken.hasLostErasures)
+        #expect(taken.erasures.entries.count == 3 && !taken.hasLostErasures)
+        #expect(moment("A", 20, of: taken) == 5 && moment("A", 3, of: taken) == 3 && moment("B", 1, of: taken) == 1)
+        #expect(taken.erasures.entries[.init(account: Account("A"), stamp: 20)]?.isNews == true)
         // What was taken has made room.
-        for account in ["A", "B", "A"] { erase(account, 1) }
+        for account in ["A", "B", "A", "C"] { erase(account, 1) }
         #expect(!intake.take().hasLostErasures)
-        for account in ["A", "B", "C"] { erase(account, 1) }
+        for account in ["A", "B", "C", "D"] { erase(account, 1) }
         let full = intake.take()
-        #expect(full.hasLostErasures && full.erasures.entries.count == 2)
+        #expect(full.hasLostErasures && full.erasures.entries.count == 3)
         #expect(!intake.take().hasLostErasures)
     }
 
-    @Test func `what is done is not pending, and a later moment is`() {
+    @Test func `what is done is not pending, and another record of its account is`() {
         var pending = PendingErasures()
         #expect(pending.isEmpty && PendingErasures.maximum == ArchiveFeed.maximumErasures)
-        let isTaken = pending.add(Account("A"), .init(moment: 5, isNews: false))
-        #expect(isTaken)
-        pending.remove(Account("A"), until: 4)
-        #expect(pending.first?.entry.moment == 5)
-        pending.remove(Account("A"), until: 5)
+        let records = [Int64(5), 6].map { PendingErasures.Record(account: Account("A"), stamp: $0) }
+        for record in records {
+            let isTaken = pending.add(record, .init(moment: record.stamp, isNews: false))
+            #expect(isTaken)
+        }
+        pending.remove(records[0])
+        #expect(pending.first?.record == records[1])
+        pending.remove(records[1])
         #expect(pending.isEmpty)
     }
 }

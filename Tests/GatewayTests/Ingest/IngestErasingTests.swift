@@ -8,7 +8,7 @@ import Testing
 /// Who follows an erased account is told to resync, and nobody else.
 struct IngestErasingTests {
     private static func erasure(_ account: String, until moment: Int64) -> Erasure {
-        Erasure(account: Account(account), moment: moment, end: moment + 1_000)
+        Erasure(account: Account(account), stamp: moment, moment: moment, end: moment + 1_000)
     }
 
     @Test func `its followers are told once on each loop, before what comes later`() async throws {
