@@ -10,7 +10,7 @@ struct StoreTrouble {
     static let lateMilliseconds: UInt64 = 5_000
 
     private(set) var isTroubled = false
-    private(set) var failures = 0
+    private var failures = 0
     private var refused: ArchiveError?
 
     /// It refuses what it is asked for. Returns how long to wait.
