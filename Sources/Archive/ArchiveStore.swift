@@ -274,3 +274,23 @@ package struct ErasureCounts: Equatable, Sendable {
 
     package init() {}
 }
+
+/// Up to when an archive has let go of events, for the operator: to be shown, and set back where a wrong clock has moved it.
+///
+/// What is hidden and not deleted yet is there again. What was deleted meanwhile, and what came and was too old by the wrong
+/// horizon, is not: nobody knows what of it there was, so all between the two horizons is a gap, as long as events are kept.
+package struct ArchiveHorizon: Equatable, Sendable {
+    /// Nothing that is stamped before was kept, in ms since 1970; −1: nothing was let go.
+    package let before: Int64
+    /// What counts from now on.
+    package let after: Int64
+
+    /// - Parameters:
+    ///   - stamp: nil: it is only read. One that is not before the horizon changes nothing.
+    ///   - now: since 1970, in ms.
+    /// - Returns: the horizon, and until when the gap lasts where it is set back.
+    static func change(_ horizon: Int64, to stamp: Int64?, now: Int64) -> (ArchiveHorizon, gapEnd: Int64?) {
+        guard let stamp, stamp < horizon else { return (ArchiveHorizon(before: horizon, after: horizon), nil) }
+        return (ArchiveHorizon(before: horizon, after: stamp), min(horizon, max(now, stamp)))
+    }
+}

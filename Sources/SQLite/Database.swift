@@ -32,11 +32,11 @@ struct DatabaseHandle: ~Copyable {
     let pointer: OpaquePointer
 
     /// The corresponding C function is `sqlite3_open_v2`.
-    init(path: String) throws(SQLiteError) {
+    init(path: String, mayCreate: Bool) throws(SQLiteError) {
         var opened: OpaquePointer?
         // One thread at a time, which the owner sees to, needs no lock of SQLite's.
-        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
+        let code = unsafe sqlite3_open_v2(path, &opened, mayCreate ? flags | SQLITE_OPEN_CREATE : flags, nil)
         guard code == SQLITE_OK, let pointer = unsafe opened else {
             let reason = unsafe String(cString: sqlite3_errmsg(opened))
             // There is something to be closed after most failures too.
@@ -90,9 +90,9 @@ package final class Database {
     /// What ``prepared(_:)`` has made, by its text.
     var statements: [String: PreparedStatement] = [:]
 
-    /// Opens the file, or makes an empty one.
-    package init(path: String) throws(SQLiteError) {
-        handle = try DatabaseHandle(path: path)
+    /// Opens the file, or makes an empty one where it may.
+    package init(path: String, mayCreate: Bool = true) throws(SQLiteError) {
+        handle = try DatabaseHandle(path: path, mayCreate: mayCreate)
         self.path = path
         unsafe _ = sqlite3_busy_timeout(handle.pointer, Self.busyTimeout)
         unsafe _ = livegate_sqlite_defend(handle.pointer)

@@ -32,6 +32,7 @@ enum Livegate {
         Subcommand(table: DemoCommand.table, run: DemoCommand.run),
         Subcommand(table: RevokeCommand.table, run: RevokeCommand.run),
         Subcommand(table: EraseCommand.table, run: EraseCommand.run),
+        Subcommand(table: ArchiveCommand.table, run: ArchiveCommand.run),
         Subcommand(table: CompletionCommand.table, run: CompletionCommand.run),
         Subcommand(table: ManCommand.table, run: ManCommand.run),
     ]

@@ -1,4 +1,4 @@
-# Tests: NodeRevocations.swift, ControlSource.swift, ControlWriter.swift, GatewayServer+Control.swift, ControlCommands.swift
+# Tests: NodeRevocations.swift, ControlSource.swift, ControlWriter.swift, GatewayServer+Control.swift, ControlCommands.swift, ArchiveCommand.swift, HorizonRepair.swift
 """What is revoked by the control topic: who is closed, who is refused, and that nothing lets them in again. How soon:
 test_bounds.py."""
 
@@ -196,6 +196,11 @@ REFUSED = [
     ("erase", "control: {topic: c}\n", ["--account", ""], 64, "account must be a text"),
     ("erase", "control: {topic: c}\n", ["--account", "a\nb"], 64, "account must be a text"),
     ("erase", "control: {topic: c}\n", ["--account", "x" * 256], 64, "account must be a text"),
+    ("archive", "", [], 78, "livegate archive: archive.store is not set: there is no horizon"),
+    ("archive", "", ["--horizon", "yesterday"], 64, "is not a whole number"),
+    ("archive", "", ["--horizon", "-1"], 64, "is not a whole number"),
+    ("archive", "archive: {store: 'sqlite:/nowhere/archive'}\n", ["--horizon", "1"], 69, "livegate archive: archive.store: "),
+    ("archive", "archive: {store: 'postgresql://livegate@%2Fnowhere/db'}\n", [], 69, "livegate archive: archive.store: "),
 ]
 
 

@@ -153,7 +153,7 @@ package final class PostgreSQLArchive: ArchiveStore {
         }
     }
 
-    private static func answering(
+    static func answering(
         _ settings: Settings, _ interruption: Interruption, _ prepare: @escaping (Connection) throws -> Void
     ) -> Session {
         Session(

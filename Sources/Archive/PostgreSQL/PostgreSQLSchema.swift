@@ -135,6 +135,13 @@ enum PostgreSQLSchema {
         }
     }
 
+    /// Refuses tables of another version, and none.
+    static func check(_ connection: Connection) throws {
+        guard try version(connection) == version else {
+            throw ArchiveError.unavailable("it has no tables of this Livegate: start a node of it first")
+        }
+    }
+
     /// By a table that is locked for it: to_regclass would answer from what the session knew before it waited for another node.
     private static let isThere = """
         SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'livegate_schema' AND pg_table_is_visible(oid))

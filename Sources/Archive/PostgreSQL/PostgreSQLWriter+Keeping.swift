@@ -141,3 +141,38 @@ extension PostgreSQLWriter {
         ] { _ = try connection.run(sql, [.integers(accounts)]) }
     }
 }
+
+extension ArchiveHorizon {
+    /// Of a database, while nodes run or not: each of them asks it for the horizon whenever it reads or writes.
+    package static func ofDatabase(
+        _ settings: PostgreSQLArchive.Settings, setBackTo stamp: Int64? = nil
+    ) throws(ArchiveError) -> Self {
+        do {
+            let session = PostgreSQLArchive.answering(settings, Interruption()) { connection in
+                try PostgreSQLSchema.check(connection)
+            }
+            return try session.run { connection in
+                try connection.transaction { try ofDatabase(connection, setBackTo: stamp) }
+            }
+        } catch {
+            throw ArchiveError(postgreSQL: error)
+        }
+    }
+
+    private static func ofDatabase(_ connection: Connection, setBackTo stamp: Int64?) throws -> Self {
+        let rows = try connection.run("SELECT server FROM livegate_archive")
+        guard rows.count == 1 else { throw ArchiveError.corrupt("no server") }
+        // No step of a sweep is under way by the horizon that was.
+        let lock = LockKey(server: rows.text(0, 0)).structure
+        _ = try connection.run("SELECT pg_advisory_xact_lock($1)", [.integer(lock)])
+        let now = try connection.run(PostgreSQLQuery.clock).integer(0, 0)
+        let (horizon, gapEnd) = change(try PostgreSQLReader.horizon(connection), to: stamp, now: now)
+        if let gapEnd {
+            _ = try connection.run("UPDATE livegate_archive SET horizon = $1", [.integer(horizon.after)])
+            _ = try connection.run(
+                "INSERT INTO livegate_gaps (topic, partition, first, last) VALUES (''::bytea, 0, $1, $2)",
+                [.integer(horizon.after), .integer(gapEnd)])
+        }
+        return horizon
+    }
+}

@@ -164,6 +164,16 @@ enum ArchiveSchema {
         try database.execute("PRAGMA temp_store = MEMORY")
     }
 
+    /// Prepares a connection that is the only one of a file, of this version and of whatever server.
+    static func openAlone(_ database: Database, path: String) throws {
+        // Before anything is read: sqlite.org/wal.html, 9 "Use of WAL Without Shared-Memory".
+        _ = try database.rows("PRAGMA locking_mode = EXCLUSIVE")
+        guard try !isEmpty(database, path: path) else { throw ArchiveError.notAnArchive(path) }
+        guard case .integer(let found) = try database.rows("PRAGMA user_version").first?.first, found == version else {
+            throw ArchiveError.unavailable("it is of an older Livegate: start a node of this one with it first")
+        }
+    }
+
     private static func isEmpty(_ database: Database, path: String) throws -> Bool {
         let application = try database.rows("PRAGMA application_id").first?.first
         if application == .integer(0), try database.rows("SELECT 1 FROM sqlite_master LIMIT 1").isEmpty { return true }

@@ -148,3 +148,30 @@ extension ArchiveWriter {
         try database.run("DELETE FROM accounts WHERE id = ?", number)
     }
 }
+
+extension ArchiveHorizon {
+    /// Of a file that no node has open: one that has would go on by the horizon that it knows.
+    package static func ofFile(_ path: String, setBackTo stamp: Int64? = nil, now: Int64) throws(ArchiveError) -> Self {
+        do {
+            let database = try Database(path: path, mayCreate: false)
+            try ArchiveSchema.openAlone(database, path: path)
+            return try database.transaction {
+                guard case .integer(let found) = try database.rows("SELECT horizon FROM archive").first?.first else {
+                    throw ArchiveError.corrupt("nothing says what is kept")
+                }
+                let (horizon, gapEnd) = change(found, to: stamp, now: now)
+                if let gapEnd {
+                    try database.execute("UPDATE archive SET horizon = ?", [.integer(horizon.after)])
+                    try database.execute(
+                        "INSERT INTO gaps (topic, partition, first, last) VALUES ('', 0, ?, ?)",
+                        [.integer(horizon.after), .integer(gapEnd)])
+                }
+                return horizon
+            }
+        } catch {
+            // SQLITE_BUSY
+            if (error as? SQLiteError)?.code == 5 { throw .unavailable("a node has the file open: stop it first") }
+            throw ArchiveError(error)
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Archive
+import GatewaySettings
+import HTTP
+import PostgreSQL
+import Reactor
+
+/// `livegate archive`: up to when the archive of the settings has let go of events, shown or set back.
+package enum HorizonRepair {
+    package enum Failure: Error, Equatable {
+        /// The settings name none.
+        case noArchive
+        /// Nothing is changed: it is not before the horizon, which is this one.
+        case notBack(String)
+        /// What is wrong with the store, and what to check.
+        case store(String)
+    }
+
+    /// Returns what the operator is told.
+    ///
+    /// - Parameter stamp: to be set back to, in ms since 1970; nil: it is only shown.
+    package static func run(_ settings: Settings, setBackTo stamp: Int64?) throws(Failure) -> String {
+        guard settings.archive.store != .off else { throw .noArchive }
+        let horizon: ArchiveHorizon
+        do throws(ArchiveError) {
+            horizon = try change(settings.archive.store, passwordFile: settings.archive.passwordFile, stamp)
+        } catch {
+            let text = ArchiveReport.text(error)
+            throw .store(text + (ArchiveReport.connectionAdvice(text).map { ": \($0)" } ?? ""))
+        }
+        guard horizon.after < horizon.before else {
+            guard stamp == nil else { throw .notBack(Self.text(horizon.before)) }
+            return "horizon: \(Self.text(horizon.before))\n"
+        }
+        return """
+            horizon: \(Self.text(horizon.after)), set back from \(Self.text(horizon.before))
+            what was deleted by then is gone: pages that reach between the two tell a gap
+
+            """
+    }
+
+    private static func change(
+        _ store: ArchiveStoreSetting, passwordFile: String?, _ stamp: Int64?
+    ) throws(ArchiveError) -> ArchiveHorizon {
+        switch store {
+        case .off: throw .closed
+        case .sqlite(let path): try .ofFile(path, setBackTo: stamp, now: WallClock.milliseconds)
+        case .postgresql(let uri):
+            try .ofDatabase(
+                PostgreSQLArchive.Settings(uri: uri, server: "") { () throws(PostgreSQLError) in
+                    try ArchiveStores.password(passwordFile)
+                }, setBackTo: stamp)
+        }
+    }
+
+    /// As the option takes it, and as people read it.
+    static func text(_ horizon: Int64) -> String {
+        guard horizon >= 0 else { return "none: nothing was let go" }
+        return "\(horizon) (\(InternetDate.text(millisecondsSince1970: horizon)))"
+    }
+}
