@@ -13,6 +13,8 @@ struct ArchiveBench {
     private static let database = SingleOption(
         "store", .text("URI"),
         help: "an empty database of PostgreSQL to measure instead of a file; its tables stay in it")
+    private static let each = SingleOption(
+        "each", .integer("N", in: 1...10), help: "events of a thing of these accounts (default 10)")
     private static let json = Flag("json", help: "print JSON instead of a table")
 
     static let table = Command(
@@ -20,9 +22,11 @@ struct ArchiveBench {
         details: [
             "One event in ten is of one account with 10,000 things, the others of 10,000 accounts; a thing of these has "
                 + "ten events. Pages of 50 are read at ten depths of the large account, its inbox is read for a person "
-                + "with marks, and marks are set in it. Times are medians and 99th percentiles, in ms."
+                + "with marks, and marks are set in it. At last the large account is erased, its bytes overwritten, and "
+                + "another account's inbox and marks are asked for meanwhile, and before that for comparison. Times are "
+                + "medians and 99th percentiles, in ms."
         ],
-        options: [events, folder, database, json],
+        options: [events, each, folder, database, json],
         statuses: [(.success, "it was measured"), (.software, "the archive refused something")])
 
     /// Of one kind of call, in ms.
@@ -30,6 +34,7 @@ struct ArchiveBench {
         let name: String
         let median: Double
         let p99: Double
+        let slowest: Double
     }
 
     private static let accounts = 10_000
@@ -45,6 +50,8 @@ struct ArchiveBench {
 
     private let store: any ArchiveStore
     private let count: Int
+    /// Events of a thing of the other accounts.
+    private let each: Int
     private var rows: [Row] = []
     private var eventsPerSecond = 0.0
     private var bytesPerEvent = 0.0
@@ -69,7 +76,8 @@ struct ArchiveBench {
                 } else {
                     try await SQLiteArchive.open(path: path, server: "bench")
                 }
-            var bench = ArchiveBench(store: store, count: arguments[events] ?? 1_000_000)
+            var bench = ArchiveBench(
+                store: store, count: arguments[events] ?? 1_000_000, each: arguments[each] ?? 10)
             try await bench.measure(uri == nil ? path : nil)
             StandardOutput.write(arguments[json] ? bench.json : bench.text)
             status = .success
@@ -81,9 +89,10 @@ struct ArchiveBench {
         exit(status.code)
     }
 
-    private init(store: any ArchiveStore, count: Int) {
+    private init(store: any ArchiveStore, count: Int, each: Int) {
         self.store = store
         self.count = count
+        self.each = each
     }
 
     private mutating func measure(_ path: String?) async throws {
@@ -109,6 +118,7 @@ struct ArchiveBench {
         try await time("inbox of 10,000 things") { store, _ in
             _ = try await store.inbox(InboxQuery(account: Self.large, person: "person"))
         }
+        try await erase()
         // Closed, it has no log beside it, which takes the same room whatever stands in the file.
         let size = Int(try await store.size().bytes)
         await store.close()
@@ -123,7 +133,7 @@ struct ArchiveBench {
             let before = offsets
             for number in start..<min(count, start + Self.batch) {
                 // Most events come in an order that is not the table's.
-                let event = Self.event(number, of: count)
+                let event = event(number)
                 let partition = event.account.text.utf8.reduce(0) { ($0 * 31 + Int($1)) % Self.partitions }
                 events[partition].append(
                     ArchivedEvent(
@@ -143,16 +153,22 @@ struct ArchiveBench {
         eventsPerSecond = Double(count) * 1e6 / Double(max(1, microseconds))
     }
 
-    private static func event(_ number: Int, of count: Int) -> (account: Account, event: ThinEvent) {
-        let type = types[number / 7 % types.count]
+    private func event(_ number: Int) -> (account: Account, event: ThinEvent) {
+        let (entities, accounts) = (Self.entities, Self.accounts)
+        let type = Self.types[number / 7 % Self.types.count]
         if number % 10 == 0 {
-            let thing = number / 10 * 7919 % thingsOfLargeAccount
-            return (large, ThinEvent(entity: entities[thing % entities.count], id: name(thing), type: type))
+            let thing = number / 10 * 7919 % Self.thingsOfLargeAccount
+            return (
+                Self.large, ThinEvent(entity: entities[thing % entities.count], id: Self.name(thing), type: type)
+            )
         }
-        let things = max(1, count / 10)
+        let things = max(1, count / each)
         let thing = Int(UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15 >> 32) % things
         let account = Account("PACC\(10_000 + thing % accounts)")
-        return (account, ThinEvent(entity: entities[thing / accounts % entities.count], id: name(thing), type: type))
+        return (
+            account,
+            ThinEvent(entity: entities[thing / accounts % entities.count], id: Self.name(thing), type: type)
+        )
     }
 
     /// Eleven characters, as an incident's id has about.
@@ -175,8 +191,77 @@ struct ArchiveBench {
             try await call(store, round)
             microseconds.append(UInt32(clamping: BenchEvent.now() - began))
         }
-        let times = Measurement.percentiles(microseconds, [0.5, 0.99])
-        rows.append(Row(name: name, median: times[0], p99: times[1]))
+        add(name, microseconds)
+    }
+
+    private mutating func add(_ name: String, _ microseconds: [UInt32]) {
+        let times = Measurement.percentiles(microseconds, [0.5, 0.99, 1])
+        rows.append(Row(name: name, median: times[0], p99: times[1], slowest: times[2]))
+    }
+
+    // MARK: - Erasing
+
+    /// Polled so often, as some people do at once.
+    private static let pollMilliseconds = 5
+
+    private mutating func erase() async throws {
+        try await poll("beside nothing") { _ in try await Task.sleep(for: .seconds(2)) }
+        try await poll("beside an erasure") { store in
+            _ = try await store.erase(Self.large, until: .max)
+            while true {
+                do throws(ArchiveError) {
+                    return try await store.overwrite()
+                } catch .stillRead {
+                    continue
+                }
+            }
+        }
+    }
+
+    /// Reads another account's inbox, and sets marks in it beside that, again and again until something has ended.
+    private mutating func poll(
+        _ what: String, until work: @escaping @Sendable (any ArchiveStore) async throws -> Void
+    ) async throws {
+        let store = store
+        let account = Account("PACC10001")
+        let times = try await withThrowingTaskGroup(of: (name: String, times: [UInt32])?.self) { group in
+            group.addTask {
+                let times = try await Self.poll { _ in
+                    _ = try await store.inbox(InboxQuery(account: account, person: "person"))
+                }
+                return ("inbox", times)
+            }
+            group.addTask {
+                let times = try await Self.poll { round in
+                    let stamp = Self.firstStamp + Int64(round)
+                    let id = ArchiveID(stamp: stamp, topic: 0, partition: 0, offset: 0, check: 0)
+                    _ = try await store.mark(
+                        ReadMark(account: account, person: "person", thing: nil, upTo: id, now: stamp))
+                }
+                return ("mark", times)
+            }
+            group.addTask {
+                try await work(store)
+                return nil
+            }
+            var times: [String: [UInt32]] = [:]
+            while let part = try await group.next() {
+                if let part { times[part.name] = part.times } else { group.cancelAll() }
+            }
+            return times
+        }
+        for (name, times) in times.sorted(by: { $0.key < $1.key }) { add("\(name) \(what)", times) }
+    }
+
+    private static func poll(_ call: (Int) async throws -> Void) async throws -> [UInt32] {
+        var times: [UInt32] = []
+        repeat {
+            let began = BenchEvent.now()
+            try await call(times.count)
+            times.append(UInt32(clamping: BenchEvent.now() - began))
+            try? await Task.sleep(for: .milliseconds(pollMilliseconds))
+        } while !Task.isCancelled
+        return times
     }
 
     // MARK: - Figures
@@ -189,14 +274,16 @@ struct ArchiveBench {
         let width = rows.map(\.name.count).max() ?? 0
         for row in rows {
             text += row.name + String(repeating: " ", count: width - row.name.count)
-            text += "  p50 \(Self.number(row.median)) ms  p99 \(Self.number(row.p99)) ms\n"
+            text += "  p50 \(Self.number(row.median)) ms  p99 \(Self.number(row.p99)) ms"
+            text += "  slowest \(Self.number(row.slowest)) ms\n"
         }
         return text
     }
 
     private var json: String {
         let calls = rows.map { row in
-            "{\"call\":\"\(row.name)\",\"p50_ms\":\(Self.number(row.median)),\"p99_ms\":\(Self.number(row.p99))}"
+            "{\"call\":\"\(row.name)\",\"p50_ms\":\(Self.number(row.median)),\"p99_ms\":\(Self.number(row.p99)),\"slowest_ms\":"
+                + "\(Self.number(row.slowest))}"
         }
         return "{\"events\":\(count),\"events_per_second\":\(Self.number(eventsPerSecond)),"
             + "\"bytes_per_event\":\(Self.number(bytesPerEvent)),\"calls\":[\(calls.joined(separator: ","))]}\n"
