@@ -71,18 +71,26 @@ extension LogTracker {
     /// Begins to read what has been answered in full.
     mutating func open(_ now: Moment) -> Probe? {
         guard let refresh else { return nil }
+        let isRunning = isReading(besides: refresh.began)
         for (name, answers) in refresh.openings.sorted(by: { $0.key < $1.key }) {
             // Retention moved the start meanwhile, or its record did not come: in the next refresh.
             if answers.first == .outOfRange { continue }
             if answers.first == .silent, isFirstRecordWanted(name) { continue }
-            open(name, answers, asked: refresh.openingsBegan, now)
+            open(name, answers, isRunning: isRunning, asked: refresh.openingsBegan, now)
         }
         return finish(now)
     }
 
-    private mutating func open(_ name: PartitionName, _ answers: OpeningAnswers, asked: Int64, _ now: Moment) {
+    /// Whether a partition was opened before that refresh.
+    private func isReading(besides refresh: Moment) -> Bool {
+        topics.contains { $0.partitions.contains { $0.lastOpening != nil && $0.openedRefresh != refresh } }
+    }
+
+    private mutating func open(
+        _ name: PartitionName, _ answers: OpeningAnswers, isRunning: Bool, asked: Int64, _ now: Moment
+    ) {
         guard let lost = self[name]?.lostOpening else {
-            let opening = answers.opening(window: window, now: asked)
+            let opening = answers.opening(window: window, isRunning: isRunning, now: asked)
             self[name]?.open(opening)
             let began = refresh?.began
             self[name]?.openedRefresh = began
@@ -134,10 +142,14 @@ extension OpeningAnswers {
         }
     }
 
-    fileprivate func opening(window: Int64?, now: Int64) -> Opening {
+    /// `isRunning`: others were opened before it, and cursors may be from a moment at which nothing of it was known. What stands
+    /// in it then, a filled partition that was added, or whose leader comes back late, counts as arrived now: its stamps say
+    /// nothing of when it came.
+    fileprivate func opening(window: Int64?, isRunning: Bool, now: Int64) -> Opening {
         let start = start
         var opening = Opening(
-            start: start, loadUntil: origin == .window ? end : start, unread: nil, liveFrom: end, born: nil,
+            start: start, loadUntil: origin == .window ? end : start, unread: nil,
+            liveFrom: isRunning || origin == .logStart ? start : end, born: nil,
             readsFirst: start == logStart, windowStart: nil, opened: now)
         if start > 0 {
             var stampedBefore: Int64?

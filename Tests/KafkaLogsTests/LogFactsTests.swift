@@ -152,6 +152,28 @@ import Testing
                     endMoment: 1_000_000))
     }
 
+    @Test func `what stands in a partition that is opened while others are read counts as arrived then`() {
+        var node = TestNode(brokers: 2, partitions: 2)
+        node.broker.setLeader(0, 1, nil)
+        node.write(1, stamp: 950_000)
+        node.write(1, 2, to: 1, stamp: 950_000)
+        node.refresh(after: 0)
+        #expect(node.facts(0)?.liveFrom == 1 && node.facts(1) == nil)
+        // Its leader comes back.
+        node.broker.setLeader(0, 1, 2)
+        node.broker.addPartitions(0, to: 3)
+        node.write(1, 2, 3, to: 2, stamp: 950_000)
+        node.refresh()
+        #expect(node.facts(1)?.liveFrom == 0 && node.facts(1)?.end == 2)
+        #expect(node.facts(2)?.liveFrom == 0 && node.facts(2)?.end == 3)
+        // The topic is recreated, and filled before that is noticed.
+        node.drain()
+        node.broker.create(0, partitions: 1)
+        node.write(4, 5, stamp: 950_000)
+        for _ in 0..<3 { node.refresh() }
+        #expect(node.resyncs == [.recreated(topic: 0)] && node.facts()?.liveFrom == 0 && node.facts()?.end == 2)
+    }
+
     @Test func `where nothing stands between the log start and the window's, it is read from the log start`() {
         let node = started {
             $0.write(1, 2, 3, stamp: 950_000)

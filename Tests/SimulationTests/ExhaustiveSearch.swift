@@ -30,6 +30,7 @@ struct ExhaustiveSearch {
     static let many: [SimulationStep] =
         few + [
             .append(0, account: 1), .append(0, account: 0, .future(30_000)), .append(0, account: 0, .none),
+            .append(1, account: 0, .late(40_000)),
             .recreate(partitions: 1, records: 0), .addPartition, .compact(0, back: 0), .trim(0, keeping: 1),
             .cutBack(0, losing: 1, records: 2), .refreshPart(0, answers: 3),
             .freeze(0), .thaw(0), .refresh(0), .pass(70_000), .poll(0, at: 1, pages: 1, pageSize: 1),

@@ -92,7 +92,8 @@ extension SimulatedNode {
         let latestEnd = topic.end(of: partition)
         let earliestEnd = asked.map { partition < $0.logs.count ? $0.end(of: partition) : 0 } ?? latestEnd
         if earliestEnd < latestEnd, facts.start > 0 { seenFrom = found + 1 }
-        let liveFrom = min(max(facts.liveFrom, earliestEnd), latestEnd)
+        // What it finds while it serves clients counts as arrived then.
+        let liveFrom = isReady ? facts.start : min(max(facts.liveFrom, earliestEnd), latestEnd)
         openings[partition] = Opening(
             incarnation: topic.incarnation, incarnationAtStart: topic.incarnation, start: facts.start,
             seenFrom: seenFrom, liveFrom: liveFrom)

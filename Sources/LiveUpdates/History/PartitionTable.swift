@@ -6,7 +6,7 @@ struct PartitionTable {
         let name: PartitionName
         /// The offset that is read next.
         var next: Int64
-        /// From here on records are read as they come.
+        /// From here on records count as read as they come.
         var liveFrom: Int64
         /// When the last record arrived, of whomever; `.min` where none was read.
         fileprivate(set) var lastArrival = Int64.min
