@@ -22,8 +22,7 @@ def descriptors(pid, *besides):
 
 
 def open_files(pid, *besides):
-    """What each open descriptor is, as Linux names it: `socket:[4711]`. Without the timers of Dispatch: it makes one for each of
-    its clocks when that is first needed, and keeps it; on a machine that answers at once, a second one never."""
+    """What each open descriptor is, as Linux names it: `socket:[4711]`; with `besides` as for `descriptors`."""
     apart = set()
     if besides:
         ports = {int(address.rpartition(":")[2]) for address in besides}
@@ -37,7 +36,7 @@ def open_files(pid, *besides):
         except FileNotFoundError:
             # Closed meanwhile.
             continue
-    return [file for file in found if file not in apart and file != "anon_inode:[timerfd]"]
+    return [file for file in found if file not in apart]
 
 
 def kinds_of_files(pid, *besides):
