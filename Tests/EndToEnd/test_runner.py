@@ -30,7 +30,7 @@ def test_each_part_is_in_the_table_once_and_runs_what_is_built():
 
 @pytest.mark.parametrize("marks, part", [
     ((), "end-to-end"), (("slow",), "end-to-end"), (("kafka",), "kafka"), (("kafka", "other_kafka"), "kafka-others"),
-    (("quiet",), "bounds"),
+    (("quiet",), "bounds"), (("packages", "slow"), "packages"),
 ])
 def test_each_end_to_end_test_is_run_by_one_part(marks, part):
     assert set(suites.CHOSEN) <= set(table.PARTS)

@@ -36,8 +36,8 @@ FEW_HISTORIES = {"LIVEGATE_SIMULATION_HISTORIES": "5000", "LIVEGATE_SIMULATION_D
 
 
 # Which end-to-end tests a part runs, by their marks: each of them in one part.
-CHOSEN = {"end-to-end": "not kafka and not quiet", "kafka": "kafka and not other_kafka", "kafka-others": "other_kafka",
-          "bounds": "quiet"}
+CHOSEN = {"end-to-end": "not kafka and not quiet and not packages", "kafka": "kafka and not other_kafka", "kafka-others": "other_kafka",
+          "bounds": "quiet", "packages": "packages"}
 
 
 @dataclass
@@ -274,6 +274,11 @@ def bounds(work):
     work.pytest("programs", "-m", CHOSEN["bounds"], workers=0)
 
 
+def packages(work):
+    if work.check("the tools of packages", "deploy/bootstrap", "--packages"):
+        work.pytest("programs", "-m", CHOSEN["packages"], workers=2)
+
+
 def mutants(work):
     if work.python_is_ready():
         work.counted("Tests/Mutants/run", "--sample", "6", "--seed", str(work.seed))
@@ -309,6 +314,7 @@ SUITES = {
     "fuzz": Suite(fuzz, ("fuzz",), niceness=5),
     "thread": Suite(thread, ("thread",), niceness=1),
     "address": Suite(address, ("address",), niceness=1),
+    "packages": Suite(packages, ("programs",), niceness=5),
     # Thousands of clients wait for each other.
     "storms": Suite(storms, ("programs",), is_alone=True),
     "chaos": Suite(chaos, ("programs",), is_alone=True),
