@@ -83,8 +83,3 @@ package struct Command: Sendable {
         help: "print the completions for a shell and end")
     static let manual = Flag("man", help: "print the manual page and end")
 }
-
-/// What `--version` and the manual pages say about this release.
-package enum Release {
-    package static let version = "0.1.0"
-}

@@ -12,7 +12,7 @@ from programs import PROGRAMS, ROOT
 pytestmark = [pytest.mark.packages, pytest.mark.slow, pytest.mark.unsanitized]
 
 PACKAGE = ROOT / "deploy/package"
-VERSION = re.search(r'static let version = "(.*)"', (ROOT / "Sources/Options/Command.swift").read_text())[1]
+VERSION = re.search(r'static let version = "(.*)"', (ROOT / "Sources/Options/Release.swift").read_text())[1]
 # There is no tag yet that could be built: the same programs, as an older package. Debian sorts it before 0.0.1, as it is meant.
 BEFORE, BEFORE_IN_DEBIAN = "0.0.1-rc.1", "0.0.1~rc.1"
 SETTINGS = "/etc/livegate/livegate.yaml"

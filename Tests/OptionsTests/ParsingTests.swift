@@ -1,4 +1,4 @@
-// Tests: Arguments.swift, Command+Parse.swift, Command.swift, Option.swift, OptionParser.swift,
+// Tests: Arguments.swift, Command+Parse.swift, Command.swift, Option.swift, OptionParser.swift, Release.swift,
 //   ValueKind.swift
 
 import Options
