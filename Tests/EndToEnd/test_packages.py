@@ -175,6 +175,8 @@ def test_the_same_source_makes_the_same_bytes(packages, folder):
     ([], 64, "nothing to make"), (["dep"], 64, "unknown command 'dep'"), (["deb", "--in", "x"], 64, "unknown option '--in'"),
     (["deb", "--into"], 64, "--into wants a value"), (["deb", "--as", "1.2"], 64, "'1.2' is not a version"),
     (["deb", "--as", "01.2.3"], 64, "'01.2.3' is not a version"), (["deb", "--programs", "/etc"], 1, "no program 'livegate' in /etc"),
+    (["image", "--librdkafka", "2"], 64, "'2' is no librdkafka"), (["image", "--bases", "mine"], 64, "'mine' are no bases"),
+    (["image", "--programs", "/etc"], 64, "run with --librdkafka debian"),
 ])
 def test_wrong_use_is_told_in_a_line(tmp_path, words, status, told):
     done = subprocess.run([PACKAGE, *words], capture_output=True, text=True, cwd=tmp_path, timeout=60)
