@@ -14,7 +14,7 @@ package struct KnownLog: Equatable, Sendable {
     }
 
     package init(_ facts: LogFacts) {
-        self.init(topicID: facts.topicID, first: facts.first, known: facts.known)
+        self.init(topicID: facts.topicID, first: Self.first(of: facts), known: facts.known)
     }
 
     package enum Verdict: Equatable, Sendable {
@@ -33,7 +33,7 @@ package struct KnownLog: Equatable, Sendable {
         if topicID != nil, facts.topicID != nil {
             return known ?? .min < facts.wholeAfter ?? .min ? .other : .same
         }
-        if first != nil, facts.first != nil {
+        if first != nil, Self.first(of: facts) != nil {
             // The same first record: it says when the log was empty of both.
             guard let known, let notBefore = facts.notBefore else { return .same }
             return known < notBefore ? .other : .same
@@ -46,7 +46,10 @@ package struct KnownLog: Equatable, Sendable {
     /// another first record.
     package func isSurelyOther(_ facts: LogFacts) -> Bool {
         if let topicID, let its = facts.topicID { return topicID != its }
-        if let first, let its = facts.first { return first != its }
+        if let first, let its = Self.first(of: facts) { return first != its }
         return false
     }
+
+    /// A record without a stamp says nothing.
+    private static func first(of facts: LogFacts) -> Int64? { facts.firstStamp.flatMap { $0 >= 0 ? $0 : nil } }
 }

@@ -43,8 +43,9 @@ package struct LogFacts: Equatable, Sendable {
     /// stamp is neither below 0 nor later than the moment of reading it; never later than the moment at which the record at
     /// offset 0 was read. Nil where offset 0 is gone or not known.
     package var born: Int64?
-    /// The stamp of the record at offset 0, whatever it is; nil where that has none, is gone or is not known.
-    package var first: Int64?
+    /// The time stamp of the record at offset 0, as Kafka has it, whatever the clock says of it; nil where that was not read. Two
+    /// logs of one name differ in it.
+    package var firstStamp: Int64?
     /// The moment after the last one at which another log was known to have the name; nil where none is remembered.
     package var notBefore: Int64?
     /// The moment after the one at which the log, or another of its topic, was found to be cut back (an unclean election),
@@ -64,7 +65,7 @@ package struct LogFacts: Equatable, Sendable {
     package var endMoment: Int64?
 
     package init(
-        start: Int64, unread: Unread? = nil, liveFrom: Int64, born: Int64? = nil, first: Int64? = nil,
+        start: Int64, unread: Unread? = nil, liveFrom: Int64, born: Int64? = nil, firstStamp: Int64? = nil,
         notBefore: Int64? = nil, wholeAfter: Int64? = nil, known: Int64? = nil, topicID: UInt32? = nil, next: Int64,
         end: Int64? = nil,
         endAsked: UInt64 = 0,
@@ -74,7 +75,7 @@ package struct LogFacts: Equatable, Sendable {
         self.unread = unread
         self.liveFrom = liveFrom
         self.born = born
-        self.first = first
+        self.firstStamp = firstStamp
         self.notBefore = notBefore
         self.wholeAfter = wholeAfter
         self.known = known

@@ -165,8 +165,7 @@ extension OpeningAnswers {
             opening.windowStart = now - window
         }
         if case .firstRecord(let mark, let stamp)? = first, mark.offset == 0 {
-            opening.born = stamp
-            opening.first = mark.timestamp >= 0 ? mark.timestamp : nil
+            (opening.born, opening.firstStamp) = (stamp, mark.timestamp)
         }
         return opening
     }

@@ -61,7 +61,7 @@ extension LogTracker {
         if isFirst, !isGone {
             topics[topic].partitions[index].known = max(topics[topic].partitions[index].known ?? .min, now.wall)
             topics[topic].partitions[index].opening?.firstReadAt = now.wall
-            topics[topic].partitions[index].opening?.first = timestamp >= 0 ? timestamp : nil
+            topics[topic].partitions[index].opening?.firstStamp = timestamp
         }
         if isGood {
             // A stamp from behind the first record may be later than the moment at which that one was read here.

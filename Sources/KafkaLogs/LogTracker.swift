@@ -110,8 +110,8 @@ package struct LogTracker {
         let topic = topics[Int(name.topic)]
         return LogFacts(
             start: opening.start, unread: opening.unread, liveFrom: opening.liveFrom, born: opening.born,
-            first: opening.first,
-            notBefore: topic.lastKnownBefore.map { $0 + 1 }, wholeAfter: topic.lastWhole.map { $0 + 1 },
+            firstStamp: opening.firstStamp, notBefore: topic.lastKnownBefore.map { $0 + 1 },
+            wholeAfter: topic.lastWhole.map { $0 + 1 },
             known: partition.known, topicID: topic.id?.hash,
             next: next, end: partition.end, endAsked: partition.endAsked, endMoment: partition.endMoment)
     }

@@ -50,10 +50,10 @@ struct Opening: Equatable {
     var unread: LogFacts.Unread?
     var liveFrom: Int64
     var born: Int64?
-    /// See `LogFacts.first`.
-    var first: Int64?
     /// When the record at offset 0 was read, by the wall clock; nil where another was read first, or none yet.
     var firstReadAt: Int64?
+    /// See `LogFacts.firstStamp`.
+    var firstStamp: Int64?
     /// Whether reading began at the log start, and no good stamp was read yet: the first one tells when the log was empty,
     /// or had only what was removed from it.
     var readsFirst: Bool

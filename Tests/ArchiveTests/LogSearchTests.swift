@@ -41,7 +41,7 @@ struct LogSearchTests {
     }
 
     private static func facts(id: UInt32? = nil, first: Int64? = nil, notBefore: Int64? = nil) -> LogFacts {
-        LogFacts(start: 0, liveFrom: 0, first: first, notBefore: notBefore, topicID: id, next: 0)
+        LogFacts(start: 0, liveFrom: 0, firstStamp: first, notBefore: notBefore, topicID: id, next: 0)
     }
 
     private static func known(_ known: KnownLog, _ offsets: [Int64] = [2, 6, 7]) -> StoredLog {

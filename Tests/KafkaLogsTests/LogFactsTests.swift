@@ -148,7 +148,7 @@ import Testing
             node.facts()
                 == LogFacts(
                     start: 1, unread: .init(stampedBefore: 900_000, arrivedBefore: 1_000_000), liveFrom: 2,
-                    born: 700_000, first: 700_000, known: 1_000_000, next: 2, end: 2, endAsked: 1_000,
+                    born: 700_000, firstStamp: 700_000, known: 1_000_000, next: 2, end: 2, endAsked: 1_000,
                     endMoment: 1_000_000))
     }
 

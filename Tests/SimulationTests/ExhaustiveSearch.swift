@@ -52,8 +52,8 @@ struct ExhaustiveSearch {
     }
 
     /// One partition with a record of the client's account, which both nodes have read; the client was at the first.
-    static func beginning(ids: Set<Int>, mutant: RuleMutant? = nil) -> Simulation {
-        var simulation = Simulation(setting(ids), mutant: mutant)
+    static func beginning(_ setting: SimulationSetting, mutant: RuleMutant? = nil) -> Simulation {
+        var simulation = Simulation(setting, mutant: mutant)
         for step in prologue { simulation.run(step) }
         return simulation
     }

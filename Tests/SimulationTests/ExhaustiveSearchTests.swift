@@ -4,34 +4,40 @@ import Testing
 
 @Suite struct `All short histories` {
     private struct Start {
-        let ids: Set<Int>
+        let setting: SimulationSetting
         let alphabet: [SimulationStep]
         let depth: Int
         let steps: [SimulationStep]
     }
 
     /// Without ids, with them, and while one node has them and the other does not.
-    private static let ids: [Set<Int>] = [[], [0, 1], [1]]
+    private static let settings = [[], [0, 1], [1]].map(ExhaustiveSearch.setting)
 
     /// `LIVEGATE_SIMULATION_DEPTH` is the number of steps.
     @Test func `of up to six steps show no fault`() {
         let depth = ProcessInfo.processInfo.environment["LIVEGATE_SIMULATION_DEPTH"].flatMap(Int.init) ?? 6
-        search("of up to \(depth) steps", ids: Self.ids[...], ExhaustiveSearch.few, depth: depth)
+        search("of up to \(depth) steps", Self.settings, ExhaustiveSearch.few, depth: depth)
     }
 
     @Test func `of up to four steps of every kind show no fault`() {
         let depth = ProcessInfo.processInfo.environment["LIVEGATE_SIMULATION_DEPTH"].flatMap(Int.init) ?? 6
-        search("of up to \(depth - 2) steps of every kind", ids: Self.ids[...], ExhaustiveSearch.many, depth: depth - 2)
+        search("of up to \(depth - 2) steps of every kind", Self.settings, ExhaustiveSearch.many, depth: depth - 2)
     }
 
-    private func search(_ label: String, ids: ArraySlice<Set<Int>>, _ alphabet: [SimulationStep], depth: Int) {
+    @Test func `of two topics, of up to three steps of every kind show no fault`() {
+        var setting = ExhaustiveSearch.setting([])
+        setting.hasQuietTopic = true
+        search("of two topics, of up to 3 steps of every kind", [setting], ExhaustiveSearch.many, depth: 3)
+    }
+
+    private func search(_ label: String, _ settings: [SimulationSetting], _ alphabet: [SimulationStep], depth: Int) {
         var starts: [Start] = []
-        for ids in ids {
-            starts.append(Start(ids: ids, alphabet: alphabet, depth: 0, steps: []))
+        for setting in settings {
+            starts.append(Start(setting: setting, alphabet: alphabet, depth: 0, steps: []))
             for first in alphabet {
-                starts.append(Start(ids: ids, alphabet: alphabet, depth: 1, steps: [first]))
+                starts.append(Start(setting: setting, alphabet: alphabet, depth: 1, steps: [first]))
                 for second in alphabet {
-                    starts.append(Start(ids: ids, alphabet: alphabet, depth: depth, steps: [first, second]))
+                    starts.append(Start(setting: setting, alphabet: alphabet, depth: depth, steps: [first, second]))
                 }
             }
         }
@@ -42,7 +48,7 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: all.count) { index in
             let start = all[index]
             var search = ExhaustiveSearch(start.alphabet, depth: start.depth)
-            search.search(from: ExhaustiveSearch.beginning(ids: start.ids), first: start.steps)
+            search.search(from: ExhaustiveSearch.beginning(start.setting), first: start.steps)
             sequences.withLock { $0 += search.sequences }
             findings.withLock { $0 += search.findings }
         }

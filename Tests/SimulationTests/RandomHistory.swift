@@ -13,12 +13,14 @@ struct RandomHistory {
     private let mayMap: Bool
     /// What came to the histories later has numbers of its own: those without it stay as they were.
     private var further: SeededGenerator
+    private var latest: SeededGenerator
     private let mayCutBack: Bool
     private let mayInterrupt: Bool
 
     init(seed: UInt64) {
         numbers = SeededGenerator(seed: seed &* 0x9E37_79B9_7F4A_7C15 &+ 1)
         further = SeededGenerator(seed: seed &* 0xD134_2543_DE82_EF95 &+ 7)
+        latest = SeededGenerator(seed: seed &* 0xBF58_476D_1CE4_E5B9 &+ 3)
         mayCutBack = further.isOne(in: 4)
         mayInterrupt = further.isOne(in: 4)
         mayRecreate = numbers.isOne(in: 2)
@@ -46,6 +48,7 @@ struct RandomHistory {
         setting.limits.retentionMilliseconds = margin + [1_000, 40_000, 1 << 40][numbers.below(3)]
         setting.limits.maximumEventsPerAccount = [1, 2, 3, 5, 1_000][numbers.below(5)]
         if numbers.isOne(in: 8) { setting.limits.maximumLogBytes = 300 + numbers.below(1_600) }
+        setting.hasQuietTopic = latest.isOne(in: 3)
         for _ in 0..<(12 + numbers.below(28)) {
             steps.append(step())
             if mayCutBack || mayInterrupt, further.isOne(in: 8) { steps.append(furtherStep()) }

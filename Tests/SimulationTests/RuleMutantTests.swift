@@ -70,7 +70,7 @@ enum RuleMutant: CaseIterable {
         }
         var search = ExhaustiveSearch(ExhaustiveSearch.many, depth: 2, mutant: mutant)
         for ids in [Set<Int>(), [0, 1]] where search.findings.isEmpty {
-            search.search(from: ExhaustiveSearch.beginning(ids: ids, mutant: mutant), first: [])
+            search.search(from: ExhaustiveSearch.beginning(ExhaustiveSearch.setting(ids), mutant: mutant), first: [])
         }
         if let finding = search.findings.first {
             return print("\(mutant): \(finding.problem)")

@@ -17,10 +17,14 @@ struct SimulatedHistory {
     }
 
     private let limits: HistoryLimits
+    private let topics: Int
     private var inputs: [Input] = []
     private var history: History?
 
-    init(_ limits: HistoryLimits) { self.limits = limits }
+    init(_ limits: HistoryLimits, topics: Int) {
+        self.limits = limits
+        self.topics = topics
+    }
 
     mutating func give(_ input: Input) {
         inputs.append(input)
@@ -36,7 +40,7 @@ struct SimulatedHistory {
 
     mutating func current() -> History {
         if let history { return history }
-        let made = History(epoch: Epoch(number: 1), limits: limits)
+        let made = History(epoch: Epoch(number: 1), topics: topics, limits: limits)
         for input in inputs { Self.give(input, made) }
         history = made
         return made

@@ -16,6 +16,13 @@ extension SimulatedNode {
         case .vanished(let name):
             history.give(.found(name, exists: false))
             return nil
+        case .facts(let name, let facts) where name.topic != 0:
+            // Its one record stands before the window, or is read.
+            if facts.start == 0 { quietSeenFrom = nil } else { quietSeenFrom = quietSeenFrom ?? windowSeenFrom(now) }
+            history.give(.facts(name, mutant.map { $0.change(facts, now) } ?? facts))
+            return nil
+        case .recreated(topic: 1...), .recordsLost(PartitionName(topic: 1, number: 0), _):
+            return "of the topic to which nothing happened everybody is told that it was recreated"
         case .facts(let name, let facts):
             let problem = open(name, facts, &topic, now)
             // What was lost or deleted seems as old as the first good stamp behind it: one that is too late misleads.
@@ -76,14 +83,13 @@ extension SimulatedNode {
         let first = topic.first(partition, from: logStart)
         let firstStamp = first < topic.end(of: partition) ? topic.records[topic.logs[partition][Int(first)]].stamp : -1
         var seenFrom: Int64?
-        // By the issuing node's clock, which may be ahead.
-        let found = now + History.maximumClockDifferenceMilliseconds
+        let found = foundFrom(now)
         if lost.remove(partition) != nil {
             seenFrom = found + 1
         } else if facts.start > 0 {
             if facts.start > first {
                 let isBounded = logStart == 0 || firstStamp >= 0
-                seenFrom = isBounded ? min(found, window + setting.margin) : found
+                seenFrom = isBounded ? windowSeenFrom(now) : found
             } else {
                 seenFrom = firstStamp >= 0 && firstStamp <= now ? min(found, firstStamp + setting.margin) : found
             }
@@ -105,6 +111,14 @@ extension SimulatedNode {
             topic.excuse(partition, from: 0, before: logStart)
         }
         return facts.start <= latest ? nil : "partition \(partition) is read from \(facts.start), \(latest) is due"
+    }
+
+    /// By the issuing node's clock, which may be ahead.
+    private func foundFrom(_ now: Int64) -> Int64 { now + History.maximumClockDifferenceMilliseconds }
+
+    /// Cursors issued from then on have seen what stands before a window that begins now.
+    private func windowSeenFrom(_ now: Int64) -> Int64 {
+        min(foundFrom(now), now - setting.limits.retentionMilliseconds + setting.margin)
     }
 
     /// Hands a record to the history. Returns whether it holds an event that was not read before.

@@ -11,6 +11,8 @@ struct SimulatedNode {
     var mapping = 0
     /// By partition.
     var openings: [Opening?] = []
+    /// Cursors issued from then on have seen the quiet topic's record; nil where it is read here.
+    var quietSeenFrom: Int64?
     /// Partitions of which records were lost, until they are read again.
     var lost: Set<Int> = []
     var kept: KeptEvents
@@ -43,12 +45,22 @@ struct SimulatedNode {
         self.mutant = mutant
         hasIDs = setting.ids.contains(node)
         clock = setting.clock(node)
-        broker = ScriptedBroker(brokers: setting.brokers, topics: 1, hasTopicIDs: hasIDs)
+        broker = ScriptedBroker(brokers: setting.brokers, topics: setting.topicNames.count, hasTopicIDs: hasIDs)
         broker.create(0, partitions: setting.partitions)
+        if setting.hasQuietTopic {
+            broker.create(1, partitions: 1)
+            broker.setLeader(1, 0, 2)
+            broker.append(1, 0, ScriptedRecord(timestamp: Simulation.beginning - 10_000, payload: 0))
+        }
         for partition in 0..<setting.partitions { broker.setLeader(0, partition, 2) }
-        reader = ScriptedReader(windowMilliseconds: setting.limits.retentionMilliseconds, canAskIDs: hasIDs)
-        history = SimulatedHistory(setting.limits)
+        reader = Self.reader(setting, hasIDs)
+        history = SimulatedHistory(setting.limits, topics: setting.topicNames.count)
         kept = KeptEvents(setting.limits)
+    }
+
+    private static func reader(_ setting: SimulationSetting, _ hasIDs: Bool) -> ScriptedReader {
+        ScriptedReader(
+            topics: setting.topicNames, windowMilliseconds: setting.limits.retentionMilliseconds, canAskIDs: hasIDs)
     }
 
     // MARK: - What it has come to
@@ -129,10 +141,12 @@ struct SimulatedNode {
         for partition in openings.indices {
             broker.assign([.stop(PartitionName(topic: 0, number: Int32(partition)))])
         }
-        reader = ScriptedReader(windowMilliseconds: setting.limits.retentionMilliseconds, canAskIDs: hasIDs)
-        history = SimulatedHistory(setting.limits)
+        if setting.hasQuietTopic { broker.assign([.stop(PartitionName(topic: 1, number: 0))]) }
+        reader = Self.reader(setting, hasIDs)
+        history = SimulatedHistory(setting.limits, topics: setting.topicNames.count)
         undecided = UndecidedJoins()
         openings = []
+        quietSeenFrom = nil
         isReady = false
         noticed = nil
         asked = nil

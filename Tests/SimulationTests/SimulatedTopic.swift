@@ -113,8 +113,12 @@ struct SimulatedTopic {
         }
     }
 
-    /// Whether the first record of a log was stamped later than it came, or not at all: without ids, a stamp behind it is
-    /// taken for the time before which the log was empty, and whoever knew the log before that is refused.
+    /// Whether the first record of a log has no stamp: without ids, a stamp behind it is taken for the time before which the log
+    /// was empty, and whoever knew the log before that is refused.
+    var hasUnstampedBirth: Bool { logs.contains { log in log.first.map { records[$0].stamp < 0 } ?? false } }
+
+    /// Whether the first record of a log was stamped later than it came, or not at all: where nodes differ in whether they have
+    /// ids, their cursors do not say which record it was.
     var hasMisleadingBirth: Bool {
         logs.contains { log in log.first.map { !(0...records[$0].arrival).contains(records[$0].stamp) } ?? false }
     }

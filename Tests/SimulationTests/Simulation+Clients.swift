@@ -95,9 +95,7 @@ extension Simulation {
     private mutating func readCuts(_ client: Int, _ node: Int, _ cursor: Cursor) {
         let isBehind = topic.cuts.contains { cut in
             guard clients[client].era ?? -1 < cut.era else { return false }
-            return cursor.positions.contains {
-                Int($0.partition.number) == cut.partition && $0.offset > nodes[node].nextOffset(cut.partition)
-            }
+            return cursor.position(cut.partition).map { $0.offset > nodes[node].nextOffset(cut.partition) } ?? false
         }
         if isBehind { catchUp(node) }
     }
@@ -109,10 +107,9 @@ extension Simulation {
         for cut in topic.cuts where clients[client].era ?? -1 < cut.era {
             // Without ids a node refuses what was issued before it noticed, and others may notice later.
             if nodes[node].erasSeen.contains(cut.era), hasIDs || cursor.issue < nodes[node].noticed ?? 0 { continue }
-            guard let position = cursor.positions.first(where: { Int($0.partition.number) == cut.partition }),
-                position.offset > cut.offset
+            guard let position = cursor.position(cut.partition), position.offset > cut.offset
             else { continue }
-            if let mark = cursor.fingerprint, Int(mark.partition.number) == cut.partition,
+            if let mark = cursor.fingerprint, mark.partition == position.partition,
                 mark.offset >= cut.offset, mark.offset < cut.offset + Int64(cut.stamps.count),
                 nodes[node].remembers(clients[client].account, cut.partition, mark.offset)
             {

@@ -29,16 +29,14 @@ extension Simulation {
 
     /// Where there are no ids: what nobody can tell from a cursor of a topic that had the name before, by the design's words.
     private func isAmbiguous(_ cursor: Cursor, _ node: Int) -> Bool {
-        if topic.hasMisleadingBirth { return true }
+        if topic.hasUnstampedBirth || !setting.ids.isEmpty && topic.hasMisleadingBirth { return true }
         // Its node had not noticed yet that the topic of which it speaks, which had records, is another one by now.
         if cursor.topicsKnown != nil, topic.birth == nil { return true }
         // Of the time between the recreation and its being noticed, nobody knows when it was.
         if let noticed = nodes[node].noticed {
-            let known = [cursor.issue, cursor.topicsKnown ?? .max] + cursor.positions.map { $0.known ?? .max }
-            if known.contains(where: { $0 <= noticed + setting.clockDifference }) { return true }
+            if cursor.issue < noticed + setting.clockDifference { return true }
         }
-        // Its node knew some topic of the name, before this one had a record.
-        guard let known = cursor.topicsKnown, let birth = topic.birth else { return false }
+        guard setting.clockDifference > 0, let known = cursor.topicsKnown, let birth = topic.birth else { return false }
         return known < birth + setting.clockDifference
     }
 
@@ -48,9 +46,10 @@ extension Simulation {
         let account = clients[client].account
         let kept = nodes[node].kept
         let readUntil = min(cursor.issue, cursor.readUntil ?? cursor.issue)
+        if cursor.quietPosition == nil, let seenFrom = nodes[node].quietSeenFrom, readUntil < seenFrom { return true }
         for (partition, opening) in nodes[node].openings.enumerated() {
             guard let opening else { continue }
-            if let position = cursor.positions.first(where: { Int($0.partition.number) == partition }) {
+            if let position = cursor.position(partition) {
                 if kept.hasLetGo(account, partition, from: position.offset, isFiltered: isFiltered) { return true }
                 if position.offset < opening.start { return true }
             } else {

@@ -6,10 +6,11 @@ import ScriptedBroker
 extension Simulation {
     mutating func append(_ partition: Int, _ account: Int, _ entity: Int, _ stamp: Int64) {
         let partition = partition % topic.logs.count
-        // Without ids the first record of a recreated log says how old it is: a wrong stamp cannot be told from a right one, if
-        // it does not lie before the last moment at which the log before was known.
+        // Without ids the first record of a recreated log says how old it is: a stamp that is too old cannot be told from a
+        // right one, if it does not lie before the last moment at which the log before was known.
         let isFirst = topic.incarnation > 0 && topic.end(of: partition) == 0
-        let stamp = isFirst && !setting.hasIDs && !(0...now - setting.margin).contains(stamp) ? now : stamp
+        let stamp =
+            isFirst && !setting.hasIDs && !(0...now - setting.margin).contains(stamp) && stamp < now ? now : stamp
         let index = topic.append(partition, account: account, entity: entity, stamp: stamp, now: now)
         if isTold {
             let offset = topic.end(of: partition) - 1

@@ -13,6 +13,9 @@ struct SimulationSetting: Sendable {
     var clients = [0]
     /// Nodes whose library can ask for topic ids.
     var ids: Set<Int> = []
+    /// Beside the topic there is another one, which had a record long ago, and to which nothing happens.
+    var hasQuietTopic = false
+    var topicNames: [String] { hasQuietTopic ? ["t", "u"] : ["t"] }
     /// How far the clock of each node is ahead, in milliseconds.
     var clocks: [Int64] = []
     var limits = HistoryLimits()
@@ -207,6 +210,11 @@ struct Simulation {
             case .record(let name, let offset, let scripted):
                 if isReset { resyncAll(node) }
                 isReset = false
+                guard name.topic == 0 else {
+                    nodes[node].history.give(
+                        .skip(name, offset: offset, timestamp: scripted.timestamp, now: wall(node)))
+                    continue
+                }
                 let record = topic.records[scripted.payload]
                 let partition = name.number
                 if isTold {

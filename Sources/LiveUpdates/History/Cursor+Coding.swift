@@ -3,11 +3,13 @@
 //     version 1 · epoch 4 · account check 4 · issue 6 · age of what is known of all topics 2
 //     number of positions, and for each: topic, partition, offset, age of knowledge 2
 //     0, or 1 + index of the fingerprint's position, its offset's distance below that position, check 3
+//     in version 2 with flag 8: number of first records, and for each: topic, partition, check 3
 //     CRC-32 over all before it 4
 //
 // Version 2 has behind its number a byte of flags, not 0: 1 for a hash over all topics' ids, which follows it in 4 bytes,
 // 2 for a cursor that does not name all partitions, 4 for the age of what was read of all partitions, 2 bytes behind the
-// issue. Nodes that know no ids make and read the same.
+// issue. Nodes that know no ids make and read the same. 8 stands only as long as a topic's first record is stamped ahead; nodes of
+// before it refuse such a cursor as `invalid`, and their clients resync.
 //
 // Fixed numbers have their highest byte first, the others are varints. Each cursor has one form only: varints as short
 // as they can be, positions in order, nothing behind. So no change of the text goes unnoticed.
@@ -15,13 +17,14 @@ extension Cursor {
     private static let withIDs: UInt8 = 1
     private static let partial: UInt8 = 2
     private static let withReadUntil: UInt8 = 4
+    private static let withFirstRecords: UInt8 = 8
 
     package var text: CursorText {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(40 + 12 * positions.count)
         let flags =
             (topicIDs == nil ? 0 : Self.withIDs) | (isPartial ? Self.partial : 0)
-            | (readUntil == nil ? 0 : Self.withReadUntil)
+            | (readUntil == nil ? 0 : Self.withReadUntil) | (firstRecords.isEmpty ? 0 : Self.withFirstRecords)
         bytes.append(flags == 0 ? 1 : 2)
         if flags != 0 { bytes.append(flags) }
         if let topicIDs { bytes.appendFixed(UInt64(topicIDs), count: 4) }
@@ -50,6 +53,12 @@ extension Cursor {
         } else {
             bytes.append(0)
         }
+        if !firstRecords.isEmpty { bytes.appendVarint(UInt64(firstRecords.count)) }
+        for first in firstRecords {
+            bytes.appendVarint(UInt64(first.partition.topic))
+            bytes.appendVarint(UInt64(first.partition.number))
+            bytes.appendFixed(UInt64(first.check), count: 3)
+        }
         return CursorText(sealing: bytes)
     }
 
@@ -65,9 +74,9 @@ extension Cursor {
         var flags: UInt8 = 0
         guard let version = reader.byte(), version == 1 || version == 2 else { return nil }
         if version == 2 {
-            guard let byte = reader.byte(), byte > 0, byte <= Self.withIDs | Self.partial | Self.withReadUntil else {
-                return nil
-            }
+            guard let byte = reader.byte(), byte > 0,
+                byte <= Self.withIDs | Self.partial | Self.withReadUntil | Self.withFirstRecords
+            else { return nil }
             flags = byte
             isPartial = flags & Self.partial != 0
             if flags & Self.withIDs != 0 {
@@ -103,7 +112,25 @@ extension Cursor {
             fingerprint = Fingerprint(
                 partition: position.partition, offset: position.offset - 1 - Int64(distance), check: UInt32(check))
         }
+        if flags & Self.withFirstRecords != 0 {
+            guard let firsts = Self.firstRecords(&reader) else { return nil }
+            firstRecords = firsts
+        }
         guard reader.index == end else { return nil }
+    }
+
+    private static func firstRecords(_ reader: inout ByteReader) -> [Fingerprint]? {
+        guard let count = reader.varint(), count > 0, count <= UInt64(maximumFirstRecords) else { return nil }
+        var records: [Fingerprint] = []
+        for _ in 0..<count {
+            guard let topic = reader.varint(), let topic = UInt16(exactly: topic), let number = reader.varint(),
+                let number = Int32(exactly: number), let check = reader.fixed(count: 3)
+            else { return nil }
+            if let last = records.last, last.partition.topic >= topic { return nil }
+            let partition = PartitionName(topic: topic, number: number)
+            records.append(Fingerprint(partition: partition, offset: 0, check: UInt32(check)))
+        }
+        return records
     }
 
     private static func position(_ reader: inout ByteReader, issue: Int64) -> Position? {

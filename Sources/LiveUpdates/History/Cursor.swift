@@ -53,6 +53,7 @@ package struct Cursor: Equatable, Sendable {
 
     /// The others count as not named, by a cursor that says so.
     package static let maximumPositions = 256
+    package static let maximumFirstRecords = 4
     /// The year 10889.
     static let latestIssue: Int64 = 1 << 48 - 1
 
@@ -74,6 +75,10 @@ package struct Cursor: Equatable, Sendable {
     /// In the order of their names, each once.
     package var positions: [Position]
     package var fingerprint: Fingerprint? = nil
+    /// Of topics whose first record is stamped ahead of what the node knows: one of their logs' records at offset 0, which no
+    /// other log of the name has. Until that moment has passed, it tells more than any moment. In the order of the topics, one of
+    /// each; at most ``maximumFirstRecords``.
+    package var firstRecords: [Fingerprint] = []
 
     static func check(of account: Account) -> UInt32 {
         var hash = StableHash()
@@ -84,8 +89,8 @@ package struct Cursor: Equatable, Sendable {
 
 /// A cursor as clients see it: letters, digits, `-` and `_`, at most 64 of them for a topic of one partition.
 package struct CursorText: Hashable, Sendable {
-    /// Longer ones are refused before they are decoded. The longest that is ever made has 6,560 characters.
-    package static let maximumBytes = 6_570
+    /// Longer ones are refused before they are decoded. The longest that is ever made has 6,628 characters.
+    package static let maximumBytes = 6_640
 
     package let bytes: [UInt8]
 

@@ -121,7 +121,7 @@ extension History {
         return Cursor(
             epoch: epoch, accountCheck: check, issue: min(max(issue, 0), Cursor.latestIssue), readUntil: readUntil,
             topicsKnown: identity.inference.topicsKnown, topicIDs: identity.topicIDs, isPartial: isPartial,
-            positions: positions, fingerprint: fingerprint
+            positions: positions, fingerprint: fingerprint, firstRecords: identity.firstRecords
         ).text
     }
 

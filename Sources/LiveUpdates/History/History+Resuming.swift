@@ -31,9 +31,9 @@ extension History {
                 return .refused(.epoch)
             }
         } else {
-            guard !identity.inference.isOfAnotherTopic(cursor), !isOfAnotherLog(cursor) else {
-                return .refused(.epoch)
-            }
+            guard let same = topicsOfSameFirstRecord(cursor),
+                !identity.inference.isOfAnotherTopic(cursor, besides: same), !isOfAnotherLog(cursor, besides: same)
+            else { return .refused(.epoch) }
             switch mark(of: cursor, log) {
             case nil, .fits: break
             case .isAnother: return .refused(.epoch)
@@ -81,8 +81,20 @@ extension History {
         }
     }
 
-    private func isOfAnotherLog(_ cursor: Cursor) -> Bool {
-        for position in cursor.positions {
+    /// Topics of which a log begins with the record that the cursor says; nil where one begins with another.
+    private func topicsOfSameFirstRecord(_ cursor: Cursor) -> Set<UInt16>? {
+        var same: Set<UInt16> = []
+        for first in cursor.firstRecords {
+            guard let slot = partitions.slot(of: first.partition), let stamp = partitions.facts[slot].firstStamp
+            else { continue }
+            guard first.fits(stamp) else { return nil }
+            same.insert(first.partition.topic)
+        }
+        return same
+    }
+
+    private func isOfAnotherLog(_ cursor: Cursor, besides same: Set<UInt16>) -> Bool {
+        for position in cursor.positions where !same.contains(position.partition.topic) {
             guard let slot = partitions.slot(of: position.partition) else { continue }
             if LogInference.isOfAnotherLog(position, partitions.facts[slot]) { return true }
         }

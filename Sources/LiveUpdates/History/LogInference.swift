@@ -3,22 +3,32 @@ struct LogIdentity {
     /// A hash over the ids of all topics; nil where one of them has none.
     let topicIDs: UInt32?
     let inference: LogInference
+    /// First records that are stamped ahead of what is known of their logs, one of each topic: a node that reads one when its
+    /// time has come takes the topic for younger than it is. None where ids decide.
+    let firstRecords: [Cursor.Fingerprint]
 
-    /// `facts` with the topic of each, of which there are `count` in all. `announced` are the ids of topics of which no log
-    /// may be open.
+    /// `facts` with the name of each, of `count` topics in all. `announced` are the ids of topics of which no log may be open.
     init(
-        _ facts: some Sequence<(UInt16, LogFacts)>, topics count: Int, announced: [UInt16: UInt32],
+        _ facts: some Sequence<(PartitionName, LogFacts)>, topics count: Int, announced: [UInt16: UInt32],
         _ recreations: [UInt16: TopicRecreation]
     ) {
         var ids: [UInt16: UInt32?] = [:]
-        for (topic, fact) in facts {
+        var ahead: [UInt16: Cursor.Fingerprint] = [:]
+        for (name, fact) in facts {
+            let topic = name.topic
             let isAnother = ids[topic].map { $0 != fact.topicID } ?? false
             ids[topic] = .some(isAnother ? nil : fact.topicID)
+            if let stamp = fact.firstStamp, stamp >= 0, stamp > fact.known ?? .min, ahead[topic] == nil {
+                ahead[topic] = Cursor.Fingerprint(partition: name, offset: 0, timestamp: stamp)
+            }
         }
         for (topic, id) in announced where ids[topic] == nil { ids[topic] = .some(id) }
         topicIDs = Self.hash(ids, count: count)
         let cutBack = recreations.filter { $0.value.idBefore != nil && $0.value.idBefore == announced[$0.key] }
-        inference = LogInference(facts, recreations.mapValues(\.noticed), cutBack: Set(cutBack.keys))
+        let first = ahead.sorted { $0.key < $1.key }.prefix(Cursor.maximumFirstRecords).map(\.value)
+        firstRecords = topicIDs == nil ? first : []
+        inference = LogInference(
+            facts, topics: count, recreations.mapValues(\.noticed), cutBack: Set(cutBack.keys))
     }
 
     private static func hash(_ ids: [UInt16: UInt32?], count: Int) -> UInt32? {
@@ -34,7 +44,8 @@ struct LogIdentity {
 
     /// Whether a change concerns it.
     static func isSame(_ old: LogFacts, _ new: LogFacts) -> Bool {
-        old.topicID == new.topicID && old.born == new.born && old.notBefore == new.notBefore
+        old.topicID == new.topicID && old.born == new.born && old.firstStamp == new.firstStamp
+            && old.notBefore == new.notBefore
             && old.wholeAfter == new.wholeAfter
             && old.known == new.known && old.isNew == new.isNew && (old.end ?? 0 > 0) == (new.end ?? 0 > 0)
     }
@@ -54,9 +65,10 @@ struct TopicRecreation {
 /// All of it rests on time stamps, so it may be wrong for a log whose first record has a wrong one.
 struct LogInference {
     /// Since when at the latest every topic was the one that is read; nil where a topic has nothing yet by which it could
-    /// be told from another.
+    /// be told from another, or had its first record since another was known last: no one moment says it of both then.
     let topicsKnown: Int64?
-    /// The moment before which a topic was not there; of several topics the latest.
+    /// The moment before which each topic was not there, where that is known.
+    private let births: [UInt16: Int64]
     private let latestBirth: Int64?
     /// The same of topics that were seen being recreated: no cursor from before speaks of them.
     private let latestRecreation: Int64?
@@ -88,19 +100,22 @@ struct LogInference {
 
     /// `recreations`: when each topic was found to be another one, the last time; those that kept their ids are `cutBack`.
     init(
-        _ facts: some Sequence<(UInt16, LogFacts)>, _ recreations: [UInt16: Int64], cutBack: Set<UInt16> = []
+        _ facts: some Sequence<(PartitionName, LogFacts)>, topics count: Int, _ recreations: [UInt16: Int64],
+        cutBack: Set<UInt16> = []
     ) {
         var topics: [UInt16: Topic] = [:]
-        for (topic, fact) in facts { topics[topic, default: Topic()].add(fact) }
+        for (name, fact) in facts { topics[name.topic, default: Topic()].add(fact) }
+        births = topics.compactMapValues { $0.isBirthKnown ? $0.birth : nil }
+        latestBirth = births.values.max()
         let known = topics.values.map { $0.isEmpty ? nil : $0.known }
-        topicsKnown = known.contains(nil) ? nil : known.lazy.compactMap(\.self).min()
+        let least = known.contains(nil) || topics.count < count ? nil : known.lazy.compactMap(\.self).min()
+        topicsKnown = topics.count > 1 && least ?? .max < latestBirth ?? .min ? nil : least
         emptyTopics = topics.filter(\.value.endsAtZero).keys.sorted()
         // Until the first of its logs is open again, a topic has no facts that say so.
         let unopened = recreations.filter { topics[$0.key] == nil }
         let cutBackUnopened = unopened.lazy.filter { cutBack.contains($0.key) }.map(\.value).max()
         latestWholeAfter = [topics.values.lazy.compactMap(\.wholeAfter).max(), cutBackUnopened].lazy.compactMap(\.self)
             .max()
-        latestBirth = topics.values.lazy.compactMap { $0.isBirthKnown ? $0.birth : nil }.max()
         // Cursors from between the birth and the moment when it was noticed speak of either; later ones of the new topic,
         // even where its first record comes later still. A birth while the other topic was there has a wrong stamp.
         let opened = topics.lazy.compactMap { number, topic in
@@ -118,10 +133,11 @@ struct LogInference {
     ///
     /// Whoever saw a topic being recreated needs no other sign than the time of issue: the cursor may be from before the
     /// old topic had a record. Others compare when its node last knew all topics with when each had its first record.
-    func isOfAnotherTopic(_ cursor: Cursor) -> Bool {
+    /// Of topics that have the same first record as the cursor's, a moment says nothing more.
+    func isOfAnotherTopic(_ cursor: Cursor, besides same: Set<UInt16>) -> Bool {
         if let latestRecreation, latestRecreation > cursor.issue { return true }
-        guard let known = cursor.topicsKnown, let latestBirth else { return false }
-        return latestBirth > known
+        guard let known = cursor.topicsKnown, let latestBirth, latestBirth > known else { return false }
+        return births.contains { $0.value > known && !same.contains($0.key) }
     }
 
     /// Whether a partition had another log when the cursor was issued: its node last knew it before this one was there.

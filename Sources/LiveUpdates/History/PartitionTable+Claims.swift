@@ -68,7 +68,13 @@ extension PartitionTable {
         let quiet = open.filter { unreadUntil[$0] <= readUntil && progress[$0].lastArrival < quietSince }
             .sorted { (progress[$0].lastArrival, $0) < (progress[$1].lastArrival, $1) }
         let limit = progress.count <= Self.maximumNamedOfFew + 1 ? Self.maximumNamedOfFew : Self.maximumNamed
-        let named = Array((doubtful + quiet).prefix(limit))
+        var named = Array((doubtful + quiet).prefix(limit))
+        if topics > 1, identity().inference.topicsKnown == nil {
+            // No moment says of all topics that they were those that are read: of each, what is known of one of its logs does.
+            var isNamed = Set(named.map { progress[$0].name.topic })
+            let others = open.filter { isNamed.insert(progress[$0].name.topic).inserted }
+            named += others.prefix(Self.maximumNamedOfFew)
+        }
         namedIfCurrent = named
         return named
     }

@@ -67,7 +67,7 @@ struct PartitionTable {
     /// Partitions that were gone over because something of all of them was asked, for tests.
     private(set) var walked = 0
     let maximumTimestampDelay: Int64
-    private let topics: Int
+    let topics: Int
 
     init(topics: Int, maximumTimestampDelay: Int64) {
         self.topics = topics
@@ -148,7 +148,7 @@ struct PartitionTable {
         if let identityIfCurrent { return identityIfCurrent }
         let slots = everySlot()
         let identity = LogIdentity(
-            zip(progress[slots].lazy.map(\.name.topic), facts[slots]), topics: topics, announced: topicIDs, recreations)
+            zip(progress[slots].lazy.map(\.name), facts[slots]), topics: topics, announced: topicIDs, recreations)
         identityIfCurrent = identity
         return identity
     }
@@ -156,6 +156,7 @@ struct PartitionTable {
     mutating func identify(_ topic: UInt16, _ id: UInt32) {
         topicIDs[topic] = id
         identityIfCurrent = nil
+        forgetClaims()
     }
 
     /// The id that the logs of a topic have; nil where they have none, or none is open.

@@ -40,6 +40,28 @@ struct CursorTests {
         #expect(Cursor(Self.cursor.text.bytes)?.readUntil == nil)
     }
 
+    @Test func `a first record that is stamped ahead costs eight characters, in a form that older nodes refuse`() {
+        var cursor = Self.cursor
+        cursor.readUntil = cursor.issue - 1_500
+        cursor.firstRecords = [
+            Cursor.Fingerprint(partition: PartitionName(topic: 1, number: 42), offset: 0, timestamp: .max)
+        ]
+        #expect(cursor.text.bytes.count <= 64 && Cursor(cursor.text.bytes) == cursor)
+        #expect(URLText.decode(cursor.text.bytes)?.prefix(2) == [2, 12])
+        cursor.positions = []
+        cursor.fingerprint = nil
+        let record = cursor.firstRecords[0]
+        let next = Cursor.Fingerprint(partition: PartitionName(topic: 2, number: 0), offset: 0, check: 0xFF_FFFF)
+        for records in [[record, next], [record]] {
+            cursor.firstRecords = records
+            #expect(Cursor(cursor.text.bytes) == cursor)
+        }
+        for records in [[next, record], [record, record]] {
+            cursor.firstRecords = records
+            #expect(Cursor(cursor.text.bytes) == nil)
+        }
+    }
+
     @Test func `a change of any character makes it unreadable`() {
         let text = Self.cursor.text.bytes
         for index in text.indices {

@@ -77,7 +77,7 @@ struct SnapshotCursorTests {
             let node = Self.node()
             for partition in [Self.first, Self.second] {
                 node.change(partition) { facts in
-                    (facts.topicID, facts.first, facts.born) = (log?.topicID == nil ? nil : 7, 5, 5)
+                    (facts.topicID, facts.firstStamp, facts.born) = (log?.topicID == nil ? nil : 7, 5, 5)
                     if isCut { facts.wholeAfter = 100 }
                 }
             }
