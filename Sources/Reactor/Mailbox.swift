@@ -22,7 +22,8 @@ package final class Mailbox<Message: Sendable>: Sendable {
 
     package let backlogLimit: Int
     private let box: Shared
-    private let bell: Bell
+    /// Nil: nobody is told that something has come.
+    private let bell: Bell?
 
     /// What the bell's closure holds: not the mailbox, which would keep itself alive.
     private final class Shared: Sendable {
@@ -92,7 +93,20 @@ package final class Mailbox<Message: Sendable>: Sendable {
         source.activate()
     }
 
-    deinit { bell.source.cancel() }
+    /// Makes a mailbox without a loop: whoever holds it takes what has come, when it is time.
+    package init(backlogLimit: Int = Mailbox.defaultBacklogLimit) {
+        self.backlogLimit = backlogLimit
+        box = Shared()
+        bell = nil
+    }
+
+    /// Takes what has come to a mailbox without a loop.
+    package func take() -> [Message] {
+        precondition(bell == nil, "a mailbox hands over on its loop what comes")
+        return box.box.withLock { exchange(&$0.messages, with: []) }
+    }
+
+    deinit { bell?.source.cancel() }
 
     /// Adds a message. From any thread. Answers false when the poster should hold back; the message counts all the
     /// same.
@@ -103,7 +117,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
             box.messages.append(message)
             return (box.messages.count == 1, box.messages.count < backlogLimit)
         }
-        if first { bell.source.add(data: 1) }
+        if first { bell?.source.add(data: 1) }
         return belowLimit
     }
 
@@ -117,7 +131,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
             box.messages += messages
             return (wasEmpty, box.messages.count < backlogLimit)
         }
-        if first { bell.source.add(data: 1) }
+        if first { bell?.source.add(data: 1) }
         return belowLimit
     }
 
@@ -128,7 +142,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
     /// has taken its messages already finishes with them.
     @discardableResult
     package func close() -> [Message] {
-        bell.source.cancel()
+        bell?.source.cancel()
         return box.box.withLock { box in
             box.isClosed = true
             let left = box.messages
@@ -143,7 +157,7 @@ package final class Mailbox<Message: Sendable>: Sendable {
             if !box.isClosed { box.messages.append(message) }
             return (box.messages.count == 1, box.isClosed)
         }
-        if first, !isClosed { bell.source.add(data: 1) }
+        if first, !isClosed { bell?.source.add(data: 1) }
         return !isClosed
     }
 }

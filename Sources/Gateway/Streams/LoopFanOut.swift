@@ -29,7 +29,7 @@ final class LoopFanOut<Port: SubscriberPort> {
 
     /// Resyncs that were sent, by reason.
     var resyncs: [ResyncReason: UInt64] = [:]
-    private var audiences: [Account: Audience<Port>] = [:]
+    private(set) var audiences: [Account: Audience<Port>] = [:]
     private var recentBytes = 0
     /// What was handed to the kernel, and what is on its way there.
     var ledger = DeliveryLedger()

@@ -1,0 +1,202 @@
+import HTTP
+import LiveUpdates
+import Testing
+import WebSocket
+
+@testable import Gateway
+
+/// A client, its socket, and the judge of what it reads: each event that it is owed comes once and in order, none lies before a
+/// cursor that it is given, and when nothing happens any more it has all of them, or was told.
+final class DeliveryClient: SubscriberPort {
+    let id: ConnectionID
+    let place: DeliveryNode.Place
+    let account: Account
+    var subscription: Subscription<DeliveryClient>?
+    var isBlocked = false
+    /// Logs were reset behind its join, and it was not told.
+    var isOwedReset = false
+    private(set) var hasEnded = false
+    private(set) var hasJoined = false
+    private(set) var pendingBytes = 0
+
+    private unowned let node: DeliveryNode
+    private let since: CursorText
+    private let receiver: ClientReceiver
+    private let entities: EntityFilter?
+    private let hasControls: Bool
+    private let isPoll: Bool
+    private var wakesAt: UInt64?
+    /// What it is given: behind this cursor; where that names no partition, behind this event.
+    private var cursor: Cursor?
+    private var behind = 0
+    private var joinedAt = 0
+    /// Since it was told to resync last.
+    private var received: [Int] = []
+
+    init(_ id: ConnectionID, _ place: DeliveryNode.Place, _ since: CursorText, on node: DeliveryNode) {
+        self.id = id
+        self.place = place
+        self.node = node
+        self.since = since
+        account = DeliveryNode.account(place.account)
+        receiver = ClientReceiver(place.carrier)
+        let text = String(decoding: since.bytes, as: UTF8.self)
+        let target = place.target.replacing("@", with: text)
+        guard let head = try? requestHead(target) else { preconditionFailure("no target: \(target)") }
+        isPoll = head.path == "/sync/v1"
+        entities = try? ParameterReading(head).entities("ent")
+        let fanOut = node.fanOuts[place.loop]
+        guard !isPoll else {
+            hasControls = true
+            let limits = SyncLimits(maximumEvents: 3, maximumWaitMilliseconds: 55_000)
+            guard let parameters = try? SyncParameters.parse(head, limits) else { preconditionFailure(target) }
+            subscription = .poll(Poll(parameters, account: account, port: self, fanOut: fanOut))
+            return
+        }
+        guard let parameters = try? LiveParameters.parse(head, isEventStream: place.carrier == .eventStream) else {
+            preconditionFailure(target)
+        }
+        hasControls = parameters.wantsCursors
+        let form = StreamForm(parameters, place.carrier)
+        subscription = .stream(LiveStream(parameters, form: form, account: account, port: self, fanOut: fanOut))
+    }
+
+    var subscriber: Subscriber { Subscriber(account: account, loop: place.loop, connection: id) }
+
+    func begin() {
+        let isResuming = place.target.contains("@")
+        if isResuming { (cursor, behind) = (Cursor(since.bytes), node.events.count) }
+        switch subscription {
+        case .stream(let stream): stream.begin(since: isResuming ? since.bytes : nil)
+        case .poll(let poll): poll.begin()
+        case nil: break
+        }
+    }
+
+    /// Ingest has served its join, when there were so many events.
+    func join(at events: Int) {
+        hasJoined = true
+        joinedAt = events
+        if cursor == nil { behind = events }
+    }
+
+    func leave() { if !hasEnded { subscription?.end() } }
+
+    func wake() {
+        guard !hasEnded, let due = wakesAt, due <= node.now else { return }
+        wakesAt = nil
+        subscription?.wake(now: node.now)
+    }
+
+    func endTick() {
+        guard pendingBytes > 0, case .stream(let stream) = subscription, !hasEnded else { return }
+        if isBlocked { return stream.blocked(now: node.now) }
+        pendingBytes = 0
+        stream.drained(now: node.now)
+    }
+
+    // MARK: - The judge
+
+    /// Whether it may be given the event.
+    private func concerns(_ event: DeliveryNode.Event) -> Bool {
+        guard event.account == place.account, entities?.passes(event.entity) ?? true else { return false }
+        let position = cursor?.positions.first { $0.partition == event.partition }
+        return position.map { event.offset >= $0.offset } ?? (event.number >= behind)
+    }
+
+    /// What a partition has lost comes no more, and no cursor of now names it.
+    private func isOwed(_ event: DeliveryNode.Event) -> Bool {
+        guard concerns(event) else { return false }
+        let isNamed = cursor?.positions.contains { $0.partition == event.partition } ?? false
+        return isNamed || event.offset >= node.readFrom[Int(event.partition.number)]
+    }
+
+    private func read(_ text: String) {
+        let found = Self.text(after: #""at":""#, in: text) ?? Self.text(after: " id=", in: text)
+        let at = found.flatMap { Cursor(Array($0.utf8)) }
+        if text.contains("resync") {
+            (cursor, received, isOwedReset) = (at, [], false)
+            // Since then its account is held for its sake: what a cursor does not name, there was not.
+            behind = joinedAt
+        } else if let number = Self.text(after: #""id":""#, in: text).flatMap({ Int($0) }) {
+            take([number])
+        }
+        if let at { expectNothingOwed(before: at) }
+    }
+
+    private static func text(after mark: String, in text: String) -> String? {
+        guard let range = text.firstRange(of: mark) else { return nil }
+        return String(text[range.upperBound...].prefix { $0 != "\"" && $0 != " " })
+    }
+
+    private func take(_ numbers: [Int]) {
+        for number in numbers {
+            #expect(number > received.last ?? -1, "\(place): event \(number) behind \(received)")
+            #expect(concerns(node.events[number]), "\(place): event \(number) is not owed")
+            received.append(number)
+        }
+    }
+
+    private func expectNothingOwed(before at: Cursor) {
+        for event in node.events where isOwed(event) && !received.contains(event.number) {
+            guard let position = at.positions.first(where: { $0.partition == event.partition }) else { continue }
+            #expect(event.offset >= position.offset, "\(place): a cursor behind event \(event.number), which is owed")
+        }
+    }
+
+    /// Nothing happens any more.
+    func expectNothingOwed() {
+        guard !hasEnded else { return }
+        #expect(hasJoined && !isOwedReset, "\(place): it was not told of a reset")
+        #expect(!isPoll, "\(place): a poll was not answered")
+        let owed = node.events.filter(isOwed).map(\.number)
+        #expect(received == owed, "\(place): \(received) came, and \(owed) were owed")
+    }
+
+    // MARK: - The port
+
+    func isOf(_ person: String) -> Bool { false }
+
+    func write(_ bytes: [UInt8]) {
+        #expect(!hasEnded, "\(place): bytes behind the end")
+        pendingBytes += bytes.count
+        for text in receiver.receive(bytes) { read(text) }
+    }
+
+    func subscribe(_ account: Account, _ request: JoinRequest) { node.post(.subscribe(subscriber, request)) }
+
+    func unsubscribe(_ account: Account, withCursors: Bool) {
+        #expect(!hasEnded, "\(place): it left twice")
+        hasEnded = true
+        node.post(.unsubscribe(subscriber, withCursors: withCursors))
+    }
+
+    func read(_ account: Account, _ request: ReadRequest) { node.post(.read(subscriber, request)) }
+    func readNow(_ account: Account) { node.post(.readNow(subscriber)) }
+    func askFreshCursor(_ account: Account) { node.post(.freshCursor(subscriber)) }
+    func wake(at time: UInt64) { wakesAt = time }
+    func streamBegins() {}
+
+    func streamEnds(_ code: CloseCode, _ why: StaticString, _ unsent: [DeliveryFacts]) {
+        #expect(node.mayClose(place.account), "\(place): closed without need: \(why)")
+    }
+
+    func pollBegins() {}
+
+    func pollEnds(answer body: [UInt8], _ facts: DeliveryFacts) {
+        let text = String(decoding: body, as: UTF8.self)
+        take(text.matches(of: /"id":"(\d+)"/).compactMap { Int($0.1) })
+        let owed = node.events.filter(isOwed).map(\.number)
+        let isFirst = received == Array(owed.prefix(received.count))
+        #expect(isFirst || isOwedReset, "\(place): \(received) of \(owed)")
+        guard let at = text.matches(of: /"at":"([^"]+)"/).last.flatMap({ Cursor(Array($0.1.utf8)) }) else {
+            Issue.record("\(place): an answer without a cursor: \(text)")
+            return
+        }
+        expectNothingOwed(before: at)
+    }
+
+    func pollEnds(refused why: ResyncReason, fresh: CursorText) {
+        #expect(node.mayClose(place.account), "\(place): refused without need: \(why)")
+    }
+}

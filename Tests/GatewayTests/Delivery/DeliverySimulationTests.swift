@@ -1,0 +1,117 @@
+// Tests: Ingest+Joins.swift, RequestQueue.swift, SubscriptionTable.swift, CatchUp.swift, Audience.swift, PollLine.swift
+
+import TestHarness
+import Testing
+
+@testable import Gateway
+
+/// Loops, mailboxes and fan-out around the real ingest: two clients and two wakes in every order of what happens to them, and
+/// more of all of it at random.
+struct DeliverySimulationTests {
+    typealias Step = DeliveryNode.Step
+    typealias Place = DeliveryNode.Place
+
+    /// Two clients at a time: of one account and of two, on one loop and on two.
+    static let pairs: [[Place]] = [
+        [Place(account: 0, loop: 0, target: "/live/v1"), Place(account: 0, loop: 0, target: "/live/v1")],
+        [Place(account: 0, loop: 0, target: "/live/v1"), Place(account: 0, loop: 1, target: "/live/v1?with=at")],
+        [
+            Place(account: 0, loop: 0, target: "/live/v1?ent=note"),
+            Place(account: 1, loop: 0, target: "/live/v1?since=@", carrier: .deflated),
+        ],
+        [
+            Place(account: 0, loop: 0, target: "/live/v1", carrier: .deflated),
+            Place(account: 0, loop: 0, target: "/live/v1?ent=note&since=@", carrier: .eventStream),
+        ],
+        [
+            Place(account: 0, loop: 0, target: "/live/v1"),
+            Place(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10"),
+        ],
+    ]
+
+    static let depth = 3
+
+    /// What may happen to two clients that have joined. Orders that come to the same are left to the judge.
+    static let alphabet: [Step] = [
+        .wake(.one), .wake(.both), .serve, .deliver(0), .deliver(1), .block(0), .send(0), .leave(0), .come(0), .trim,
+        .lose(0), .walk(0),
+    ]
+
+    @Test(arguments: pairs) func `nothing is lost in any order of a few steps`(_ places: [Place]) throws {
+        var steps: [Step] = []
+        func extend() throws {
+            if steps.count == Self.depth { return try play(places, steps) }
+            for step in Self.alphabet {
+                // Only what comes first decides how two steps that have nothing to do with each other go on.
+                if let last = steps.last, last == step, Self.isIdle(step) { continue }
+                steps.append(step)
+                try extend()
+                steps.removeLast()
+            }
+        }
+        try extend()
+    }
+
+    /// Whether the step changes nothing when it comes a second time at once.
+    private static func isIdle(_ step: Step) -> Bool {
+        switch step {
+        case .block, .send, .leave, .come, .trim, .lose, .walk: true
+        default: false
+        }
+    }
+
+    /// Clients of every kind that come and go.
+    static let crowd: [Place] = [
+        Place(account: 0, loop: 0, target: "/live/v1"), Place(account: 0, loop: 0, target: "/live/v1"),
+        Place(account: 0, loop: 1, target: "/live/v1", carrier: .deflated),
+        Place(account: 0, loop: 0, target: "/live/v1?with=at"), Place(account: 0, loop: 0, target: "/live/v1?ent=note"),
+        Place(account: 0, loop: 1, target: "/live/v1?since=@&ent=note", carrier: .deflated),
+        Place(account: 0, loop: 0, target: "/live/v1?since=@", carrier: .eventStream),
+        Place(account: 1, loop: 0, target: "/live/v1"), Place(account: 1, loop: 1, target: "/live/v1?since=@"),
+        Place(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10"),
+        Place(account: 0, loop: 0, target: "/sync/v1?since=@&wait=10&ent=note"),
+        Place(account: 1, loop: 0, target: "/sync/v1?since=@&wait=10&limit=1"),
+    ]
+
+    @Test(arguments: 1...8) func `nothing is lost in a crowd`(_ seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<40 {
+            let node = try DeliveryNode(Self.crowd)
+            // Resets are rare, or few clients would stay.
+            let isQuiet = random.isOne(in: 2)
+            for _ in 0..<(20 + random.below(150)) { node.happen(step(&random, isQuiet)) }
+            node.settleDown()
+        }
+    }
+
+    private func step(_ random: inout SeededGenerator, _ isQuiet: Bool) -> Step {
+        let place = random.below(Self.crowd.count)
+        let loop = random.below(DeliveryNode.loops)
+        return switch random.below(24) {
+        case 0...3: .wake(DeliveryNode.Wake.allCases[random.below(DeliveryNode.Wake.allCases.count)])
+        case 4...7: .serve
+        case 8...12: .deliver(loop)
+        case 13...15: .come(place)
+        case 16: .leave(place)
+        case 17, 18: .block(place)
+        case 19, 20: .send(place)
+        case 21: .walk(loop)
+        case 22: .answer(loop)
+        default:
+            switch random.below(isQuiet ? 1 : 4) {
+            case 0: .pass
+            case 1: .trim
+            case 2: .lose(random.below(DeliveryNode.partitions))
+            default: .recreate
+            }
+        }
+    }
+
+    private func play(_ places: [Place], _ steps: [Step]) throws {
+        let node = try DeliveryNode(places)
+        for place in places.indices { node.happen(.come(place)) }
+        for step in [Step.serve, .serve, .deliver(0), .deliver(0), .deliver(1)] { node.happen(step) }
+        for step in steps { node.happen(step) }
+        node.settleDown()
+    }
+}
