@@ -167,6 +167,11 @@ package final class Consumer {
         }
     }
 
+    /// Records of these partitions were handed over, and taken for records of before; see `LogTracker.passOver`.
+    package func passOver(_ partitions: Set<PartitionName>) {
+        for partition in partitions.sorted() { tracker.passOver(partition, .now) }
+    }
+
     /// Whether the tracker has changes that are to be taken before the record at hand.
     package var hasChanges: Bool { tracker.hasChanges }
 

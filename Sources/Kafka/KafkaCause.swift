@@ -10,6 +10,7 @@ package enum KafkaCause: String, Sendable, CaseIterable {
     // Topics and partitions.
     case topicMissing, topicForbidden, topicUnreadable, topicGone, topicFound, partitionsAdded, partitionWithoutLeader
     case positionOutOfRange, topicRecreated, partitionTrouble, batchUnreadable, brokersDisagree
+    case recordRepeated, recordsPassedOver
     // The library, and what it says of the cluster.
     case twoClusters, settingUnused, featureMissing, fatal, trouble, library, linesDropped
 }
@@ -78,6 +79,9 @@ extension KafkaCause {
         case .topicRecreated: "the topic was recreated; it is read from its beginning"
         case .partitionTrouble: "a partition cannot be read for now"
         case .batchUnreadable: "records could not be read, twice; reading goes on behind them, and they are lost"
+        case .recordRepeated: "a record came that was read before, or lies before the window; it is left out"
+        case .recordsPassedOver:
+            "a record stands below our position and was never delivered; reading goes on with it, and everybody is told to resync"
         case .brokersDisagree: "the brokers tell different things of the topics; waiting until they agree"
         case .twoClusters:
             "brokers of two clusters answer; check kafka.brokers, and what names and balancers lead to"
@@ -104,6 +108,9 @@ extension KafkaCause {
         case .topicRecreated: "clients fetch anew by themselves; if nobody meant it, ask who may delete topics"
         case .partitionTrouble: "it is tried again; if it lasts, see the leader's log for the reason"
         case .batchUnreadable: "look for damage in the brokers' log of this partition"
+        case .recordRepeated: "nothing is missing; if it lasts, run with a newer librdkafka"
+        case .recordsPassedOver:
+            "clients fetch anew by themselves; see whether a leader has changed, and report it with the lines before this one"
         case .brokersDisagree: "wait for a minute; if it lasts, see whether all brokers are of one cluster"
         case .fatal: "the node ends and is to be started again; look up the reason in librdkafka's documentation"
         case .trouble: "the reason names what to look at; it is tried again"
@@ -119,12 +126,13 @@ extension KafkaCause {
         case .hostUnknown, .connectionRefused, .noRoute, .brokerSilent, .requestTimedOut, .allBrokersDown,
             .partitionWithoutLeader,
             .positionOutOfRange, .topicRecreated, .partitionTrouble, .brokersDisagree, .trouble, .topicGone,
+            .recordRepeated,
             .brokerSpeaksTLS, .brokerWantsSASL, .kerberosRefused, .twoClusters, .settingUnused, .featureMissing:
             .warning
         case .loginRefused, .scramWithOldLibrary, .mechanismRefused, .certificateUntrusted, .certificateName,
             .certificateExpired, .clientCertificateRefused, .clientCertificateExpired, .tlsFailed, .brokerSpeaksNoTLS,
             .topicMissing, .topicForbidden, .topicUnreadable,
-            .batchUnreadable, .fatal:
+            .batchUnreadable, .recordsPassedOver, .fatal:
             .error
         }
     }

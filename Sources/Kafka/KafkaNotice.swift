@@ -13,7 +13,7 @@ package struct KafkaNotice: Sendable, Equatable {
 
     /// The names of facts, so that the log's keys are known in advance.
     package enum Fact: String, Sendable, CaseIterable {
-        case broker, topic, partition, offset, setting, reason, facility, count
+        case broker, topic, partition, offset, position, setting, reason, facility, count
     }
 
     package var cause: KafkaCause
@@ -91,11 +91,21 @@ extension KafkaNotice {
                 .positionOutOfRange, [(.topic, topic), (.partition, String(number)), (.offset, String(offset))])
         case .batchUnreadable(let topic, let number, let offset):
             self.init(.batchUnreadable, [(.topic, topic), (.partition, String(number)), (.offset, String(offset))])
+        case .recordRepeated(let topic, let number, let offset, let position):
+            self.init(.recordRepeated, Self.below(topic, number, offset, position))
+        case .recordsPassedOver(let topic, let number, let offset, let position):
+            self.init(.recordsPassedOver, Self.below(topic, number, offset, position))
         case .partitionTrouble(let topic, let number, let reason):
             self.init(
                 .partitionTrouble, [(.topic, topic), (.partition, String(number)), (.reason, reason)])
         case .metadataTrouble(let reason): self.init(.library, [(.facility, "metadata"), (.reason, reason)])
         case .brokersDisagree: self.init(.brokersDisagree)
         }
+    }
+
+    private static func below(
+        _ topic: String, _ number: Int32, _ offset: Int64, _ position: Int64
+    ) -> [(name: Fact, value: String)] {
+        [(.topic, topic), (.partition, String(number)), (.offset, String(offset)), (.position, String(position))]
     }
 }

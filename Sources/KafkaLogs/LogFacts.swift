@@ -97,6 +97,8 @@ package enum LogChange: Equatable, Sendable {
         case retention
         /// A batch could not be read, twice.
         case unreadable
+        /// They stand below our position, and were never handed over.
+        case passedOver
     }
 
     /// The facts of a log that is read are new, or others than before.

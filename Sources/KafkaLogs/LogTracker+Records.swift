@@ -24,6 +24,7 @@ extension LogTracker {
             !topics[topic].partitions[index].isOutdated
         else { return .drop }
         let name = PartitionName(topic: UInt16(topic), number: number)
+        if offset < topics[topic].partitions[index].next, !wasPassedOver(name, offset, now) { return .drop }
         if topics[topic].partitions[index].failure != nil {
             endFailure(name, at: offset, now)
         }
@@ -34,8 +35,34 @@ extension LogTracker {
         topics[topic].partitions[index].anchor.note(broker: broker)
         topics[topic].partitions[index].anchor.note(timestamp: timestamp, at: offset)
         advance(topic, index, to: offset + 1, now)
+        topics[topic].partitions[index].handedOver = offset + 1
         if !isTellable { change(name) }
         return isFirst || isLast ? .handOverMarked : .handOver
+    }
+
+    /// Whether a record below the position was never handed over. Then the position was wrong, and others like it may be
+    /// missing: everybody is to resync, and reading goes on with it. One that was, or lies before reading began, changes
+    /// nothing: whoever keeps the records would leave it out.
+    private mutating func wasPassedOver(_ name: PartitionName, _ offset: Int64, _ now: Moment) -> Bool {
+        guard let partition = self[name] else { return false }
+        guard offset < partition.handedOver else {
+            recordsBelow.unread += 1
+            lose(name, .passedOver, readingAt: offset, now)
+            return true
+        }
+        recordsBelow.repeated += 1
+        notices.append(
+            .recordRepeated(
+                topic: topics[Int(name.topic)].name, partition: name.number, offset: offset, position: partition.next))
+        return false
+    }
+
+    /// A record was handed over, and left out by whoever keeps the records as one that was read before: it counts as lost,
+    /// and so may others. To be called behind the batch.
+    package mutating func passOver(_ name: PartitionName, _ now: Moment) {
+        guard let partition = self[name], partition.opening != nil else { return }
+        recordsBelow.unread += 1
+        lose(name, .passedOver, readingAt: partition.next, now)
     }
 
     /// The mark of the record that `read` asked for.
@@ -144,4 +171,15 @@ extension LogTracker {
         if !topics[topic].isUnreadable { notices.append(.topicUnreadable(topic: topics[topic].name)) }
         topics[topic].isUnreadable = true
     }
+}
+
+/// Records that came below the position of their partition. In a log that only grows, and is read from one position on, there
+/// are none.
+package struct RecordsBelow: Sendable, Equatable {
+    /// They were handed over before, and are left out.
+    package var repeated: UInt64 = 0
+    /// They were not, and everybody is told to resync.
+    package var unread: UInt64 = 0
+
+    package init(repeated: UInt64 = 0, unread: UInt64 = 0) { (self.repeated, self.unread) = (repeated, unread) }
 }

@@ -143,6 +143,10 @@ package enum LogNotice: Equatable, Sendable {
     case partitionWithoutLeader(topic: String, partition: Int32)
     case positionOutOfRange(topic: String, partition: Int32, offset: Int64)
     case batchUnreadable(topic: String, partition: Int32, offset: Int64)
+    /// A record came again that was handed over before.
+    case recordRepeated(topic: String, partition: Int32, offset: Int64, position: Int64)
+    /// A record below our position was never handed over.
+    case recordsPassedOver(topic: String, partition: Int32, offset: Int64, position: Int64)
     case partitionTrouble(topic: String, partition: Int32, reason: String)
     case metadataTrouble(reason: String)
     /// The brokers tell different things of the topics, and so the node is not ready.

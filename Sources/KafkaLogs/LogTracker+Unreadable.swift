@@ -130,11 +130,15 @@ extension LogTracker {
     /// Records were lost: what is read from `offset` on counts as a log of its own.
     mutating func lose(_ name: PartitionName, _ loss: LogChange.Loss, readingAt offset: Int64, _ now: Moment) {
         guard let partition = self[name], var opening = partition.opening else { return }
-        notices.append(
-            loss == .unreadable
-                ? .batchUnreadable(topic: topics[Int(name.topic)].name, partition: name.number, offset: partition.next)
-                : .positionOutOfRange(
-                    topic: topics[Int(name.topic)].name, partition: name.number, offset: partition.next))
+        let topic = topics[Int(name.topic)].name
+        let notice: LogNotice =
+            switch loss {
+            case .unreadable: .batchUnreadable(topic: topic, partition: name.number, offset: partition.next)
+            case .retention: .positionOutOfRange(topic: topic, partition: name.number, offset: partition.next)
+            case .passedOver:
+                .recordsPassedOver(topic: topic, partition: name.number, offset: offset, position: partition.next)
+            }
+        notices.append(notice)
         opening.start = offset
         // What is left of the window is still to be loaded.
         opening.liveFrom = max(opening.liveFrom, offset)
@@ -144,6 +148,7 @@ extension LogTracker {
         let wasLoaded = partition.isLoaded
         self[name]?.opening = opening
         self[name]?.next = offset
+        self[name]?.handedOver = offset
         self[name]?.anchor.next = offset
         self[name]?.failure = nil
         self[name]?.search = nil

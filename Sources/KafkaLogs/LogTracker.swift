@@ -32,6 +32,8 @@ package struct LogTracker {
     var notices: [LogNotice] = []
     /// Whether somebody waits for what the next refresh will tell.
     package internal(set) var wantsRefresh = false
+    /// Since the start.
+    package internal(set) var recordsBelow = RecordsBelow()
 
     /// The record that is being handed over: facts count it as not handed over yet.
     var current: (partition: PartitionName, offset: Int64)?

@@ -98,6 +98,9 @@ struct TrackedPartition {
     var hasAnswered = false
     /// The offset of the next record.
     var next: Int64 = 0
+    /// Behind the last record that was handed over; where reading began, before the first. What lies between this and ``next``
+    /// its leader has said to be no record.
+    var handedOver: Int64 = 0
     /// The position that the broker refused, until it is known why.
     var refused: Int64?
     /// When its position was given up last, monotonic: it is not given up twice in a second.
@@ -132,6 +135,7 @@ struct TrackedPartition {
     mutating func open(_ opening: Opening) {
         self.opening = opening
         next = opening.start
+        handedOver = opening.start
         refused = nil
         failure = nil
         search = nil

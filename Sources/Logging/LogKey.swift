@@ -40,6 +40,7 @@ extension LogKey {
     package static let offset = LogKey("offset")
     package static let partition = LogKey("partition")
     package static let partitions = LogKey("partitions")
+    package static let position = LogKey("position")
     package static let topic = LogKey("topic")
     package static let topics = LogKey("topics")
     package static let records = LogKey("records")

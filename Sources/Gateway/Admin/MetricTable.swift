@@ -221,6 +221,10 @@ enum MetricTable {
         .one("livegate_kafka_epoch_changes_total", .counter, "Topics that were recreated while the node ran.") {
             $0.ingest.map { Double($0.epochChanges) }
         },
+        .by(
+            MetricLabel("kind", ["repeated", "unread"]), "livegate_kafka_records_below_position_total", .counter,
+            "Records below the offset that is read next: read before, or never delivered, which all clients are told.",
+            { $0.ingest.map { ["repeated": $0.recordsBelow.repeated, "unread": $0.recordsBelow.unread] } }),
     ]
 
     private static let process: [MetricRow] = [

@@ -127,10 +127,14 @@ final class ControlIntake {
         case .recordsLost(let partition, let loss):
             revocations.countRejected()
             losses.add(partition.number, now: now)
+            let sentence: StaticString =
+                switch loss {
+                case .retention: "retention removed control records before they were read"
+                case .unreadable: "control records could not be read"
+                case .passedOver: "control records were passed over"
+                }
             logger.error(
-                loss == .retention
-                    ? "retention removed control records before they were read"
-                    : "control records could not be read",
+                sentence,
                 [
                     .advice: "revoke and erase once more what was meant lately",
                     .topic: .text(tracker.topicName(Int(partition.topic))),

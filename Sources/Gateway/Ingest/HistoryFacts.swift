@@ -48,16 +48,12 @@ final class HistoryFacts {
             case .recordsLost(let partition, let loss):
                 lost.append(.partition(partition))
                 ingest.tap?.lose(partition)
+                let (sentence, advice) = Self.words(loss)
                 logger.warning(
-                    loss == .retention
-                        ? "everybody is told to resync: retention removed records before they were read"
-                        : "everybody is told to resync: records could not be read",
+                    sentence,
                     [
                         .topic: .text(consumer.tracker.topicName(Int(partition.topic))),
-                        .partition: .number(Int(partition.number)),
-                        .advice: loss == .retention
-                            ? "let the topic keep records for longer, or find out why this node was so far behind"
-                            : "look for damage in the brokers' log of this partition; clients fetch anew by themselves",
+                        .partition: .number(Int(partition.number)), .advice: .text("\(advice)"),
                     ])
             }
         }
@@ -70,6 +66,26 @@ final class HistoryFacts {
         ingest.tap?.endWake()
         // The tracker tells what it learned by a clock that was ahead until the next refresh.
         if !facts.isEmpty { ingest.history.clockShows(WallClock.milliseconds) }
+    }
+
+    private static func words(_ loss: LogChange.Loss) -> (sentence: StaticString, advice: StaticString) {
+        switch loss {
+        case .retention:
+            (
+                "everybody is told to resync: retention removed records before they were read",
+                "let the topic keep records for longer, or find out why this node was so far behind"
+            )
+        case .unreadable:
+            (
+                "everybody is told to resync: records could not be read",
+                "look for damage in the brokers' log of this partition; clients fetch anew by themselves"
+            )
+        case .passedOver:
+            (
+                "everybody is told to resync: records were passed over",
+                "clients fetch anew by themselves; see whether a leader has changed, and report it with the lines before this one"
+            )
+        }
     }
 
     private func begin() -> Bool {

@@ -58,6 +58,9 @@ final class Ingest {
     private var outcomes: RecordOutcomes
     /// Logs that lost their meaning since the start.
     var epochChanges: UInt64 = 0
+    /// Partitions of which a record came that the history takes for one of before. Whoever reads them leaves out what it has
+    /// read before, so that the two do not agree how far that is: to be taken behind the batch.
+    private var passedOver: Set<PartitionName> = []
 
     init(
         mapper: EventMapper, topics: Int = 1, limits: HistoryLimits, outlets: [Outlet], skipped: SkipLog,
@@ -107,15 +110,21 @@ final class Ingest {
             if resets.nextSlot != nil { gatherReset(of: event.account) }
             let appended = history.append(
                 event, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
+            guard appended.sequence > 0 else {
+                passedOver.insert(partition)
+                return
+            }
             gather(event, appended, partition, offset: offset, timestamp: timestamp)
-            guard let left, appended.sequence > 0 else { return }
+            guard let left else { return }
             if resets.nextSlot != nil { gatherReset(of: left.account) }
             let second = history.append(
                 second: left, partition: partition, offset: offset, timestamp: timestamp, now: wallClock)
             gather(left, second, partition, offset: offset, timestamp: timestamp)
         case .skip(let reason, let why):
             outcomes.count(reason, topic: partition.topic)
-            history.skip(partition, offset: offset, timestamp: timestamp, now: wallClock)
+            if !history.skip(partition, offset: offset, timestamp: timestamp, now: wallClock) {
+                passedOver.insert(partition)
+            }
             if let tap { tap.skip(partition, offset: offset, stamp: timestamp) }
             skipped.count(
                 reason, why: why,
@@ -141,6 +150,9 @@ final class Ingest {
                 sequence: appended.sequence, at: cursor))
         events += 1
     }
+
+    /// What ``take(_:_:offset:timestamp:now:)`` left out since the last call, by partition; nil where it was nothing.
+    func takePassedOver() -> Set<PartitionName>? { passedOver.isEmpty ? nil : exchange(&passedOver, with: []) }
 
     /// Ends the wake: one post for each loop that holds a subscriber of one of the accounts.
     ///

@@ -8,6 +8,7 @@ struct IngestReport: Sendable {
     let topics: [String]
     let counters: IngestCounters
     let epochChanges: UInt64
+    var recordsBelow = RecordsBelow()
     /// Accounts with a connection or a wait.
     let accounts: Int
     let size: HistorySize
@@ -39,6 +40,7 @@ extension IngestDesk {
         let consumer = source.consumer
         return IngestReport(
             topics: consumer.topics, counters: ingest.counters, epochChanges: ingest.epochChanges,
+            recordsBelow: consumer.tracker.recordsBelow,
             accounts: ingest.subscriptions.accounts, size: ingest.history.size, evictions: ingest.history.evictions,
             partitions: consumer.tracker.partitionCount, cluster: consumer.tracker.clusterID,
             epoch: ingest.history.epoch?.number,

@@ -31,6 +31,7 @@ final class KafkaReport {
                 [
                     .broker: fact(.broker, notice), .topic: fact(.topic, notice),
                     .partition: fact(.partition, notice), .offset: fact(.offset, notice),
+                    .position: fact(.position, notice),
                     .setting: fact(.setting, notice), .facility: fact(.facility, notice),
                     .count: fact(.count, notice), .reason: fact(.reason, notice),
                     .advice: notice.cause.advice.map { .text("\($0)") } ?? .absent, .suppressed: suppressed,

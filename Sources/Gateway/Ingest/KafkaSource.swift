@@ -84,6 +84,8 @@ final class KafkaSource {
             ingest.take(
                 record, record.partitionName, offset: record.offset, timestamp: record.timestamp ?? -1, now: now)
         }
+        // Its events are lost to who follows live: all are told to resync.
+        if let partitions = ingest.takePassedOver() { consumer.passOver(partitions) }
         facts.apply(now: now)
         ingest.endWake(now: now)
         report.log(consumer.takeNotices(), now: now)

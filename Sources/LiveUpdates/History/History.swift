@@ -126,12 +126,14 @@ package final class History {
         return Appended(sequence: lastSequence, followed: log.subscribers > 0 ? log.slot : nil)
     }
 
-    /// Reads a record that yields no event.
-    package func skip(_ partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64) {
+    /// Reads a record that yields no event. False: it was read before, and changes nothing.
+    @discardableResult
+    package func skip(_ partition: PartitionName, offset: Int64, timestamp: Int64, now: Int64) -> Bool {
         let now = passes(now)
         let slot = partitions.slot(reading: partition, offset, now: now)
-        guard offset >= partitions[slot].next else { return }
+        guard offset >= partitions[slot].next else { return false }
         _ = partitions.read(slot, offset: offset, timestamp: timestamp, now: now)
+        return true
     }
 
     private func passes(_ now: Int64) -> Int64 {

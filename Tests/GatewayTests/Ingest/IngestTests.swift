@@ -188,6 +188,20 @@ struct IngestTests {
         #expect(await bench.lines(ofLoop: 0) == ["joined 7", "A:late"])
     }
 
+    @Test func `a record that the history takes for one of before is not left out in silence`() async throws {
+        let bench = try IngestBench(loops: 1)
+        bench.subscribe("A", loop: 0, 1)
+        bench.take(.event("A", "1"), .event("A", "2"))
+        #expect(bench.ingest.takePassedOver() == nil)
+        for record in [PlainRecord.event("A", "3"), PlainRecord(value: nil)] {
+            bench.ingest.take(record, IngestBench.partition, offset: 1, timestamp: 1_000, now: 0)
+            bench.ingest.endWake(now: 0)
+            #expect(bench.ingest.takePassedOver() == [IngestBench.partition])
+            #expect(bench.ingest.takePassedOver() == nil)
+        }
+        #expect(await bench.lines(ofLoop: 0) == ["joined 1", "A:1,2"])
+    }
+
     @Test func `events of one account leave a wake together and in order`() async throws {
         let bench = try IngestBench(loops: 1)
         bench.subscribe("A", loop: 0, 1)
