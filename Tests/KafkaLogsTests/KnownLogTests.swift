@@ -10,7 +10,8 @@ struct KnownLogTests {
         id: UInt32? = nil, first: Int64? = nil, born: Int64? = nil, notBefore: Int64? = nil, wholeAfter: Int64? = nil
     ) -> LogFacts {
         LogFacts(
-            start: 0, liveFrom: 0, born: born, firstStamp: first, notBefore: notBefore, wholeAfter: wholeAfter, known: 900,
+            start: 0, liveFrom: 0, born: born, firstStamp: first, notBefore: notBefore, wholeAfter: wholeAfter,
+            known: 900,
             topicID: id, next: 10)
     }
 
