@@ -18,7 +18,7 @@ from archives import is_to_wait
 from asker import Asker
 from clients import Answer, served
 from livecat import Livecat
-from processes import descriptors
+from processes import open_files
 from programs import KCAT, ROOT, SHARED, Program, eventually, produce
 from rawclient import RawClient, play, until
 from shared_brokers import VARIABLE
@@ -59,13 +59,13 @@ def test_who_asks_the_administration_asks_again_where_its_connection_was_closed(
 
 
 def test_the_descriptors_of_a_program_are_counted_without_those_that_no_client_opens(mock_broker):
-    pid, others = os.getpid(), (mock_broker.bootstrap,)
-    before = descriptors(pid), descriptors(pid, *others)
+    pid, address = os.getpid(), mock_broker.bootstrap.rpartition(":")
     # As Dispatch does when somebody has to wait by another clock than before.
     timer = os.fdopen(ctypes.CDLL(None).timerfd_create(1, 0), "rb")
-    address = mock_broker.bootstrap.rpartition(":")
-    with timer, socket.create_connection((address[0], int(address[2]))), socket.socket():
-        assert (descriptors(pid), descriptors(pid, *others)) == (before[0] + 3, before[1] + 1)
+    with timer, socket.create_connection((address[0], int(address[2]))) as to_broker, socket.socket() as client:
+        files = [os.readlink(f"/proc/self/fd/{file.fileno()}") for file in (timer, to_broker, client)]
+        assert {*files} <= {*open_files(pid)}
+        assert {*files} & {*open_files(pid, mock_broker.bootstrap)} == {files[2]}
 
 
 RUN = "import shared_brokers, sys; print(shared_brokers.Run().folder, flush=True); sys.stdin.read()"
