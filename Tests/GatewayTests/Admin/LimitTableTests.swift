@@ -84,7 +84,7 @@ struct LimitTableTests {
         ("accounts whose requests and refusals of a minute are counted", [2 * AccountLoad.maximumAccounts]),
         ("connections of the node, an account, a user, an address", []),
         ("refusals of an address that wait", [ConnectionLoop.maximumLateRefusals]),
-        ("requests on one connection", []),
+        ("requests on one connection", [ConnectionLoop.maximumPreflights]),
         ("tokens that a client sends on an open stream", [TokenRate.maximumTokensPerSecond, code(.tooMuch)]),
         ("keys that one token is tried with", [TrustedIssuer.maximumTries]),
         (
