@@ -73,6 +73,10 @@ test("no private member of a packed class is a WeakMap, which costs more to load
     assert.equal(lowered, null)
 })
 
+test("no member that is only this module's keeps its long name", () => {
+    assert.equal(/\._[a-z]{2,}/.exec(bundled("connect, createMachine, Screens, openActions, allTabs, LiveArchive")), null)
+})
+
 test("what two entries need is the same in both", async () => {
     const [machine, screens] = [await packed("machine.js"), await packed("screens.js")]
     assert.equal(machine.RequestError, screens.RequestError)

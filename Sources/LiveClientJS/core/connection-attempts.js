@@ -15,107 +15,107 @@ export const tokenLimit = 30_000
 /** The first part of ConnectionMachine: what begins, and what is waited for. */
 export class ConnectionAttempts {
     constructor(settings) {
-        this.settings = { ...connectionDefaults, ...settings }
-        this.ladder = new WayLadder(this.settings.ways, this.settings.longPollWait, this.settings.known)
-        this.retry = new Retry(this.settings.seed)
-        this.jitter = new Jitter(this.settings.seed + 1)
+        this._settings = { ...connectionDefaults, ...settings }
+        this._ladder = new WayLadder(this._settings.ways, this._settings.longPollWait, this._settings.known)
+        this._retry = new Retry(this._settings.seed)
+        this._jitter = new Jitter(this._settings.seed + 1)
         /** idle, fetching {request, until}, opening {id, until}, open (a stream), waiting {until, why}, unauthorized, ended {error}. */
-        this.phase = { name: "idle" }
+        this._phase = { name: "idle" }
         /** Whether a token was refused, or said to have expired, since the last stream that lasted: none, refused, expired. */
-        this.refusal = "none"
+        this._refusal = "none"
         /** Whether the server refused the token of the last attempt itself: it is not to be used again. */
-        this.isTokenRefused = false
-        this.now = 0
-        this.effects = []
-        this.isStarted = false
-        this.isForeground = this.isOnline = true
-        this.lastRequest = this.lastID = this.attempt = 0
-        this.lastAttemptAt = this.downSince = this.notBefore = null
+        this._isTokenRefused = false
+        this._now = 0
+        this._effects = []
+        this._isStarted = false
+        this._isForeground = this._isOnline = true
+        this._lastRequest = this._lastID = this._attempt = 0
+        this._lastAttemptAt = this._downSince = this._notBefore = null
     }
 
-    emit(name, values) { this.effects.push({ [name]: values }) }
+    _emit(name, values) { this._effects.push({ [name]: values }) }
 
     /** Begins an attempt, if one may be made: in the foreground and with a network. */
-    begin() {
-        if (!this.isForeground) {
-            this.phase = { name: "idle" }
+    _begin() {
+        if (!this._isForeground) {
+            this._phase = { name: "idle" }
             return
         }
-        this.downSince ??= this.now
-        if (!this.isOnline) return this.waitUntil(null, "offline")
-        this.attempt += 1
-        this.lastAttemptAt = this.now
-        this.ladder.begin(this.now)
-        this.lastRequest += 1
-        this.phase = { name: "fetching", request: this.lastRequest, until: this.now + tokenLimit }
-        this.emit("fetchToken", { request: this.lastRequest, fresh: this.isTokenRefused })
+        this._downSince ??= this._now
+        if (!this._isOnline) return this._waitUntil(null, "offline")
+        this._attempt += 1
+        this._lastAttemptAt = this._now
+        this._ladder.begin(this._now)
+        this._lastRequest += 1
+        this._phase = { name: "fetching", request: this._lastRequest, until: this._now + tokenLimit }
+        this._emit("fetchToken", { request: this._lastRequest, fresh: this._isTokenRefused })
     }
 
-    waitUntil(until, why) { this.phase = { name: "waiting", until, why } }
+    _waitUntil(until, why) { this._phase = { name: "waiting", until, why } }
 
     /** Begins at once, but not before the server's word, and no faster than the shortest wait: paths and pages flap. */
-    beginSoon() {
-        this.downSince ??= this.now
-        if (!this.isForeground || !this.isOnline) return this.begin()
-        const spaced = this.lastAttemptAt === null ? this.now : this.lastAttemptAt + Retry.minimum
-        if (this.notBefore !== null && this.notBefore > Math.max(this.now, spaced)) {
-            return this.waitUntil(this.notBefore, "asked")
+    _beginSoon() {
+        this._downSince ??= this._now
+        if (!this._isForeground || !this._isOnline) return this._begin()
+        const spaced = this._lastAttemptAt === null ? this._now : this._lastAttemptAt + Retry.minimum
+        if (this._notBefore !== null && this._notBefore > Math.max(this._now, spaced)) {
+            return this._waitUntil(this._notBefore, "asked")
         }
-        if (spaced > this.now) return this.waitUntil(spaced, "retry")
-        this.begin()
+        if (spaced > this._now) return this._waitUntil(spaced, "retry")
+        this._begin()
     }
 
     /** Comes back after `wait`, when there is a network then. */
-    pause(wait, why) {
-        this.downSince ??= this.now
-        if (why === "asked") this.notBefore = this.now + wait
-        if (this.isOnline) this.waitUntil(this.now + wait, why)
-        else this.waitUntil(null, "offline")
+    _pause(wait, why) {
+        this._downSince ??= this._now
+        if (why === "asked") this._notBefore = this._now + wait
+        if (this._isOnline) this._waitUntil(this._now + wait, why)
+        else this._waitUntil(null, "offline")
     }
 
-    backOff() { this.pause(this.retry.wait(), "retry") }
+    _backOff() { this._pause(this._retry.wait(), "retry") }
 
-    end(error) { this.phase = { name: "ended", error } }
+    _end(error) { this._phase = { name: "ended", error } }
 
     /** Whether the next way is a stream, not polls. */
-    get isStream() { return ["webSocket", "eventStream"].includes(this.ladder.way) }
+    get _isStream() { return ["webSocket", "eventStream"].includes(this._ladder.way) }
 
-    isOpening(id) { return this.phase.name === "opening" && this.phase.id === id }
+    _isOpening(id) { return this._phase.name === "opening" && this._phase.id === id }
 
     /** The open stream, where it is this one. */
-    stream(id) { return this.phase.name === "open" && this.phase.id === id ? this.phase : null }
+    _stream(id) { return this._phase.name === "open" && this._phase.id === id ? this._phase : null }
 
     /** The token at hand is not to be used again: it was refused, or has expired. */
-    refuseToken(refusal) {
-        this.refusal = refusal
-        this.isTokenRefused = true
+    _refuseToken(refusal) {
+        this._refusal = refusal
+        this._isTokenRefused = true
     }
 
-    forgiveToken() {
-        this.refusal = "none"
-        this.isTokenRefused = false
+    _forgiveToken() {
+        this._refusal = "none"
+        this._isTokenRefused = false
     }
 
-    isFetching(request) { return this.phase.name === "fetching" && this.phase.request === request }
+    _isFetching(request) { return this._phase.name === "fetching" && this._phase.request === request }
 
-    receiveToken({ request, isSame }) {
-        if (!this.isFetching(request)) return this.receiveRenewal(request, isSame)
-        if (isSame && this.isTokenRefused) {
-            if (this.refusal === "expired") return this.pause(this.retry.wait(), "token")
-            this.phase = { name: "unauthorized" }
+    _receiveToken({ request, isSame }) {
+        if (!this._isFetching(request)) return this._receiveRenewal(request, isSame)
+        if (isSame && this._isTokenRefused) {
+            if (this._refusal === "expired") return this._pause(this._retry.wait(), "token")
+            this._phase = { name: "unauthorized" }
             return
         }
-        this.isTokenRefused = false
-        this.lastID += 1
-        const limit = this.ladder.isTrial ? this.settings.trialLimit : this.settings.openLimit
-        this.phase = { name: "opening", id: this.lastID, until: this.now + limit }
-        if (this.isStream) this.emit("open", { id: this.lastID, way: this.ladder.way })
-        else this.emit("poll", { id: this.lastID, wait: 0 })
+        this._isTokenRefused = false
+        this._lastID += 1
+        const limit = this._ladder._isTrial ? this._settings.trialLimit : this._settings.openLimit
+        this._phase = { name: "opening", id: this._lastID, until: this._now + limit }
+        if (this._isStream) this._emit("open", { id: this._lastID, way: this._ladder.way })
+        else this._emit("poll", { id: this._lastID, wait: 0 })
     }
 
-    failToken({ request, isUnauthorized }) {
-        if (!this.isFetching(request)) return this.failRenewal(request)
-        if (isUnauthorized) this.phase = { name: "unauthorized" }
-        else this.pause(this.retry.wait(), "token")
+    _failToken({ request, isUnauthorized }) {
+        if (!this._isFetching(request)) return this._failRenewal(request)
+        if (isUnauthorized) this._phase = { name: "unauthorized" }
+        else this._pause(this._retry.wait(), "token")
     }
 }

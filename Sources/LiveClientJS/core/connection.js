@@ -22,22 +22,22 @@ export class ConnectionMachine extends ConnectionStream {
 
     handle(input, now) {
         const [[name, values]] = Object.entries(input)
-        this.now = now
-        this.effects = []
+        this._now = now
+        this._effects = []
         this.#take(name, values)
         this.#remember()
-        const effects = this.effects
-        this.effects = []
+        const effects = this._effects
+        this._effects = []
         return effects
     }
 
     #remember() {
-        const known = this.ladder.known.map(record => ({ ...record }))
+        const known = this._ladder.known.map(record => ({ ...record }))
         const text = JSON.stringify(known.map(({ network, way, wait, upAt }) => [network, way, wait, upAt]))
         if (text === this.#remembered) return
         const isFirst = this.#remembered === null
         this.#remembered = text
-        if (!isFirst) this.emit("remember", { known })
+        if (!isFirst) this._emit("remember", { known })
     }
 
     #take(name, values) {
@@ -47,30 +47,30 @@ export class ConnectionMachine extends ConnectionStream {
         case "background": return this.#enterBackground()
         case "foreground": return this.#enterForeground()
         case "path": return this.#changePath(values.isSatisfied, values.network ?? "")
-        case "token": return this.receiveToken(values)
-        case "tokenFailed": return this.failToken(values)
-        case "opened": return this.isOpening(values.id) && this.isStream ? this.open(values.id) : undefined
-        case "alive": return this.receiveSign(values.id)
-        case "polled": return this.receivePoll(values)
-        case "expiring": return this.renew(values.id)
+        case "token": return this._receiveToken(values)
+        case "tokenFailed": return this._failToken(values)
+        case "opened": return this._isOpening(values.id) && this._isStream ? this._open(values.id) : undefined
+        case "alive": return this._receiveSign(values.id)
+        case "polled": return this._receivePoll(values)
+        case "expiring": return this._renew(values.id)
         case "refused": return this.#refuse(values)
         case "closed": return this.#close(values)
-        case "lost": return this.lose(values)
-        case "wake": return this.wake()
+        case "lost": return this._lose(values)
+        case "wake": return this._wake()
         }
     }
 
     get view() {
-        const phase = this.phase
+        const phase = this._phase
         const isOpen = phase.name === "open"
-        return { state: this.#state(), way: isOpen ? phase.way : this.ladder.way, isTested: isOpen && phase.testUntil !== null }
+        return { state: this.#state(), way: isOpen ? phase.way : this._ladder.way, isTested: isOpen && phase.testUntil !== null }
     }
 
     #state() {
-        const phase = this.phase
+        const phase = this._phase
         switch (phase.name) {
         case "fetching":
-        case "opening": return { connecting: { since: this.downSince ?? this.now, attempt: this.attempt } }
+        case "opening": return { connecting: { since: this._downSince ?? this._now, attempt: this._attempt } }
         case "open": return { connected: {} }
         case "waiting":
             return { waiting: phase.until === null ? { why: phase.why } : { until: phase.until, why: phase.why } }
@@ -82,93 +82,93 @@ export class ConnectionMachine extends ConnectionStream {
     // What the app and its device do around it
 
     #start() {
-        const isFirst = this.phase.name === "idle" && !this.isStarted
-        if (this.phase.name === "unauthorized") this.forgiveToken()
+        const isFirst = this._phase.name === "idle" && !this._isStarted
+        if (this._phase.name === "unauthorized") this._forgiveToken()
         else if (!isFirst) return
-        this.isStarted = true
-        this.begin()
+        this._isStarted = true
+        this._begin()
     }
 
     #stop() {
-        if (this.phase.name === "ended") return
+        if (this._phase.name === "ended") return
         this.#drop()
-        this.end({ stopped: {} })
+        this._end({ stopped: {} })
     }
 
     /** Ends what is open with a word, and what is being opened without one. */
     #drop() {
-        const phase = this.phase
-        if (phase.name === "opening") this.emit("abandon", { id: phase.id })
+        const phase = this._phase
+        if (phase.name === "opening") this._emit("abandon", { id: phase.id })
         if (phase.name !== "open") return
-        this.emit("close", { id: phase.id })
-        this.leave(phase, false)
+        this._emit("close", { id: phase.id })
+        this._leave(phase, false)
     }
 
     #enterBackground() {
-        this.isForeground = false
-        if (["unauthorized", "ended"].includes(this.phase.name)) return
+        this._isForeground = false
+        if (["unauthorized", "ended"].includes(this._phase.name)) return
         this.#drop()
-        this.phase = { name: "idle" }
-        this.downSince = null
-        this.attempt = 0
+        this._phase = { name: "idle" }
+        this._downSince = null
+        this._attempt = 0
     }
 
     #enterForeground() {
-        if (this.isForeground) return
-        this.isForeground = true
+        if (this._isForeground) return
+        this._isForeground = true
         // Somebody is there again: one more attempt, with another token.
-        if (this.phase.name === "unauthorized") this.refuseToken("refused")
-        else if (this.phase.name !== "idle" || !this.isStarted) return
-        this.beginSoon()
+        if (this._phase.name === "unauthorized") this._refuseToken("refused")
+        else if (this._phase.name !== "idle" || !this._isStarted) return
+        this._beginSoon()
     }
 
     #changePath(isSatisfied, network) {
-        const isOther = network !== this.ladder.network && isSatisfied
-        const isBack = isSatisfied && !this.isOnline
-        this.isOnline = isSatisfied
+        const isOther = network !== this._ladder.network && isSatisfied
+        const isBack = isSatisfied && !this._isOnline
+        this._isOnline = isSatisfied
         if (isOther) {
-            this.ladder.enter(network)
-            this.retry.reset()
+            this._ladder.enter(network)
+            this._retry.reset()
         }
-        const phase = this.phase
+        const phase = this._phase
         if (phase.name === "open") return this.#test(phase)
-        if (phase.name === "waiting") return this.beginSoon()
+        if (phase.name === "waiting") return this._beginSoon()
         if (!["fetching", "opening"].includes(phase.name) || !isOther && !isBack && isSatisfied) return
-        if (phase.name === "opening") this.emit("abandon", { id: phase.id })
-        this.beginSoon()
+        if (phase.name === "opening") this._emit("abandon", { id: phase.id })
+        this._beginSoon()
     }
 
     /** The path under a stream has changed: a ping says whether it still carries. What cannot be pinged is opened again. */
     #test(stream) {
         if (stream.way !== "webSocket") {
-            this.emit("abandon", { id: stream.id })
-            this.leave(stream, false)
-            return this.beginSoon()
+            this._emit("abandon", { id: stream.id })
+            this._leave(stream, false)
+            return this._beginSoon()
         }
         // Of several changes the first sets the end: a path that flaps does not put it off.
-        stream.testUntil ??= this.now + testLimit
-        this.emit("ping", { id: stream.id })
+        stream.testUntil ??= this._now + testLimit
+        this._emit("ping", { id: stream.id })
     }
 
     // What an ending means
 
     /** The stream is over: what it teaches about ways and failures. Whether the next way is to be tried at once. */
-    leave(stream, isCut) {
-        const lived = this.now - stream.openedAt
+    _leave(stream, isCut) {
+        const lived = this._now - stream.openedAt
         if (lived >= Retry.calm) {
-            this.retry.reset()
-            this.refusal = "none"
+            this._retry.reset()
+            this._refusal = "none"
         }
-        this.downSince = this.now
-        if (!this.isCurrent(stream)) return false
-        return this.ladder.ended(lived, isCut, this.now)
+        this._downSince = this._now
+        if (!this._isCurrent(stream)) return false
+        return this._ladder.ended(lived, isCut, this._now)
     }
 
     /** Whether something is known of this number, and it is under way. A stream is left. */
     #leaveAny(id) {
-        const stream = this.stream(id)
-        if (!stream) return this.isOpening(id)
-        this.leave(stream, false)
+        const stream = this._stream(id)
+        if (!stream) return this._isOpening(id)
+        this._leave(stream, false)
         return true
     }
 
@@ -176,63 +176,63 @@ export class ConnectionMachine extends ConnectionStream {
         if (!this.#leaveAny(id)) return
         if (status === 401) return this.#refuseToken("refused")
         const isAsked = [429, 503].includes(status) && typeof retryAfter === "number"
-        if (isAsked) return this.pause(this.retry.waitAfter(retryAfter), "asked")
-        if (this.#isSwallowed(status, code) && this.ladder.stepDown(this.now)) return this.begin()
+        if (isAsked) return this._pause(this._retry.waitAfter(retryAfter), "asked")
+        if (this.#isSwallowed(status, code) && this._ladder._stepDown(this._now)) return this._begin()
         // Without a code it was a balancer, which has no route in the minute of a deploy and signs nobody off.
-        if (code !== undefined && finalStatuses.includes(status)) return this.end({ refused: { status, code } })
+        if (code !== undefined && finalStatuses.includes(status)) return this._end({ refused: { status, code } })
         // Somebody between who answers for a server that is away; or who does not know this way.
-        if (code === undefined && this.ladder.failed(1, this.now)) return this.begin()
-        this.backOff()
+        if (code === undefined && this._ladder.failed(1, this._now)) return this._begin()
+        this._backOff()
     }
 
     /** An answer that no Livegate gives to this way: somebody between took the upgrade off, or answered himself. */
     #isSwallowed(status, code) {
         const isForeign = code === undefined
-        if (this.ladder.way === "webSocket") {
+        if (this._ladder.way === "webSocket") {
             return code === "bad_upgrade" || isForeign && status >= 200 && status < 500 && ![408, 429].includes(status)
         }
-        return this.ladder.way === "eventStream" && isForeign && status >= 200 && status < 400
+        return this._ladder.way === "eventStream" && isForeign && status >= 200 && status < 400
     }
 
     /** The first time another token is fetched at once; when that is refused too, before the calm, nobody is let in. */
     #refuseToken(refusal) {
-        const isFirst = this.refusal === "none"
-        this.refuseToken(refusal)
-        if (isFirst) this.begin()
-        else this.phase = { name: "unauthorized" }
+        const isFirst = this._refusal === "none"
+        this._refuseToken(refusal)
+        if (isFirst) this._begin()
+        else this._phase = { name: "unauthorized" }
     }
 
     #close({ id, code, retry }) {
         if (!this.#leaveAny(id)) return
         const advice = closeAdvice(code)
-        if (advice.end) return this.end({ [advice.end]: {} })
+        if (advice.end) return this._end({ [advice.end]: {} })
         if (advice.token) this.#refuseToken("expired")
         else this.#comeBack(retry, advice.comeBack)
     }
 
     #comeBack(asked, minimum) {
-        const wait = Math.max(this.retry.wait(asked), minimum)
-        this.pause(wait, asked !== undefined || minimum > 0 ? "asked" : "retry")
+        const wait = Math.max(this._retry.wait(asked), minimum)
+        this._pause(wait, asked !== undefined || minimum > 0 ? "asked" : "retry")
     }
 
-    lose({ id, how }) {
-        const stream = this.stream(id)
+    _lose({ id, how }) {
+        const stream = this._stream(id)
         if (stream) return this.#loseStream(stream, how)
-        if (!this.isOpening(id)) return
-        if (how === "blocked" && this.isStream && this.ladder.stepDownGuessing(this.now)) return this.begin()
-        const weights = { unreachable: this.ladder.isTrial ? 1 : 0, cut: 1, unknown: 1 }
-        if (this.ladder.failed(weights[how] ?? maximumStrikes, this.now)) this.begin()
-        else this.backOff()
+        if (!this._isOpening(id)) return
+        if (how === "blocked" && this._isStream && this._ladder._stepDownGuessing(this._now)) return this._begin()
+        const weights = { unreachable: this._ladder._isTrial ? 1 : 0, cut: 1, unknown: 1 }
+        if (this._ladder.failed(weights[how] ?? maximumStrikes, this._now)) this._begin()
+        else this._backOff()
     }
 
     #loseStream(stream, how) {
         if (stream.poll?.until !== undefined && stream.poll.wait > 0 && how !== "unreachable") {
             // Not a failure yet: the next poll, which does not wait, says whether the server is there.
-            if (stream.network === this.ladder.network) this.ladder.waitCut(this.now - stream.poll.since, this.now)
-            this.leave(stream, false)
-            return this.beginSoon()
+            if (stream.network === this._ladder.network) this._ladder._waitCut(this._now - stream.poll.since, this._now)
+            this._leave(stream, false)
+            return this._beginSoon()
         }
-        if (this.leave(stream, how !== "broken")) this.begin()
-        else this.backOff()
+        if (this._leave(stream, how !== "broken")) this._begin()
+        else this._backOff()
     }
 }

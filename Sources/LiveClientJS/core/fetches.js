@@ -86,8 +86,8 @@ export class FetchQueue {
         if (found) return found
         const retry = new Retry(this.#settings.seed + this.#lastFetch)
         const job = {
-            thing, next: [], now: [], isForScreen: false, fetch: null, asked: 0, retryAt: null, retry,
-            get isWaiting() { return this.fetch === null && (this.next.length > 0 || this.isForScreen) },
+            thing, next: [], now: [], _isForScreen: false, fetch: null, asked: 0, retryAt: null, retry,
+            get isWaiting() { return this.fetch === null && (this.next.length > 0 || this._isForScreen) },
         }
         this.#jobs.set(key, job)
         return job
@@ -127,7 +127,7 @@ export class FetchQueue {
     /** A screen waits for it. The fetch that is on its way does, as long as nothing has changed since. */
     #want(thing) {
         const job = this.#job(thing)
-        if (job.fetch === null) job.isForScreen = true
+        if (job.fetch === null) job._isForScreen = true
     }
 
     #reload(number, thing) {
@@ -149,7 +149,7 @@ export class FetchQueue {
             job.now = []
             job.next = []
             if (!wasNeeded || this.#shown.has(key)) {
-                if (wasNeeded && job.fetch === null) job.isForScreen = true
+                if (wasNeeded && job.fetch === null) job._isForScreen = true
                 continue
             }
             if (job.fetch !== null) this.#effects.push({ cancel: { fetch: job.fetch } })
@@ -163,7 +163,7 @@ export class FetchQueue {
         for (const [key, job] of this.#jobs) {
             if (job.fetch === null) continue
             this.#effects.push({ cancel: { fetch: job.fetch } })
-            Object.assign(job, { fetch: null, next: [...job.now, ...job.next], now: [], isForScreen: this.#detailed.has(key) })
+            Object.assign(job, { fetch: null, next: [...job.now, ...job.next], now: [], _isForScreen: this.#detailed.has(key) })
             if (!job.isWaiting) this.#jobs.delete(key)
         }
         if (isHeld) for (const thing of this.#detailed.values()) this.#want(thing)
@@ -187,7 +187,7 @@ export class FetchQueue {
         Object.assign(job, { fetch: null, now: [] })
         job.retry.reset()
         // It was passed over while no screen showed it, and one does now.
-        if (this.#shown.has(key) && this.#known.wasChanged(job.thing, job.asked)) job.isForScreen = true
+        if (this.#shown.has(key) && this.#known.wasChanged(job.thing, job.asked)) job._isForScreen = true
         if (!job.isWaiting) this.#jobs.delete(key)
     }
 
@@ -198,7 +198,7 @@ export class FetchQueue {
         const isShown = this.#shown.has(key)
         if (isShown) this.#effects.push({ unavailable: { thing: job.thing, failure } })
         // What the server refuses it refuses again: the screen says so, until somebody refreshes it or an event comes.
-        Object.assign(job, { fetch: null, now: [], isForScreen: isShown && !failure.rejected })
+        Object.assign(job, { fetch: null, now: [], _isForScreen: isShown && !failure.rejected })
         if (!job.isWaiting) this.#jobs.delete(key)
         else if (job.next.length === 0) {
             const after = failure.retry?.after
@@ -215,7 +215,7 @@ export class FetchQueue {
         for (const thing of accepted) {
             const job = this.#jobs.get(thingKey(thing))
             if (!job || this.#known.knowledge(thing) !== "known") continue
-            job.isForScreen = false
+            job._isForScreen = false
             if (job.fetch === null && !job.isWaiting) this.#jobs.delete(thingKey(thing))
         }
         this.#effects.push({ accept: { page, things: accepted } })
@@ -232,7 +232,7 @@ export class FetchQueue {
             this.#lastFetch += 1
             this.#counts.made += 1
             Object.assign(job, { fetch: this.#lastFetch, asked: this.#known.ask(), now: job.next, next: [] })
-            job.isForScreen = false
+            job._isForScreen = false
             this.#effects.push({ fetch: { fetch: job.fetch, thing: job.thing } })
         }
     }

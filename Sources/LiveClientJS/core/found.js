@@ -6,13 +6,13 @@ import { keyOf } from "./stored.js"
  * was not fetched; what was known of it is old then, and is let go of, because nothing here would say so.
  */
 export class FoundThings {
-    /** By the thing's key: `{value, isUnneeded}`; without `value` where what was there before stays. */
+    /** By the thing's key: `{value, _isUnneeded}`; without `value` where what was there before stays. */
     #found = new Map()
     /** Keys of reloads under way that are not made here, by their numbers. */
     #asked = new Map()
 
     /** `isUnneeded`: no screen needs it, so it is not shown. */
-    keep(thing, value, isUnneeded = false) { this.#found.set(keyOf(thing), { value, isUnneeded }) }
+    keep(thing, value, isUnneeded = false) { this.#found.set(keyOf(thing), { value, _isUnneeded: isUnneeded }) }
 
     /** A reload with this number is under way elsewhere. */
     ask(number, thing) { this.#asked.set(number, thing) }
@@ -26,7 +26,7 @@ export class FoundThings {
     /** No screen needs it, and what was there before is still right. */
     stays(number) {
         const thing = this.#end(number)
-        if (thing) this.#found.set(keyOf(thing), { ...this.#found.get(keyOf(thing)), isUnneeded: true })
+        if (thing) this.#found.set(keyOf(thing), { ...this.#found.get(keyOf(thing)), _isUnneeded: true })
     }
 
     /** It has brought nothing: what was there before stays. */
@@ -55,7 +55,7 @@ export class FoundThings {
             used.push([key, found])
             const isValue = outcome === "value", hasValue = found?.value !== undefined
             // What never belonged here is shown by nobody.
-            const isShown = !isValue || !found || (!found.isUnneeded && (hasValue || entries.has(key)))
+            const isShown = !isValue || !found || (!found._isUnneeded && (hasValue || entries.has(key)))
             if (ts !== undefined && isShown) times.push({ thing, ts })
             // An earlier commit named it too, and has it already; or what was there before stays.
             if (isValue && !(found && "value" in found)) continue

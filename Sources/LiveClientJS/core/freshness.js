@@ -12,18 +12,18 @@ const failuresUntilCannotConnect = 2
  *     stalledSince, leftConnected}`; times in ms, undefined where there is none
  */
 export function freshnessOf(facts, now) {
-    const since = facts.leftConnected ?? now
-    if (!facts.hasNetwork || !facts.hasToken || facts.failures >= failuresUntilCannotConnect) {
+    const since = facts._leftConnected ?? now
+    if (!facts._hasNetwork || !facts._hasToken || facts._failures >= failuresUntilCannotConnect) {
         return { cannotConnect: { since } }
     }
-    const isLate = facts.unappliedSince !== undefined && now >= facts.unappliedSince + facts.patience
-    if (!facts.isCaughtUp || facts.hasFailedToApply || isLate) return { connecting: { since } }
-    return facts.stalledSince === undefined ? { connected: {} } : { sourceStalled: { since: facts.stalledSince } }
+    const isLate = facts._unappliedSince !== undefined && now >= facts._unappliedSince + facts._patience
+    if (!facts._isCaughtUp || facts._hasFailedToApply || isLate) return { connecting: { since } }
+    return facts._stalledSince === undefined ? { connected: {} } : { sourceStalled: { since: facts._stalledSince } }
 }
 
 /** What people are shown at this time: nothing in the background, nothing of a short gap. */
 export function signOf(facts, now) {
-    const { isForeground, leftConnected } = facts
+    const { _isForeground: isForeground, _leftConnected: leftConnected } = facts
     if (!isForeground || leftConnected === undefined || now < leftConnected + signDelay) return undefined
     const freshness = freshnessOf(facts, now)
     return "connected" in freshness ? undefined : freshness
@@ -32,8 +32,8 @@ export function signOf(facts, now) {
 /** When either changes by itself after this time; undefined: only what happens changes it. */
 export function nextFreshnessChange(facts, now) {
     const times = []
-    if (facts.leftConnected !== undefined && facts.isForeground) times.push(facts.leftConnected + signDelay)
-    if (facts.unappliedSince !== undefined) times.push(facts.unappliedSince + facts.patience)
+    if (facts._leftConnected !== undefined && facts._isForeground) times.push(facts._leftConnected + signDelay)
+    if (facts._unappliedSince !== undefined) times.push(facts._unappliedSince + facts._patience)
     return earliestOf(times.filter(time => time > now))
 }
 

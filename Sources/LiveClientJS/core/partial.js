@@ -12,7 +12,7 @@ export class PartialList {
     #items = []
     #keys = new Map()
     #place = null
-    /** The page that is on its way: {number, request, isWatched, changed, isOverrun}. */
+    /** The page that is on its way: {number, request, isWatched, changed, _isOverrun}. */
     #page = null
     /** What the server does not give: it is asked for when a screen shows the list anew, or with another finger. */
     #refused = null
@@ -118,7 +118,7 @@ export class PartialList {
         if (known === "known" || (!this.#isFingerHeld && known !== "unknown")) return
         this.#lastNumber += 1
         const isWatched = this.#isFingerHeld
-        this.#page = { number: this.#lastNumber, request: next, isWatched, changed: new Set(), isOverrun: false }
+        this.#page = { number: this.#lastNumber, request: next, isWatched, changed: new Set(), _isOverrun: false }
         this.#effects.push({ loadPage: { number: this.#lastNumber, page: next } })
     }
 
@@ -143,7 +143,7 @@ export class PartialList {
         // Nothing, or nothing but the item that was known, and more behind it: that says nothing. What too much changed under
         // is of no use either. Asked again at once it might go on for ever.
         const isNew = isLast || (furthest && (isInclusive || compareEnds(keyEnd(furthest), from) !== 0))
-        if (!isNew || page.isOverrun) return this.#fail(undefined, now)
+        if (!isNew || page._isOverrun) return this.#fail(undefined, now)
         const end = !isLast ? keyEnd(furthest) : isForward ? { end: {} } : { beginning: {} }
         this.#retry.reset()
         const loaded = isForward ? { lower: from, upper: end } : { lower: end, upper: from }
@@ -186,7 +186,7 @@ export class PartialList {
         const page = this.#page
         if (!page) return
         if (page.changed.size < this.#settings.maximumChanges) page.changed.add(id)
-        else if (!page.changed.has(id)) page.isOverrun = true
+        else if (!page.changed.has(id)) page._isOverrun = true
     }
 
     /** Puts an item where it stands now; null removes it. */

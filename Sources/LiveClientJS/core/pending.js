@@ -14,14 +14,14 @@ export function waitFor(failure, retry) {
  * for later ones there is another.
  */
 export class PendingEvents {
-    /** `{sequence, came, at, items: [{key, thing, types, ts, isDone}]}`, in their order; `ts`: of the item's oldest event. */
+    /** `{_sequence, came, at, items: [{key, thing, types, ts, isDone}]}`, in their order; `ts`: of the item's oldest event. */
     #batches = []
     #lastSequence = 0
     /** The items of the last batch, by the thing's key. */
     #lastItems = new Map()
     /** The newest batch that a reload answers. */
     #covered = 0
-    /** By the thing's key: `{number, covers, retry, retryAt, outcome}`. */
+    /** By the thing's key: `{number, _covers, retry, retryAt, outcome}`. */
     #reloads = new Map()
     /** Keys by the number of the reload under way. */
     #asked = new Map()
@@ -30,26 +30,26 @@ export class PendingEvents {
     /** Something may begin. */
     #hasNews = false
     /** Things, counted for each type and each batch. */
-    count = 0
+    _count = 0
 
     constructor(seed) { this.#jitter = new Jitter(seed) }
 
     /** The cursor behind all of it. */
-    get lastCursor() { return this.#batches.at(-1)?.at }
-    get hasFailed() { return this.#failing.size > 0 }
+    get _lastCursor() { return this.#batches.at(-1)?.at }
+    get _hasFailed() { return this.#failing.size > 0 }
     /** When the oldest event came. */
-    get unappliedSince() { return this.#batches.find(batch => batch.items.length > 0)?.came }
+    get _unappliedSince() { return this.#batches.find(batch => batch.items.length > 0)?.came }
     /** When a failed reload is to be tried again. */
-    get retryAt() { return earliestOf([...this.#failing].map(key => this.#reloads.get(key)?.retryAt)) }
+    get _retryAt() { return earliestOf([...this.#failing].map(key => this.#reloads.get(key)?.retryAt)) }
 
     /**
      * Adds events, to the last batch where no commit has taken it and no reload answers it: what changes again and again while
      * its reload is under way is counted once. Without events only the cursor moves.
      */
-    add(events, at, now, committing) {
+    _add(events, at, now, committing) {
         if (this.#batches.length <= committing || (events.length > 0 && this.#lastSequence <= this.#covered)) {
             this.#lastSequence += 1
-            this.#batches.push({ sequence: this.#lastSequence, came: now, at, items: [] })
+            this.#batches.push({ _sequence: this.#lastSequence, came: now, at, items: [] })
             this.#lastItems.clear()
         }
         const last = this.#batches.at(-1)
@@ -67,15 +67,15 @@ export class PendingEvents {
             // The last of each counts: what was created, deleted and created again is there.
             const { types } = item, known = types.indexOf(type)
             if (known >= 0) types.splice(known, 1)
-            else this.count += 1
+            else this._count += 1
             types.push(type)
         }
         this.#hasNews ||= events.length > 0
     }
 
     /** Begins what has not begun, and what is due again. */
-    begin(now, mayRetry, nextNumber) {
-        const retryAt = this.retryAt
+    _begin(now, mayRetry, nextNumber) {
+        const retryAt = this._retryAt
         if (!this.#hasNews && !(mayRetry && retryAt !== undefined && retryAt <= now)) return []
         this.#hasNews = false
         const open = new Map()
@@ -87,11 +87,11 @@ export class PendingEvents {
         }
         const effects = []
         for (const [key, { thing, types }] of open) {
-            const reload = this.#reloads.get(key) ?? { covers: 0, retry: new Retry(this.#jitter.next()) }
+            const reload = this.#reloads.get(key) ?? { _covers: 0, retry: new Retry(this.#jitter.next()) }
             if (reload.number !== undefined) continue
             if (reload.retryAt !== undefined && (!mayRetry || reload.retryAt > now)) continue
             reload.number = nextNumber()
-            reload.covers = this.#lastSequence
+            reload._covers = this.#lastSequence
             this.#covered = this.#lastSequence
             reload.retryAt = undefined
             this.#reloads.set(key, reload)
@@ -101,7 +101,7 @@ export class PendingEvents {
         return effects
     }
 
-    reloaded(number, outcome) {
+    _reloaded(number, outcome) {
         const key = this.#asked.get(number)
         const reload = this.#reloads.get(key)
         if (!reload) return
@@ -113,13 +113,13 @@ export class PendingEvents {
         for (const batch of this.#batches) {
             const item = batch.items.find(item => item.key === key && !item.isDone)
             if (!item) continue
-            if (batch.sequence <= reload.covers) item.isDone = true
+            if (batch._sequence <= reload._covers) item.isDone = true
             else this.#hasNews = true
         }
     }
 
     /** Puts a reload off. False: nobody waits for it. */
-    failed(number, failure, now) {
+    _failed(number, failure, now) {
         const key = this.#asked.get(number)
         const reload = this.#reloads.get(key)
         this.#asked.delete(number)
@@ -133,7 +133,7 @@ export class PendingEvents {
     }
 
     /** Makes everything that was put off due. */
-    retryNow(now) {
+    _retryNow(now) {
         for (const key of this.#failing) {
             const reload = this.#reloads.get(key)
             if (reload?.retryAt !== undefined) reload.retryAt = now
@@ -141,7 +141,7 @@ export class PendingEvents {
     }
 
     /** How many batches, from the first on, have all that they name. */
-    get ready() {
+    get _ready() {
         const first = this.#batches.findIndex(batch => !batch.items.every(item => item.isDone))
         return first < 0 ? this.#batches.length : first
     }
@@ -162,20 +162,20 @@ export class PendingEvents {
     /** Lets go of the first batches: they are in the state. */
     removeFirst(number) {
         for (const batch of this.#batches.splice(0, number)) {
-            this.count -= batch.items.reduce((sum, item) => sum + item.types.length, 0)
+            this._count -= batch.items.reduce((sum, item) => sum + item.types.length, 0)
         }
         const named = new Set(this.#batches.flatMap(batch => batch.items.map(item => item.key)))
         for (const key of [...this.#reloads.keys()]) if (!named.has(key)) this.#reloads.delete(key)
     }
 
     /** Lets go of everything. True: reloads were under way, or had brought something. */
-    removeAll() {
+    _removeAll() {
         const hadReloads = this.#reloads.size > 0
         this.#batches = []
         this.#reloads.clear()
         this.#asked.clear()
         this.#failing.clear()
-        this.count = 0
+        this._count = 0
         this.#hasNews = false
         return hadReloads
     }

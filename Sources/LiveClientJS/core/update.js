@@ -11,320 +11,320 @@ import { UpdateCore, caseOf } from "./updatecore.js"
 export class UpdateMachine extends UpdateCore {
     /** Handles one input, `{name: {…}}`, and returns what is to be done, in order. */
     handle(input, now) {
-        this.now = now
+        this._now = now
         const name = caseOf(input)
-        this.take(name, input[name])
-        if (!this.is("notLoaded")) this.advance()
-        const isConnected = "connected" in freshnessOf(this.facts, now)
-        this.leftConnected = isConnected ? undefined : this.leftConnected ?? now
-        const effects = this.effects
-        this.effects = []
+        this._take(name, input[name])
+        if (!this._is("notLoaded")) this._advance()
+        const isConnected = "connected" in freshnessOf(this._facts, now)
+        this._leftConnected = isConnected ? undefined : this._leftConnected ?? now
+        const effects = this._effects
+        this._effects = []
         return effects
     }
 
-    take(name, { number, at, failure, events, ...input }) {
-        const isFollowed = number !== undefined && number === this.followNumber
+    _take(name, { number, at, failure, events, ...input }) {
+        const isFollowed = number !== undefined && number === this._followNumber
         switch (name) {
-        case "start": if (this.is("notLoaded")) this.effects.push({ load: {} }); break
-        case "loaded": this.loaded(input.stored); break
+        case "start": if (this._is("notLoaded")) this._effects.push({ load: {} }); break
+        case "loaded": this._loaded(input.stored); break
         case "wake": break
-        case "foreground": this.foreground(); break
-        case "background": this.background(); break
-        case "network": this.network(input.isSatisfied); break
-        case "token": this.token(input.isValid); break
-        case "tokenFailed": this.tokenFailed(); break
-        case "ended": this.ended(input.error); break
-        case "refresh": this.refresh(); break
-        case "finger": this.finger(number, at); break
-        case "fingerFailed": if (this.phase?.finger === number) this.registerFailed({ request: { failure } }); break
-        case "snapshot": if (this.phase?.snapshot === number) this.phase = { storing: true }; break
-        case "snapshotFailed": if (this.phase?.snapshot === number) this.registerFailed({ request: { failure } }); break
-        case "events": if (isFollowed) this.collect(events, at); break
-        case "live": if (isFollowed) this.caughtUp(at); break
-        case "resync": if (isFollowed) this.resync(at); break
-        case "source": if (isFollowed) this.stalledSince = input.stalledSince; break
-        case "lost": if (isFollowed) this.lost(input.after); break
-        case "page": this.page(number, events, at, input.more); break
-        case "pageResync": if (number === this.pollNumber) this.resync(at); break
-        case "pageFailed": this.pageFailed(number, failure); break
-        case "reloaded": this.pending.reloaded(number, input.outcome); break
-        case "reloadFailed": this.reloadFailed(number, failure); break
-        case "committed": this.committed(number); break
-        case "commitFailed": this.commitFailed(number); break
+        case "foreground": this._foreground(); break
+        case "background": this._background(); break
+        case "network": this._network(input.isSatisfied); break
+        case "token": this._token(input.isValid); break
+        case "tokenFailed": this._tokenFailed(); break
+        case "ended": this._ended(input.error); break
+        case "refresh": this._refresh(); break
+        case "finger": this._finger(number, at); break
+        case "fingerFailed": if (this._phase?.finger === number) this._registerFailed({ request: { failure } }); break
+        case "snapshot": if (this._phase?.snapshot === number) this._phase = { storing: true }; break
+        case "snapshotFailed": if (this._phase?.snapshot === number) this._registerFailed({ request: { failure } }); break
+        case "events": if (isFollowed) this._collect(events, at); break
+        case "live": if (isFollowed) this._caughtUp(at); break
+        case "resync": if (isFollowed) this._resync(at); break
+        case "source": if (isFollowed) this._stalledSince = input.stalledSince; break
+        case "lost": if (isFollowed) this._lost(input.after); break
+        case "page": this._page(number, events, at, input.more); break
+        case "pageResync": if (number === this._pollNumber) this._resync(at); break
+        case "pageFailed": this._pageFailed(number, failure); break
+        case "reloaded": this._pending._reloaded(number, input.outcome); break
+        case "reloadFailed": this._reloadFailed(number, failure); break
+        case "committed": this._committed(number); break
+        case "commitFailed": this._commitFailed(number); break
         default: throw new Error(`no input of an update machine: ${name}`)
         }
     }
 
-    loaded(stored) {
-        if (!this.is("notLoaded")) return
-        this.metadata = { ...stored }
-        const { lastSuccess } = this.metadata
+    _loaded(stored) {
+        if (!this._is("notLoaded")) return
+        this._metadata = { ...stored }
+        const { lastSuccess } = this._metadata
         // The clock was turned back since: how old it is, only the server knows.
-        if (lastSuccess !== undefined) this.metadata.lastSuccess = Math.min(lastSuccess, this.now)
-        else delete this.metadata.finger
-        this.state = { stale: {} }
-        this.expire()
-        if (this.metadata.finger !== undefined) this.open()
+        if (lastSuccess !== undefined) this._metadata.lastSuccess = Math.min(lastSuccess, this._now)
+        else delete this._metadata.finger
+        this._state = { stale: {} }
+        this._expire()
+        if (this._metadata.finger !== undefined) this._open()
     }
 
     /** Does whatever is due. */
-    advance() {
-        this.expire()
-        if (this.tokenRetryAt <= this.now && this.isForeground && this.hasNetwork) {
-            this.tokenRetryAt = undefined
-            this.effects.push({ requestToken: {} })
+    _advance() {
+        this._expire()
+        if (this._tokenRetryAt <= this._now && this._isForeground && this._hasNetwork) {
+            this._tokenRetryAt = undefined
+            this._effects.push({ requestToken: {} })
         }
-        const [mayTry, now] = [this.isForeground && this.canAsk, this.now]
-        const name = caseOf(this.state)
-        if (name === "stale" && mayTry) this.register()
-        else if (name === "registerFailed" && mayTry && this.retryAt <= now) this.register()
-        else if (name === "pollFailed" && mayTry && this.retryAt <= now) this.open()
-        else if (name === "idle" && this.state.idle.nextPoll <= now && this.pollNumber === undefined) this.poll()
-        if (this.mayReload) {
-            const mayRetry = this.isForeground || this.pollNumber !== undefined
-            this.effects.push(...this.pending.begin(now, mayRetry, () => this.number()))
+        const [mayTry, now] = [this._isForeground && this._canAsk, this._now]
+        const name = caseOf(this._state)
+        if (name === "stale" && mayTry) this._register()
+        else if (name === "registerFailed" && mayTry && this._retryAt <= now) this._register()
+        else if (name === "pollFailed" && mayTry && this._retryAt <= now) this._open()
+        else if (name === "idle" && this._state.idle.nextPoll <= now && this._pollNumber === undefined) this._poll()
+        if (this._mayReload) {
+            const mayRetry = this._isForeground || this._pollNumber !== undefined
+            this._effects.push(...this._pending._begin(now, mayRetry, () => this._number()))
         }
-        this.beginCommit()
+        this._beginCommit()
     }
 
-    register() {
-        this.metadata.lastAttempt = this.now
-        this.state = { registering: {} }
-        if (this.fresh && this.now < this.fresh.came + this.settings.retention) return this.requestSnapshot()
-        this.forgetFresh()
-        const number = this.number()
-        this.phase = { finger: number }
-        this.effects.push({ requestFinger: { number } })
+    _register() {
+        this._metadata.lastAttempt = this._now
+        this._state = { registering: {} }
+        if (this._fresh && this._now < this._fresh.came + this._settings.retention) return this._requestSnapshot()
+        this._forgetFresh()
+        const number = this._number()
+        this._phase = { finger: number }
+        this._effects.push({ requestFinger: { number } })
     }
 
-    requestSnapshot() {
-        const number = this.number()
-        this.phase = { snapshot: number }
-        this.effects.push({ requestSnapshot: { number } })
+    _requestSnapshot() {
+        const number = this._number()
+        this._phase = { snapshot: number }
+        this._effects.push({ requestSnapshot: { number } })
     }
 
-    finger(number, at) {
-        if (this.phase?.finger !== number) return
-        this.fresh = { at, came: this.now }
-        this.requestSnapshot()
+    _finger(number, at) {
+        if (this._phase?.finger !== number) return
+        this._fresh = { at, came: this._now }
+        this._requestSnapshot()
     }
 
     /** What fails throws the finger away, and what was collected since. */
-    registerFailed(cause) {
-        this.phase = undefined
-        this.forgetFresh()
+    _registerFailed(cause) {
+        this._phase = undefined
+        this._forgetFresh()
         const failure = cause.request?.failure ?? {}
         if ("unauthorized" in failure) {
-            this.state = { stale: {} }
-            this.unauthorized()
+            this._state = { stale: {} }
+            this._unauthorized()
         } else {
-            this.failures += 1
-            const retryAt = this.now + waitFor(failure, this.retry)
-            this.state = { registerFailed: { retryAt, failures: this.failures, cause } }
+            this._failures += 1
+            const retryAt = this._now + waitFor(failure, this._retry)
+            this._state = { registerFailed: { retryAt, failures: this._failures, cause } }
         }
     }
 
     // MARK: What is around it, and the stream that it follows
 
-    foreground() {
-        if (this.isForeground) return
-        this.isForeground = true
+    _foreground() {
+        if (this._isForeground) return
+        this._isForeground = true
         // People who come back are not shown what went on without them.
-        this.leftConnected = undefined
-        this.expire()
-        this.retryNow()
-        if (!this.is("idle")) return
-        if (this.pollNumber !== undefined) this.effects.push({ cancel: { number: this.pollNumber } })
-        this.pollNumber = undefined
-        this.open()
+        this._leftConnected = undefined
+        this._expire()
+        this._retryNow()
+        if (!this._is("idle")) return
+        if (this._pollNumber !== undefined) this._effects.push({ cancel: { number: this._pollNumber } })
+        this._pollNumber = undefined
+        this._open()
     }
 
-    background() {
-        if (!this.isForeground) return
-        this.isForeground = false
-        if (this.is("registering") && !this.phase?.storing) return this.becomeStale()
-        this.unfollow()
-        if (this.is("live") || this.is("pollFailed")) this.rest()
+    _background() {
+        if (!this._isForeground) return
+        this._isForeground = false
+        if (this._is("registering") && !this._phase?.storing) return this._becomeStale()
+        this._unfollow()
+        if (this._is("live") || this._is("pollFailed")) this._rest()
     }
 
-    network(isSatisfied) {
-        if (isSatisfied && !this.hasNetwork) this.retryNow()
-        this.hasNetwork = isSatisfied
+    _network(isSatisfied) {
+        if (isSatisfied && !this._hasNetwork) this._retryNow()
+        this._hasNetwork = isSatisfied
     }
 
-    token(isValid) {
-        this.tokenRetryAt = undefined
+    _token(isValid) {
+        this._tokenRetryAt = undefined
         if (!isValid) {
-            this.hasToken = false
-            this.isUnauthorized = true
+            this._hasToken = false
+            this._isUnauthorized = true
             return
         }
-        if (this.isUnauthorized) this.hasAskedForToken = false
-        this.isUnauthorized = false
-        this.hasToken = true
-        this.tokenRetry.reset()
-        this.lastNumberBeforeToken = this.lastNumber
-        this.retryNow()
+        if (this._isUnauthorized) this._hasAskedForToken = false
+        this._isUnauthorized = false
+        this._hasToken = true
+        this._tokenRetry.reset()
+        this._lastNumberBeforeToken = this._lastNumber
+        this._retryNow()
     }
 
     /** No answer: nobody knows whether somebody is signed in. It is asked for again, in the foreground and with a network. */
-    tokenFailed() {
-        if (this.hasToken || this.isUnauthorized || this.end) return
-        this.tokenRetryAt = this.now + this.tokenRetry.wait()
+    _tokenFailed() {
+        if (this._hasToken || this._isUnauthorized || this._end) return
+        this._tokenRetryAt = this._now + this._tokenRetry.wait()
     }
 
     /** For good: what is known stays, and what was asked for the connection is given up. */
-    ended(error) {
-        if (this.end) return
-        this.end = error
-        this.tokenRetryAt = undefined
-        if (this.is("registering") && !this.phase?.storing) return this.becomeStale()
-        this.unfollow()
-        if (this.is("live")) this.open()
-        if (!this.is("idle")) return
-        if (this.pollNumber !== undefined) this.effects.push({ cancel: { number: this.pollNumber } })
-        this.pollNumber = undefined
-        this.rest()
+    _ended(error) {
+        if (this._end) return
+        this._end = error
+        this._tokenRetryAt = undefined
+        if (this._is("registering") && !this._phase?.storing) return this._becomeStale()
+        this._unfollow()
+        if (this._is("live")) this._open()
+        if (!this._is("idle")) return
+        if (this._pollNumber !== undefined) this._effects.push({ cancel: { number: this._pollNumber } })
+        this._pollNumber = undefined
+        this._rest()
     }
 
-    refresh() {
-        if (this.tokenRetryAt !== undefined) this.tokenRetryAt = this.now
-        if (!this.isForeground || !this.canAsk) return
-        this.retryNow()
-        if (this.is("live")) this.fetchAgain()
+    _refresh() {
+        if (this._tokenRetryAt !== undefined) this._tokenRetryAt = this._now
+        if (!this._isForeground || !this._canAsk) return
+        this._retryNow()
+        if (this._is("live")) this._fetchAgain()
     }
 
     /**
      * Has everything fetched again. The stream goes on: what it has brought so far is in a snapshot that begins now, and what
      * it brings from now on follows that.
      */
-    fetchAgain() {
-        const cursor = this.pending.lastCursor ?? this.metadata.finger
-        if (this.followNumber === undefined || cursor === undefined) return this.becomeStale()
-        const { caughtUpAt } = this, came = this.metadata.lastSuccess ?? this.now
-        this.becomeStale(cursor)
-        this.caughtUpAt = caughtUpAt
+    _fetchAgain() {
+        const cursor = this._pending._lastCursor ?? this._metadata.finger
+        if (this._followNumber === undefined || cursor === undefined) return this._becomeStale()
+        const { _caughtUpAt: caughtUpAt } = this, came = this._metadata.lastSuccess ?? this._now
+        this._becomeStale(cursor)
+        this._caughtUpAt = caughtUpAt
         // While something is missed yet, the cursor is as old as the state.
-        if (caughtUpAt === undefined) this.fresh.came = came
+        if (caughtUpAt === undefined) this._fresh.came = came
     }
 
     /** Makes whatever waits for a time due. */
-    retryNow() {
-        const waiting = this.state.registerFailed ?? this.state.pollFailed
-        if (waiting) this.state = { [caseOf(this.state)]: { ...waiting, retryAt: this.now } }
-        this.pending.retryNow(this.now)
-        if (this.commitRetryAt !== undefined) this.commitRetryAt = this.now
-        if (this.tokenRetryAt !== undefined) this.tokenRetryAt = this.now
+    _retryNow() {
+        const waiting = this._state.registerFailed ?? this._state.pollFailed
+        if (waiting) this._state = { [caseOf(this._state)]: { ...waiting, retryAt: this._now } }
+        this._pending._retryNow(this._now)
+        if (this._commitRetryAt !== undefined) this._commitRetryAt = this._now
+        if (this._tokenRetryAt !== undefined) this._tokenRetryAt = this._now
     }
 
     /** Goes on from the finger: with a stream in the foreground, by polls or not at all in the background. */
-    open() {
-        if (!this.isForeground) return this.rest()
-        if (!this.canAsk) {
-            this.state = { pollFailed: { retryAt: this.now, failures: this.failures, cause: { notAsked: {} } } }
+    _open() {
+        if (!this._isForeground) return this._rest()
+        if (!this._canAsk) {
+            this._state = { pollFailed: { retryAt: this._now, failures: this._failures, cause: { notAsked: {} } } }
             return
         }
-        this.state = { live: {} }
-        const since = this.pending.lastCursor ?? this.metadata.finger
-        if (this.followNumber !== undefined || since === undefined) return
-        const number = this.number()
-        this.followNumber = number
-        this.metadata.lastAttempt = this.now
-        this.effects.push({ follow: { number, since } })
+        this._state = { live: {} }
+        const since = this._pending._lastCursor ?? this._metadata.finger
+        if (this._followNumber !== undefined || since === undefined) return
+        const number = this._number()
+        this._followNumber = number
+        this._metadata.lastAttempt = this._now
+        this._effects.push({ follow: { number, since } })
     }
 
     /** Up to a tenth later than the interval says: clients that went to the background together do not ask together for ever. */
-    rest(asked = 0) {
-        const { pollInterval } = this.settings
-        this.state = { idle: { nextPoll: undefined } }
-        if (pollInterval === undefined || this.end) return
-        const spread = this.pollJitter.milliseconds(0, Math.floor(pollInterval / 10))
-        this.state = { idle: { nextPoll: this.now + Math.max(pollInterval + spread, asked) } }
+    _rest(asked = 0) {
+        const { pollInterval } = this._settings
+        this._state = { idle: { nextPoll: undefined } }
+        if (pollInterval === undefined || this._end) return
+        const spread = this._pollJitter.milliseconds(0, Math.floor(pollInterval / 10))
+        this._state = { idle: { nextPoll: this._now + Math.max(pollInterval + spread, asked) } }
     }
 
     /** Whether the stream is open and a snapshot is to be begun: what comes meanwhile is in that. */
-    get awaitsSnapshot() { return this.followNumber !== undefined && (this.is("stale") || this.is("registerFailed")) }
+    get _awaitsSnapshot() { return this._followNumber !== undefined && (this._is("stale") || this._is("registerFailed")) }
 
-    collect(events, at) {
+    _collect(events, at) {
         // A snapshot that has not begun will have all of it.
-        if (this.awaitsSnapshot) {
-            this.fresh = { at, came: this.now }
+        if (this._awaitsSnapshot) {
+            this._fresh = { at, came: this._now }
             return
         }
-        const { entities, maximumPending } = this.settings
+        const { entities, maximumPending } = this._settings
         const ours = entities.length === 0 ? events : events.filter(event => entities.includes(event.thing.entity))
-        this.pending.add(ours, at, this.now, this.commit?.batches ?? 0)
-        if (this.pending.count > maximumPending) this.overflow()
+        this._pending._add(ours, at, this._now, this._commit?.batches ?? 0)
+        if (this._pending._count > maximumPending) this._overflow()
     }
 
     /**
      * One snapshot costs less than so many reloads. But snapshots one after the other, by all clients of a busy account, come
      * when the API is slow already: only the first is taken at once.
      */
-    overflow() {
-        if (this.is("live") && this.now - this.calmSince >= Retry.calm) this.overflowRetry.reset()
-        const isFirst = this.overflowRetry.failures === 0
-        const wait = this.overflowRetry.wait()
-        this.fetchAgain()
+    _overflow() {
+        if (this._is("live") && this._now - this._calmSince >= Retry.calm) this._overflowRetry.reset()
+        const isFirst = this._overflowRetry.failures === 0
+        const wait = this._overflowRetry.wait()
+        this._fetchAgain()
         if (isFirst) return
-        this.state = { registerFailed: { retryAt: this.now + wait, failures: this.failures, cause: { overflow: {} } } }
+        this._state = { registerFailed: { retryAt: this._now + wait, failures: this._failures, cause: { overflow: {} } } }
     }
 
     /** Since when there was nothing to be fetched as a whole; NaN: it is not caught up. */
-    get calmSince() { return Math.max(this.caughtUpAt ?? NaN, this.snapshotAt ?? -Infinity) }
+    get _calmSince() { return Math.max(this._caughtUpAt ?? NaN, this._snapshotAt ?? -Infinity) }
 
-    caughtUp(at) {
-        this.caughtUpAt ??= this.now
-        this.failures = 0
-        this.collect([], at)
+    _caughtUp(at) {
+        this._caughtUpAt ??= this._now
+        this._failures = 0
+        this._collect([], at)
     }
 
-    resync(at) {
-        this.pollNumber = undefined
-        this.becomeStale(at)
+    _resync(at) {
+        this._pollNumber = undefined
+        this._becomeStale(at)
     }
 
-    lost(after) {
-        if (this.caughtUpAt !== undefined && this.now - this.caughtUpAt >= Retry.calm) this.retry.reset()
-        this.closed()
+    _lost(after) {
+        if (this._caughtUpAt !== undefined && this._now - this._caughtUpAt >= Retry.calm) this._retry.reset()
+        this._closed()
         // Whoever registers goes on where the stream ended, once the snapshot is there.
-        if (!this.is("live")) return
-        this.failures += 1
-        const retryAt = this.now + this.retry.wait(after)
-        this.state = { pollFailed: { retryAt, failures: this.failures, cause: { lost: {} } } }
+        if (!this._is("live")) return
+        this._failures += 1
+        const retryAt = this._now + this._retry.wait(after)
+        this._state = { pollFailed: { retryAt, failures: this._failures, cause: { lost: {} } } }
     }
 
-    poll() {
-        this.rest()
-        const since = this.pending.lastCursor ?? this.metadata.finger
-        if (!this.canAsk || since === undefined) return
-        const number = this.number()
-        this.pollNumber = number
-        this.metadata.lastAttempt = this.now
-        this.pending.retryNow(this.now)
-        this.effects.push({ poll: { number, since } })
+    _poll() {
+        this._rest()
+        const since = this._pending._lastCursor ?? this._metadata.finger
+        if (!this._canAsk || since === undefined) return
+        const number = this._number()
+        this._pollNumber = number
+        this._metadata.lastAttempt = this._now
+        this._pending._retryNow(this._now)
+        this._effects.push({ poll: { number, since } })
     }
 
-    page(number, events, at, more) {
-        if (number !== this.pollNumber) return
-        this.pollNumber = undefined
-        this.collect(events, at)
-        if (more && this.metadata.finger !== undefined) this.poll()
+    _page(number, events, at, more) {
+        if (number !== this._pollNumber) return
+        this._pollNumber = undefined
+        this._collect(events, at)
+        if (more && this._metadata.finger !== undefined) this._poll()
     }
 
-    pageFailed(number, failure) {
-        if (number !== this.pollNumber) return
-        this.pollNumber = undefined
-        const isRefused = "unauthorized" in failure && number > this.lastNumberBeforeToken
-        if (isRefused) this.unauthorized()
+    _pageFailed(number, failure) {
+        if (number !== this._pollNumber) return
+        this._pollNumber = undefined
+        const isRefused = "unauthorized" in failure && number > this._lastNumberBeforeToken
+        if (isRefused) this._unauthorized()
         // The cursor cannot be read: asking again would change nothing.
-        if (failure.rejected?.status === 400) this.becomeStale()
+        if (failure.rejected?.status === 400) this._becomeStale()
         const after = failure.retry?.after
-        if (after !== undefined) this.rest(new Retry(this.pollJitter.next()).waitAfter(after))
+        if (after !== undefined) this._rest(new Retry(this._pollJitter.next()).waitAfter(after))
     }
 
-    reloadFailed(number, failure) {
-        if (!this.pending.failed(number, failure, this.now)) return
-        if ("unauthorized" in failure && number > this.lastNumberBeforeToken) this.unauthorized()
+    _reloadFailed(number, failure) {
+        if (!this._pending._failed(number, failure, this._now)) return
+        if ("unauthorized" in failure && number > this._lastNumberBeforeToken) this._unauthorized()
     }
 }

@@ -15,230 +15,230 @@ export function caseOf(value) {
 
 /** What a machine is made of; see `UpdateMachine`. */
 export class UpdateCore {
-    settings
-    state = { notLoaded: {} }
-    metadata = {}
+    _settings
+    _state = { notLoaded: {} }
+    _metadata = {}
 
     // What is around it.
-    isForeground = true
-    hasNetwork = true
-    hasToken = true
+    _isForeground = true
+    _hasNetwork = true
+    _hasToken = true
     /** A new token was asked for since the last success: another 401 stops it. */
-    hasAskedForToken = false
-    isUnauthorized = false
+    _hasAskedForToken = false
+    _isUnauthorized = false
     /** Of attempts to get another token that got no answer. */
-    tokenRetry
-    tokenRetryAt
+    _tokenRetry
+    _tokenRetryAt
     /** Why nothing is asked any more: the connection has ended for good. */
-    end
+    _end
 
     /** What registering waits for: `{finger: number}`, `{snapshot: number}` or `{storing: true}`. */
-    phase
+    _phase
     /** The finger of the snapshot that is under way, or the one that came with a resync for the next: `{at, came}`. */
-    fresh
+    _fresh
 
     // The stream.
-    followNumber
+    _followNumber
     /** When everything missed had been given. */
-    caughtUpAt
-    stalledSince
+    _caughtUpAt
+    _stalledSince
     /** When a snapshot became the state. */
-    snapshotAt
-    pollNumber
+    _snapshotAt
+    _pollNumber
     /** Spreads the polls of clients. */
-    pollJitter
+    _pollJitter
     /** Failed attempts since the last success. */
-    failures = 0
-    retry
+    _failures = 0
+    _retry
 
     // What is not in the state yet.
-    pending
-    /** The transaction that the store was asked for: `{number, metadata, batches, isSnapshot, hasChanges, isVoid}`. */
-    commit
+    _pending
+    /** The transaction that the store was asked for: `{number, metadata, batches, isSnapshot, _hasChanges, _isVoid}`. */
+    _commit
     /** The store has a finger that the machine has given up. */
-    mustForgetFinger = false
-    commitRetry
-    commitRetryAt
+    _mustForgetFinger = false
+    _commitRetry
+    _commitRetryAt
     /** Of snapshots that more events came after than may wait. */
-    overflowRetry
+    _overflowRetry
 
-    leftConnected
-    now = 0
-    effects = []
-    lastNumber = 0
+    _leftConnected
+    _now = 0
+    _effects = []
+    _lastNumber = 0
     /** What was asked before the newest token came says nothing of it. */
-    lastNumberBeforeToken = 0
+    _lastNumberBeforeToken = 0
 
     constructor(settings = {}) {
-        this.settings = { ...updateDefaults, ...settings }
-        const { seed } = this.settings
-        this.retry = new Retry(seed)
-        this.commitRetry = new Retry(seed + 1)
-        this.pending = new PendingEvents(seed + 2)
-        this.overflowRetry = new Retry(seed + 3)
-        this.tokenRetry = new Retry(seed + 4)
-        this.pollJitter = new Jitter(seed + 5)
+        this._settings = { ...updateDefaults, ...settings }
+        const { seed } = this._settings
+        this._retry = new Retry(seed)
+        this._commitRetry = new Retry(seed + 1)
+        this._pending = new PendingEvents(seed + 2)
+        this._overflowRetry = new Retry(seed + 3)
+        this._tokenRetry = new Retry(seed + 4)
+        this._pollJitter = new Jitter(seed + 5)
     }
 
     get view() {
-        const [facts, now] = [this.facts, this.now]
+        const [facts, now] = [this._facts, this._now]
         return {
-            state: this.state, freshness: freshnessOf(facts, now), sign: signOf(facts, now),
-            metadata: { ...this.metadata },
-            pending: this.pending.count, isUnauthorized: this.isUnauthorized, end: this.end,
+            state: this._state, freshness: freshnessOf(facts, now), sign: signOf(facts, now),
+            metadata: { ...this._metadata },
+            pending: this._pending._count, isUnauthorized: this._isUnauthorized, end: this._end,
         }
     }
 
     /** When the input `wake` is due at the latest; null: only something that happens changes anything. */
     get wakeAt() {
-        const canTry = this.isForeground && this.canAsk
+        const canTry = this._isForeground && this._canAsk
         return earliestOf([
-            nextFreshnessChange(this.facts, this.now), this.commit ? undefined : this.commitRetryAt, this.expiresAt,
-            this.isForeground && this.hasNetwork ? this.tokenRetryAt : undefined,
-            canTry ? this.retryAt : undefined, canTry && this.mayReload ? this.pending.retryAt : undefined,
-            this.pollNumber === undefined ? this.state.idle?.nextPoll : undefined,
+            nextFreshnessChange(this._facts, this._now), this._commit ? undefined : this._commitRetryAt, this._expiresAt,
+            this._isForeground && this._hasNetwork ? this._tokenRetryAt : undefined,
+            canTry ? this._retryAt : undefined, canTry && this._mayReload ? this._pending._retryAt : undefined,
+            this._pollNumber === undefined ? this._state.idle?.nextPoll : undefined,
         ]) ?? null
     }
 
-    is(name) { return name in this.state }
+    _is(name) { return name in this._state }
 
-    number() { return this.lastNumber += 1 }
+    _number() { return this._lastNumber += 1 }
 
     /** Whether a request has a chance. */
-    get canAsk() { return this.hasNetwork && this.hasToken && !this.end }
+    get _canAsk() { return this._hasNetwork && this._hasToken && !this._end }
 
     /** Reloads begin when the snapshot that they follow is in the state. */
-    get mayReload() { return this.metadata.finger !== undefined && this.canAsk }
+    get _mayReload() { return this._metadata.finger !== undefined && this._canAsk }
 
     /** When the server has let go of what follows the finger. */
-    get expiresAt() {
-        const { finger, lastSuccess } = this.metadata
-        return finger === undefined || lastSuccess === undefined ? undefined : lastSuccess + this.settings.retention
+    get _expiresAt() {
+        const { finger, lastSuccess } = this._metadata
+        return finger === undefined || lastSuccess === undefined ? undefined : lastSuccess + this._settings.retention
     }
 
-    get retryAt() { return this.state.registerFailed?.retryAt ?? this.state.pollFailed?.retryAt }
+    get _retryAt() { return this._state.registerFailed?.retryAt ?? this._state.pollFailed?.retryAt }
 
-    get facts() {
+    get _facts() {
         return {
-            isCaughtUp: this.is("live") && this.caughtUpAt !== undefined, hasNetwork: this.hasNetwork && !this.end,
-            hasToken: this.hasToken, isForeground: this.isForeground, failures: this.failures,
-            unappliedSince: this.pending.unappliedSince, patience: this.settings.patience,
-            hasFailedToApply: this.pending.hasFailed || this.commitRetry.failures > 0,
-            stalledSince: this.stalledSince, leftConnected: this.leftConnected,
+            _isCaughtUp: this._is("live") && this._caughtUpAt !== undefined, _hasNetwork: this._hasNetwork && !this._end,
+            _hasToken: this._hasToken, _isForeground: this._isForeground, _failures: this._failures,
+            _unappliedSince: this._pending._unappliedSince, _patience: this._settings.patience,
+            _hasFailedToApply: this._pending._hasFailed || this._commitRetry.failures > 0,
+            _stalledSince: this._stalledSince, _leftConnected: this._leftConnected,
         }
     }
 
     // MARK: Giving up
 
     /** The finger of the next registering is to be asked for. */
-    forgetFresh() {
-        this.fresh = undefined
-        if (this.pending.removeAll()) this.effects.push({ dropReloads: {} })
-        this.unfollow()
+    _forgetFresh() {
+        this._fresh = undefined
+        if (this._pending._removeAll()) this._effects.push({ dropReloads: {} })
+        this._unfollow()
     }
 
-    unfollow() {
-        if (this.followNumber === undefined) return
-        this.effects.push({ unfollow: {} })
-        this.closed()
+    _unfollow() {
+        if (this._followNumber === undefined) return
+        this._effects.push({ unfollow: {} })
+        this._closed()
     }
 
-    closed() {
-        this.followNumber = undefined
-        this.caughtUpAt = undefined
-        this.stalledSince = undefined
+    _closed() {
+        this._followNumber = undefined
+        this._caughtUpAt = undefined
+        this._stalledSince = undefined
     }
 
     /** Gives up the finger, and keeps the state. `resync`: the cursor that came with one, behind which the stream goes on. */
-    becomeStale(resync) {
-        const number = this.phase?.finger ?? this.phase?.snapshot
-        if (number !== undefined) this.effects.push({ cancel: { number } })
-        this.phase = undefined
-        if (this.pollNumber !== undefined) this.effects.push({ cancel: { number: this.pollNumber } })
-        this.pollNumber = undefined
-        if (this.pending.removeAll()) this.effects.push({ dropReloads: {} })
-        if (this.commit?.metadata.finger !== undefined) this.commit.isVoid = true
-        this.mustForgetFinger ||= this.metadata.finger !== undefined || this.commit?.isVoid === true
-        this.metadata.finger = undefined
-        this.commitRetryAt = undefined
-        this.caughtUpAt = undefined
-        this.fresh = resync === undefined ? undefined : { at: resync, came: this.now }
-        if (resync === undefined) this.unfollow()
-        this.state = { stale: {} }
+    _becomeStale(resync) {
+        const number = this._phase?.finger ?? this._phase?.snapshot
+        if (number !== undefined) this._effects.push({ cancel: { number } })
+        this._phase = undefined
+        if (this._pollNumber !== undefined) this._effects.push({ cancel: { number: this._pollNumber } })
+        this._pollNumber = undefined
+        if (this._pending._removeAll()) this._effects.push({ dropReloads: {} })
+        if (this._commit?.metadata.finger !== undefined) this._commit._isVoid = true
+        this._mustForgetFinger ||= this._metadata.finger !== undefined || this._commit?._isVoid === true
+        this._metadata.finger = undefined
+        this._commitRetryAt = undefined
+        this._caughtUpAt = undefined
+        this._fresh = resync === undefined ? undefined : { at: resync, came: this._now }
+        if (resync === undefined) this._unfollow()
+        this._state = { stale: {} }
     }
 
     /** Hopelessly old: decided before a request is made, not after it failed. */
-    expire() {
-        const { expiresAt } = this
-        if (expiresAt !== undefined && expiresAt <= this.now) this.becomeStale()
+    _expire() {
+        const expiresAt = this._expiresAt
+        if (expiresAt !== undefined && expiresAt <= this._now) this._becomeStale()
     }
 
     /** 401: one new token, and only one, until something has succeeded. */
-    unauthorized() {
-        if (!this.hasToken || this.end) return
-        this.hasToken = false
-        if (this.hasAskedForToken) {
-            this.isUnauthorized = true
+    _unauthorized() {
+        if (!this._hasToken || this._end) return
+        this._hasToken = false
+        if (this._hasAskedForToken) {
+            this._isUnauthorized = true
         } else {
-            this.hasAskedForToken = true
-            this.effects.push({ requestToken: {} })
+            this._hasAskedForToken = true
+            this._effects.push({ requestToken: {} })
         }
     }
 
     // MARK: Committing: one at a time, in the order in which they were decided
 
-    beginCommit() {
-        if (this.commit) return
-        if (this.phase?.storing && this.fresh) {
-            this.begin({ finger: this.fresh.at, lastSuccess: this.fresh.came }, { isSnapshot: true })
+    _beginCommit() {
+        if (this._commit) return
+        if (this._phase?.storing && this._fresh) {
+            this._begin({ finger: this._fresh.at, lastSuccess: this._fresh.came }, { isSnapshot: true })
             return
         }
-        if (this.commitRetryAt !== undefined && this.commitRetryAt > this.now) return
-        if (this.mustForgetFinger) {
-            this.begin({ lastSuccess: this.metadata.lastSuccess })
-        } else if (this.metadata.finger !== undefined) {
-            const batches = this.pending.ready
-            const moved = this.pending.changes(batches)
+        if (this._commitRetryAt !== undefined && this._commitRetryAt > this._now) return
+        if (this._mustForgetFinger) {
+            this._begin({ lastSuccess: this._metadata.lastSuccess })
+        } else if (this._metadata.finger !== undefined) {
+            const batches = this._pending._ready
+            const moved = this._pending.changes(batches)
             if (!moved) return
-            this.begin({ finger: moved.at, lastSuccess: moved.came }, { batches, changes: moved.changes })
+            this._begin({ finger: moved.at, lastSuccess: moved.came }, { batches, changes: moved.changes })
         }
     }
 
-    begin(metadata, { isSnapshot = false, batches, changes = [] } = {}) {
-        metadata.lastAttempt = this.metadata.lastAttempt
-        const number = this.number()
-        this.commitRetryAt = undefined
-        this.commit = { number, metadata, batches, isSnapshot, hasChanges: changes.length > 0, isVoid: false }
-        this.effects.push({ commit: { number, metadata, isSnapshot, changes } })
+    _begin(metadata, { isSnapshot = false, batches, changes = [] } = {}) {
+        metadata.lastAttempt = this._metadata.lastAttempt
+        const number = this._number()
+        this._commitRetryAt = undefined
+        this._commit = { number, metadata, batches, isSnapshot, _hasChanges: changes.length > 0, _isVoid: false }
+        this._effects.push({ commit: { number, metadata, isSnapshot, changes } })
     }
 
-    committed(number) {
-        const done = this.commit
+    _committed(number) {
+        const done = this._commit
         if (done?.number !== number) return
-        this.commit = undefined
-        this.commitRetry.reset()
+        this._commit = undefined
+        this._commitRetry.reset()
         // The finger that it stored is to be forgotten by another commit.
-        if (done.isVoid) return
-        this.mustForgetFinger = false
-        if (done.isSnapshot || done.hasChanges) this.hasAskedForToken = false
+        if (done._isVoid) return
+        this._mustForgetFinger = false
+        if (done.isSnapshot || done._hasChanges) this._hasAskedForToken = false
         if (done.metadata.finger === undefined) return
-        this.metadata.finger = done.metadata.finger
-        this.metadata.lastSuccess = done.metadata.lastSuccess
-        if (done.batches !== undefined) this.pending.removeFirst(done.batches)
+        this._metadata.finger = done.metadata.finger
+        this._metadata.lastSuccess = done.metadata.lastSuccess
+        if (done.batches !== undefined) this._pending.removeFirst(done.batches)
         if (done.isSnapshot) {
-            this.phase = undefined
-            this.fresh = undefined
-            this.snapshotAt = this.now
-            this.open()
+            this._phase = undefined
+            this._fresh = undefined
+            this._snapshotAt = this._now
+            this._open()
         }
     }
 
-    commitFailed(number) {
-        const failed = this.commit
+    _commitFailed(number) {
+        const failed = this._commit
         if (failed?.number !== number) return
-        this.commit = undefined
-        if (failed.isVoid) return
-        if (failed.isSnapshot) this.registerFailed({ store: {} })
-        else this.commitRetryAt = this.now + this.commitRetry.wait()
+        this._commit = undefined
+        if (failed._isVoid) return
+        if (failed.isSnapshot) this._registerFailed({ store: {} })
+        else this._commitRetryAt = this._now + this._commitRetry.wait()
     }
 }

@@ -48,7 +48,7 @@ export class WayLadder {
     }
 
     /** When better ways are due to be tried; null on the best. */
-    get trialAt() { return this.isTrial ? null : this.#record()?.upAt ?? null }
+    get _trialAt() { return this._isTrial ? null : this.#record()?.upAt ?? null }
 
     /** The device is on this network now. */
     enter(network) {
@@ -63,7 +63,7 @@ export class WayLadder {
         this.way = record?.way ?? this.#ways[0]
         /** Of the next long poll. */
         this.wait = record?.wait ?? this.#longestWait
-        this.isTrial = this.#isGuess = false
+        this._isTrial = this.#isGuess = false
         this.#strikes = this.#cutWaits = 0
         this.#lives = []
         this.#cutAfter = null
@@ -75,14 +75,14 @@ export class WayLadder {
         if (!record) return
         // A clock that was set back, as it is kept over restarts, does not put a trial off for ever.
         record.upAt = Math.min(record.upAt, now + trialPause)
-        if (this.isTrial || this.way !== record.way || now < record.upAt) return
+        if (this._isTrial || this.way !== record.way || now < record.upAt) return
         this.#settle()
-        this.isTrial = true
+        this._isTrial = true
         this.way = this.#ways[0]
     }
 
     /** Goes one way down: the next attempt is made by it. False on the last. */
-    stepDown(now) {
+    _stepDown(now) {
         const lower = this.#lower()
         if (lower === undefined) return false
         const cutAfter = this.#lives.length === provingLives ? Math.min(...this.#lives) : this.#cutAfter
@@ -95,9 +95,9 @@ export class WayLadder {
             ? this.#longestWait
             : Math.min(this.#longestWait, Math.max(minimumWait, Math.floor(cutAfter * 3 / 4)))
         const record = this.#record()
-        if (this.isTrial && record && this.way === record.way) {
+        if (this._isTrial && record && this.way === record.way) {
             // The trial has failed.
-            this.isTrial = false
+            this._isTrial = false
             this.wait = record.wait
             this.#keep(now + trialPause)
         }
@@ -105,21 +105,21 @@ export class WayLadder {
     }
 
     /** The same by a guess, which is tried again soon; a trial that fails is as it was. */
-    stepDownGuessing(now) {
-        const isTrial = this.isTrial
-        if (!this.stepDown(now)) return false
-        this.#isGuess = !isTrial
+    _stepDownGuessing(now) {
+        const wasTrial = this._isTrial
+        if (!this._stepDown(now)) return false
+        this.#isGuess = !wasTrial
         return true
     }
 
     /** An attempt failed, and it is not proved whose fault that is. Whether the next way is to be tried at once. */
     failed(weight, now) {
-        if (this.isTrial) return this.stepDown(now)
+        if (this._isTrial) return this._stepDown(now)
         this.#strikes += weight
         if (this.#strikes < maximumStrikes) return false
         const lower = this.#lower()
         if (lower !== undefined && lower !== "polling") {
-            this.stepDownGuessing(now)
+            this._stepDownGuessing(now)
         } else {
             this.#settle()
         }
@@ -130,7 +130,7 @@ export class WayLadder {
     opened(now, jitter) {
         this.#strikes = 0
         // The best way needs no record, and a trial is passed by what lives.
-        if (this.isTrial || this.way === this.#ways[0]) return
+        if (this._isTrial || this.way === this.#ways[0]) return
         const record = this.#record()
         if (record && record.way === this.way && record.wait === this.wait && record.upAt > now) return
         const isGuess = this.#isGuess
@@ -140,8 +140,8 @@ export class WayLadder {
 
     /** What had opened has ended. Whether the next way is to be tried at once. */
     ended(lived, isCut, now) {
-        if (this.isTrial) {
-            if (lived < shortLife) return isCut && this.stepDown(now)
+        if (this._isTrial) {
+            if (lived < shortLife) return isCut && this._stepDown(now)
             this.#pass(now)
             return false
         }
@@ -158,14 +158,14 @@ export class WayLadder {
 
     /** Goes one way down: as what is known, where it lived for as long as a timer lets it, else as a guess. */
     #stepDownAfter(lived, now) {
-        if (lived >= shortestTimer) return this.stepDown(now)
+        if (lived >= shortestTimer) return this._stepDown(now)
         this.#lives = []
-        return this.stepDownGuessing(now)
+        return this._stepDownGuessing(now)
     }
 
     /** The trial's way lived long enough: it is what works here. */
     #pass(now) {
-        this.isTrial = false
+        this._isTrial = false
         if (this.way === this.#ways[0]) this.#forget()
         else this.#keep(now + trialPause)
     }
@@ -182,7 +182,7 @@ export class WayLadder {
     }
 
     /** A long poll was cut before its answer. Two in a row: the next waits for half as long, or the way is given up. */
-    waitCut(lived, now) {
+    _waitCut(lived, now) {
         this.#cutWaits += 1
         if (this.#cutWaits < 2) return
         this.#cutWaits = 0
@@ -191,7 +191,7 @@ export class WayLadder {
         else this.#stepDownAfter(lived, now)
     }
 
-    waitAnswered() { this.#cutWaits = 0 }
+    _waitAnswered() { this.#cutWaits = 0 }
 }
 
 /** What a client does on a close code: {end}, {token: {}}, or {comeBack: minimum} in ms (CloseAdvice.swift). */

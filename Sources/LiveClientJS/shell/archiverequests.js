@@ -50,7 +50,7 @@ export class ArchiveRequests {
      * whatever the status. Throws an `ArchiveError` where there is no answer, and the reason of `signal` where that aborts.
      */
     ask(question, outer) {
-        return this.#client.whileOpen(outer, async signal => {
+        return this.#client._whileOpen(outer, async signal => {
             const { environment } = this.#client
             const retry = new Retry(environment.random())
             let waited = 0, isRenewed = false, fresh = false
@@ -74,7 +74,7 @@ export class ArchiveRequests {
     }
 
     /** One request, whatever is answered: it neither waits nor renews a token. */
-    askOnce(question, outer) { return this.#client.whileOpen(outer, signal => this.#askOnce(question, false, signal)) }
+    askOnce(question, outer) { return this.#client._whileOpen(outer, signal => this.#askOnce(question, false, signal)) }
 
     async #askOnce(question, fresh, signal) {
         const token = await this.#token(fresh, signal)
@@ -103,7 +103,7 @@ export class ArchiveRequests {
     }
 
     async #fetch({ path, parameters = {}, body }, token, outer) {
-        const { environment, addresses } = this.#client
+        const { environment, _addresses: addresses } = this.#client
         const { signal, ended, extend, end } = answerDeadline(environment, outer)
         const { headers, ...options } = credentials(token)
         const settings = { ...options, headers: { ...headers }, cache: "no-store", signal }

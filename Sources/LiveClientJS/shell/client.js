@@ -64,17 +64,17 @@ class Client {
             return environment.fetch(url, settings)
         }
         this.environment = { ...environment, fetch }
-        this.addresses = new Addresses(url)
+        this._addresses = new Addresses(url)
         this.account = account ?? null
         this.#token = tokenSource(options, this.environment, this.#closing.signal, () => this.#refuseClosed())
-        this.#options = { ...options, entities, token: this.#token, usesTicket: options.ticket === true }
+        this.#options = { ...options, entities, token: this.#token, _usesTicket: options.ticket === true }
         const canShare = this.environment.locks && this.environment.BroadcastChannel
         // Tabs are a part of their own: a page that shares nothing does not load them.
         if (share && typeof share !== "function") throw new TypeError("share: give it allTabs, of livegate/tabs")
         if (share && account === undefined) throw new TypeError("share: needs account, so that two people never share")
         const owner = { deliver: update => this.#deliver(update), changed: view => this.#changed(view), closed: () => this.#unwatch?.() }
         const open = share && canShare ? share : (...given) => new Link(...given)
-        this.#link = open(this.environment, this.addresses, this.#options, owner)
+        this.#link = open(this.environment, this._addresses, this.#options, owner)
         this.#unwatch = watchPage(this.environment.page, this.#reactions(), options.network)
         this.#link.handle({ start: {} })
     }
@@ -190,10 +190,10 @@ class Client {
         return this.#token === null ? null : this.#token({ fresh })
     }
 
-    sync({ signal, ...question } = {}) { return this.whileOpen(signal, inner => this.#sync({ ...question, signal: inner })) }
+    sync({ signal, ...question } = {}) { return this._whileOpen(signal, inner => this.#sync({ ...question, signal: inner })) }
 
     /** What `work(signal)` gives; its signal aborts with this one, and with the client's end. */
-    async whileOpen(signal, work) {
+    async _whileOpen(signal, work) {
         const abort = new AbortController(), give = () => abort.abort(signal.reason)
         if (signal?.aborted) give()
         signal?.addEventListener("abort", give)
@@ -213,7 +213,7 @@ class Client {
             if (signal.aborted) throw signal.reason
             if (token !== null && !token) throw new LivegateError("unauthorized", "there is no token: nobody is signed in")
             const question = { token, since, upTo, limit, wait, entities, asksForEventIDs, signal }
-            const answer = await askSync(this.environment, this.addresses, question)
+            const answer = await askSync(this.environment, this._addresses, question)
             if (answer.page || answer.resync) return answer
             if (signal.aborted) throw signal.reason
             if (answer.lost) throw new LivegateError("unreachable", "the server was not reached")

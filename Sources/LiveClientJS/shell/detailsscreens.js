@@ -24,10 +24,10 @@ export class DetailsScreens {
         return thing
     }
 
-    noteFailure(thing, failure) { for (const shown of this.#of(thing)) shown.failure = failure }
+    _noteFailure(thing, failure) { for (const shown of this.#of(thing)) shown.failure = failure }
 
     /** It was fetched. @param absence "gone" or "notOurs"; null: it is there */
-    noteAnswer(thing, absence) { for (const shown of this.#of(thing)) Object.assign(shown, { failure: null, absence }) }
+    _noteAnswer(thing, absence) { for (const shown of this.#of(thing)) Object.assign(shown, { failure: null, absence }) }
 
     /** @param known `{value, knowledge}` */
     tell(thing, known) {

@@ -24,7 +24,7 @@ export function followingOf(client) {
  */
 export class Following {
     #client
-    /** By its machine: `{sink, isJoined, abort}`. */
+    /** By its machine: `{sink, _isJoined, abort}`. */
     #followers = new Map()
     /** The newest messages, `{at, event, time}`, without `event` where it was only a cursor. */
     #recent = []
@@ -43,7 +43,7 @@ export class Following {
     }
 
     /** The client changes its state because a follower needs another start of the stream. */
-    get isRestarting() { return this.#isRestarting }
+    get _isRestarting() { return this.#isRestarting }
 
     #now() { return this.#client.environment.now() }
 
@@ -72,7 +72,7 @@ export class Following {
     follow(key, since, sink) {
         this.unfollow(key)
         // A machine that fails keeps nothing from the others.
-        const follower = { sink: message => callApp(sink, message), isJoined: true, abort: new AbortController() }
+        const follower = { sink: message => callApp(sink, message), _isJoined: true, abort: new AbortController() }
         const others = this.#followers.size
         this.#followers.set(key, follower)
         // The first: what comes without a cursor of its own stands behind it with the same.
@@ -80,7 +80,7 @@ export class Following {
         if (index >= 0) return this.#join(follower, index + 1)
         if (this.#start?.since === since && this.#start.isWhole) return this.#join(follower, 0)
         if (others > 0) {
-            follower.isJoined = false
+            follower._isJoined = false
             this.#catchUp(key, follower, since)
             return
         }
@@ -104,7 +104,7 @@ export class Following {
 
     /** Gives a follower the newest messages from an index on, and what is so. */
     #join(follower, index) {
-        follower.isJoined = true
+        follower._isJoined = true
         for (const { event, at } of this.#recent.slice(index)) follower.sink({ events: event ? [event] : [], at })
         if (this.#stalledSince !== undefined) follower.sink({ source: this.#stalledSince })
         if (this.#isLive) follower.sink({ live: this.#recent.at(-1)?.at ?? this.#start.since })
@@ -150,7 +150,7 @@ export class Following {
         const index = this.#recent.findIndex(message => message.time >= from)
         if (index === 0 && !this.#start.isWhole) {
             // Some of what it needs is gone: a new snapshot costs less than so many reloads.
-            follower.isJoined = true
+            follower._isJoined = true
             follower.sink({ resync: this.#recent.at(-1).at })
             if (this.#isLive) follower.sink({ live: this.#recent.at(-1).at })
             return
@@ -168,7 +168,7 @@ export class Following {
     }
 
     #tell(message) {
-        for (const follower of [...this.#followers.values()]) if (follower.isJoined) follower.sink(message)
+        for (const follower of [...this.#followers.values()]) if (follower._isJoined) follower.sink(message)
     }
 
     #update(update) {
@@ -216,7 +216,7 @@ export class Following {
         for (const follower of [...this.#followers.values()]) {
             follower.abort.abort()
             follower.abort = new AbortController()
-            follower.isJoined = true
+            follower._isJoined = true
             follower.sink({ resync: at })
         }
     }

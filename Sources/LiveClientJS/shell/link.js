@@ -23,7 +23,7 @@ export class Link {
     #hasRestarted = false
     #shown = ""
 
-    /** `options`: token (a function, or null: a cookie), since, entities, usesTicket, ways, pollInterval. */
+    /** `options`: token (a function, or null: a cookie), since, entities, _usesTicket, ways, pollInterval. */
     constructor(environment, addresses, options, owner) {
         this.#environment = environment
         this.#addresses = addresses
@@ -52,7 +52,7 @@ export class Link {
         this.#isLive = false
         if (!this.#current && this.#machine.view.state.waiting?.why !== "poll") return
         // The first one is no flapping: a page knows its cursor only now.
-        if (!this.#hasRestarted) this.#machine.lastAttemptAt = null
+        if (!this.#hasRestarted) this.#machine._lastAttemptAt = null
         this.#hasRestarted = true
         this.handle({ background: {} })
         this.handle({ foreground: {} })
@@ -131,15 +131,15 @@ export class Link {
             return this.handle({ tokenFailed: { request, isUnauthorized: true } })
         }
         // It comes so late that it was given up: the stream has another one, or will have.
-        if (!this.#machine.isFetching(request) && !this.#machine.isRenewal(request)) return
+        if (!this.#machine._isFetching(request) && !this.#machine._isRenewal(request)) return
         const isSame = next === this.#token
         this.#token = next
         this.handle({ token: { request, isSame } })
     }
 
     #settings() {
-        const { entities, asksForEventIDs, usesTicket } = this.#options
-        return { token: this.#token, since: this.cursor, entities, asksForEventIDs, usesTicket }
+        const { entities, asksForEventIDs, _usesTicket } = this.#options
+        return { token: this.#token, since: this.cursor, entities, asksForEventIDs, _usesTicket }
     }
 
     #open({ id, way }) {

@@ -181,7 +181,7 @@ export class LiveMachine {
 
     /** What becomes of the connection says whether there is a network, a token and somebody who looks. */
     #surroundings(state) {
-        if (this.#following.isRestarting) return
+        if (this.#following._isRestarting) return
         const isIdle = "idle" in state || !this.#page.isForeground
         const hasNetwork = state.waiting?.why !== "offline"
         this.#screens?.setVisible(!isIdle && this.#page.isVisible)
@@ -323,7 +323,7 @@ export class LiveMachine {
         forget()
         if (this.#requests.snapshot === snapshot) this.#requests.snapshot = null
         this.#send({ committed: { number } })
-        this.#lists?.keepLater()
+        this.#lists?._keepLater()
         this.#show(true)
         if (times.length > 0 && !this.#isClosed) callApp(() => this.#options.shown?.(times))
     }

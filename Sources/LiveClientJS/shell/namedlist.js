@@ -34,7 +34,7 @@ export class NamedList {
         this.#listener = listener
     }
 
-    get visibleIDs() { return this.visible ?? this.machine.stretch?.ids.slice(0, this.place?.count ?? 0) ?? [] }
+    get _visibleIDs() { return this.visible ?? this.machine.stretch?.ids.slice(0, this.place?.count ?? 0) ?? [] }
     get ids() { return this.machine.view.items.map(item => item.id) }
     has(id) { return this.machine.view.items.some(item => item.id === id) }
     get interest() { return { list: { entity: this.entity, ids: this.ids, takesNew: this.#takesNew } } }
@@ -70,8 +70,8 @@ export class NamedList {
     awaits(id) { return this.#awaited.has(id) && !this.has(id) }
     await(id) { if (!this.#awaited.has(id)) this.#awaited.set(id, false) }
     forget(id) { this.#awaited.delete(id) }
-    forgetAll() { this.#awaited.clear() }
-    forgetThere() { for (const id of this.#awaited.size > 0 ? this.ids : []) this.#awaited.delete(id) }
+    _forgetAll() { this.#awaited.clear() }
+    _forgetThere() { for (const id of this.#awaited.size > 0 ? this.ids : []) this.#awaited.delete(id) }
 
     /** A fetch has failed. True: this list waits for the thing, and has not been told so before. */
     misses(id) {

@@ -26,7 +26,7 @@ export class ScreenLists {
     /**
      * @param things what is known of things, and the queue that fetches them: `ask(input)` returns the queue's effects,
      *     `keep(thing, value)`, `placed()`: what was kept stands in its lists; `of(thing)` gives `{value, knowledge}`,
-     *     `follow()` says what is shown, `tell(thing)`, `makeOld(thing)`: it has changed, and was not fetched; `shown()`: the
+     *     `follow()` says what is shown, `tell(thing)`, `_makeOld(thing)`: it has changed, and was not fetched; `shown()`: the
      *     things on screens; `changed()`: a list is another one
      */
     constructor({ api, environment, requests, token, relevance, things, settings }) {
@@ -49,7 +49,7 @@ export class ScreenLists {
     has(name) { return this.#lists.has(name) }
 
     /** Of all things that stand in lists. */
-    get thingKeys() {
+    get _thingKeys() {
         const lists = [...this.#lists.values()]
         return new Set(lists.flatMap(({ entity, machine }) => machine.view.items.map(({ id }) => thingKey({ entity, id }))))
     }
@@ -95,7 +95,7 @@ export class ScreenLists {
         const list = this.#lists.get(name)
         if (!list?.isShown) return
         list.isShown = false
-        list.forgetAll()
+        list._forgetAll()
         const { running, waiting } = queue.view
         const isPending = [...running.map(({ thing }) => thing), ...waiting].some(thing => (
             thing.entity === list.entity && !list.has(thing.id)))
@@ -127,7 +127,7 @@ export class ScreenLists {
         if (stored?.entity !== list.entity) return null
         const taken = this.#withoutWorse(list, stored.items)
         const things = this.#learn(list, stored.page, taken)
-        for (const { id, isOld } of taken) if (isOld) this.#things.makeOld({ entity: list.entity, id })
+        for (const { id, isOld } of taken) if (isOld) this.#things._makeOld({ entity: list.entity, id })
         // An answer that was asked for before counts as older: details that wait for it have this one.
         for (const thing of things) this.#things.tell(thing)
         return { intervals: stored.intervals, items: stored.items.map(({ id, key }) => ({ id, key })) }
@@ -150,10 +150,10 @@ export class ScreenLists {
         for (const list of this.#lists.values()) this.#give(list, { finger: { isHeld } })
     }
 
-    dropReloads() { for (const list of this.#lists.values()) list.forgetAll() }
+    dropReloads() { for (const list of this.#lists.values()) list._forgetAll() }
 
     /** Something happened to a thing. A list that is hidden does not fetch it: it knows less then, and says so. */
-    noteEvent(thing, types) {
+    _noteEvent(thing, types) {
         for (const list of this.#of(thing)) {
             this.#things.changed()
             this.#give(list, { changed: { id: thing.id } })
@@ -170,10 +170,10 @@ export class ScreenLists {
     }
 
     /** A thing was not fetched. A list that should perhaps have it knows that only by its page. */
-    noteFailure(thing) { for (const list of this.#of(thing)) if (list.misses(thing.id)) this.#makeStale(list) }
+    _noteFailure(thing) { for (const list of this.#of(thing)) if (list.misses(thing.id)) this.#makeStale(list) }
 
     /** Too many things are being fetched. What a list misses comes by its page; one that is on its way sees to it itself. */
-    noteRefusal(thing) {
+    _noteRefusal(thing) {
         for (const list of this.#of(thing)) if (list.awaits(thing.id) && !list.machine.view.isLoading) this.#makeStale(list)
     }
 
@@ -189,7 +189,7 @@ export class ScreenLists {
     }
 
     /** Tells each what it was told, where nothing but the token is another one. */
-    tellAll() { for (const list of this.#lists.values()) this.#tell(list) }
+    _tellAll() { for (const list of this.#lists.values()) this.#tell(list) }
 
     /** What waits to be tried again is due. */
     retryNow(endOfTime) { for (const list of this.#lists.values()) this.#give(list, { wake: {} }, endOfTime) }
@@ -219,7 +219,7 @@ export class ScreenLists {
                 this.#things.ask({ refresh: { thing: { entity: list.entity, id } } })
             }
         }
-        const due = this.#token.mayAsk ? list.machine.wakeAt : null
+        const due = this.#token._mayAsk ? list.machine.wakeAt : null
         list.timer = setDue(this.#environment, list.timer, due, () => this.#give(list, { wake: {} }))
         if (!input.changed) this.#tell(list)
     }
@@ -246,7 +246,7 @@ export class ScreenLists {
         const things = this.#learn(list, page, items)
         this.#give(list, { pageLoaded: { number, items: items.map(({ id, key }) => ({ id, key })), isLast } })
         // What found no room among the fetches has come.
-        list.forgetThere()
+        list._forgetThere()
         this.#things.placed()
         for (const thing of things) this.#things.tell(thing)
     }
@@ -265,7 +265,7 @@ export class ScreenLists {
     #tell(list) {
         const { items, ...rest } = list.machine.view
         if (list.isShown) {
-            const show = { screen: list.name, interest: list.interest, visible: list.visibleIDs }
+            const show = { screen: list.name, interest: list.interest, visible: list._visibleIDs }
             this.#relevance.handle({ show }, this.#environment.now())
             this.#things.follow()
         }

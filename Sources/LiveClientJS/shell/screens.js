@@ -56,7 +56,7 @@ export class Screens {
             ask: input => this.#ask(input), keep: (thing, value) => this.#keep(thing, value),
             placed: () => this.#forgetValues(), of: thing => this.#of(thing),
             follow: () => this.#follow(), changed: () => this.onChange(),
-            makeOld: thing => this.#ask({ pass: { number: 0, thing } }, { isSilent: true }),
+            _makeOld: thing => this.#ask({ pass: { number: 0, thing } }, { isSilent: true }),
             shown: () => this.#queue.view.shown.map(({ thing }) => thing), tell: thing => this.#tellDetails(thing),
         }
         this.#lists = new ScreenLists({
@@ -114,12 +114,12 @@ export class Screens {
 
     /** What happened to a thing: the effect `reload` of the update machine. Answered by `onReload`, once for each number. */
     reload({ number, thing, types }) {
-        this.#lists.noteEvent(thing, types)
+        this.#lists._noteEvent(thing, types)
         for (const effect of this.#relevance.handle({ changed: { number, thing, types } }, this.#environment.now())) {
             if (effect.remove) this.#lists.place(thing, null, effect.remove.screens)
             else if (effect.fetch) {
                 const isRefused = this.#ask({ reload: effect.fetch }).some(({ reloadFailed }) => reloadFailed?.number === number)
-                if (isRefused) this.#lists.noteRefusal(thing)
+                if (isRefused) this.#lists._noteRefusal(thing)
             }
             else this.#ask({ pass: effect.pass }, { passed: thing })
         }
@@ -167,8 +167,8 @@ export class Screens {
     }
 
     #tokenChanged() {
-        if (this.#token.mayAsk) return this.#retryNow()
-        this.#lists.tellAll()
+        if (this.#token._mayAsk) return this.#retryNow()
+        this.#lists._tellAll()
         for (const thing of this.#details.things) this.#tellDetails(thing)
     }
 
@@ -203,7 +203,7 @@ export class Screens {
         if (this.#isClosed) return []
         const effects = this.#queue.handle(input, now)
         for (const effect of effects) this.#carryOut(effect, found)
-        const due = this.#token.mayAsk ? this.#queue.wakeAt : null
+        const due = this.#token._mayAsk ? this.#queue.wakeAt : null
         this.#timer = setDue(this.#environment, this.#timer, due, () => this.#ask({ wake: {} }))
         return effects
     }
@@ -221,7 +221,7 @@ export class Screens {
         } else if (effect.reloadFailed) callApp(this.#onReload, effect)
         else if (effect.unavailable) {
             const { thing, failure } = effect.unavailable
-            this.#details.noteFailure(thing, failure)
+            this.#details._noteFailure(thing, failure)
             this.#tellDetails(thing)
         }
     }
@@ -231,14 +231,14 @@ export class Screens {
             found => this.#ask({ fetched: { fetch, outcome: Object.keys(found)[0] } }, found),
             error => {
                 this.#ask({ failed: { fetch, failure: failureOf(error) } })
-                this.#lists.noteFailure(thing)
+                this.#lists._noteFailure(thing)
             })
     }
 
     #take(thing, found) {
         const hasValue = "value" in found
         if (hasValue) this.#keep(thing, found.value); else this.#values.delete(thingKey(thing))
-        if (!hasValue) this.#details.noteAnswer(thing, Object.keys(found)[0])
+        if (!hasValue) this.#details._noteAnswer(thing, Object.keys(found)[0])
         this.#lists.place(thing, hasValue ? found.value : null)
         this.#forgetValues()
         this.#relevance.handle({ displayed: { thing } }, this.#environment.now())
@@ -249,13 +249,13 @@ export class Screens {
 
     #keep(thing, value) {
         this.#values.set(thingKey(thing), { thing, value })
-        this.#details.noteAnswer(thing, null)
+        this.#details._noteAnswer(thing, null)
     }
 
     /** Values are kept as long as their things are remembered, or stand in a list. For when what was kept has its place. */
     #forgetValues() {
         if (this.#values.size <= Math.max(this.#maximumValues, 2 * this.#maximumThings)) return
-        const listed = this.#lists.thingKeys
+        const listed = this.#lists._thingKeys
         for (const [key, { thing }] of this.#values) {
             if (this.#queue.knowledge(thing) === "unknown" && !listed.has(key)) this.#values.delete(key)
         }

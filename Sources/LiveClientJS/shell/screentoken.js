@@ -28,16 +28,16 @@ export class ScreenToken {
     }
 
     /** Whether there is a token that may be good. */
-    get mayAsk() { return this.#state === "usable" || this.#state === "renewed" }
+    get _mayAsk() { return this.#state === "usable" || this.#state === "renewed" }
     get isRefused() { return this.#state === "refused" }
 
     /** Runs a request, and notes what it says of the token. Without a token it is not run, and fails as if it were refused. */
     async ask(work) {
-        if (!this.mayAsk) throw new RequestError(401)
+        if (!this._mayAsk) throw new RequestError(401)
         const asked = this.#count
         try {
             const found = await work()
-            if (asked === this.#count && this.mayAsk) this.#state = "usable"
+            if (asked === this.#count && this._mayAsk) this.#state = "usable"
             return found
         } catch (error) {
             if ("unauthorized" in failureOf(error) && asked === this.#count) this.#refuse()
@@ -54,7 +54,7 @@ export class ScreenToken {
     }
 
     #refuse() {
-        if (this.#isClosed || !this.mayAsk) return
+        if (this.#isClosed || !this._mayAsk) return
         if (this.#state === "renewed") this.#stop()
         else this.#renew()
     }

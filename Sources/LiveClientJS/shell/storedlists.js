@@ -34,7 +34,7 @@ export class StoredLists {
         this.#finger = finger
         screens.onChange = () => {
             this.#isDirty = true
-            this.keepLater()
+            this._keepLater()
         }
     }
 
@@ -57,7 +57,7 @@ export class StoredLists {
     }
 
     /** The finger has moved, or lists have changed. */
-    keepLater() {
+    _keepLater() {
         if (!this.#isLoaded || this.#isClosed || this.#timer !== null) return
         this.#timer = this.#environment.setTimer(() => {
             this.#timer = null

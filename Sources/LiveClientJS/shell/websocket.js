@@ -17,7 +17,7 @@ function readReason(reason) {
 }
 
 /**
- * Opens a stream. `settings`: token (null: a cookie), since, entities, usesTicket.
+ * Opens a stream. `settings`: token (null: a cookie), since, entities, _usesTicket.
  * `on` is called with {opened}, {message}, {alive} and at last one of {refused}, {closed: {code, retry}}, {lost: {how}}.
  */
 export function openWebSocket(environment, addresses, settings, on) {
@@ -32,7 +32,7 @@ export function openWebSocket(environment, addresses, settings, on) {
     /** One attempt; what it ended with, or null where it had opened and reports by itself. */
     const attempt = async () => {
         let ticket
-        if (settings.usesTicket) {
+        if (settings._usesTicket) {
             const bought = await buyTicket(environment, addresses, { token: settings.token, signal })
             if (!bought.ticket) return bought
             ticket = bought.ticket
