@@ -31,6 +31,8 @@ struct HistoryTests {
 
     @Test func `fetches do the same in both languages`() throws { try compare("fetches", FetchQueue.self) }
 
+    @Test func `gates do the same in both languages`() throws { try compare("gate", APIGate.self) }
+
     @Test func `actions do the same in both languages`() throws { try compare("actions", ActionQueue.self) }
 
     @Test func `counts do the same in both languages`() throws { try compare("counting", RefreshCounts.self) }

@@ -30,6 +30,18 @@ const firstBound = 1_000
 /** The longest wait that a server can ask for: a day. */
 const maximumAsked = 86_400_000
 
+/** A wait after `Retry-After`, which all that were refused together were given alike: up to half more, and at least a second. */
+export function waitAfter(jitter, retryAfter) {
+    const asked = Math.min(Math.max(retryAfter, 0), maximumAsked)
+    return jitter.milliseconds(asked, asked + Math.max(Math.floor(asked / 2), 1_000))
+}
+
+/** A wait of at least half of a bound that doubles: many that fail at once do not make many attempts. `failures`: from 1 on. */
+export function waitOfHalf(jitter, failures, first, longest) {
+    const bound = Math.min(first * 2 ** Math.min(failures - 1, 10), longest)
+    return jitter.milliseconds(bound / 2, bound)
+}
+
 /** When to try again: the server's word first, otherwise full jitter between half a second and a bound that doubles. */
 export class Retry {
     // As getters: esbuild turns each private member of a class with static fields into a WeakMap, which a page has to load.
@@ -54,11 +66,10 @@ export class Retry {
         return this.#jitter.milliseconds(Retry.minimum, bound)
     }
 
-    /** Counts a failure and says how long to wait after `Retry-After`: up to half of it more, and at least a second more. */
+    /** Counts a failure and says how long to wait after `Retry-After`. */
     waitAfter(retryAfter) {
         this.#failures += 1
-        const asked = Math.min(Math.max(retryAfter, 0), maximumAsked)
-        return this.#jitter.milliseconds(asked, asked + Math.max(Math.floor(asked / 2), 1_000))
+        return waitAfter(this.#jitter, retryAfter)
     }
 
     reset() { this.#failures = 0 }
