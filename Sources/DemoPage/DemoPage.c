@@ -65,6 +65,9 @@ static const unsigned char module_core_found_js[] = {
 static const unsigned char module_core_freshness_js[] = {
 #embed "../LiveClientJS/core/freshness.js"
 };
+static const unsigned char module_core_gate_js[] = {
+#embed "../LiveClientJS/core/gate.js"
+};
 static const unsigned char module_core_intervals_js[] = {
 #embed "../LiveClientJS/core/intervals.js"
 };
@@ -173,6 +176,9 @@ static const unsigned char module_shell_failures_js[] = {
 static const unsigned char module_shell_following_js[] = {
 #embed "../LiveClientJS/shell/following.js"
 };
+static const unsigned char module_shell_gate_js[] = {
+#embed "../LiveClientJS/shell/gate.js"
+};
 static const unsigned char module_shell_indexeddb_js[] = {
 #embed "../LiveClientJS/shell/indexeddb.js"
 };
@@ -254,6 +260,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/fetches.js", module_core_fetches_js),
     FILE("/LiveClientJS/core/found.js", module_core_found_js),
     FILE("/LiveClientJS/core/freshness.js", module_core_freshness_js),
+    FILE("/LiveClientJS/core/gate.js", module_core_gate_js),
     FILE("/LiveClientJS/core/intervals.js", module_core_intervals_js),
     FILE("/LiveClientJS/core/known.js", module_core_known_js),
     FILE("/LiveClientJS/core/messages.js", module_core_messages_js),
@@ -290,6 +297,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/environment.js", module_shell_environment_js),
     FILE("/LiveClientJS/shell/failures.js", module_shell_failures_js),
     FILE("/LiveClientJS/shell/following.js", module_shell_following_js),
+    FILE("/LiveClientJS/shell/gate.js", module_shell_gate_js),
     FILE("/LiveClientJS/shell/indexeddb.js", module_shell_indexeddb_js),
     FILE("/LiveClientJS/shell/link.js", module_shell_link_js),
     FILE("/LiveClientJS/shell/machine.js", module_shell_machine_js),

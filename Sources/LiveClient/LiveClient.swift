@@ -21,6 +21,8 @@
 /// ends with ``close()``, or when client and updates are let go.
 public actor LiveClient {
     nonisolated let handle: LiveHandle
+    /// Of the API that the app asks about what happens: its machines pass it, and what is given it (<doc:Errors>).
+    public nonisolated let gate = LiveGate()
     /// What it delivers events of; empty: all.
     nonisolated let entities: [String]
 

@@ -1,6 +1,9 @@
 // A server of incidents for screens, and a way to see what an app has thrown.
 import { Screens } from "../../Sources/LiveClientJS/livegate.js"
 
+/** A gate that no trouble closes: what closes it gate.test.js tests. */
+const openGate = { enter: decide => { decide(false); return () => {} }, refresh() {}, networkIsBack() {} }
+
 /** A server of incidents by rank, whose answers are released one by one, and a clock that stands still. */
 export class ScreenWorld {
     incidents = new Map()
@@ -14,6 +17,7 @@ export class ScreenWorld {
         for (let rank = 1; rank <= count; rank += 1) this.incidents.set(`I${rank}`, { rank, title: `title ${rank}` })
         let last = 0
         this.screens = new Screens({
+            gate: openGate,
             environment: {
                 now: () => this.now,
                 setTimer: (work, wait) => { this.timers.set(last += 1, { work, at: this.now + wait }); return last },

@@ -142,6 +142,16 @@ enum ErrorsArticle {
         // Errors.md 1
         return body
     }
+
+    static func open(
+        _ api: RelevanceArticle.Incidents, _ client: LiveClient, _ store: any ActionStore, _ functions: LiveActions.Functions
+    ) async throws -> (LiveScreens<RelevanceArticle.Incidents>, LiveActions) {
+        // Errors.md 2
+        let screens = LiveScreens(api, gate: client.gate)
+        let actions = try await LiveActions.open(store: store, gate: client.gate, functions: functions)
+        // Errors.md 2
+        return (screens, actions)
+    }
 }
 
 enum PartialKnowledgeArticle {

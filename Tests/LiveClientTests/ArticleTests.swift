@@ -38,7 +38,7 @@ final class ArticleNews<Value: Sendable>: Sendable {
             #expect(try Self.compiled("\(name) \(blocks.count + 1)") == nil, "the code has more than \(name)")
             count += blocks.count
         }
-        #expect(count == 17)
+        #expect(count == 18)
     }
 
     @Test func `each block says in which language it is`() throws {

@@ -12,7 +12,8 @@ import Testing
     private func screens(_ api: HeldIncidents, _ settings: Screens.Settings = Screens.Settings()) async -> Screens {
         var settings = settings
         settings.lists.pageLimit = 3
-        let screens = Screens(api, settings: settings, now: { 0 }, sleep: { _ in try await waitUntilCancelled() })
+        let screens = Screens(
+            api, settings: settings, gate: .impatient, now: { 0 }, sleep: { _ in try await waitUntilCancelled() })
         await screens.setFinger(true)
         await screens.setLive(true)
         return screens

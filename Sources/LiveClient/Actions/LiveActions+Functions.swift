@@ -26,11 +26,13 @@ extension LiveActions {
     }
 
     func send(_ batch: Int, _ actions: [DeferredAction]) {
-        let (send, deadline) = (functions.send, requestDeadline)
+        let (send, deadline, gate) = (functions.send, requestDeadline, gate)
         sending = Task { [weak self] in
             let input: ActionQueue.Input
             do {
-                let results = try await Deadline.run(milliseconds: deadline) { try await send(actions) }
+                let results = try await gate.run("actions", trouble: Self.trouble) {
+                    try await Deadline.run(milliseconds: deadline) { try await send(actions) }
+                }
                 input = .answered(batch: batch, results: results)
             } catch {
                 let error = RequestError(error)
@@ -38,6 +40,12 @@ extension LiveActions {
             }
             await self?.give(input)
         }
+    }
+
+    /// What a batch says of the API: one of its actions that is to be sent again is enough.
+    @Sendable private static func trouble(_ results: [ActionResult]) -> RequestError? {
+        let again = results.filter { ActionOutcome(status: $0.status) == .again }
+        return again.first.map { RequestError(status: $0.status, retryAfter: again.compactMap(\.retryAfter).max()) }
     }
 
     func renewToken() {

@@ -11,6 +11,8 @@ public actor LiveActions {
     static let storeRetry: Milliseconds = 5_000
 
     let functions: Functions
+    /// Of the API that actions are sent to.
+    let gate: LiveGate
     private let store: any ActionStore
     private let clock: @Sendable () -> Milliseconds
     private var queue: ActionQueue
@@ -40,10 +42,12 @@ public actor LiveActions {
     ///   - requestDeadline: a batch without an answer for so long, in ms, is given up and sent again: the server has its keys. So
     ///     long a new token may take, too.
     ///   - storeDeadline: so long the store may take to be read, or to write what is waited for, in ms.
+    ///   - gate: of the API; that of the client whose machine asks the same API, ``LiveClient/gate``.
     /// - Throws: ``StoreError/noAnswer`` where the store took longer, or what the store throws. Open it again behind a wait.
     public static func open(
         store: any ActionStore, settings: ActionQueue.Settings = ActionQueue.Settings(),
-        requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000, functions: Functions
+        requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000, gate: LiveGate = LiveGate(),
+        functions: Functions
     ) async throws -> LiveActions {
         var settings = settings
         var random = SystemRandomNumberGenerator()
@@ -53,14 +57,15 @@ public actor LiveActions {
         }.joined()
         return try await open(
             store: store, settings: settings, requestDeadline: requestDeadline, storeDeadline: storeDeadline,
-            functions: functions, clock: steadyWallClock())
+            gate: gate, functions: functions, clock: steadyWallClock())
     }
 
     package static func open(
         store: any ActionStore, settings: ActionQueue.Settings, requestDeadline: Milliseconds = 60_000,
-        storeDeadline: Milliseconds = 10_000, functions: Functions, clock: @escaping @Sendable () -> Milliseconds
+        storeDeadline: Milliseconds = 10_000, gate: LiveGate = LiveGate(), functions: Functions,
+        clock: @escaping @Sendable () -> Milliseconds
     ) async throws -> LiveActions {
-        let actions = LiveActions(store, settings, requestDeadline, storeDeadline, functions, clock)
+        let actions = LiveActions(store, settings, requestDeadline, storeDeadline, gate, functions, clock)
         let kept = try await Deadline.run(milliseconds: storeDeadline, late: StoreError.noAnswer) {
             try await store.loadActions()
         }
@@ -76,8 +81,10 @@ public actor LiveActions {
 
     private init(
         _ store: any ActionStore, _ settings: ActionQueue.Settings, _ requestDeadline: Milliseconds,
-        _ storeDeadline: Milliseconds, _ functions: Functions, _ clock: @escaping @Sendable () -> Milliseconds
+        _ storeDeadline: Milliseconds, _ gate: LiveGate, _ functions: Functions,
+        _ clock: @escaping @Sendable () -> Milliseconds
     ) {
+        self.gate = gate
         self.store = store
         self.requestDeadline = requestDeadline
         self.storeDeadline = storeDeadline
@@ -141,6 +148,7 @@ public actor LiveActions {
     /// Whether there is a network. Nothing is sent without one, and everything at once when it is back.
     public func networkChanged(isReachable: Bool) {
         self.isReachable = isReachable
+        if isReachable { gate.networkIsBack() }
         give(.network(isReachable: isReachable))
     }
 

@@ -15,15 +15,17 @@ extension LiveMachine {
     ///     dropped.
     ///   - storeDeadline: so long the store may take to be read or written, in ms. Then ``storeError`` says so. It is read again
     ///     behind a wait; what is being written is waited for.
+    ///   - gate: of the area's API; nil: the client's (<doc:Errors>).
     public init(
         _ area: Area, store: Area.Store, client: LiveClient, settings: UpdateMachine.Settings = .init(),
-        maximumReloads: Int = 4, requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000
+        maximumReloads: Int = 4, requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000,
+        gate: LiveGate? = nil
     ) {
         let missing = client.entities.isEmpty ? [] : settings.entities.filter { !client.entities.contains($0) }
         precondition(missing.isEmpty, "the client's configuration does not deliver the machine's entities \(missing)")
         self.init(
             area, store: store, feed: ClientFeed(client), settings: settings.drawn(), maximumReloads: maximumReloads,
-            requestDeadline: requestDeadline, storeDeadline: storeDeadline)
+            requestDeadline: requestDeadline, storeDeadline: storeDeadline, gate: gate ?? client.gate)
     }
 }
 

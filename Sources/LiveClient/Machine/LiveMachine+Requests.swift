@@ -97,12 +97,12 @@ extension LiveMachine {
     }
 
     func requestSnapshot(_ number: Int) {
-        let (area, telling, deadline) = (area, fingerTelling, requestDeadline)
+        let (area, telling, deadline, gate) = (area, fingerTelling, requestDeadline, gate)
         requests[number] = Task { [weak self] in
             do {
-                let snapshot = try await Deadline.run(milliseconds: deadline) {
-                    try await telling?.wait()
-                    return try await area.snapshot()
+                try await Deadline.run(milliseconds: deadline) { try await telling?.wait() }
+                let snapshot = try await gate.run("all of \(area.name)") {
+                    try await Deadline.run(milliseconds: deadline) { try await area.snapshot() }
                 }
                 await self?.ended(number, snapshot)
             } catch {
@@ -148,14 +148,22 @@ extension LiveMachine {
     func beginReloads() {
         while runningReloads.count < maximumReloads, !waitingReloads.isEmpty {
             let (number, thing, types) = waitingReloads.removeFirst()
-            let (area, telling, deadline) = (area, fingerTelling, requestDeadline)
+            let (telling, deadline, isByScreens) = (fingerTelling, requestDeadline, byScreens.contains(thing.entity))
             runningReloads.insert(number)
-            requests[number] = Task { [weak self] in
+            requests[number] = Task { [weak self, area, gate] in
                 do {
-                    let reload = try await Deadline.run(milliseconds: deadline) {
-                        try await telling?.wait()
-                        return try await area.reload(thing, types: types)
+                    try await Deadline.run(milliseconds: deadline) { try await telling?.wait() }
+                    if isByScreens {
+                        await self?.ended(number, thing, try await area.reload(thing, types: types))
+                        return
                     }
+                    let (reload, isGivenBack) = try await gate.run(thing.subject) {
+                        let reload = try await Deadline.run(milliseconds: deadline) {
+                            try await area.reload(thing, types: types)
+                        }
+                        return (reload, GatedCall.current?.isGivenBack == true)
+                    }
+                    if isGivenBack { await self?.goesByScreens(thing.entity) }
                     await self?.ended(number, thing, reload)
                 } catch {
                     await self?.ended(number, thing, error)
@@ -163,6 +171,9 @@ extension LiveMachine {
             }
         }
     }
+
+    /// Screens pass the gate when they fetch, and wait as long as they have to: nothing of theirs waits here too.
+    private func goesByScreens(_ entity: String) { byScreens.insert(entity) }
 
     private func ended(_ number: Int, _ thing: Thing, _ reload: LiveReload<Area.Value>) {
         runningReloads.remove(number)
@@ -264,6 +275,11 @@ extension LiveMachine {
         if generation == reloadGeneration { reloads.merge(values) { newer, _ in newer } }
         handle(.commitFailed(number: number))
     }
+}
+
+extension Thing {
+    /// What a gate calls it.
+    var subject: String { "\(entity)/\(id)" }
 }
 
 extension ThingEvent {

@@ -12,6 +12,10 @@ public actor LiveMachine<Area: LiveArea> {
     let area: Area
     let store: Area.Store
     let feed: any LiveFeed
+    /// Of the app's API, which other machines, screens and actions ask too.
+    let gate: LiveGate
+    /// Entities whose things are reloaded by screens, which have the gate and a deadline of their own.
+    var byScreens: Set<String> = []
     private let clock = AppClock()
     private var machine: UpdateMachine
     private var isStarted = false
@@ -61,12 +65,14 @@ public actor LiveMachine<Area: LiveArea> {
 
     package init(
         _ area: Area, store: Area.Store, feed: any LiveFeed, settings: UpdateMachine.Settings = .init(),
-        maximumReloads: Int = 4, requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000
+        maximumReloads: Int = 4, requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000,
+        gate: LiveGate = LiveGate()
     ) {
         precondition(maximumReloads >= 1, "at least one reload at once, not \(maximumReloads)")
         self.area = area
         self.store = store
         self.feed = feed
+        self.gate = gate
         self.maximumReloads = maximumReloads
         self.requestDeadline = requestDeadline
         self.storeDeadline = storeDeadline
@@ -115,13 +121,19 @@ public actor LiveMachine<Area: LiveArea> {
     public func enterForeground() { handle(.foreground) }
 
     /// Whether there is a network, as the system says.
-    public func pathChanged(isSatisfied: Bool) { handle(.network(isSatisfied: isSatisfied)) }
+    public func pathChanged(isSatisfied: Bool) {
+        if isSatisfied { gate.networkIsBack() }
+        handle(.network(isSatisfied: isSatisfied))
+    }
 
     /// Somebody has signed in, or out.
     public func tokenChanged(isValid: Bool) { handle(.token(isValid: isValid)) }
 
     /// Somebody pulls the screen: fetches everything again, or what failed at once.
-    public func refresh() { handle(.refresh) }
+    public func refresh() {
+        gate.refresh()
+        handle(.refresh)
+    }
 
     /// Ends it. What is under way is cancelled; a commit that has begun is finished.
     public func stop() {

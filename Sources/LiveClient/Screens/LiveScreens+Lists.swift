@@ -150,12 +150,14 @@ extension LiveScreens {
         lists[name]?.request = "page \(page)"
         ask(.asked(page: page))
         let (deadline, sleep, mayAsk, tokens) = (settings.requestDeadline, sleep, mayAsk, tokens)
-        requests["page \(page)"] = Task { [weak self, api] in
+        requests["page \(page)"] = Task { [weak self, api, gate] in
             let result: Result<ListPage<Value>, any Error>
             do {
                 guard mayAsk else { throw RequestFailure.unauthorized }
-                let found = try await Deadline.run(milliseconds: deadline, sleep: sleep) {
-                    try await api.page(of: name, request)
+                let found = try await gate.run("list \(name)") {
+                    try await Deadline.run(milliseconds: deadline, sleep: sleep) {
+                        try await api.page(of: name, request)
+                    }
                 }
                 result = .success(found)
             } catch {

@@ -25,7 +25,10 @@ extension LiveScreens {
     }
 
     /// Fetches a thing again: a person asked for it.
-    public func refresh(_ thing: Thing) { ask(.refresh(thing: thing)) }
+    public func refresh(_ thing: Thing) {
+        gate.refresh()
+        ask(.refresh(thing: thing))
+    }
 
     /// A reader has gone. It may come late, when the same screen shows the same thing again to another one.
     func hide(_ screen: String, _ number: Int) {
@@ -64,12 +67,12 @@ extension LiveScreens {
 
     private func begin(_ fetch: Int, _ thing: Thing) {
         let (deadline, sleep, mayAsk, tokens) = (settings.requestDeadline, sleep, mayAsk, tokens)
-        requests["fetch \(fetch)"] = Task { [weak self, api] in
+        requests["fetch \(fetch)"] = Task { [weak self, api, gate] in
             let result: Result<FoundThing<Value>, any Error>
             do {
                 guard mayAsk else { throw RequestFailure.unauthorized }
-                let found = try await Deadline.run(milliseconds: deadline, sleep: sleep) {
-                    try await api.reload(thing)
+                let found = try await gate.run(thing.subject) {
+                    try await Deadline.run(milliseconds: deadline, sleep: sleep) { try await api.reload(thing) }
                 }
                 result = .success(found)
             } catch {

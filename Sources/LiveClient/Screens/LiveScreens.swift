@@ -68,6 +68,8 @@ public actor LiveScreens<API: ScreensAPI> {
 
     let api: API
     let settings: Settings
+    /// Of the API.
+    let gate: LiveGate
     let now: @Sendable () -> Milliseconds
     let sleep: @Sendable (Milliseconds) async throws -> Void
     var relevance: Relevance
@@ -98,24 +100,27 @@ public actor LiveScreens<API: ScreensAPI> {
     var tokenRetry = Retry(seed: .random(in: 0 ... .max))
 
     /// Makes screens that show nothing yet. The seeds of the settings are drawn here: clients wait for different times.
-    public init(_ api: API, settings: Settings = Settings()) {
+    ///
+    /// - Parameter gate: of the API; that of the client whose machine asks the same API, ``LiveClient/gate``.
+    public init(_ api: API, settings: Settings = Settings(), gate: LiveGate = LiveGate()) {
         let clock = ContinuousClock()
         let start = clock.now
         var settings = settings
         settings.lists.seed = .random(in: 0 ... .max)
         settings.fetches.seed = .random(in: 0 ... .max)
         self.init(
-            api, settings: settings,
+            api, settings: settings, gate: gate,
             now: { Milliseconds((clock.now - start) / .milliseconds(1)) },
             sleep: { try await clock.sleep(for: .milliseconds($0)) })
     }
 
     init(
-        _ api: API, settings: Settings, now: @escaping @Sendable () -> Milliseconds,
+        _ api: API, settings: Settings, gate: LiveGate = LiveGate(), now: @escaping @Sendable () -> Milliseconds,
         sleep: @escaping @Sendable (Milliseconds) async throws -> Void
     ) {
         self.api = api
         self.settings = settings
+        self.gate = gate
         self.now = now
         self.sleep = sleep
         relevance = Relevance(settings.relevance)
@@ -147,6 +152,8 @@ public actor LiveScreens<API: ScreensAPI> {
     ///   screens were closed.
     public func reload(_ thing: Thing, types: [String]) async throws -> FoundThing<Value>? {
         guard !isClosed else { throw CancellationError() }
+        // What is fetched for it passes the gate by itself.
+        GatedCall.current?.giveBack()
         lastReload += 1
         let number = lastReload
         return try await withTaskCancellationHandler {

@@ -1,10 +1,20 @@
 // What the action queue asks the server for: that a batch is done, and another token.
+import { actionOutcome } from "../core/outcome.js"
 import { tokenLimit, within } from "./environment.js"
 import { RequestError, isSignedOut } from "./failures.js"
 import { PendingRequests } from "./pendingrequests.js"
 
 /** A batch without an answer for so long is given up and sent again, in ms: the server has its keys. */
 const sendDeadline = 60_000
+
+/** What a batch says of the API: one of its actions that is to be sent again is enough. Null: it was not sent. */
+function judge(results) {
+    if (results === null) return ["left"]
+    if (!Array.isArray(results)) return ["failed"]
+    const again = results.filter(({ status }) => actionOutcome(status) === "again")
+    const asked = again.map(({ retryAfter }) => retryAfter).filter(wait => wait !== undefined)
+    return [again.length > 0 ? "failed" : "answered", asked.length > 0 ? Math.max(...asked) : undefined]
+}
 
 /** The requests of one queue; `give` is handed their results as the queue's inputs. */
 export class ActionRequests {
@@ -18,7 +28,7 @@ export class ActionRequests {
         this.#options = options
         this.#environment = environment
         this.#give = give
-        this.#requests = new PendingRequests(environment, sendDeadline)
+        this.#requests = new PendingRequests(environment, sendDeadline, options.gate)
     }
 
     /** @param check gives whether the actions are to be sent still */
@@ -30,7 +40,7 @@ export class ActionRequests {
         this.#requests.begin("send", work, results => {
             if (results === null) this.#give({ lost: {} })
             else this.#give(Array.isArray(results) ? { answered: { batch, results } } : { failed: { batch } })
-        }, error => this.#give({ failed: { batch, status: error?.status, retryAfter: error?.retryAfter } }))
+        }, error => this.#give({ failed: { batch, status: error?.status, retryAfter: error?.retryAfter } }), this, judge)
     }
 
     renewToken() {

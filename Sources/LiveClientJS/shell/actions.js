@@ -97,6 +97,7 @@ export class LiveActions {
     /** Whether there is a network. Nothing is sent without one, and everything at once when it is back. */
     networkChanged(isReachable) {
         this.#isReachable = isReachable
+        if (isReachable) this.#options.gate?.networkIsBack()
         this.#give({ network: { isReachable } })
     }
 

@@ -55,6 +55,15 @@ export function systemEnvironment() {
     }
 }
 
+/** A function that makes something for a client, once for each. */
+export function oneFor(make) {
+    const made = new WeakMap()
+    return client => {
+        if (!made.has(client)) made.set(client, make(client))
+        return made.get(client)
+    }
+}
+
 /** The longest time that a timer can be set to, in ms: over it browsers fire at once. */
 export const maximumTimer = 2_000_000_000
 

@@ -1,19 +1,11 @@
 // One stream for many machines: each follows from its own finger, and no two nodes' cursors are ever compared.
 
 import { nodeLag } from "../core/recent.js"
-import { pause } from "./environment.js"
+import { oneFor, pause } from "./environment.js"
 import { callApp, endOf } from "./failures.js"
 
 /** The newest messages of the stream that are kept for those who join it. */
 const recentLimit = 1_000
-
-const followings = new WeakMap()
-
-/** The one of a client. */
-export function followingOf(client) {
-    if (!followings.has(client)) followings.set(client, new Following(client))
-    return followings.get(client)
-}
 
 /**
  * Gives each follower everything since its finger, then what comes.
@@ -228,6 +220,9 @@ export class Following {
         if (isLost) this.#loseAll(waitOf(state, this.#now()))
     }
 }
+
+/** The one of a client. */
+export const followingOf = oneFor(client => new Following(client))
 
 /** An update's or a page's event as machines take it. */
 export function eventOf({ entity, id, type, ts }) {

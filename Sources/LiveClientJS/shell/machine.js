@@ -6,6 +6,7 @@ import { caseOf } from "../core/updatecore.js"
 import { maximumTimer, ofStore } from "./environment.js"
 import { callApp } from "./failures.js"
 import { followingOf } from "./following.js"
+import { gateOf } from "./gate.js"
 import { MachineRequests } from "./machinerequests.js"
 import { StoredLists } from "./storedlists.js"
 
@@ -21,6 +22,8 @@ export class LiveMachine {
     #store
     #entries = new Map()
     #requests
+    /** Of the app's API, which other machines, screens and actions ask too. */
+    #gate
     #inputs = []
     #isBusy = false
     #isClosed = false
@@ -54,8 +57,10 @@ export class LiveMachine {
             Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
         this.#storeRetry = new Retry(seed)
         this.#following = followingOf(client)
-        this.#requests = new MachineRequests(client, options, this.#following, input => this.#send(input))
+        this.#gate = options.gate ?? gateOf(client)
+        this.#requests = new MachineRequests(client, options, this.#following, this.#gate, input => this.#send(input))
         this.#screens = options.screens?.(input => this.#reloadedByScreens(input)) ?? null
+        this.#screens?.useGate?.(this.#gate)
         if (this.#screens?.toStore && this.#store) {
             this.#screens.awaitStored?.()
             this.#lists = new StoredLists({
@@ -98,7 +103,10 @@ export class LiveMachine {
     }
 
     /** Somebody pulled the screen. */
-    refresh() { this.#send({ refresh: {} }) }
+    refresh() {
+        this.#gate.refresh()
+        this.#send({ refresh: {} })
+    }
 
     /** There is a new token, for example because the user has signed in again. A connection that waits for it begins too. */
     tokenChanged() {
@@ -200,7 +208,7 @@ export class LiveMachine {
         if (state.unauthorized) this.#send({ token: { isValid: false } })
         else if (this.isUnauthorized && state.connected) this.#send({ token: { isValid: true } })
         // It waits for a stream, and that is open now.
-        if (state.connected && !this.#isConnected && "pollFailed" in this.state) this.refresh()
+        if (state.connected && !this.#isConnected && "pollFailed" in this.state) this.#send({ refresh: {} })
         this.#isConnected = "connected" in state
     }
 

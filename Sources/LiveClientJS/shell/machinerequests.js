@@ -1,5 +1,6 @@
 // What a machine asks the server and the app's API for, and what came of it that no commit has taken yet.
 import { FoundThings } from "../core/found.js"
+import { keyOf } from "../core/stored.js"
 import { endOf, failureOf, isSignedOut, outcomeOf } from "./failures.js"
 import { eventOf } from "./following.js"
 import { PendingRequests } from "./pendingrequests.js"
@@ -23,12 +24,12 @@ export class MachineRequests {
     /** What a snapshot has brought: `{number, entries}`. */
     snapshot = null
 
-    constructor(client, options, following, send) {
+    constructor(client, options, following, gate, send) {
         this.#client = client
         this.#options = options
         this.#following = following
         this.#send = send
-        this.#pending = new PendingRequests(client.environment, options.requestDeadline)
+        this.#pending = new PendingRequests(client.environment, options.requestDeadline, gate)
     }
 
     requestFinger(number) {
@@ -39,7 +40,7 @@ export class MachineRequests {
         this.#pending.begin(number, async signal => new Map(await this.#options.snapshot({ signal })), entries => {
             this.snapshot = { number, entries }
             this.#send({ snapshot: { number } })
-        }, error => this.#send({ snapshotFailed: { number, failure: failureOf(error) } }))
+        }, error => this.#send({ snapshotFailed: { number, failure: failureOf(error) } }), this)
     }
 
     poll({ number, since }) {
@@ -108,7 +109,7 @@ export class MachineRequests {
         this.#pending.begin(number, signal => this.#read(thing, types, signal), ({ outcome, value }) => {
             this.found.keep(thing, value)
             end({ reloaded: { number, outcome } })
-        }, error => end({ reloadFailed: { number, failure: failureOf(error) } }))
+        }, error => end({ reloadFailed: { number, failure: failureOf(error) } }), keyOf(thing))
     }
 
     async #read(thing, types, signal) {

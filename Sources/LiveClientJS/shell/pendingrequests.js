@@ -1,32 +1,47 @@
 // Requests to the app's API that are under way. Each ends once: by its answer, by its deadline, or because it is given up.
-import { RequestError } from "./failures.js"
+import { RequestError, failureOf } from "./failures.js"
 
 /** No answer after so long is none, in ms: on a network that died without a word `fetch` waits for minutes. */
 const requestDeadline = 60_000
 /** What was asked so long before the network came back, in ms, had no answer from the one before. */
 const lostAfter = 2_000
 
+/** What an error says of the API. Without a token nothing was asked. */
+function judgeFailure(error) {
+    const { retry } = failureOf(error)
+    return error?._isUnasked ? ["left"] : retry ? ["failed", retry.after] : ["answered"]
+}
+
 /** What is on its way, by name. An answer to what was given up is dropped. */
 export class PendingRequests {
     #environment
     #deadline
     #requests = new Map()
+    /** Of the API: what waits there has not begun. Undefined: nothing waits. */
+    gate
 
     /** @param environment `{now, setTimer, clearTimer}` @param deadline in ms */
-    constructor(environment, deadline = requestDeadline) {
+    constructor(environment, deadline = requestDeadline, gate) {
         this.#environment = environment
         this.#deadline = deadline
+        this.gate = gate
     }
 
-    /** Runs `work(signal)`, and calls `receive` with what it gives or `fail` with its error: one of them, and once. */
-    begin(name, work, receive, fail) {
+    /**
+     * Runs `work(signal)`, and calls `receive` with what it gives or `fail` with its error: one of them, and once.
+     *
+     * @param subject what is asked for, for the gate; left out: it is not asked of that API
+     * @param judge what was found says of the API, `[name, after]` as the gate is told; left out: it has answered
+     */
+    begin(name, work, receive, fail, subject, judge = () => ["answered"]) {
         const { now, setTimer, clearTimer } = this.#environment
         const abort = new AbortController()
-        const request = { abort, begun: now(), timer: null, lose: null }
+        const request = { abort, begun: Infinity, timer: null, lose: null, tell: () => {} }
         const end = (finish, value) => {
             if (this.#requests.get(name) !== request) return
             this.#requests.delete(name)
             clearTimer(request.timer)
+            request.tell(...(finish === receive ? judge : judgeFailure)(value))
             finish(value)
         }
         request.lose = () => {
@@ -34,10 +49,17 @@ export class PendingRequests {
             abort.abort()
         }
         this.#requests.set(name, request)
-        request.timer = setTimer(request.lose, this.#deadline)
-        // In two steps, so that an error in `receive` is not taken for one of the API.
-        // One that is given up before its turn is not begun.
-        Promise.resolve().then(() => abort.signal.aborted ? undefined : work(abort.signal)).then(found => end(receive, found), error => end(fail, error))
+        const start = () => {
+            request.begun = now()
+            request.timer = setTimer(request.lose, this.#deadline)
+            // In two steps, so that an error in `receive` is not taken for one of the API.
+            // One that is given up before its turn is not begun.
+            Promise.resolve().then(() => abort.signal.aborted ? undefined : work(abort.signal))
+                .then(found => end(receive, found), error => end(fail, error))
+        }
+        if (!this.gate || !subject) return start()
+        // Behind this turn: whoever asks is not called back while it asks.
+        request.tell = this.gate.enter(isRefused => isRefused ? Promise.resolve().then(request.lose) : start(), subject)
     }
 
     /** Gives a request up: neither of its functions is called. */
@@ -46,13 +68,19 @@ export class PendingRequests {
         if (!request) return
         this.#requests.delete(name)
         this.#environment.clearTimer(request.timer)
+        request.tell("left")
         request.abort.abort()
     }
 
-    /** There is a network again: what the one before has not answered has failed. */
+    /** There is a network again: what the one before has not answered has failed. That says nothing of the API. */
     networkIsBack() {
+        this.gate?.networkIsBack()
         const before = this.#environment.now() - lostAfter
-        for (const { begun, lose } of [...this.#requests.values()]) if (begun <= before) lose()
+        for (const { begun, tell, lose } of [...this.#requests.values()]) {
+            if (begun > before) continue
+            tell("left")
+            lose()
+        }
     }
 
     close() { for (const name of [...this.#requests.keys()]) this.abort(name) }

@@ -29,7 +29,7 @@ export class ScreenLists {
      *     `follow()` says what is shown, `tell(thing)`, `_makeOld(thing)`: it has changed, and was not fetched; `shown()`: the
      *     things on screens; `changed()`: a list is another one
      */
-    constructor({ api, environment, requests, token, relevance, things, settings }) {
+    constructor(api, environment, requests, token, relevance, things, settings) {
         this.#api = api
         this.#environment = environment
         this.#requests = requests
@@ -233,7 +233,7 @@ export class ScreenLists {
                 const { rejected, retry } = failureOf(error)
                 const why = rejected ? { isRefused: true } : retry?.after === undefined ? {} : { retryAfter: retry.after }
                 this.#give(list, { pageFailed: { number, ...why } })
-            })
+            }, list)
     }
 
     #askForPage() {

@@ -5,6 +5,7 @@ import { Relevance, thingKey } from "../core/relevance.js"
 import { DetailsScreens } from "./detailsscreens.js"
 import { setDue, systemEnvironment } from "./environment.js"
 import { callApp, failureOf } from "./failures.js"
+import { LiveGate } from "./gate.js"
 import { PendingRequests } from "./pendingrequests.js"
 import { ScreenLists } from "./screenlists.js"
 import { readThingOf } from "./screensapi.js"
@@ -33,6 +34,7 @@ export class Screens {
     #maximumValues = 0
     #maximumThings
     #timer = null
+    #hasOwnGate
     #isFingerHeld = false
     #isClosed = false
 
@@ -41,17 +43,16 @@ export class Screens {
      * @param environment `{now, setTimer, clearTimer}`, such as a client's; left out: that of the page
      * @param onReload is given `{reloaded: {number, outcome, value, isAsBefore}}` or `{reloadFailed: {number, failure}}`
      */
-    constructor({ api, environment = systemEnvironment(), onReload = () => {}, rules = [], settings = {} }) {
+    constructor({ api, environment = systemEnvironment(), onReload = () => {}, rules = [], settings = {}, gate }) {
         this.#api = api
+        this.#hasOwnGate = gate !== undefined
         this.#environment = environment
         this.#onReload = onReload
         this.#relevance = new Relevance({ ...settings.relevance, rules })
         this.#queue = new FetchQueue(settings.fetches)
         this.#maximumThings = settings.fetches?.maximumThings ?? KnownThings.maximumThings
-        this.#requests = new PendingRequests(environment, settings.requestDeadline)
-        this.#token = new ScreenToken({
-            api, environment, requests: this.#requests, onChange: () => this.#tokenChanged(),
-        })
+        this.#requests = new PendingRequests(environment, settings.requestDeadline, gate ?? new LiveGate(environment))
+        this.#token = new ScreenToken(api, environment, this.#requests, () => this.#tokenChanged())
         const things = {
             ask: input => this.#ask(input), keep: (thing, value) => this.#keep(thing, value),
             placed: () => this.#forgetValues(), of: thing => this.#of(thing),
@@ -59,9 +60,7 @@ export class Screens {
             _makeOld: thing => this.#ask({ pass: { number: 0, thing } }, { isSilent: true }),
             shown: () => this.#queue.view.shown.map(({ thing }) => thing), tell: thing => this.#tellDetails(thing),
         }
-        this.#lists = new ScreenLists({
-            api, environment, requests: this.#requests, token: this.#token, relevance: this.#relevance, things, settings: settings.lists,
-        })
+        this.#lists = new ScreenLists(api, environment, this.#requests, this.#token, this.#relevance, things, settings.lists)
     }
 
     /** Fetches made, merged and avoided, and answers dropped. */
@@ -89,7 +88,11 @@ export class Screens {
         this.#follow()
         this.#tellDetails(thing)
         return {
-            refresh: () => { if (isShown()) this.#ask({ refresh: { thing } }) },
+            refresh: () => {
+                if (!isShown()) return
+                this.#requests.gate.refresh()
+                this.#ask({ refresh: { thing } })
+            },
             // The screen may show something else by now.
             hide: () => { if (isShown()) this.#hide(screen) },
         }
@@ -160,6 +163,9 @@ export class Screens {
         this.#requests.networkIsBack()
         this.#retryNow()
     }
+
+    /** What is asked passes the gate of whoever shows these things, unless they have one of their own. */
+    useGate(gate) { if (!this.#hasOwnGate) this.#requests.gate = gate }
 
     #retryNow() {
         this.#ask({ wake: {} }, undefined, endOfTime)
@@ -232,7 +238,7 @@ export class Screens {
             error => {
                 this.#ask({ failed: { fetch, failure: failureOf(error) } })
                 this.#lists._noteFailure(thing)
-            })
+            }, thingKey(thing))
     }
 
     #take(thing, found) {

@@ -20,7 +20,7 @@ export class ScreenToken {
     #isClosed = false
 
     /** @param onChange there is another token, or none any more */
-    constructor({ api, environment, requests, onChange }) {
+    constructor(api, environment, requests, onChange) {
         this.#api = api
         this.#environment = environment
         this.#requests = requests
@@ -33,7 +33,7 @@ export class ScreenToken {
 
     /** Runs a request, and notes what it says of the token. Without a token it is not run, and fails as if it were refused. */
     async ask(work) {
-        if (!this._mayAsk) throw new RequestError(401)
+        if (!this._mayAsk) throw Object.assign(new RequestError(401), { _isUnasked: true })
         const asked = this.#count
         try {
             const found = await work()

@@ -1,7 +1,7 @@
 /** What users do, brought to the server: deferrable actions (`set`) and immediate ones (`perform`). */
 
 import { Environment } from "./connection.js"
-import { RequestError } from "./machine.js"
+import { LiveGate, RequestError } from "./machine.js"
 
 /** A status that somebody gave a thing, on its way to the server. There is one for each (kind, id). */
 export interface DeferredAction {
@@ -134,6 +134,8 @@ export interface ActionOptions {
     /** Another tab has changed what is pending, and the local state with it. */
     changed?: () => void
     settings?: ActionSettings
+    /** Of the API that they are sent to: `gateOf` the client whose machine asks the same API. Left out: none. */
+    gate?: LiveGate
     /** Takes the place of parts of the browser, for tests and other platforms. Its `now` is the time of day. */
     environment?: Partial<Environment>
 }

@@ -1,7 +1,7 @@
 // Areas of state that are kept as the server has them, and the stores that they live in.
 
 import { Client, ConnectionEnd, Machine } from "./connection.js"
-import { ReloadResult, ScreenFailure, StoredList } from "./screens.js"
+import { ReloadResult, ScreenFailure, StoredList, Timing } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
 export interface Thing {
@@ -73,6 +73,26 @@ export class RequestError extends Error {
     static check(response: Response): Response
 }
 
+/** Whether requests to an API are made. Times in ms of the client's clock. */
+export type GateState = { open: {} } | { closed: { until: number } } | { probing: {} } | { rising: { limit: number } }
+
+/**
+ * One gate for all requests to an API. A 408, 429 or 5xx, or no answer, closes it for all that pass it: they wait, one request tries
+ * whether the API answers again, then slowly more are made.
+ */
+export class LiveGate {
+    /** An open gate. A client has one already: `gateOf`. */
+    constructor(environment: Timing)
+    readonly state: GateState
+    /** A person wants to see everything again: whatever the API has asked for, one request tries it now. */
+    refresh(): void
+    /** There is a network again: what was waited for without it is over. */
+    networkIsBack(): void
+}
+
+/** The gate of the API that belongs to a client. Its machines and their screens pass it; actions are given it. */
+export function gateOf(client: Client): LiveGate
+
 /** What a machine is made with. */
 export interface MachineOptions<Value = unknown> {
     /** The name of the area in the store: one machine for each. */
@@ -109,6 +129,8 @@ export interface MachineOptions<Value = unknown> {
     maximumPending?: number
     /** No answer of the app's API after so long is none, in ms: 60,000. */
     requestDeadline?: number
+    /** Of the API that `snapshot` and `reload` ask; left out: the client's, `gateOf`. */
+    gate?: LiveGate
     /** An event that is not in the state so long after it came says that the state is old, in ms: 5,000. */
     patience?: number
     /** Begins the row of random waits, so that a test sees the same; left out: by chance. */
@@ -123,6 +145,8 @@ export interface MachineScreens {
     setLive(isLive: boolean): void
     setVisible(isVisible: boolean): void
     networkIsBack?(): void
+    /** What is fetched passes this gate. */
+    useGate?(gate: LiveGate): void
     /** With these three its lists are kept in the machine's store, and shown at once by the next visit. */
     toStore?(): StoredList[]
     restore?(lists: StoredList[]): void

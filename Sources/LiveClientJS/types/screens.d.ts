@@ -1,5 +1,7 @@
 // What an app knows of lists and things, and what its screens fetch.
 
+import type { LiveGate } from "./machine.js"
+
 /** An incident, a note: its id is unique among those of its entity. */
 export interface ScreenThing { entity: string; id: string }
 
@@ -159,6 +161,8 @@ export class Screens<Value = unknown> {
         api: ScreensAPI<Value>
         /** The clock in ms, and its timers: a client's `environment`. Left out: those of the page. */
         environment?: Timing
+        /** Of the API; left out: that of the machine that they belong to, or one of their own. */
+        gate?: LiveGate
         /** What becomes of each `reload`, once for each number: the `onReload` that a machine gives. */
         onReload?: (result: ReloadResult<Value>) => void
         /** Before the standard ones. */
@@ -213,6 +217,8 @@ export class Screens<Value = unknown> {
     setLive(isLive: boolean): void
     /** There is a network again: what the one before has not answered, and what waits, is asked for now. */
     networkIsBack(): void
+    /** What is fetched passes this gate, unless one was given. The machine calls it. */
+    useGate(gate: LiveGate): void
     /** Whether a person can see the app: at first one can. */
     setVisible(isVisible: boolean): void
     /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */

@@ -1,0 +1,159 @@
+import LiveState
+import Synchronization
+
+/// One gate for all requests to an API: while that is in trouble, whoever asks waits here (``APIGate`` decides).
+///
+/// A client has one, ``LiveClient/gate``. Its machines pass it by themselves; screens and actions are given it:
+///
+///     let screens = LiveScreens(api, gate: client.gate)
+public final class LiveGate: Sendable {
+    private struct State {
+        var machine: APIGate
+        var last = 0
+        var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var timer: Task<Void, Never>?
+    }
+
+    private let state: Mutex<State>
+    private let now: @Sendable () -> Milliseconds
+    private let sleep: @Sendable (Milliseconds) async throws -> Void
+
+    /// An open gate, for another API than that of a client.
+    public convenience init() {
+        let clock = ContinuousClock()
+        let start = clock.now
+        self.init(
+            now: { Milliseconds((clock.now - start) / .milliseconds(1)) },
+            sleep: { try await clock.sleep(for: .milliseconds($0)) })
+    }
+
+    init(
+        seed: UInt32 = .random(in: 0 ... .max), now: @escaping @Sendable () -> Milliseconds,
+        sleep: @escaping @Sendable (Milliseconds) async throws -> Void
+    ) {
+        var settings = APIGate.Settings()
+        settings.seed = seed
+        state = Mutex(State(machine: APIGate(settings)))
+        self.now = now
+        self.sleep = sleep
+    }
+
+    deinit { state.withLock { $0.timer?.cancel() } }
+
+    /// Whether requests are made.
+    public var view: APIGate.View { state.withLock { $0.machine.view } }
+
+    /// A person wants to see everything again: whatever the API has asked for, one request tries it now.
+    public func refresh() { handle(.refresh) }
+
+    /// There is a network again: what was waited for without it is over.
+    public func networkIsBack() { handle(.network) }
+
+    /// Makes a request when the gate lets it through, and tells the gate what became of it.
+    ///
+    /// - Parameters:
+    ///   - subject: what is asked for: where it alone fails, others do not wait for it.
+    ///   - trouble: what the answer says of the API; nil: nothing is wrong.
+    /// - Throws: what `request` throws; `CancellationError` where the task is cancelled while it waits.
+    func run<Value: Sendable>(
+        _ subject: String? = nil, trouble: @Sendable (Value) -> RequestError? = { _ in nil },
+        _ request: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        let number = try await enter(subject)
+        let call = GatedCall { self.handle(.left(number: number)) }
+        do {
+            let value = try await GatedCall.$current.withValue(call) { try await request() }
+            report(number, trouble(value))
+            return value
+        } catch let error as CancellationError {
+            handle(.left(number: number))
+            throw error
+        } catch {
+            report(number, error)
+            throw error
+        }
+    }
+
+    private func report(_ number: Int, _ error: (any Error)?) {
+        if let error, case .retry(let after) = RequestFailure(error) {
+            handle(.failed(number: number, after: after))
+        } else {
+            handle(.answered(number: number))
+        }
+    }
+
+    /// Waits until a request may be made, and returns its number.
+    private func enter(_ subject: String?) async throws -> Int {
+        let number = state.withLock { state in
+            state.last += 1
+            return state.last
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                state.withLock { $0.waiting[number] = continuation }
+                handle(.ask(number: number, subject: subject))
+                // It was cancelled before it waited.
+                if Task.isCancelled { leave(number) }
+            }
+        } onCancel: {
+            leave(number)
+        }
+        return number
+    }
+
+    /// It waits no more. One that was let through meanwhile finds its task cancelled.
+    private func leave(_ number: Int) {
+        guard let waiting = state.withLock({ $0.waiting.removeValue(forKey: number) }) else { return }
+        handle(.left(number: number))
+        waiting.resume(throwing: CancellationError())
+    }
+
+    private func handle(_ input: APIGate.Input) {
+        var begun: [CheckedContinuation<Void, any Error>] = []
+        var refused: [CheckedContinuation<Void, any Error>] = []
+        state.withLock { state in
+            for effect in state.machine.handle(input, at: now()) {
+                switch effect {
+                case .begin(let number):
+                    if let waiting = state.waiting.removeValue(forKey: number) { begun.append(waiting) }
+                case .refuse(let number):
+                    if let waiting = state.waiting.removeValue(forKey: number) { refused.append(waiting) }
+                }
+            }
+            state.timer?.cancel()
+            state.timer = state.machine.wakeAt.map { due in wake(in: max(due - now(), 0)) }
+        }
+        for waiting in refused { waiting.resume(throwing: RequestError(status: nil)) }
+        for waiting in begun { waiting.resume() }
+    }
+
+    private func wake(in wait: Milliseconds) -> Task<Void, Never> {
+        Task { [weak self, sleep] in
+            guard (try? await sleep(wait)) != nil, !Task.isCancelled else { return }
+            self?.handle(.wake)
+        }
+    }
+}
+
+/// A request that has passed a gate. One that goes on to ask through another's queue, which has the gate too, gives its turn back.
+final class GatedCall: Sendable {
+    /// The one that this task belongs to.
+    @TaskLocal static var current: GatedCall?
+
+    private let leave: @Sendable () -> Void
+    private let hasLeft = Mutex(false)
+
+    init(_ leave: @escaping @Sendable () -> Void) { self.leave = leave }
+
+    /// Whether the turn was given back: what becomes of the request says nothing of the API.
+    var isGivenBack: Bool { hasLeft.withLock { $0 } }
+
+    /// Gives the turn back, once.
+    func giveBack() {
+        let isFirst = hasLeft.withLock { hasLeft in
+            defer { hasLeft = true }
+            return !hasLeft
+        }
+        if isFirst { leave() }
+    }
+}
