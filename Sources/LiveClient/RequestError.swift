@@ -57,6 +57,10 @@ extension RequestFailure {
             self = failure
             return
         }
+        if error is DecodingError {
+            self = .unreadable
+            return
+        }
         let request = RequestError(error)
         switch request.status {
         case 401?: self = .unauthorized

@@ -166,6 +166,7 @@ enum BoardScreen {
         case .retry: "it is tried again"
         case .unauthorized: "the token is refused"
         case .rejected(let status): "status \(status)"
+        case .unreadable: "an answer that cannot be read"
         }
     }
 }

@@ -327,7 +327,7 @@ test("an answer that is none is reported, and keeps no place among the fetches",
         }
     })
     assert.deepEqual(errors.map(({ message }) => /reload gave none/.test(message)), [true, true, true, true])
-    assert.deepEqual(world.reloads.map(({ reloadFailed }) => reloadFailed.failure), answers.map(() => ({ retry: {} })))
+    assert.deepEqual(world.reloads.map(({ reloadFailed }) => reloadFailed.failure), answers.map(() => ({ unreadable: {} })))
     world.change(2, "I1", "updated")
     await world.answerAll()
     assert.equal(world.reloads.at(-1).reloaded.value.title, "title 1")

@@ -175,7 +175,7 @@ extension LiveScreens {
         case .failure(let error):
             switch RequestFailure(error) {
             case .retry(let after): give(name, .pageFailed(number: number, retryAfter: after))
-            case .rejected: give(name, .pageFailed(number: number, retryAfter: nil, isRefused: true))
+            case .rejected, .unreadable: give(name, .pageFailed(number: number, retryAfter: nil, isRefused: true))
             case .unauthorized:
                 refuseToken(tokens)
                 give(name, .pageFailed(number: number, retryAfter: nil))

@@ -48,7 +48,7 @@ extension LiveScreens {
         switch failure {
         case nil: useToken(isRenewed: true)
         case .unauthorized?: stopAsking()
-        case .rejected?, .retry?:
+        case .rejected?, .unreadable?, .retry?:
             // Nobody knows whether somebody is signed in.
             let wait = tokenRetry.wait()
             requests["token"] = Task { [weak self, sleep] in

@@ -1,5 +1,6 @@
 // Which things are fetched when (FetchQueue.swift).
 import { KnownThings } from "./known.js"
+import { isFinal, waitFor } from "./pending.js"
 import { thingKey } from "./relevance.js"
 import { Retry } from "./retry.js"
 
@@ -198,12 +199,9 @@ export class FetchQueue {
         const isShown = this.#shown.has(key)
         if (isShown) this.#effects.push({ unavailable: { thing: job.thing, failure } })
         // What the server refuses it refuses again: the screen says so, until somebody refreshes it or an event comes.
-        Object.assign(job, { fetch: null, now: [], _isForScreen: isShown && !failure.rejected })
+        Object.assign(job, { fetch: null, now: [], _isForScreen: isShown && !isFinal(failure) })
         if (!job.isWaiting) this.#jobs.delete(key)
-        else if (job.next.length === 0) {
-            const after = failure.retry?.after
-            job.retryAt = now + (after === undefined ? job.retry.wait() : job.retry.waitAfter(after))
-        }
+        else if (job.next.length === 0) job.retryAt = now + waitFor(failure, job.retry)
     }
 
     #receivePage(page, things) {

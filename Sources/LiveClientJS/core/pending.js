@@ -9,6 +9,9 @@ export function waitFor(failure, retry) {
     return asked === undefined ? retry.wait() : retry.waitAfter(asked)
 }
 
+/** Whether no repetition mends it: a refusal, or an answer that cannot be read. */
+export function isFinal(failure) { return "rejected" in failure || "unreadable" in failure }
+
 /**
  * Batches and reloads. A thing is asked for once at a time. A reload answers the batches that had come when it began;
  * for later ones there is another.

@@ -24,6 +24,7 @@ export class RequestError extends Error {
 export function failureOf(error) {
     const { kind, status, retryAfter } = error ?? {}
     if (kind === "unauthorized" || status === 401) return { unauthorized: {} }
+    if (kind === "unreadable" || error instanceof SyntaxError) return { unreadable: {} }
     const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429 && retryAfter === undefined
     if (kind === undefined ? isRefused : kind === "rejected") return { rejected: { status: status ?? 400 } }
     return { retry: retryAfter === undefined ? {} : { after: retryAfter } }

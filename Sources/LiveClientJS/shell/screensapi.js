@@ -25,9 +25,9 @@ export async function readPageOf(api, { list, request, signal }) {
     throw mistake(`the app's page of list ${JSON.stringify(list)} has no items {id, key: {rank, text}, value}`)
 }
 
-/** An error that its developer should see. To the machines the request has failed, and is tried again. */
+/** An error that its developer should see. To the machines it is an answer that cannot be read. */
 function mistake(text) {
-    const error = new TypeError(text)
+    const error = Object.assign(new TypeError(text), { kind: "unreadable" })
     callApp(() => { throw error })
     return error
 }

@@ -73,6 +73,8 @@ export const standardRules: RelevanceRule[]
 
 /** Why a thing could not be fetched; `after` in ms. */
 export type ScreenFailure = { retry: { after?: number } } | { unauthorized: {} } | { rejected: { status: number } }
+    /** It was answered, and the answer cannot be read. */
+    | { unreadable: {} }
 
 /** What a screen of details shows. */
 export interface DetailsState<Value = unknown> {

@@ -33,6 +33,16 @@ public enum RequestFailure: Error, Codable, Equatable, Sendable {
     case unauthorized
     /// Another status. It is tried again like the others, because the finger never passes what was not reloaded.
     case rejected(status: Int)
+    /// There was an answer, and the app cannot read it.
+    case unreadable
+
+    /// Whether no repetition mends it.
+    var isFinal: Bool {
+        switch self {
+        case .rejected, .unreadable: true
+        case .retry, .unauthorized: false
+        }
+    }
 }
 
 extension Retry {

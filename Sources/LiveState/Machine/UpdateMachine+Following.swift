@@ -205,7 +205,7 @@ extension UpdateMachine {
         case .retry(let after?):
             var retry = Retry(seed: pollJitter.next())
             rest(asked: retry.wait(retryAfter: after))
-        case .rejected, .retry: break
+        case .rejected, .unreadable, .retry: break
         }
     }
 }

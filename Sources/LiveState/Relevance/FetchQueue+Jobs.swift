@@ -121,7 +121,7 @@ extension FetchQueue {
         job.fetch = nil
         job.now = []
         // What the server refuses it refuses again: the screen says so, until somebody refreshes it or an event comes.
-        if case .rejected = failure { job.isForScreen = false } else { job.isForScreen = hasScreen }
+        job.isForScreen = hasScreen && !failure.isFinal
         if job.isForScreen, job.next.isEmpty { job.retryAt = now + job.retry.wait(for: failure) }
         keep(job)
     }

@@ -20,7 +20,7 @@ const things = draw => {
 
 const failure = draw => draw.weighted([
     [4, { retry: {} }], [2, { retry: { after: draw.int(0, 5_000) } }], [1, { unauthorized: {} }],
-    [1, { rejected: { status: draw.one([400, 409]) } }]])
+    [1, { rejected: { status: draw.one([400, 409]) } }], [1, { unreadable: {} }]])
 
 export function input(draw, { effects, step }) {
     const fetches = effects.filter(({ fetch }) => fetch)

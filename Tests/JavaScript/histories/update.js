@@ -15,7 +15,7 @@ export function settings(draw) {
 
 const failure = draw => draw.weighted([
     [4, { retry: {} }], [2, { retry: { after: draw.int(0, 5_000) } }], [2, { unauthorized: {} }],
-    [1, { rejected: { status: draw.one([400, 409, 422]) } }]])
+    [1, { rejected: { status: draw.one([400, 409, 422]) } }], [1, { unreadable: {} }]])
 
 const thing = draw => ({ entity: draw.one(["incident", "incident", "note"]), id: draw.one(["A", "B", "C", "D"]) })
 
