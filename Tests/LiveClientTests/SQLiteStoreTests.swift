@@ -1,4 +1,4 @@
-// Tests: SQLiteStore.swift, StoreTransaction.swift, LiveStore.swift
+// Tests: SQLiteStore.swift, StaleTable.swift, StoreTransaction.swift, LiveStore.swift
 import Foundation
 import LiveClient
 import LiveState
@@ -46,6 +46,33 @@ struct SQLiteStoreTests {
             #expect(try await again.load(area: "incidents") == metadata)
             #expect(try await again.load(area: "typing") == UpdateMetadata())
             #expect(try await Self.titles(again) == ["fire"])
+            await again.close()
+        }
+    }
+
+    @Test func `what could not be reloaded is kept with its area, in a file of an earlier release too`() async throws {
+        try await Self.withPath { path in
+            let failures: [RequestFailure] = [.rejected(status: 422), .unreadable, .retry(after: nil)]
+            let stale = failures.enumerated().map { index, failure in
+                StaleThing(
+                    thing: Thing(entity: "incident", id: "\(2 - index)"), types: ["created", "updated"],
+                    failure: failure)
+            }
+            let metadata = UpdateMetadata(finger: "F", lastSuccess: 1, knownStale: stale)
+            let store = try await Self.open(path)
+            try await store.commit(area: "incidents", metadata: metadata) { _ in }
+            try await store.transaction { try $0.execute("DROP TABLE live_known_stale") }
+            await store.close()
+            let next = try await Self.open(path)
+            #expect(try await next.load(area: "incidents") == UpdateMetadata(finger: "F", lastSuccess: 1))
+            try await next.commit(area: "incidents", metadata: metadata) { _ in }
+            try await next.commit(area: "typing", metadata: UpdateMetadata()) { _ in }
+            await next.close()
+            let again = try await Self.open(path)
+            #expect(try await again.load(area: "incidents") == metadata)
+            #expect(try await again.load(area: "typing")?.knownStale == nil)
+            try await again.commit(area: "incidents", metadata: UpdateMetadata(finger: "G", lastSuccess: 2)) { _ in }
+            #expect(try await again.load(area: "incidents")?.knownStale == nil)
             await again.close()
         }
     }

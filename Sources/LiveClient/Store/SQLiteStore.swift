@@ -72,7 +72,7 @@ public final class SQLiteStore: LiveStore {
         _ = try database.rows("PRAGMA journal_mode = WAL")
         try database.execute("PRAGMA synchronous = FULL")
         try database.execute("PRAGMA foreign_keys = ON")
-        guard found != .good else { return }
+        guard found != .good else { return try StaleTable.make(database) }
         try database.transaction {
             // Another process may have made or migrated it meanwhile.
             switch try check(database, identity, path, mayMigrate: migrate != nil) {
@@ -84,6 +84,7 @@ public final class SQLiteStore: LiveStore {
                 try migrate?(schema, StoreTransaction(database: database))
                 try database.execute("UPDATE live_identity SET app_schema = ?", [.integer(identity.schema)])
             }
+            try StaleTable.make(database)
         }
     }
 
@@ -140,8 +141,10 @@ public final class SQLiteStore: LiveStore {
         try await transaction { transaction in
             let rows = try transaction.rows(
                 "SELECT finger, last_success, last_attempt FROM live_areas WHERE area = ?", [.text(area)])
-            return rows.first.map { row in
-                UpdateMetadata(finger: row[0].text, lastSuccess: row[1].integer, lastAttempt: row[2].integer)
+            return try rows.first.map { row in
+                UpdateMetadata(
+                    finger: row[0].text, lastSuccess: row[1].integer, lastAttempt: row[2].integer,
+                    knownStale: try StaleTable.read(area, in: transaction))
             }
         }
     }
@@ -160,6 +163,7 @@ public final class SQLiteStore: LiveStore {
                     metadata.lastSuccess.map { .integer($0) } ?? .null,
                     metadata.lastAttempt.map { .integer($0) } ?? .null,
                 ])
+            try StaleTable.write(metadata.knownStale ?? [], area, in: transaction)
         }
     }
 

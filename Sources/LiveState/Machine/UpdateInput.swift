@@ -31,7 +31,7 @@ public enum RequestFailure: Error, Codable, Equatable, Sendable {
     case retry(after: Milliseconds?)
     /// 401: the token is not taken.
     case unauthorized
-    /// Another status. It is tried again like the others, because the finger never passes what was not reloaded.
+    /// Another status: it would be refused again.
     case rejected(status: Int)
     /// There was an answer, and the app cannot read it.
     case unreadable
@@ -42,6 +42,21 @@ public enum RequestFailure: Error, Codable, Equatable, Sendable {
         case .rejected, .unreadable: true
         case .retry, .unauthorized: false
         }
+    }
+}
+
+/// A thing that could not be reloaded: what is known of it is old.
+public struct StaleThing: Codable, Equatable, Sendable {
+    /// Which thing.
+    public var thing: Thing
+    /// What happened to it, in order.
+    public var types: [String]
+    /// Why the last attempt has failed.
+    public var failure: RequestFailure
+
+    /// What a store has kept of it.
+    public init(thing: Thing, types: [String], failure: RequestFailure) {
+        (self.thing, self.types, self.failure) = (thing, types, failure)
     }
 }
 
@@ -61,12 +76,18 @@ public struct UpdateMetadata: Codable, Equatable, Sendable {
     public var lastSuccess: Milliseconds?
     /// When a request or a stream was last begun.
     public var lastAttempt: Milliseconds?
+    /// What could not be reloaded and is older than the finger says; nil: nothing is.
+    public var knownStale: [StaleThing]?
 
     /// Metadata; without arguments those of an area of which nothing is known.
-    public init(finger: String? = nil, lastSuccess: Milliseconds? = nil, lastAttempt: Milliseconds? = nil) {
+    public init(
+        finger: String? = nil, lastSuccess: Milliseconds? = nil, lastAttempt: Milliseconds? = nil,
+        knownStale: [StaleThing]? = nil
+    ) {
         self.finger = finger
         self.lastSuccess = lastSuccess
         self.lastAttempt = lastAttempt
+        self.knownStale = knownStale
     }
 }
 
@@ -153,7 +174,7 @@ extension UpdateMachine {
         case pageFailed(number: Int, failure: RequestFailure)
         /// A reload has found this; its owner keeps the value until a commit names the thing.
         case reloaded(number: Int, outcome: Reloaded)
-        /// A reload has failed: it is tried again.
+        /// A reload has failed: it is tried again, or its thing is known stale.
         case reloadFailed(number: Int, failure: RequestFailure)
         /// The store has all of the commit.
         case committed(number: Int)
