@@ -35,7 +35,7 @@ struct IncidentArea: LiveArea {
                 switch reload {
                 case .value(let incident): try IncidentTable.put(incident, in: transaction)
                 case .gone, .notOurs: try IncidentTable.remove(thing.id, in: transaction)
-                case .unneeded: break
+                case .unneeded, .knownStale: break
                 }
             }
         }

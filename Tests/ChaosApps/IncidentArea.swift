@@ -27,7 +27,7 @@ struct IncidentArea: LiveArea {
             for (thing, reload) in things {
                 switch reload {
                 case .value(let incident): try Self.put(incident, in: transaction)
-                case .gone, .notOurs, .unneeded:
+                case .gone, .notOurs, .unneeded, .knownStale:
                     try transaction.execute("DELETE FROM incidents WHERE id = ?", [.text(thing.id)])
                 }
             }

@@ -246,6 +246,8 @@ enum UpdateMachineArticle {
                 case .value(let incident): try put(incident, in: transaction)
                 case .unneeded, .gone, .notOurs:
                     try transaction.execute("DELETE FROM incidents WHERE id = ?", [.text(thing.id)])
+                // It stays as it was: the machine keeps that it is old.
+                case .knownStale: break
                 }
             }
         }

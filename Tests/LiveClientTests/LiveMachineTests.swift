@@ -39,7 +39,7 @@ private final class Screen: LiveArea {
                     switch reload {
                     case .value(let version): shown?[thing.id] = version
                     case .gone, .notOurs: shown?[thing.id] = nil
-                    case .unneeded: break
+                    case .unneeded, .knownStale: break
                     }
                 }
             }

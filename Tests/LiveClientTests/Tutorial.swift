@@ -116,6 +116,7 @@ struct IncidentArea: LiveArea {
                 switch reload {
                 case .value(let incident): try IncidentTable.put(incident, in: transaction)
                 case .gone, .notOurs, .unneeded: try IncidentTable.remove(thing.id, in: transaction)
+                case .knownStale: break
                 }
             }
         }

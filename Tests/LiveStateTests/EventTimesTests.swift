@@ -1,4 +1,4 @@
-// Tests: PendingEvents.swift
+// Tests: PendingEvents.swift, PendingEvents+Committing.swift
 import LiveState
 import Testing
 
@@ -22,14 +22,16 @@ struct EventTimesTests {
         ] { _ = machine.handle(input, at: 0) }
         // Its reload is under way: these are of the next batch.
         _ = machine.handle(.events(number: 1, events: [Self.event("A", 70), Self.event("A", 60)], at: "H"), at: 0)
-        let next = machine.handle(.reloaded(number: 2, outcome: .value), at: 0).compactMap { effect -> Int? in
-            if case .reload(let number, _, _) = effect { number } else { nil }
-        }
-        let first = try #require(Self.commit(machine.handle(.reloaded(number: 3, outcome: .gone), at: 0)))
-        #expect(first.changes.map(\.thing.id) == ["A", "B"])
-        #expect(first.changes.map(\.ts) == [40, nil])
+        let effects = machine.handle(.reloaded(number: 2, outcome: .value), at: 0)
+        let next = effects.compactMap { if case .reload(let number, _, _) = $0 { number } else { nil } }
+        // It is in the state before the finger moves, so it has the time of what it answers, and no more.
+        let first = try #require(Self.commit(effects))
+        #expect(first.changes.map(\.thing.id) == ["A"])
+        #expect(first.changes.map(\.ts) == [40])
+        _ = machine.handle(.reloaded(number: 3, outcome: .gone), at: 0)
         _ = machine.handle(.reloaded(number: try #require(next.first), outcome: .value), at: 0)
         let last = try #require(Self.commit(machine.handle(.committed(number: first.number), at: 0)))
-        #expect(last.changes.map(\.ts) == [60])
+        #expect(last.changes.map(\.thing.id) == ["B", "A"])
+        #expect(last.changes.map(\.ts) == [nil, 60])
     }
 }

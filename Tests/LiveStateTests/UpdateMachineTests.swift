@@ -1,4 +1,4 @@
-// Tests: UpdateMachine.swift, PendingEvents.swift, Freshness.swift, UpdateInput.swift, UpdateEffect.swift
+// Tests: UpdateMachine.swift, PendingEvents.swift, StaleThings.swift, Freshness.swift, UpdateInput.swift, UpdateEffect.swift
 import LiveState
 import Testing
 

@@ -11,12 +11,16 @@ public enum LiveReload<Value: Sendable>: Sendable {
     case gone
     /// 403.
     case notOurs
+    /// It could not be reloaded, three times or for good: what is known of it is old, and a store that keeps it keeps that mark too.
+    /// It is asked for again when somebody looks (``LiveMachine/check(_:)``), at each start, and by backoff.
+    case knownStale(RequestFailure)
 
     var outcome: Reloaded {
         switch self {
         case .value, .unneeded: .value
         case .gone: .gone
         case .notOurs: .notOurs
+        case .knownStale: .knownStale
         }
     }
 }

@@ -176,6 +176,7 @@ extension LiveMachine {
     private func goesByScreens(_ entity: String) { byScreens.insert(entity) }
 
     private func ended(_ number: Int, _ thing: Thing, _ reload: LiveReload<Area.Value>) {
+        if case .knownStale(let failure) = reload { return ended(number, thing, failure) }
         runningReloads.remove(number)
         if requests.removeValue(forKey: number) != nil {
             reloads[thing] = reload
@@ -188,7 +189,7 @@ extension LiveMachine {
         switch Reloaded(error) {
         case .gone?: return ended(number, thing, .gone)
         case .notOurs?: return ended(number, thing, .notOurs)
-        case .value?, nil: break
+        case .value?, .knownStale?, nil: break
         }
         runningReloads.remove(number)
         if requests.removeValue(forKey: number) != nil {
@@ -215,13 +216,18 @@ extension LiveMachine {
             self.snapshot = nil
         } else if !changes.isEmpty {
             // What an earlier commit has taken already is stored.
-            for thing in changes.map(\.thing) { taken[thing] = reloads.removeValue(forKey: thing) }
+            for change in changes {
+                let stale = metadata.knownStale?.first { $0.thing == change.thing && change.outcome == .knownStale }
+                taken[change.thing] = stale.map { .knownStale($0.failure) } ?? reloads.removeValue(forKey: change.thing)
+            }
             change = .things(changes.compactMap { wanted in taken[wanted.thing].map { (wanted.thing, $0) } })
         }
-        // What no screen needed is not shown.
+        // What no screen needed is not shown, and what could not be reloaded is as old as before.
         let times = changes.compactMap { change -> LiveTime? in
-            if case .unneeded? = taken[change.thing] { return nil }
-            return change.ts.map { LiveTime(thing: change.thing, ts: $0) }
+            switch taken[change.thing] {
+            case .unneeded?, .knownStale?: nil
+            case .value?, .gone?, .notOurs?, nil: change.ts.map { LiveTime(thing: change.thing, ts: $0) }
+            }
         }
         let (area, store, kept, values, generation) = (area, store, change, taken, reloadGeneration)
         committing = number

@@ -135,6 +135,9 @@ public actor LiveMachine<Area: LiveArea> {
         handle(.refresh)
     }
 
+    /// Somebody looks at a thing: where it could not be reloaded (``LiveReload/knownStale(_:)``), it is asked for now.
+    public func check(_ thing: Thing) { handle(.check(thing: thing)) }
+
     /// Ends it. What is under way is cancelled; a commit that has begun is finished.
     public func stop() {
         isStopped = true

@@ -79,7 +79,7 @@ extension LiveScreens {
                 switch Reloaded(error) {
                 case .gone?: result = .success(.gone)
                 case .notOurs?: result = .success(.notOurs)
-                case .value?, nil: result = .failure(error)
+                case .value?, .knownStale?, nil: result = .failure(error)
                 }
             }
             await self?.finish(fetch, thing, result, tokens)

@@ -52,6 +52,8 @@ export class FoundThings {
         for (const { thing, outcome, ts } of changes) {
             const key = keyOf(thing)
             const found = this.#found.get(key)
+            // What could not be fetched stays what it was, and old.
+            if (outcome === "knownStale") continue
             used.push([key, found])
             const isValue = outcome === "value", hasValue = found?.value !== undefined
             // What never belonged here is shown by nobody.

@@ -1,6 +1,6 @@
 // Events that are not in the state yet (PendingEvents.swift): in batches, each with the cursor behind it.
 import { earliestOf } from "./freshness.js"
-import { Jitter, Retry } from "./retry.js"
+import { Jitter, Retry, waitOfHalf } from "./retry.js"
 import { keyOf } from "./stored.js"
 
 /** How long to wait after a failed request: the server's word first. */
@@ -12,20 +12,37 @@ export function waitFor(failure, retry) {
 /** Whether no repetition mends it: a refusal, or an answer that cannot be read. */
 export function isFinal(failure) { return "rejected" in failure || "unreadable" in failure }
 
+/** How far the outcome of a reload has come into the state: no commit has it, one that is under way, or one that is stored. */
+const awaited = 1, begun = 2, stored = 3
+/** So often a reload fails before its thing is written down as known stale, and the finger passes it. */
+const maximumFailures = 3
+/** So many things are written down at most; beyond it one that fails holds the finger up. */
+const maximumStale = 1_000
+/** The bound of the first wait before a thing that is known stale is asked for again, and the longest, in ms. */
+const firstStaleBound = 5_000, longestStaleBound = 900_000
+
+/** `types` of a thing, and behind them those that came later: the last of each counts. */
+function joined(types, later) { return [...types.filter(type => !later.includes(type)), ...later] }
+
 /**
  * Batches and reloads. A thing is asked for once at a time. A reload answers the batches that had come when it began;
  * for later ones there is another.
  */
 export class PendingEvents {
-    /** `{_sequence, came, at, items: [{key, thing, types, ts, isDone}]}`, in their order; `ts`: of the item's oldest event. */
+    /**
+     * `{_sequence, came, at, items: [{key, thing, types, ts, commit}]}`, in their order; `ts`: of the item's oldest event.
+     * `commit`: how far it has come, undefined: it is not reloaded.
+     */
     #batches = []
     #lastSequence = 0
     /** The items of the last batch, by the thing's key. */
     #lastItems = new Map()
     /** The newest batch that a reload answers. */
     #covered = 0
-    /** By the thing's key: `{number, _covers, retry, retryAt, outcome}`. */
+    /** By the thing's key: `{number, _covers, retry, retryAt, thing, types, outcome, commit}`; `commit`: how far its outcome has come. */
     #reloads = new Map()
+    /** What could not be reloaded, by the thing's key: `{thing, types, failure, failures, retryAt}`. */
+    #stale = new Map()
     /** Keys by the number of the reload under way. */
     #asked = new Map()
     #failing = new Set()
@@ -37,13 +54,27 @@ export class PendingEvents {
 
     constructor(seed) { this.#jitter = new Jitter(seed) }
 
+    get #items() { return this.#batches.flatMap(batch => batch.items) }
     /** The cursor behind all of it. */
     get _lastCursor() { return this.#batches.at(-1)?.at }
     get _hasFailed() { return this.#failing.size > 0 }
-    /** When the oldest event came. */
-    get _unappliedSince() { return this.#batches.find(batch => batch.items.length > 0)?.came }
+    /** When the oldest event came that is not in the state. */
+    get _unappliedSince() { return this.#batches.find(batch => batch.items.some(item => item.commit !== stored))?.came }
     /** When a failed reload is to be tried again. */
-    get _retryAt() { return earliestOf([...this.#failing].map(key => this.#reloads.get(key)?.retryAt)) }
+    get _retryAt() {
+        const idle = [...this.#stale].filter(([key]) => this.#reloads.get(key)?.number === undefined)
+        return earliestOf([...idle.map(([, { retryAt }]) => retryAt), ...[...this.#failing].map(key => this.#reloads.get(key)?.retryAt)])
+    }
+    /** What is known to be stale, for the store: `{thing, types, failure}`; undefined: nothing. */
+    get _knownStale() {
+        if (this.#stale.size === 0) return undefined
+        return [...this.#stale.values()].map(({ thing, types, failure }) => ({ thing, types, failure }))
+    }
+
+    /** What an earlier start could not reload is asked for now. */
+    _restore(stale, now) {
+        for (const known of stale) this.#stale.set(keyOf(known.thing), { ...known, failures: 0, retryAt: now })
+    }
 
     /**
      * Adds events, to the last batch where no commit has taken it and no reload answers it: what changes again and again while
@@ -61,7 +92,7 @@ export class PendingEvents {
         for (const { thing, type, ts } of events) {
             const key = keyOf(thing)
             if (!this.#lastItems.has(key)) {
-                const item = { key, thing, types: [], isDone: false }
+                const item = { key, thing, types: [] }
                 this.#lastItems.set(key, item)
                 last.items.push(item)
             }
@@ -78,60 +109,76 @@ export class PendingEvents {
 
     /** Begins what has not begun, and what is due again. */
     _begin(now, mayRetry, nextNumber) {
-        const retryAt = this._retryAt
-        if (!this.#hasNews && !(mayRetry && retryAt !== undefined && retryAt <= now)) return []
+        if (!this.#hasNews && !(mayRetry && this._retryAt <= now)) return []
         this.#hasNews = false
         const open = new Map()
-        for (const item of this.#batches.flatMap(batch => batch.items)) {
-            if (item.isDone) continue
-            const before = open.get(item.key)?.types ?? []
-            const types = [...before.filter(type => !item.types.includes(type)), ...item.types]
-            open.set(item.key, { thing: item.thing, types })
+        for (const item of this.#items) {
+            if (item.commit) continue
+            open.set(item.key, { thing: item.thing, types: joined(open.get(item.key)?.types ?? [], item.types) })
         }
-        const effects = []
+        for (const [key, { thing, types, retryAt }] of this.#stale) {
+            const later = open.get(key)
+            if (later) later.types = joined(types, later.types)
+            else if (mayRetry && retryAt <= now) open.set(key, { thing, types })
+        }
+        const wanted = []
         for (const [key, { thing, types }] of open) {
             const reload = this.#reloads.get(key) ?? { _covers: 0, retry: new Retry(this.#jitter.next()) }
             if (reload.number !== undefined) continue
             if (reload.retryAt !== undefined && (!mayRetry || reload.retryAt > now)) continue
-            reload.number = nextNumber()
-            reload._covers = this.#lastSequence
             this.#covered = this.#lastSequence
-            reload.retryAt = undefined
+            Object.assign(reload, { number: nextNumber(), _covers: this.#covered, retryAt: undefined, thing, types })
             this.#reloads.set(key, reload)
             this.#asked.set(reload.number, key)
-            effects.push({ reload: { number: reload.number, thing, types } })
+            wanted.push({ reload: { number: reload.number, thing, types } })
         }
-        return effects
+        return wanted
     }
 
     _reloaded(number, outcome) {
-        const key = this.#asked.get(number)
-        const reload = this.#reloads.get(key)
+        const { key, reload } = this.#answer(number)
         if (!reload) return
+        this.#stale.delete(key)
+        this.#end(key, reload, outcome)
+    }
+
+    /** A reload is under way no more. Without `reload`: nobody waits for it. */
+    #answer(number) {
+        const key = this.#asked.get(number), reload = this.#reloads.get(key)
         this.#asked.delete(number)
-        reload.number = undefined
-        reload.outcome = outcome
+        if (reload) reload.number = undefined
+        return { key, reload }
+    }
+
+    /** Notes what a reload came to, for the batches that it answers. */
+    #end(key, reload, outcome) {
+        Object.assign(reload, { outcome, commit: awaited })
         reload.retry.reset()
         this.#failing.delete(key)
         for (const batch of this.#batches) {
-            const item = batch.items.find(item => item.key === key && !item.isDone)
+            const item = batch.items.find(item => item.key === key && !item.commit)
             if (!item) continue
-            if (batch._sequence <= reload._covers) item.isDone = true
+            if (batch._sequence <= reload._covers) item.commit = awaited
             else this.#hasNews = true
         }
     }
 
-    /** Puts a reload off. False: nobody waits for it. */
+    /** Puts a reload off, or gives it up: then its thing is known stale. False: nobody waits for it. */
     _failed(number, failure, now) {
-        const key = this.#asked.get(number)
-        const reload = this.#reloads.get(key)
-        this.#asked.delete(number)
+        const { key, reload } = this.#answer(number)
         if (!reload) return false
-        reload.number = undefined
-        const wait = waitFor(failure, reload.retry)
         // What a new token may mend waits for nothing else.
-        reload.retryAt = "unauthorized" in failure ? now : now + wait
-        this.#failing.add(key)
+        const needsToken = "unauthorized" in failure, wait = needsToken ? 0 : waitFor(failure, reload.retry)
+        const known = this.#stale.get(key), hasRoom = this.#stale.size < maximumStale
+        if (needsToken || !(known || (hasRoom && (isFinal(failure) || reload.retry.failures >= maximumFailures)))) {
+            reload.retryAt = now + wait
+            this.#failing.add(key)
+            return true
+        }
+        const { thing, types } = reload, failures = (known?.failures ?? 0) + 1
+        const pause = Math.max(waitOfHalf(this.#jitter, failures, firstStaleBound, longestStaleBound), failure.retry?.after ?? 0)
+        this.#stale.set(key, { thing, types, failure, failures, retryAt: now + pause })
+        this.#end(key, reload, "knownStale")
         return true
     }
 
@@ -141,34 +188,54 @@ export class PendingEvents {
             const reload = this.#reloads.get(key)
             if (reload?.retryAt !== undefined) reload.retryAt = now
         }
+        for (const stale of this.#stale.values()) stale.retryAt = now
+    }
+
+    /** Somebody looks at the thing: if it is known to be stale, it is asked for now. */
+    _check(thing, now) {
+        const stale = this.#stale.get(keyOf(thing))
+        if (stale) stale.retryAt = now
     }
 
     /** How many batches, from the first on, have all that they name. */
     get _ready() {
-        const first = this.#batches.findIndex(batch => !batch.items.every(item => item.isDone))
+        const first = this.#batches.findIndex(batch => !batch.items.every(item => item.commit))
         return first < 0 ? this.#batches.length : first
     }
 
-    /** What a commit of the first batches changes, and the cursor behind them with the time at which it came. */
-    changes(count) {
-        if (count === 0 || count > this.#batches.length) return undefined
-        const changes = new Map()
-        for (const { key, thing, ts } of this.#batches.slice(0, count).flatMap(batch => batch.items)) {
-            const known = changes.get(key), outcome = this.#reloads.get(key)?.outcome
-            if (known) known.ts = earliestOf([known.ts, ts])
-            else if (outcome !== undefined) changes.set(key, { thing, outcome, ts })
+    /**
+     * What a commit may change: all that was reloaded and is in no commit yet, which may be ahead of the finger; `batches`, from
+     * the first on, that have all that they name, and the cursor behind those with the time at which it came. Undefined: nothing.
+     */
+    _take() {
+        const batches = this._ready, changes = new Map(), isAwaited = ({ commit }) => commit === awaited
+        const reloads = [...this.#reloads].map(([key, { thing, commit }]) => ({ key, thing, commit }))
+        for (const { key, thing, ts } of [...this.#items, ...reloads].filter(isAwaited)) {
+            changes.set(key, { thing, outcome: this.#reloads.get(key).outcome, ts: earliestOf([changes.get(key)?.ts, ts]) })
         }
-        const last = this.#batches[count - 1]
-        return { changes: [...changes.values()], at: last.at, came: last.came }
+        if (batches === 0 && changes.size === 0) return undefined
+        this.#mark(awaited, begun)
+        const { at, came } = this.#batches[batches - 1] ?? {}
+        return { changes: [...changes.values()], batches, at, came }
     }
 
-    /** Lets go of the first batches: they are in the state. */
-    removeFirst(number) {
-        for (const batch of this.#batches.splice(0, number)) {
+    #mark(before, after) {
+        for (const one of [...this.#items, ...this.#reloads.values()]) if (one.commit === before) one.commit = after
+    }
+
+    /** What was taken is not stored: the next commit takes it. */
+    _giveBack() { this.#mark(begun, awaited) }
+
+    /** What was taken is in the state: lets go of the first batches. */
+    _stored(batches) {
+        this.#mark(begun, stored)
+        for (const batch of this.#batches.splice(0, batches)) {
             this._count -= batch.items.reduce((sum, item) => sum + item.types.length, 0)
         }
-        const named = new Set(this.#batches.flatMap(batch => batch.items.map(item => item.key)))
-        for (const key of [...this.#reloads.keys()]) if (!named.has(key)) this.#reloads.delete(key)
+        const named = new Set(this.#items.map(item => item.key))
+        for (const [key, { number, commit }] of [...this.#reloads]) {
+            if (!named.has(key) && commit !== awaited && number === undefined) this.#reloads.delete(key)
+        }
     }
 
     /** Lets go of everything. True: reloads were under way, or had brought something. */
@@ -176,6 +243,7 @@ export class PendingEvents {
         const hadReloads = this.#reloads.size > 0
         this.#batches = []
         this.#reloads.clear()
+        this.#stale.clear()
         this.#asked.clear()
         this.#failing.clear()
         this._count = 0

@@ -25,7 +25,7 @@ export class UpdateMachine extends UpdateCore {
     _take(name, { number, at, failure, events, ...input }) {
         const isFollowed = number !== undefined && number === this._followNumber
         switch (name) {
-        case "start": if (this._is("notLoaded")) this._effects.push({ load: {} }); break
+        case "start": if (this._is("notLoaded")) this._emit("load"); break
         case "loaded": this._loaded(input.stored); break
         case "wake": break
         case "foreground": this._foreground(); break
@@ -35,6 +35,7 @@ export class UpdateMachine extends UpdateCore {
         case "tokenFailed": this._tokenFailed(); break
         case "ended": this._ended(input.error); break
         case "refresh": this._refresh(); break
+        case "check": this._pending._check(input.thing, this._now); break
         case "finger": this._finger(number, at); break
         case "fingerFailed": if (this._phase?.finger === number) this._registerFailed({ request: { failure } }); break
         case "snapshot": if (this._phase?.snapshot === number) this._phase = { storing: true }; break
@@ -64,7 +65,11 @@ export class UpdateMachine extends UpdateCore {
         else delete this._metadata.finger
         this._state = { stale: {} }
         this._expire()
-        if (this._metadata.finger !== undefined) this._open()
+        if (this._metadata.finger === undefined) delete this._metadata.knownStale
+        else {
+            this._pending._restore(this._metadata.knownStale ?? [], this._now)
+            this._open()
+        }
     }
 
     /** Does whatever is due. */
@@ -72,7 +77,7 @@ export class UpdateMachine extends UpdateCore {
         this._expire()
         if (this._tokenRetryAt <= this._now && this._isForeground && this._hasNetwork) {
             this._tokenRetryAt = undefined
-            this._effects.push({ requestToken: {} })
+            this._emit("requestToken")
         }
         const [mayTry, now] = [this._isForeground && this._canAsk, this._now]
         const name = caseOf(this._state)
@@ -82,7 +87,7 @@ export class UpdateMachine extends UpdateCore {
         else if (name === "idle" && this._state.idle.nextPoll <= now && this._pollNumber === undefined) this._poll()
         if (this._mayReload) {
             const mayRetry = this._isForeground || this._pollNumber !== undefined
-            this._effects.push(...this._pending._begin(now, mayRetry, () => this._number()))
+            this._effects.push(...this._pending._begin(now, mayRetry, () => this._lastNumber += 1))
         }
         this._beginCommit()
     }
@@ -92,16 +97,10 @@ export class UpdateMachine extends UpdateCore {
         this._state = { registering: {} }
         if (this._fresh && this._now < this._fresh.came + this._settings.retention) return this._requestSnapshot()
         this._forgetFresh()
-        const number = this._number()
-        this._phase = { finger: number }
-        this._effects.push({ requestFinger: { number } })
+        this._phase = { finger: this._ask("requestFinger") }
     }
 
-    _requestSnapshot() {
-        const number = this._number()
-        this._phase = { snapshot: number }
-        this._effects.push({ requestSnapshot: { number } })
-    }
+    _requestSnapshot() { this._phase = { snapshot: this._ask("requestSnapshot") } }
 
     _finger(number, at) {
         if (this._phase?.finger !== number) return
@@ -134,8 +133,7 @@ export class UpdateMachine extends UpdateCore {
         this._expire()
         this._retryNow()
         if (!this._is("idle")) return
-        if (this._pollNumber !== undefined) this._effects.push({ cancel: { number: this._pollNumber } })
-        this._pollNumber = undefined
+        this._cancelPoll()
         this._open()
     }
 
@@ -182,8 +180,7 @@ export class UpdateMachine extends UpdateCore {
         this._unfollow()
         if (this._is("live")) this._open()
         if (!this._is("idle")) return
-        if (this._pollNumber !== undefined) this._effects.push({ cancel: { number: this._pollNumber } })
-        this._pollNumber = undefined
+        this._cancelPoll()
         this._rest()
     }
 
@@ -227,10 +224,8 @@ export class UpdateMachine extends UpdateCore {
         this._state = { live: {} }
         const since = this._pending._lastCursor ?? this._metadata.finger
         if (this._followNumber !== undefined || since === undefined) return
-        const number = this._number()
-        this._followNumber = number
+        this._followNumber = this._ask("follow", { since })
         this._metadata.lastAttempt = this._now
-        this._effects.push({ follow: { number, since } })
     }
 
     /** Up to a tenth later than the interval says: clients that went to the background together do not ask together for ever. */
@@ -298,11 +293,9 @@ export class UpdateMachine extends UpdateCore {
         this._rest()
         const since = this._pending._lastCursor ?? this._metadata.finger
         if (!this._canAsk || since === undefined) return
-        const number = this._number()
-        this._pollNumber = number
         this._metadata.lastAttempt = this._now
         this._pending._retryNow(this._now)
-        this._effects.push({ poll: { number, since } })
+        this._pollNumber = this._ask("poll", { since })
     }
 
     _page(number, events, at, more) {

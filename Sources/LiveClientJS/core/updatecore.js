@@ -102,7 +102,23 @@ export class UpdateCore {
 
     _is(name) { return name in this._state }
 
-    _number() { return this._lastNumber += 1 }
+    _emit(name, values = {}) { this._effects.push({ [name]: values }) }
+
+    /** Asks for something that is answered with the number that this returns. */
+    _ask(name, values) {
+        const number = this._lastNumber += 1
+        this._emit(name, { number, ...values })
+        return number
+    }
+
+    _cancel(number) { if (number !== undefined) this._emit("cancel", { number }) }
+
+    _cancelPoll() {
+        this._cancel(this._pollNumber)
+        this._pollNumber = undefined
+    }
+
+    _dropPending() { if (this._pending._removeAll()) this._emit("dropReloads") }
 
     /** Whether a request has a chance. */
     get _canAsk() { return this._hasNetwork && this._hasToken && !this._end }
@@ -133,13 +149,13 @@ export class UpdateCore {
     /** The finger of the next registering is to be asked for. */
     _forgetFresh() {
         this._fresh = undefined
-        if (this._pending._removeAll()) this._effects.push({ dropReloads: {} })
+        this._dropPending()
         this._unfollow()
     }
 
     _unfollow() {
         if (this._followNumber === undefined) return
-        this._effects.push({ unfollow: {} })
+        this._emit("unfollow")
         this._closed()
     }
 
@@ -151,15 +167,14 @@ export class UpdateCore {
 
     /** Gives up the finger, and keeps the state. `resync`: the cursor that came with one, behind which the stream goes on. */
     _becomeStale(resync) {
-        const number = this._phase?.finger ?? this._phase?.snapshot
-        if (number !== undefined) this._effects.push({ cancel: { number } })
+        this._cancel(this._phase?.finger ?? this._phase?.snapshot)
         this._phase = undefined
-        if (this._pollNumber !== undefined) this._effects.push({ cancel: { number: this._pollNumber } })
-        this._pollNumber = undefined
-        if (this._pending._removeAll()) this._effects.push({ dropReloads: {} })
+        this._cancelPoll()
+        this._dropPending()
         if (this._commit?.metadata.finger !== undefined) this._commit._isVoid = true
         this._mustForgetFinger ||= this._metadata.finger !== undefined || this._commit?._isVoid === true
         this._metadata.finger = undefined
+        this._metadata.knownStale = undefined
         this._commitRetryAt = undefined
         this._caughtUpAt = undefined
         this._fresh = resync === undefined ? undefined : { at: resync, came: this._now }
@@ -181,7 +196,7 @@ export class UpdateCore {
             this._isUnauthorized = true
         } else {
             this._hasAskedForToken = true
-            this._effects.push({ requestToken: {} })
+            this._emit("requestToken")
         }
     }
 
@@ -197,19 +212,19 @@ export class UpdateCore {
         if (this._mustForgetFinger) {
             this._begin({ lastSuccess: this._metadata.lastSuccess })
         } else if (this._metadata.finger !== undefined) {
-            const batches = this._pending._ready
-            const moved = this._pending.changes(batches)
+            const moved = this._pending._take()
             if (!moved) return
-            this._begin({ finger: moved.at, lastSuccess: moved.came }, { batches, changes: moved.changes })
+            const { batches, changes, at = this._metadata.finger, came = this._metadata.lastSuccess } = moved
+            this._begin({ finger: at, lastSuccess: came, knownStale: this._pending._knownStale }, { batches, changes })
         }
     }
 
     _begin(metadata, { isSnapshot = false, batches, changes = [] } = {}) {
         metadata.lastAttempt = this._metadata.lastAttempt
-        const number = this._number()
         this._commitRetryAt = undefined
-        this._commit = { number, metadata, batches, isSnapshot, _hasChanges: changes.length > 0, _isVoid: false }
-        this._effects.push({ commit: { number, metadata, isSnapshot, changes } })
+        const number = this._ask("commit", { metadata, isSnapshot, changes })
+        const _hasChanges = changes.some(({ outcome }) => outcome !== "knownStale")
+        this._commit = { number, metadata, batches, isSnapshot, _hasChanges, _isVoid: false }
     }
 
     _committed(number) {
@@ -222,9 +237,8 @@ export class UpdateCore {
         this._mustForgetFinger = false
         if (done.isSnapshot || done._hasChanges) this._hasAskedForToken = false
         if (done.metadata.finger === undefined) return
-        this._metadata.finger = done.metadata.finger
-        this._metadata.lastSuccess = done.metadata.lastSuccess
-        if (done.batches !== undefined) this._pending.removeFirst(done.batches)
+        this._metadata = { ...done.metadata, lastAttempt: this._metadata.lastAttempt }
+        if (done.batches !== undefined) this._pending._stored(done.batches)
         if (done.isSnapshot) {
             this._phase = undefined
             this._fresh = undefined
@@ -238,7 +252,8 @@ export class UpdateCore {
         if (failed?.number !== number) return
         this._commit = undefined
         if (failed._isVoid) return
-        if (failed.isSnapshot) this._registerFailed({ store: {} })
-        else this._commitRetryAt = this._now + this._commitRetry.wait()
+        if (failed.isSnapshot) return this._registerFailed({ store: {} })
+        if (failed.batches !== undefined) this._pending._giveBack()
+        this._commitRetryAt = this._now + this._commitRetry.wait()
     }
 }

@@ -3,26 +3,38 @@
 /// A thing is asked for once at a time. A reload answers the batches that had come when it began; for later ones there is
 /// another.
 struct PendingEvents: Sendable {
-    private struct Item: Sendable {
+    /// So often a reload fails before its thing is known stale, and the finger passes it.
+    private static let maximumFailures = 3
+
+    struct Item: Sendable {
         let thing: Thing
         var types: [String]
         /// Of the oldest event.
         var ts: Milliseconds?
+        /// A reload answers it, or its thing is known stale.
         var isDone = false
+        /// A commit has taken it; and has stored it.
+        var isTaken = false
+        var isStored = false
 
         mutating func note(_ event: ThingEvent) {
             ts = [ts, event.ts].compactMap { $0 }.min()
         }
     }
 
-    private struct Batch: Sendable {
+    struct Batch: Sendable {
         let sequence: Int
         var came: Milliseconds
         var at: String
         var items: [Item] = []
     }
 
-    private struct Reload: Sendable {
+    struct Reload: Sendable {
+        /// What it was begun for.
+        let thing: Thing
+        var types: [String] = []
+        /// In the order in which they began.
+        var order = 0
         /// The number of the one under way.
         var number: Int?
         /// The newest batch when it began.
@@ -31,32 +43,50 @@ struct PendingEvents: Sendable {
         var retryAt: Milliseconds?
         /// What the last one found.
         var outcome: Reloaded?
+        /// No commit has taken that.
+        var isFresh = false
     }
 
-    private var batches: [Batch] = []
+    var batches: [Batch] = []
     private var lastSequence = 0
     /// Where the things of the last batch stand in it.
     private var lastItems: [Thing: Int] = [:]
     /// The newest batch that a reload answers.
     private var covered = 0
-    private var reloads: [Thing: Reload] = [:]
+    var reloads: [Thing: Reload] = [:]
     private var asked: [Int: Thing] = [:]
     private var failing: Set<Thing> = []
+    private var lastOrder = 0
+    /// What could not be reloaded.
+    private var stale = StaleThings()
+    /// What the commit under way has taken: things whose outcome it has.
+    var taken: [Thing] = []
     private var jitter: Jitter
     /// Something may begin.
     private var hasNews = false
     /// Things, counted for each type and each batch.
-    private(set) var count = 0
+    var count = 0
 
     init(seed: UInt32) { jitter = Jitter(seed: seed) }
 
     /// The cursor behind all of it.
     var lastCursor: String? { batches.last?.at }
     var hasFailed: Bool { !failing.isEmpty }
-    /// When the oldest event came.
-    var unappliedSince: Milliseconds? { batches.first { !$0.items.isEmpty }?.came }
+    /// When the oldest event came that is not in the state.
+    var unappliedSince: Milliseconds? { batches.first { $0.items.contains { !$0.isStored } }?.came }
     /// When a failed reload is to be tried again.
-    var retryAt: Milliseconds? { failing.compactMap { reloads[$0]?.retryAt }.min() }
+    var retryAt: Milliseconds? {
+        let due = stale.things.filter { reloads[$0.key]?.number == nil }.map(\.value.retryAt)
+        return (due + failing.compactMap { reloads[$0]?.retryAt }).min()
+    }
+    /// What is known to be stale, for the store; nil: nothing.
+    var knownStale: [StaleThing]? { stale.stored }
+
+    /// What an earlier start could not reload is asked for now.
+    mutating func restore(_ things: [StaleThing], at now: Milliseconds) { stale.restore(things, at: now) }
+
+    /// Somebody looks at the thing: where it is known to be stale, it is asked for now.
+    mutating func check(_ thing: Thing, at now: Milliseconds) { stale.check(thing, at: now) }
 
     /// Adds events, to the last batch where no commit has taken it and no reload answers it: what changes again and again while
     /// its reload is under way is counted once. Without events only the cursor moves.
@@ -95,29 +125,52 @@ struct PendingEvents: Sendable {
         for batch in batches {
             for item in batch.items where !item.isDone {
                 if types[item.thing] == nil { order.append(item.thing) }
-                let known = types[item.thing] ?? []
-                types[item.thing] = known.filter { !item.types.contains($0) } + item.types
+                types[item.thing] = (types[item.thing] ?? []).joined(item.types)
+            }
+        }
+        for known in stale.inOrder {
+            let thing = known.stale.thing
+            if let later = types[thing] {
+                types[thing] = known.stale.types.joined(later)
+            } else if mayRetry && known.retryAt <= now {
+                order.append(thing)
+                types[thing] = known.stale.types
             }
         }
         return order.compactMap { thing in
-            var reload = reloads[thing] ?? Reload(retry: Retry(seed: jitter.next()))
+            var reload = reloads[thing] ?? newReload(thing)
             guard reload.number == nil else { return nil }
             if let retryAt = reload.retryAt, !mayRetry || retryAt > now { return nil }
             lastNumber += 1
             reload.number = lastNumber
             reload.covers = lastSequence
+            reload.types = types[thing] ?? []
             covered = lastSequence
             reload.retryAt = nil
             reloads[thing] = reload
             asked[lastNumber] = thing
-            return .reload(number: lastNumber, thing: thing, types: types[thing] ?? [])
+            return .reload(number: lastNumber, thing: thing, types: reload.types)
         }
     }
 
+    private mutating func newReload(_ thing: Thing) -> Reload {
+        lastOrder += 1
+        return Reload(thing: thing, order: lastOrder, retry: Retry(seed: jitter.next()))
+    }
+
     mutating func reloaded(_ number: Int, _ outcome: Reloaded) {
-        guard let thing = asked.removeValue(forKey: number), var reload = reloads[thing] else { return }
+        guard let thing = asked.removeValue(forKey: number), let reload = reloads[thing] else { return }
+        stale.remove(thing)
+        end(reload, outcome)
+    }
+
+    /// Notes what a reload came to, for the batches that it answers.
+    private mutating func end(_ ended: Reload, _ outcome: Reloaded) {
+        let thing = ended.thing
+        var reload = ended
         reload.number = nil
         reload.outcome = outcome
+        reload.isFresh = true
         reload.retry.reset()
         reloads[thing] = reload
         failing.remove(thing)
@@ -133,47 +186,29 @@ struct PendingEvents: Sendable {
         }
     }
 
-    /// Puts a reload off. False: nobody waits for it.
+    /// Puts a reload off, or gives it up: then its thing is known stale. False: nobody waits for it.
     mutating func failed(_ number: Int, _ failure: RequestFailure, at now: Milliseconds) -> Bool {
-        guard let thing = asked.removeValue(forKey: number), reloads[thing] != nil else { return false }
-        reloads[thing]?.number = nil
-        let wait = reloads[thing]?.retry.wait(for: failure) ?? 0
+        guard let thing = asked.removeValue(forKey: number), var reload = reloads[thing] else { return false }
+        reload.number = nil
         // What a new token may mend waits for nothing else.
-        reloads[thing]?.retryAt = failure == .unauthorized ? now : now + wait
-        failing.insert(thing)
+        let wait = failure == .unauthorized ? 0 : reload.retry.wait(for: failure)
+        let isKnown = stale.things[thing] != nil
+        let isGivenUp = isKnown || (stale.hasRoom && (failure.isFinal || reload.retry.failures >= Self.maximumFailures))
+        if failure != .unauthorized && isGivenUp {
+            stale.note(StaleThing(thing: thing, types: reload.types, failure: failure), at: now, &jitter)
+            end(reload, .knownStale)
+        } else {
+            reload.retryAt = now + wait
+            reloads[thing] = reload
+            failing.insert(thing)
+        }
         return true
     }
 
     /// Makes everything that was put off due.
     mutating func retryNow(at now: Milliseconds) {
         for thing in failing where reloads[thing]?.retryAt != nil { reloads[thing]?.retryAt = now }
-    }
-
-    /// How many batches, from the first on, have all that they name.
-    var ready: Int { batches.prefix { $0.items.allSatisfy(\.isDone) }.count }
-
-    /// What a commit of the first batches changes, and the cursor behind them with the time at which it came.
-    func changes(of count: Int) -> (changes: [ThingChange], at: String, came: Milliseconds)? {
-        guard count > 0, count <= batches.count else { return nil }
-        var changes: [ThingChange] = []
-        var seen: [Thing: Int] = [:]
-        for item in batches.prefix(count).flatMap(\.items) {
-            if let known = seen[item.thing] {
-                changes[known].ts = [changes[known].ts, item.ts].compactMap { $0 }.min()
-            } else if let outcome = reloads[item.thing]?.outcome {
-                seen[item.thing] = changes.count
-                changes.append(ThingChange(thing: item.thing, outcome: outcome, ts: item.ts))
-            }
-        }
-        return (changes, batches[count - 1].at, batches[count - 1].came)
-    }
-
-    /// Lets go of the first batches: they are in the state.
-    mutating func removeFirst(_ number: Int) {
-        count -= batches.prefix(number).flatMap(\.items).reduce(0) { $0 + $1.types.count }
-        batches.removeFirst(number)
-        let named = Set(batches.flatMap(\.items).map(\.thing))
-        reloads = reloads.filter { named.contains($0.key) }
+        stale.retryNow(at: now)
     }
 
     /// Lets go of everything. True: reloads were under way, or had brought something.
@@ -181,6 +216,8 @@ struct PendingEvents: Sendable {
         let hadReloads = !reloads.isEmpty
         batches = []
         reloads = [:]
+        stale = StaleThings()
+        taken = []
         asked = [:]
         failing = []
         count = 0

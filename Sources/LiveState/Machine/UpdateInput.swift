@@ -23,6 +23,8 @@ public enum Reloaded: String, Codable, Sendable {
     case gone
     /// 403: the thing is not this person's.
     case notOurs
+    /// It could not be reloaded, and what is known of it is old. A commit says so; no reload does.
+    case knownStale
 }
 
 /// Why a request has failed.
@@ -148,6 +150,8 @@ extension UpdateMachine {
         case ended(error: ConnectionEnd)
         /// Somebody pulled the screen: at once whatever would be tried later, and a new snapshot where nothing is awaited.
         case refresh
+        /// Somebody looks at the thing: where it is known to be stale, it is reloaded now.
+        case check(thing: Thing)
         /// `/sync/v1` without `since` gave a fresh finger.
         case finger(number: Int, at: String)
         /// It gave none.

@@ -20,8 +20,11 @@ extension UpdateMachine {
             return
         } else if mustForgetFinger {
             begin(UpdateMetadata(lastSuccess: metadata.lastSuccess))
-        } else if metadata.finger != nil, case let ready = pending.ready, let moved = pending.changes(of: ready) {
-            begin(UpdateMetadata(finger: moved.at, lastSuccess: moved.came), batches: ready, changes: moved.changes)
+        } else if metadata.finger != nil, let taken = pending.take() {
+            let moved = UpdateMetadata(
+                finger: taken.at ?? metadata.finger, lastSuccess: taken.came ?? metadata.lastSuccess,
+                knownStale: pending.knownStale)
+            begin(moved, batches: taken.batches, changes: taken.changes)
         }
     }
 
@@ -33,7 +36,8 @@ extension UpdateMachine {
         let number = number()
         commitRetryAt = nil
         commit = Commit(
-            number: number, metadata: metadata, batches: batches, isSnapshot: isSnapshot, hasChanges: !changes.isEmpty)
+            number: number, metadata: metadata, batches: batches, isSnapshot: isSnapshot,
+            hasChanges: changes.contains { $0.outcome != .knownStale })
         effects.append(.commit(number: number, metadata: metadata, isSnapshot: isSnapshot, changes: changes))
     }
 
@@ -48,7 +52,8 @@ extension UpdateMachine {
         guard done.metadata.finger != nil else { return }
         metadata.finger = done.metadata.finger
         metadata.lastSuccess = done.metadata.lastSuccess
-        if let batches = done.batches { pending.removeFirst(batches) }
+        metadata.knownStale = done.metadata.knownStale
+        if let batches = done.batches { pending.stored(batches) }
         if done.isSnapshot {
             phase = nil
             fresh = nil
@@ -61,10 +66,8 @@ extension UpdateMachine {
         guard let failed = commit, failed.number == number else { return }
         commit = nil
         if failed.isVoid { return }
-        if failed.isSnapshot {
-            registerFailed(.storing, .store)
-        } else {
-            commitRetryAt = now + commitRetry.wait()
-        }
+        if failed.isSnapshot { return registerFailed(.storing, .store) }
+        if failed.batches != nil { pending.giveBack() }
+        commitRetryAt = now + commitRetry.wait()
     }
 }

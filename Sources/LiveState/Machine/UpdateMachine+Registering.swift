@@ -8,7 +8,12 @@ extension UpdateMachine {
         if metadata.lastSuccess == nil { metadata.finger = nil }
         state = .stale
         expire()
-        if metadata.finger != nil { open() }
+        guard metadata.finger != nil else {
+            metadata.knownStale = nil
+            return
+        }
+        pending.restore(metadata.knownStale ?? [], at: now)
+        open()
     }
 
     /// Does whatever is due.
@@ -96,6 +101,7 @@ extension UpdateMachine {
         if commit?.metadata.finger != nil { commit?.isVoid = true }
         mustForgetFinger = mustForgetFinger || metadata.finger != nil || commit?.isVoid == true
         metadata.finger = nil
+        metadata.knownStale = nil
         commitRetryAt = nil
         caughtUpAt = nil
         fresh = resync.map { ($0, now) }

@@ -102,6 +102,7 @@ public struct UpdateMachine: StateMachine {
         case .tokenFailed: tokenFailed()
         case .ended(let error): ended(error)
         case .refresh: refresh()
+        case .check(let thing): pending.check(thing, at: now)
         case .finger(let number, let at): finger(number, at)
         case .fingerFailed(let number, let failure): registerFailed(.finger(number: number), .request(failure: failure))
         case .snapshot(let number): if phase == .snapshot(number: number) { phase = .storing }

@@ -25,10 +25,14 @@ const events = draw => Array.from({ length: draw.int(0, 3) },
         ...(draw.once(4) ? {} : { ts: draw.int(0, 9_000) }),
     }))
 
+const stale = draw => draw.once(2) ? {} : {
+    knownStale: [{ thing: { entity: "incident", id: "A" }, types: ["updated"], failure: failure(draw) }, { thing: { entity: "incident", id: "E" }, types: [], failure: { retry: {} } }],
+}
+
 /** Answers to an effect, by its name; each with a weight. */
 const answers = {
     load: (_, draw, now) => [
-        [4, { loaded: { stored: { finger: "K", lastSuccess: Math.max(0, now - draw.int(-500, 120_000)), lastAttempt: now } } }],
+        [4, { loaded: { stored: { finger: "K", lastSuccess: Math.max(0, now - draw.int(-500, 120_000)), lastAttempt: now, ...stale(draw) } } }],
         [1, { loaded: { stored: { lastSuccess: now } } }], [1, { loaded: { stored: { finger: "K" } } }], [3, { loaded: {} }]],
     requestFinger: ({ number }, draw, _, cursor) => [
         [6, { finger: { number, at: cursor } }], [1, { fingerFailed: { number, failure: failure(draw) } }]],
@@ -55,7 +59,7 @@ export function input(draw, { machine, effects, step }) {
         return draw.weighted([
             [3, { foreground: {} }], [3, { background: {} }], [2, { network: { isSatisfied: true } }],
             [1, { network: { isSatisfied: false } }], [1, { token: { isValid: true } }], [1, { refresh: {} }],
-            [1, { start: {} }]])
+            [2, { check: { thing: thing(draw) } }], [1, { start: {} }]])
     }
     // Mostly the newest of its kind; sometimes one of the last, or one that was answered long ago.
     const asked = effects.filter(effect => Object.keys(effect)[0] in answers)
