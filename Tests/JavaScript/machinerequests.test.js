@@ -1,7 +1,7 @@
 // machinerequests.js, pendingrequests.js
 import assert from "node:assert/strict"
 import { test } from "node:test"
-import { RequestError, createMachine } from "../../Sources/LiveClientJS/livegate.js"
+import { MemoryStore, RequestError, createMachine, keyOf } from "../../Sources/LiveClientJS/livegate.js"
 import { Clock, ScriptedClient, Server } from "./server.js"
 
 /** A server with some incidents, and a machine that is live. */
@@ -142,5 +142,50 @@ test("who says that nobody is signed in is believed, and `tokenChanged` goes on"
         await s.clock.settle()
         assert.deepEqual(known(s.machine), s.server.expected("incident"))
         assert.deepEqual([s.machine.isUnauthorized, s.machine.freshness], [false, { connected: {} }])
+    }
+})
+
+test("one broken thing freezes nothing: what was reloaded is shown, the finger moves on, and the thing is asked for again", async () => {
+    for (const error of [new RequestError(500), new RequestError(422), new SyntaxError("Unexpected token <")]) {
+        const broken = new Set(["A"]), store = new MemoryStore()
+        let asked = 0
+        const options = {
+            store,
+            reload: thing => {
+                if (!broken.has(thing.id)) return s.server.reload(thing)
+                asked += 1
+                throw error
+            },
+        }
+        const s = await begun(options)
+        s.server.change("A")
+        s.server.change("B")
+        await s.clock.settle()
+        const expected = s.server.expected("incident")
+        assert.deepEqual(known(s.machine)[keyOf({ entity: "incident", id: "B" })], expected[keyOf({ entity: "incident", id: "B" })])
+        await s.clock.pass(20_000)
+        s.server.change("C", "created")
+        await s.clock.pass(10)
+        assert.deepEqual(s.machine.knownStale.map(({ thing }) => thing.id), ["A"])
+        assert.deepEqual(s.machine.freshness, { connected: {} })
+        // What it was is still there, and the finger is behind all events.
+        assert.deepEqual([...s.machine.entries.keys()].sort(), [...Object.keys(s.server.expected("incident"))].sort())
+        assert.equal((await store.load("incidents")).metadata.finger, `c${s.server.events.length}`)
+        const before = asked
+        s.machine.check({ entity: "incident", id: "A" })
+        await s.clock.settle()
+        assert.equal(asked, before + 1)
+        await s.clock.pass(3_600_000)
+        assert.ok(asked >= before + 4 && asked <= before + 20, `${asked - before} requests in an hour`)
+        s.machine.close()
+        // The next start asks at once, and has it.
+        broken.clear()
+        const client = new ScriptedClient(s.server, s.clock)
+        client.open()
+        const next = createMachine(client, {
+            area: "incidents", entities: ["incident"], snapshot: () => assert.fail("a snapshot"), reload: options.reload, store,
+        })
+        await s.clock.settle()
+        assert.deepEqual([known(next), next.knownStale], [s.server.expected("incident"), []])
     }
 })

@@ -96,6 +96,9 @@ export class LiveMachine {
     get isUnauthorized() { return this.#machine.view.isUnauthorized }
     get end() { return this.#machine.view.end }
 
+    /** What could not be reloaded and is old, `{thing, types, failure}`: its entry stays what it was. */
+    get knownStale() { return this.#machine.view.metadata.knownStale ?? [] }
+
     /** Calls `listener()` after each change of what can be seen here; returns what ends that. */
     watch(listener) {
         this.#watchers.add(listener)
@@ -107,6 +110,9 @@ export class LiveMachine {
         this.#gate.refresh()
         this.#send({ refresh: {} })
     }
+
+    /** Somebody looks at a thing: where it is known to be stale, it is asked for now. */
+    check(thing) { this.#send({ check: { thing } }) }
 
     /** There is a new token, for example because the user has signed in again. A connection that waits for it begins too. */
     tokenChanged() {

@@ -21,6 +21,13 @@ export interface LiveTime {
     ts: number
 }
 
+/** A thing that could not be reloaded, what happened to it, and why the last attempt has failed. */
+export interface StaleThing {
+    thing: Thing
+    types: string[]
+    failure: ScreenFailure
+}
+
 /** How far what is shown can be trusted. Times in ms of the client's clock: when it left `connected`. */
 export type Freshness =
     /** It is as the server has it. */
@@ -174,6 +181,8 @@ export class LiveMachine<Value = unknown> {
     readonly sign: Freshness | undefined
     /** When it was last as the server has it, in ms of the client's clock. */
     readonly lastSuccess: number | undefined
+    /** What could not be reloaded, three times or for good: its entry stays what it was, and is old. */
+    readonly knownStale: readonly StaleThing[]
     /** Two tokens were refused: somebody has to sign in. */
     readonly isUnauthorized: boolean
     /** Why nothing is asked any more: the connection has ended for good. What is known stays, and is old. Undefined: it has not. */
@@ -188,6 +197,8 @@ export class LiveMachine<Value = unknown> {
     watch(listener: () => void): () => void
     /** Somebody pulled the screen: at once whatever would be tried later, or a new snapshot. */
     refresh(): void
+    /** Somebody looks at a thing: where it is known to be stale, it is asked for now. */
+    check(thing: Thing): void
     /** There is a new token, because somebody has signed in again: what waited for one goes on. */
     tokenChanged(): void
     /** Ends it: nothing is called or written any more. */
@@ -199,6 +210,7 @@ export interface MachineMetadata {
     finger?: string
     lastSuccess?: number
     lastAttempt?: number
+    knownStale?: StaleThing[]
 }
 
 /** A commit of an area: all of it is written, or nothing. */
