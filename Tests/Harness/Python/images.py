@@ -9,6 +9,7 @@ import tarfile
 from pathlib import Path
 
 from debian import DEADLINE
+from programs import eventually
 
 # A network of its own, where each port is free; the process is the first of its name space and can only be ended by what it
 # handles itself.
@@ -62,7 +63,8 @@ class Image:
 
     def first_process(self, program):
         """The number outside of the process that is the first inside, while `program` runs it."""
-        return int(Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split()[0])
+        children = Path(f"/proc/{program.pid}/task/{program.pid}/children")
+        return int(eventually(lambda: children.read_text().split(), what="the first process")[0])
 
     def beside(self, program, *words):
         """The status and the output of a command in the running image, as a health check is run."""
