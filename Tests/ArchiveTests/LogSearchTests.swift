@@ -40,8 +40,12 @@ struct LogSearchTests {
         var isDoubtful = false
     }
 
-    private static func facts(id: UInt32? = nil, first: Int64? = nil, notBefore: Int64? = nil) -> LogFacts {
-        LogFacts(start: 0, liveFrom: 0, firstStamp: first, notBefore: notBefore, topicID: id, next: 0)
+    private static func facts(
+        id: UInt32? = nil, first: Int64? = nil, notBefore: Int64? = nil, wholeAfter: Int64? = nil
+    ) -> LogFacts {
+        LogFacts(
+            start: 0, liveFrom: 0, firstStamp: first, notBefore: notBefore, wholeAfter: wholeAfter, topicID: id, next: 0
+        )
     }
 
     private static func known(_ known: KnownLog, _ offsets: [Int64] = [2, 6, 7]) -> StoredLog {
@@ -64,8 +68,15 @@ struct LogSearchTests {
             log: Log.whole(0..<10).changed { $0.records[7] = nil },
             step: .found(.cutBack(to: 7, since: nil, until: 8))),
         Row(
-            testDescription: "the last is behind a marker", next: 9, stored: known(KnownLog(), [7]),
-            log: Log.whole(0..<10).changed { $0.records[8] = nil }, step: .found(.goOn(at: 9))),
+            testDescription: "a marker stood behind the last", next: 9, stored: known(KnownLog(topicID: 3), [7]),
+            facts: facts(id: 3), log: Log.whole(0..<10).changed { $0.records[8] = nil }, step: .found(.goOn(at: 9))),
+        Row(
+            testDescription: "a marker stood behind the last, and the log was cut there", next: 9,
+            stored: known(KnownLog(topicID: 3, known: 400), [7]), facts: facts(id: 3, wholeAfter: 401),
+            log: .whole(0..<12), step: .found(.cutBack(to: 8, since: nil, until: 9))),
+        Row(
+            testDescription: "a marker stood behind the last, and nothing says which log it is", next: 9,
+            stored: known(KnownLog(), [7]), log: .whole(0..<12), step: .found(.cutBack(to: 8, since: nil, until: 9))),
         Row(
             testDescription: "all are gone, and the topic's id is the same", stored: known(KnownLog(topicID: 3)),
             facts: facts(id: 3), log: Log(), step: .found(.goOn(at: 8))),

@@ -67,7 +67,9 @@ package struct LogSearch: Sendable {
             if hasMismatch || reached > end {
                 return .found(.cutBack(to: match.offset + 1, since: match.stamp, until: min(reached, end)))
             }
-            if match == log.points.last { return .found(.goOn(at: next)) }
+            // Where no record stood behind it, another one may stand there since: unless the log is known to be the same.
+            let isUnchanged = next == match.offset + 1 || log.known.verdict(facts) == .same
+            if match == log.points.last, isUnchanged { return .found(.goOn(at: next)) }
             // What follows it is gone, or another one's: it is read once more, and what is stored stays.
             return .found(.cutBack(to: match.offset + 1, since: nil, until: reached))
         }
