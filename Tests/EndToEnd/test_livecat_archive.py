@@ -8,6 +8,8 @@ from programs import eventually
 
 def test_pages_inbox_and_marks_of_a_real_node(gateway, mock_broker, tell, tokens, run_livecat, tmp_path):
     node = gateway(mock_broker.bootstrap, archive__store=f"sqlite:{tmp_path}/archive.db")
+    # A node is ready without it.
+    node.wait_for_log("the archive is open")
     tell(range(5))
     token = tmp_path / "token"
     token.write_text(tokens.token("PACC1", "--subject", "u1"))
