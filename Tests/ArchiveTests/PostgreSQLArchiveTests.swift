@@ -27,7 +27,7 @@ import Testing
 
     static func open(
         _ uri: String, server: String = "S", milliseconds: UInt64 = TestStore.patientMilliseconds,
-        idleMilliseconds: UInt64 = TestStore.patientMilliseconds, askMilliseconds: UInt64 = 5_000,
+        idleMilliseconds: UInt64 = TestStore.idleMilliseconds, askMilliseconds: UInt64 = 5_000,
         moved: @escaping @Sendable (MarkMessage) -> Void = { _ in }
     ) async throws -> PostgreSQLArchive {
         try await PostgreSQLArchive.open(

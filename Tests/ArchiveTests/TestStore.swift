@@ -23,13 +23,16 @@ enum TestStore {
                 try await PostgreSQLArchive.open(
                     .init(
                         uri: uri, server: server, readers: readers, milliseconds: patientMilliseconds,
-                        idleMilliseconds: patientMilliseconds))
+                        idleMilliseconds: idleMilliseconds))
             }
         }
     }
 
     /// For what is not about time: on a machine that gives the server no turn, an answer may take long.
     static let patientMilliseconds: UInt64 = 60_000
+
+    /// What keeps a session alive has no turn either.
+    static let idleMilliseconds: UInt64 = 3_600_000
 
     /// Those that this machine has; without PostgreSQL a test of its own is skipped.
     static let kinds = Kind.allCases.filter { $0 == .sqlite || PostgreSQLServer.isInstalled }
