@@ -43,7 +43,7 @@ export class ActionQueue extends ActionRows {
             break
         case "answered": this.#answered(of.batch, of.results, now, effects); break
         case "failed": this.#failed(of, now, effects); break
-        default: throw new TypeError(`no input of ActionQueue: ${name}`)
+        default: throw new TypeError(`no such input: ${name}`)
         }
         this.expire(now, effects)
         this.#askAgain(now, effects)

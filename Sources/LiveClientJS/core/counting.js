@@ -66,7 +66,7 @@ export class RefreshCounts {
             })
             break
         case "sent": this.#days = this.#days.filter(({ day }) => day > of.through); break
-        default: throw new TypeError(`no input of RefreshCounts: ${name}`)
+        default: throw new TypeError(`no such input: ${name}`)
         }
         return effects
     }

@@ -73,7 +73,7 @@ export class FetchQueue {
         case "wake":
             for (const job of this.#jobs.values()) if (job.retryAt !== null && job.retryAt <= now) job.retryAt = null
             break
-        default: throw new TypeError(`fetches know no input ${name}`)
+        default: throw new TypeError(`no such input: ${name}`)
         }
         this.#begin()
         return this.#effects

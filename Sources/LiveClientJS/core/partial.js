@@ -89,7 +89,7 @@ export class PartialList {
         case "wake":
             if (this.wakeAt !== null && this.wakeAt <= now) this.wakeAt = null
             break
-        default: throw new TypeError(`a list knows no input ${name}`)
+        default: throw new TypeError(`no such input: ${name}`)
         }
         this.#askNext()
         return this.#effects

@@ -121,7 +121,7 @@ export class Relevance {
             if (this.#seen.length > this.#settings.maximumSeen) this.#seen.shift()
             break
         case "wake": break
-        default: throw new TypeError(`relevance knows no input ${name}`)
+        default: throw new TypeError(`no such input: ${name}`)
         }
         return []
     }

@@ -52,7 +52,7 @@ export class UpdateMachine extends UpdateCore {
         case "reloadFailed": this._reloadFailed(number, failure); break
         case "committed": this._committed(number); break
         case "commitFailed": this._commitFailed(number); break
-        default: throw new Error(`no input of an update machine: ${name}`)
+        default: throw new TypeError(`no such input: ${name}`)
         }
     }
 

@@ -1,7 +1,7 @@
 // Which of the tabs that share a store of actions sends them: the lock and the channel around a TabMachine.
 import { TabMachine } from "../core/tabs.js"
 import { isActionWord } from "../core/tabwords.js"
-import { setDue, watchPage } from "./environment.js"
+import { holdLock, setDue, watchPage } from "./environment.js"
 
 /** One tab of those that share a store of actions. */
 export class ActionTabs {
@@ -68,8 +68,8 @@ export class ActionTabs {
     #carryOut(effect) {
         const [[name, values]] = Object.entries(effect)
         switch (name) {
-        case "requestLock": return this.#request({})
-        case "stealLock": return this.#request({ steal: true })
+        case "requestLock": return this.#request(false)
+        case "stealLock": return this.#request(true)
         case "releaseLock": return this.#release()
         case "post": return this.#channel.postMessage({ from: this.#id, ...values })
         case "lead":
@@ -82,23 +82,14 @@ export class ActionTabs {
     }
 
     #release() {
-        this.#lock?.abort()
+        this.#lock?.()
         this.#lock = null
     }
 
-    async #request({ steal = false }) {
+    #request(steal) {
         this.#release()
-        const lock = this.#lock = new AbortController(), { signal } = lock
-        const hold = () => new Promise(resolve => {
-            if (signal.aborted) return resolve()
-            signal.addEventListener("abort", resolve)
-            this.#step({ granted: {} })
-        })
-        try {
-            await this.#environment.locks.request(this.#name, steal ? { steal } : { signal }, hold)
-        } catch {
-            // Given up by ourselves; taken by another tab; or this page gets no locks, and sends for itself.
-            if (this.#lock === lock) this.#step(this.#isLeader ? { lost: {} } : { granted: {} })
-        }
+        // Taken by another tab; or this page gets no locks, and sends for itself.
+        const lost = () => this.#step(this.#isLeader ? { lost: {} } : { granted: {} })
+        this.#lock = holdLock(this.#environment, this.#name, steal, () => this.#step({ granted: {} }), lost)
     }
 }

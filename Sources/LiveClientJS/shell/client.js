@@ -1,7 +1,8 @@
 // The face of the module: one client for any number of readers.
 
-import { Addresses, askSync } from "./requests.js"
+import { Addresses, answerDeadline, askSync } from "./requests.js"
 import { systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
+import { callApp } from "./failures.js"
 import { Link } from "./link.js"
 import { UpdateQueue } from "./updates.js"
 
@@ -46,8 +47,6 @@ class Client {
     #page = { isVisible: true, isForeground: true }
     #unwatch
     #hiding = null
-    /** Requests that are under way. */
-    #asked = new Set()
     #closing = new AbortController()
     #isClosing = false
     /** The app has been told of the end, and is called no more. */
@@ -139,15 +138,7 @@ class Client {
         queue.end(isFault ? endError(error) : null)
     }
 
-    /** A listener that throws does not keep the others from their update. */
-    #call(listener, value) {
-        if (this.#isClosed) return
-        try {
-            listener(value)
-        } catch (error) {
-            queueMicrotask(() => { throw error })
-        }
-    }
+    #call(listener, value) { if (!this.#isClosed) callApp(listener, value) }
 
     subscribe(listener) {
         this.#subscribers.add(listener)
@@ -194,15 +185,11 @@ class Client {
 
     /** What `work(signal)` gives; its signal aborts with this one, and with the client's end. */
     async _whileOpen(signal, work) {
-        const abort = new AbortController(), give = () => abort.abort(signal.reason)
-        if (signal?.aborted) give()
-        signal?.addEventListener("abort", give)
-        this.#asked.add(abort)
+        const { signal: inner, end } = answerDeadline(this.environment, signal, this.#closing.signal)
         try {
-            return await work(abort.signal)
+            return await work(inner)
         } finally {
-            signal?.removeEventListener("abort", give)
-            this.#asked.delete(abort)
+            end()
         }
     }
 
@@ -260,7 +247,6 @@ class Client {
         this.#isClosed = true
         const error = new LivegateError("closed", "the client is closed")
         this.#closing.abort(error)
-        for (const abort of [...this.#asked]) abort.abort(error)
         for (const queue of this.#queues) queue.end(null)
     }
 }

@@ -90,17 +90,8 @@ export function within({ setTimer, clearTimer }, milliseconds, work, late, signa
 }
 
 /** Fulfilled after so many ms, or at once where the signal aborts. */
-export function pause({ setTimer, clearTimer }, milliseconds, signal) {
-    return new Promise(resolve => {
-        const end = () => {
-            clearTimer(timer)
-            signal.removeEventListener("abort", end)
-            resolve()
-        }
-        const timer = setTimer(end, milliseconds)
-        signal.addEventListener("abort", end)
-        if (signal.aborted) end()
-    })
+export function pause(environment, milliseconds, signal) {
+    return within(environment, milliseconds, () => new Promise(() => {}), () => {}, signal).catch(() => {})
 }
 
 /** A store that takes longer than this, in ms, is given up and asked again later: browsers have left IndexedDB hanging. */
@@ -111,10 +102,27 @@ export function ofStore(environment, work, signal) {
     return within(environment, storeLimit, work, () => new StoreError("late", "the store did not answer within 10 s"), signal)
 }
 
-/** Sets a timer anew, for this time; null: for none. Returns the timer, or null. */
-export function setDue({ now, setTimer, clearTimer }, timer, due, work) {
+/**
+ * Asks for a lock, or takes it from whoever has it. `granted()`: it is held; `lost()`: another has taken it, or it cannot be had.
+ * Returns what gives it up, or the wish for it; neither is called then.
+ */
+export function holdLock({ locks }, name, steal, granted, lost) {
+    const abort = new AbortController(), { signal } = abort
+    const hold = () => new Promise(resolve => {
+        if (signal.aborted) return resolve()
+        signal.addEventListener("abort", resolve)
+        granted()
+    })
+    Promise.resolve().then(() => locks.request(name, steal ? { steal } : { signal }, hold)).catch(() => {
+        if (!signal.aborted) lost()
+    })
+    return () => abort.abort()
+}
+
+/** Sets a timer anew, for this time, or for `longest` ms if that is sooner; null: for none. Returns the timer, or null. */
+export function setDue({ now, setTimer, clearTimer }, timer, due, work, longest = maximumTimer) {
     if (timer !== null) clearTimer(timer)
-    return due === null ? null : setTimer(work, Math.min(Math.max(0, due - now()), maximumTimer))
+    return due === null ? null : setTimer(work, Math.min(Math.max(0, due - now()), longest))
 }
 
 /**

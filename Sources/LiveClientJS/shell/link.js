@@ -2,7 +2,7 @@
 
 import { ConnectionMachine } from "../core/connection.js"
 import { connectionWays } from "../core/ways.js"
-import { keepWays, recallWays, sleepLook } from "./environment.js"
+import { keepWays, recallWays, setDue, sleepLook } from "./environment.js"
 import { isSignedOut } from "./failures.js"
 import { askSync, openEventStream } from "./requests.js"
 import { openWebSocket } from "./websocket.js"
@@ -59,17 +59,8 @@ export class Link {
     }
 
     #wind() {
-        const { clearTimer, setTimer, now } = this.#environment
-        if (this.#timer !== null) clearTimer(this.#timer)
-        this.#timer = null
-        const at = this.#machine.wakeAt
-        if (at === null) return
-        const wake = () => {
-            this.#timer = null
-            if (now() >= at) this.handle({ wake: {} })
-            else this.#wind()
-        }
-        this.#timer = setTimer(wake, Math.min(Math.max(at - now(), 0), sleepLook))
+        // What is not due yet the machine leaves alone.
+        this.#timer = setDue(this.#environment, this.#timer, this.#machine.wakeAt, () => this.handle({ wake: {} }), sleepLook)
     }
 
     /** Notifies of a state that differs from the last, and that the connection has gone where it has. */

@@ -3,7 +3,7 @@ import { Retry } from "../core/retry.js"
 import { keyOf } from "../core/stored.js"
 import { UpdateMachine } from "../core/update.js"
 import { caseOf } from "../core/updatecore.js"
-import { maximumTimer, ofStore } from "./environment.js"
+import { ofStore, setDue } from "./environment.js"
 import { callApp } from "./failures.js"
 import { followingOf } from "./following.js"
 import { gateOf } from "./gate.js"
@@ -174,16 +174,8 @@ export class LiveMachine {
     }
 
     #wind() {
-        const { now, setTimer, clearTimer } = this.#client.environment
-        if (this.#timer !== null) clearTimer(this.#timer)
-        this.#timer = null
-        const at = this.#machine.wakeAt
-        if (at === null || this.#isClosed) return
-        this.#timer = setTimer(() => {
-            this.#timer = null
-            if (now() >= at) this.#send({ wake: {} })
-            else this.#wind()
-        }, Math.min(Math.max(at - now(), 0), maximumTimer))
+        const at = this.#isClosed ? null : this.#machine.wakeAt
+        this.#timer = setDue(this.#client.environment, this.#timer, at, () => this.#send({ wake: {} }))
     }
 
     #show(hasChanged = false) {

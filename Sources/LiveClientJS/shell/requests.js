@@ -57,30 +57,31 @@ export const headLimit = 12_000
 /** The rest of an answer, in ms: a page of 500 events is 60 KB, and slow paths carry 2 KB in a second. */
 export const bodyLimit = 30_000
 
-/** Rejects when `signal` aborts, or when `extend(milliseconds)` was not called again in time; `signal` then aborts too. */
-export function answerDeadline(environment, outer) {
-    const abort = new AbortController()
-    let timer = null, fail
-    const ended = new Promise((_, reject) => { fail = reject })
+/**
+ * `ended` rejects when one of the outer signals aborts, or when `extend(milliseconds)` was not called again in time; `signal`
+ * then aborts too.
+ */
+export function answerDeadline({ setTimer, clearTimer }, ...signals) {
+    const abort = new AbortController(), outer = signals.filter(Boolean), { signal } = abort
+    let timer = null
     const end = () => {
-        if (timer !== null) environment.clearTimer(timer)
-        timer = null
-        outer?.removeEventListener("abort", give)
+        clearTimer(timer)
+        for (const one of outer) one.removeEventListener("abort", give)
     }
     const give = () => {
         end()
-        const reason = outer?.aborted ? outer.reason : new Error("no answer in time")
-        abort.abort(reason)
-        fail(reason)
+        const aborted = outer.find(one => one.aborted)
+        abort.abort(aborted ? aborted.reason : new Error("no answer in time"))
     }
+    const ended = new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)))
     ended.catch(() => {})
-    if (outer?.aborted) give()
-    else outer?.addEventListener("abort", give)
+    for (const one of outer) one.addEventListener("abort", give)
+    if (outer.some(one => one.aborted)) give()
     const extend = milliseconds => {
-        if (timer !== null) environment.clearTimer(timer)
-        timer = abort.signal.aborted ? null : environment.setTimer(give, milliseconds)
+        clearTimer(timer)
+        if (!signal.aborted) timer = setTimer(give, milliseconds)
     }
-    return { signal: abort.signal, ended, extend, end }
+    return { signal, ended, extend, end }
 }
 
 /**
@@ -141,6 +142,13 @@ export function streamParameters({ since, entities, asksForEventIDs }) {
     return { since, with: asksForEventIDs ? withEventIDs : "at,ts", beat: 25, ent: entities?.join(",") }
 }
 
+function askForStream(environment, addresses, settings, signal) {
+    const { headers, ...options } = credentials(settings.token)
+    const all = { ...headers, Accept: "text/event-stream" }
+    const url = addresses.request("/live/v1", streamParameters(settings))
+    return environment.fetch(url, { ...options, headers: all, cache: "no-store", signal })
+}
+
 /**
  * Reads an event stream by fetch, which unlike EventSource sends the header `Authorization` and sees refusals.
  * `on` is called with {opened}, {alive}, {message} and at last one of {refused}, {lost}. Returns a way to drop it.
@@ -153,10 +161,7 @@ export function openEventStream(environment, addresses, settings, on) {
         if (!abort.signal.aborted) on(event)
     }
     const read = async () => {
-        const url = addresses.request("/live/v1", streamParameters(settings))
-        const { headers, ...options } = credentials(settings.token)
-        const all = { ...headers, Accept: "text/event-stream" }
-        const answer = await environment.fetch(url, { ...options, headers: all, cache: "no-store", signal: abort.signal })
+        const answer = await askForStream(environment, addresses, settings, abort.signal)
         if (answer.status !== 200) return readRefusal(answer, environment)
         // Somebody between who answers himself.
         if (!/^text\/event-stream\b/.test(answer.headers.get("Content-Type") ?? "")) return { refused: { status: 200 } }
@@ -177,10 +182,7 @@ const streamLimit = 3_000
 export async function askWhetherStreams(environment, addresses, { token, entities }, outer) {
     const { signal, ended, extend, end } = answerDeadline(environment, outer)
     const ask = async () => {
-        const { headers, ...options } = credentials(token)
-        const all = { ...headers, Accept: "text/event-stream" }
-        const url = addresses.request("/live/v1", streamParameters({ entities }))
-        const answer = await environment.fetch(url, { ...options, headers: all, cache: "no-store", signal })
+        const answer = await askForStream(environment, addresses, { token, entities }, signal)
         if (answer.status !== 200) return readRefusal(answer, environment)
         await answer.body?.cancel()
         return null

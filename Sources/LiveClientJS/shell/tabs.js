@@ -3,6 +3,7 @@
 import { RecentUpdates, placeAmong } from "../core/recent.js"
 import { TabMachine } from "../core/tabs.js"
 import { isConnectionWord, tabVersion } from "../core/tabwords.js"
+import { holdLock, setDue } from "./environment.js"
 import { MissedUpdates, maximumMissed } from "./missed.js"
 import { Link } from "./link.js"
 
@@ -143,17 +144,14 @@ class SharedLink {
             this.#leave()
             this.#said = null
         }
-        const { clearTimer, setTimer, now } = this.#environment
-        if (this.#timer !== null) clearTimer(this.#timer)
-        const at = this.#machine.wakeAt
-        this.#timer = at === null ? null : setTimer(() => this.#step({ wake: {} }), Math.max(at - now(), 0))
+        this.#timer = setDue(this.#environment, this.#timer, this.#machine.wakeAt, () => this.#step({ wake: {} }))
     }
 
     #carryOut(effect) {
         const [[name, values]] = Object.entries(effect)
         switch (name) {
-        case "requestLock": return this.#request({})
-        case "stealLock": return this.#request({ steal: true })
+        case "requestLock": return this.#request(false)
+        case "stealLock": return this.#request(true)
         case "releaseLock": return this.#release()
         case "post": return this.#post(values.answer || values.lead ? { ...values, ...this.#news() } : values)
         case "lead": return this.#lead()
@@ -168,24 +166,15 @@ class SharedLink {
     // The lock
 
     #release() {
-        this.#lock?.abort()
+        this.#lock?.()
         this.#lock = null
     }
 
-    async #request({ steal = false }) {
+    #request(steal) {
         this.#release()
-        const lock = this.#lock = new AbortController(), { signal } = lock
-        const hold = () => new Promise(resolve => {
-            if (signal.aborted) return resolve()
-            signal.addEventListener("abort", resolve)
-            this.#step({ granted: {} })
-        })
-        try {
-            await this.#environment.locks.request(this.#name, steal ? { steal } : { signal }, hold)
-        } catch {
-            // Given up by ourselves; taken by somebody else; or there are no locks for this page, which then leads for itself.
-            if (this.#lock === lock) this.#step(this.#link ? { lost: {} } : { granted: {} })
-        }
+        // Taken by somebody else; or there are no locks for this page, which then leads for itself.
+        const lost = () => this.#step(this.#link ? { lost: {} } : { granted: {} })
+        this.#lock = holdLock(this.#environment, this.#name, steal, () => this.#step({ granted: {} }), lost)
     }
 
     // The leader
