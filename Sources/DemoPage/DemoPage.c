@@ -107,6 +107,9 @@ static const unsigned char module_core_tabs_js[] = {
 static const unsigned char module_core_tabwords_js[] = {
 #embed "../LiveClientJS/core/tabwords.js"
 };
+static const unsigned char module_core_tokens_js[] = {
+#embed "../LiveClientJS/core/tokens.js"
+};
 static const unsigned char module_core_update_js[] = {
 #embed "../LiveClientJS/core/update.js"
 };
@@ -274,6 +277,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/core/stored.js", module_core_stored_js),
     FILE("/LiveClientJS/core/tabs.js", module_core_tabs_js),
     FILE("/LiveClientJS/core/tabwords.js", module_core_tabwords_js),
+    FILE("/LiveClientJS/core/tokens.js", module_core_tokens_js),
     FILE("/LiveClientJS/core/update.js", module_core_update_js),
     FILE("/LiveClientJS/core/updatecore.js", module_core_updatecore_js),
     FILE("/LiveClientJS/core/ways.js", module_core_ways_js),
