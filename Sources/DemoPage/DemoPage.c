@@ -230,6 +230,9 @@ static const unsigned char module_shell_storedlists_js[] = {
 static const unsigned char module_shell_tabs_js[] = {
 #embed "../LiveClientJS/shell/tabs.js"
 };
+static const unsigned char module_shell_tokens_js[] = {
+#embed "../LiveClientJS/shell/tokens.js"
+};
 static const unsigned char module_shell_updates_js[] = {
 #embed "../LiveClientJS/shell/updates.js"
 };
@@ -318,6 +321,7 @@ static const struct demo_file files[] = {
     FILE("/LiveClientJS/shell/screentoken.js", module_shell_screentoken_js),
     FILE("/LiveClientJS/shell/storedlists.js", module_shell_storedlists_js),
     FILE("/LiveClientJS/shell/tabs.js", module_shell_tabs_js),
+    FILE("/LiveClientJS/shell/tokens.js", module_shell_tokens_js),
     FILE("/LiveClientJS/shell/updates.js", module_shell_updates_js),
     FILE("/LiveClientJS/shell/websocket.js", module_shell_websocket_js),
     FILE("/LiveClientJS/tabs.js", module_tabs_js),

@@ -51,10 +51,9 @@ export class ArchiveWorld extends World {
             this.asked.push(fresh)
             return `t${count += 1}`
         }
-        // Its stream is of no use here: without a network there is none.
+        // Its stream is of no use here: in the background there is none. The first request shows the token that it asks for.
         const { client } = this.client({ token, ...options })
         client.enterBackground()
-        this.asked.length = count = 0
         return new LiveArchive(client, settings)
     }
 

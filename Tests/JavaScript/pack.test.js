@@ -17,10 +17,10 @@ const packed = entry => import(pathToFileURL(join(folder, entry)))
 const machines = await packed("livegate.js")
 
 for (const [entry, size] of Object.entries(sizes)) {
-    test(`${entry} is packed whole, and only the whole is over 17 KB`, async () => {
+    test(`${entry} is packed whole, and only the whole is over 19 KB`, async () => {
         const source = await import(new URL(`../../Sources/LiveClientJS/${entry}`, import.meta.url))
         assert.deepEqual(Object.keys(await packed(entry)).sort(), Object.keys(source).sort())
-        assert.ok(size > 1_000 && (entry === "livegate.js" || size <= 17_408), `${size} bytes`)
+        assert.ok(size > 1_000 && (entry === "livegate.js" || size <= 19_456), `${size} bytes`)
     })
 }
 
@@ -41,9 +41,9 @@ function bundled(imported) {
 }
 
 for (const [imported, kilobytes] of [
-    ["RefreshCounts", 1.2], ["connect", 11.3], ["connect, LiveArchive, markRead", 13.8], ["connect, createMachine", 21],
-    ["connect, createMachine, Screens", 30],
-    ["connect, createMachine, Screens, openStore, openActions, IndexedDBActionStore, allTabs", 40.9],
+    ["RefreshCounts", 1.2], ["connect", 11.6], ["connect, LiveArchive, markRead", 14.2], ["connect, createMachine", 21],
+    ["connect, createMachine, Screens", 30.3],
+    ["connect, createMachine, Screens, openStore, openActions, IndexedDBActionStore, allTabs", 41.2],
 ]) {
     test(`an app that imports ${imported} loads at most ${kilobytes} KB for it`, t => {
         const size = gzipSync(bundled(imported), { level: 9 }).length

@@ -125,6 +125,7 @@ export class ScriptedClient {
     start() { if (this.state.unauthorized) this.become({ connecting: { since: 0, attempt: 1 } }) }
 
     async token() { this.tokens += 1; return "token" }
+    _tokens = { token: "token", ask: question => this.token(question) }
 
     async sync({ since } = {}) {
         this.requests.push(`sync ${since ?? ""}`.trim())

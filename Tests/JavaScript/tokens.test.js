@@ -27,7 +27,7 @@ test("a connection whose token does not come within 30 s asks for it again", asy
 })
 
 test("a request whose token does not come within 30 s fails, and can be made again", async () => {
-    const world = new World(), token = hanging(2)
+    const world = new World(), token = hanging()
     const { client } = world.client({ token })
     const asked = client.sync().catch(error => error)
     await world.pass(30_000)

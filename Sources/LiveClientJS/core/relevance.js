@@ -1,6 +1,7 @@
 // What is shown decides what is fetched: interests, and the rules by which an event concerns them (Relevance.swift).
 //
 // An interest is {details: {thing}} or {list: {entity, ids, takesNew}}; a thing {entity, id}.
+import { keyOf } from "./stored.js"
 
 /** What holds where an app says nothing else: of several rules the first that fits. */
 export const standardRules = [
@@ -12,7 +13,7 @@ export const standardRules = [
     { screen: "list", action: "fetchIfThere" },
 ]
 
-export function thingKey(thing) { return `${thing.entity.length}:${thing.entity}${thing.id}` }
+export { keyOf as thingKey }
 
 export function isSameThing(a, b) { return a.entity === b.entity && a.id === b.id }
 
@@ -52,7 +53,7 @@ function interestNeeds(interest, thing, types, rules) {
     return { fetch, removed }
 }
 
-function uniqueThings(things) { return [...new Map(things.map(thing => [thingKey(thing), thing])).values()] }
+function uniqueThings(things) { return [...new Map(things.map(thing => [keyOf(thing), thing])).values()] }
 
 const relevanceDefaults = { rules: [], maximumScreens: 32, maximumIDs: 10_000, maximumSeen: 1_000, seenFor: 600_000 }
 

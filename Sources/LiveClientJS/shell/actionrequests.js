@@ -1,7 +1,6 @@
 // What the action queue asks the server for: that a batch is done, and another token.
 import { actionOutcome } from "../core/outcome.js"
-import { tokenLimit, within } from "./environment.js"
-import { RequestError, isSignedOut } from "./failures.js"
+import { isSignedOut } from "./failures.js"
 import { PendingRequests } from "./pendingrequests.js"
 
 /** A batch without an answer for so long is given up and sent again, in ms: the server has its keys. */
@@ -28,7 +27,7 @@ export class ActionRequests {
         this.#options = options
         this.#environment = environment
         this.#give = give
-        this.#requests = new PendingRequests(environment, sendDeadline, options.gate)
+        this.#requests = new PendingRequests(environment, sendDeadline, options.gate, options.client?._tokens)
     }
 
     /** @param check gives whether the actions are to be sent still */
@@ -44,10 +43,7 @@ export class ActionRequests {
     }
 
     renewToken() {
-        const late = () => new RequestError()
-        const work = signal => within(this.#environment, tokenLimit, () => this.#options.renewToken(), late, signal)
-        this.#requests.begin("token", work,
-            () => this.#give({ token: {} }),
+        this.#requests.renewToken(this.#options.renewToken, () => this.#give({ token: {} }),
             error => this.#give({ tokenFailed: isSignedOut(error) ? { isUnauthorized: true } : {} }))
     }
 

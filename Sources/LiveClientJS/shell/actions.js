@@ -4,8 +4,10 @@ import { SharedActionQueue, StoredKeys } from "../core/sharedactions.js"
 import { ActionError, immediateError } from "./actionerror.js"
 import { ActionRequests } from "./actionrequests.js"
 import { ActionTabs } from "./actiontabs.js"
-import { maximumTimer, ofStore, systemEnvironment, tokenLimit, within } from "./environment.js"
+import { maximumTimer, ofStore, systemEnvironment } from "./environment.js"
 import { RequestError, callApp, isSignedOut } from "./failures.js"
+import { gateOf } from "./gate.js"
+import { renewToken } from "./tokens.js"
 
 /** After a store that would not take something it is read again so much later. */
 const actionStoreRetryMilliseconds = 5_000
@@ -44,11 +46,12 @@ export class LiveActions {
     #isReachable = true
 
     constructor(options) {
-        this.#options = options
+        const { client } = options
+        this.#options = { gate: client && gateOf(client), ...options }
         // Unix time: actions are kept for longer than this page.
         this.#environment = { ...systemEnvironment(), now: () => Date.now(), ...options.environment }
         // What an earlier queue has asked for changes nothing in this one.
-        this.#requests = new ActionRequests(options, this.#environment, input => this.#give(input, this.#generation))
+        this.#requests = new ActionRequests(this.#options, this.#environment, input => this.#give(input, this.#generation))
     }
 
     /** What the server is not known to have, the oldest first: of which kind and thing, the value to show, and since when (`at`). */
@@ -144,6 +147,7 @@ export class LiveActions {
     async perform(operation) {
         this.#refuseClosed()
         if (!this.#isReachable) throw new ActionError("notReachable", "there is no network")
+        const { renewToken: own, client } = this.#options, tokens = client?._tokens, token = tokens?.token
         try {
             return await operation()
         } catch (error) {
@@ -151,8 +155,7 @@ export class LiveActions {
         }
         this.#refuseClosed()
         try {
-            const late = () => new RequestError()
-            await within(this.#environment, tokenLimit, () => this.#options.renewToken(), late, this.#closing.signal)
+            await renewToken(this.#environment, own, tokens, token, this.#closing.signal)
         } catch (error) {
             this.#refuseClosed()
             if (isSignedOut(error)) throw immediateError(new RequestError(401))

@@ -53,11 +53,12 @@ export class ArchiveRequests {
         return this.#client._whileOpen(outer, async signal => {
             const { environment } = this.#client
             const retry = new Retry(environment.random())
-            let waited = 0, isRenewed = false, fresh = false
+            let waited = 0, isRenewed = false, fresh = false, replacing
             for (let attempt = 1; ; attempt += 1) {
-                const answer = await this.#askOnce(question, fresh, signal)
+                const { token, ...answer } = await this.#askOnce(question, { fresh, replacing }, signal)
                 const { status, retryAfter } = answer
                 fresh = status === 401
+                replacing = token ?? undefined
                 if (attempt === maximumAttempts || (fresh && isRenewed)) return answer
                 if (fresh) {
                     isRenewed = true
@@ -74,23 +75,23 @@ export class ArchiveRequests {
     }
 
     /** One request, whatever is answered: it neither waits nor renews a token. */
-    askOnce(question, outer) { return this.#client._whileOpen(outer, signal => this.#askOnce(question, false, signal)) }
+    askOnce(question, outer) { return this.#client._whileOpen(outer, signal => this.#askOnce(question, {}, signal)) }
 
-    async #askOnce(question, fresh, signal) {
-        const token = await this.#token(fresh, signal)
+    async #askOnce(question, wanted, signal) {
+        const token = await this.#token(wanted, signal)
         try {
-            return await this.#fetch(question, token, signal)
+            return { ...await this.#fetch(question, token, signal), token }
         } catch (error) {
             signal.throwIfAborted()
             throw new ArchiveError("unreachable", `no answer: ${error.message}`, { cause: error })
         }
     }
 
-    async #token(fresh, signal) {
+    async #token(wanted, signal) {
         const late = () => new Error("token: no answer within 30 s")
         let token
         try {
-            token = await within(this.#client.environment, tokenLimit, () => this.#client.token({ fresh }), late, signal)
+            token = await within(this.#client.environment, tokenLimit, () => this.#client.token(wanted), late, signal)
         } catch (error) {
             signal.throwIfAborted()
             // The client's own: it is closed.

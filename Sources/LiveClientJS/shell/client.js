@@ -4,6 +4,7 @@ import { Addresses, answerDeadline, askSync } from "./requests.js"
 import { systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
 import { callApp } from "./failures.js"
 import { Link } from "./link.js"
+import { TokenSource } from "./tokens.js"
 import { UpdateQueue } from "./updates.js"
 
 /** Why a request or a client came to nothing; `kind` says what to do: see livegate.d.ts. */
@@ -22,15 +23,13 @@ const hiddenGrace = 30_000
 function tokenSource({ token, cookie }, environment, closing, refuseClosed) {
     if (cookie) return null
     const late = () => new LivegateError("unreachable", "token: no answer within 30 s")
-    if (typeof token === "function") {
-        return async ({ fresh }) => {
-            refuseClosed()
-            // Null stands for a cookie, here and for all who ask.
-            return await within(environment, tokenLimit, () => token({ fresh }), late, closing) ?? undefined
-        }
-    }
-    if (typeof token === "string" && token !== "") return async () => token
-    throw new TypeError("token: neither a text nor a function that gives one, and no cookie: true")
+    const give = typeof token === "string" ? () => token : token
+    if (!token || typeof give !== "function") throw new TypeError("token: no text, no function that gives one, and no cookie: true")
+    return new TokenSource(async question => {
+        refuseClosed()
+        // Null stands for a cookie, here and for all who ask.
+        return await within(environment, tokenLimit, () => give(question), late, closing) ?? undefined
+    })
 }
 
 /** Begins a client; see livegate.d.ts for `options`. */
@@ -39,7 +38,6 @@ export function connect(options) { return new Client(options) }
 class Client {
     #options
     #link
-    #token
     #subscribers = new Set()
     #watchers = new Set()
     #queues = new Set()
@@ -65,8 +63,10 @@ class Client {
         this.environment = { ...environment, fetch }
         this._addresses = new Addresses(url)
         this.account = account ?? null
-        this.#token = tokenSource(options, this.environment, this.#closing.signal, () => this.#refuseClosed())
-        this.#options = { ...options, entities, token: this.#token, _usesTicket: options.ticket === true }
+        const tokens = tokenSource(options, this.environment, this.#closing.signal, () => this.#refuseClosed())
+        this._tokens = tokens
+        const token = tokens && (question => tokens.ask(question))
+        this.#options = { ...options, entities, token, _usesTicket: options.ticket === true }
         const canShare = this.environment.locks && this.environment.BroadcastChannel
         // Tabs are a part of their own: a page that shares nothing does not load them.
         if (share && typeof share !== "function") throw new TypeError("share: give it allTabs, of livegate/tabs")
@@ -176,9 +176,9 @@ class Client {
         return queue
     }
 
-    async token({ fresh = false } = {}) {
+    async token({ fresh = false, ...refused } = {}) {
         this.#refuseClosed()
-        return this.#token === null ? null : this.#token({ fresh })
+        return this._tokens && this._tokens.ask({ fresh, ...refused })
     }
 
     sync({ signal, ...question } = {}) { return this._whileOpen(signal, inner => this.#sync({ ...question, signal: inner })) }
@@ -195,8 +195,8 @@ class Client {
 
     async #sync({ since, upTo, limit, wait, signal }) {
         const { entities, asksForEventIDs } = this.#options
-        for (let isAgain = false; ; isAgain = true) {
-            const token = await this.token({ fresh: isAgain })
+        for (let isAgain = false, token; ; isAgain = true) {
+            token = await this.token({ fresh: isAgain, replacing: token ?? undefined })
             if (signal.aborted) throw signal.reason
             if (token !== null && !token) throw new LivegateError("unauthorized", "there is no token: nobody is signed in")
             const question = { token, since, upTo, limit, wait, entities, asksForEventIDs, signal }
@@ -204,8 +204,7 @@ class Client {
             if (answer.page || answer.resync) return answer
             if (signal.aborted) throw signal.reason
             if (answer.lost) throw new LivegateError("unreachable", "the server was not reached")
-            if (answer.refused.status !== 401) throw refusalError(answer.refused)
-            if (isAgain) throw new LivegateError("unauthorized", "the server refused two tokens: status 401", answer.refused)
+            if (isAgain || answer.refused.status !== 401) throw refusalError(answer.refused)
         }
     }
 
@@ -252,7 +251,8 @@ class Client {
 }
 
 function refusalError({ status, code, retryAfter }) {
-    const kind = retryAfter !== undefined || status >= 500 || [408, 429].includes(status) ? "retry" : "rejected"
+    const mayPass = retryAfter !== undefined || status >= 500 || [408, 429].includes(status)
+    const kind = status === 401 ? "unauthorized" : mayPass ? "retry" : "rejected"
     return new LivegateError(kind, `the server refused: status ${status}${code ? ", " + code : ""}`, { status, code, retryAfter })
 }
 

@@ -67,7 +67,7 @@ export function oneFor(make) {
 /** The longest time that a timer can be set to, in ms: over it browsers fire at once. */
 export const maximumTimer = 2_000_000_000
 
-/** An app's token that takes longer than this is none, in ms, as in Swift's TokenFetch: it is asked for again. */
+/** An app's token that takes longer than this is none, in ms, as in Swift's LiveTokens: it is asked for again. */
 export const tokenLimit = 30_000
 
 /**

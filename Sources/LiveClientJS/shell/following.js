@@ -58,13 +58,13 @@ export class Following {
     }
 
     /**
-     * Begins to follow. `sink` is called with `{events, at}`, `{live}`, `{resync}`, `{source}` and at last `{lost}` or
-     * `{ended}`, maybe before this returns.
+     * Begins to follow. `sink` is called with inputs of a machine: `events`, `live`, `resync`, `source` and at last `lost` or `ended`,
+     * without their number, maybe before this returns.
      */
     follow(key, since, sink) {
         this.unfollow(key)
         // A machine that fails keeps nothing from the others.
-        const follower = { sink: message => callApp(sink, message), _isJoined: true, abort: new AbortController() }
+        const follower = { sink: message => callApp(sink, Object.entries(message)), _isJoined: true, abort: new AbortController() }
         const others = this.#followers.size
         this.#followers.set(key, follower)
         // The first: what comes without a cursor of its own stands behind it with the same.
@@ -97,9 +97,9 @@ export class Following {
     /** Gives a follower the newest messages from an index on, and what is so. */
     #join(follower, index) {
         follower._isJoined = true
-        for (const { event, at } of this.#recent.slice(index)) follower.sink({ events: event ? [event] : [], at })
-        if (this.#stalledSince !== undefined) follower.sink({ source: this.#stalledSince })
-        if (this.#isLive) follower.sink({ live: this.#recent.at(-1)?.at ?? this.#start.since })
+        for (const { event, at } of this.#recent.slice(index)) follower.sink({ events: { events: event ? [event] : [], at } })
+        if (this.#stalledSince !== undefined) follower.sink({ source: { stalledSince: this.#stalledSince } })
+        if (this.#isLive) follower.sink({ live: { at: this.#recent.at(-1)?.at ?? this.#start.since } })
     }
 
     async #catchUp(key, follower, since) {
@@ -113,11 +113,11 @@ export class Following {
                 if (answer.resync) {
                     // What is asked once more is what came since then.
                     cursor = answer.resync.at
-                    follower.sink({ resync: cursor })
+                    follower.sink({ resync: { at: cursor } })
                     return true
                 }
                 cursor = answer.page.at
-                follower.sink({ events: answer.page.events.map(eventOf), at: cursor })
+                follower.sink({ events: { events: answer.page.events.map(eventOf), at: cursor } })
                 if (!answer.page.more) return true
             }
         }
@@ -131,10 +131,10 @@ export class Following {
             }
         } catch (error) {
             if (signal.aborted) return
-            const ended = endOf(error)
-            if (!ended) return this.#lose(key, follower, error.retryAfter)
+            const end = endOf(error)
+            if (!end) return this.#lose(key, follower, error.retryAfter)
             this.unfollow(key)
-            follower.sink({ ended })
+            follower.sink({ ended: { error: end } })
             return
         }
         if (signal.aborted) return
@@ -143,8 +143,8 @@ export class Following {
         if (index === 0 && !this.#start.isWhole) {
             // Some of what it needs is gone: a new snapshot costs less than so many reloads.
             follower._isJoined = true
-            follower.sink({ resync: this.#recent.at(-1).at })
-            if (this.#isLive) follower.sink({ live: this.#recent.at(-1).at })
+            follower.sink({ resync: { at: this.#recent.at(-1).at } })
+            if (this.#isLive) follower.sink({ live: { at: this.#recent.at(-1).at } })
             return
         }
         this.#join(follower, index < 0 ? this.#recent.length : index)
@@ -152,7 +152,7 @@ export class Following {
 
     #lose(key, follower, after) {
         if (this.#followers.get(key) === follower) this.unfollow(key)
-        follower.sink({ lost: after })
+        follower.sink({ lost: { after } })
     }
 
     #loseAll(after) {
@@ -173,11 +173,11 @@ export class Following {
         case "live":
             this.#isLive = true
             this.#remember(inside.at)
-            return this.#tell({ live: inside.at })
+            return this.#tell({ live: { at: inside.at } })
         case "resync": return this.#resync(inside)
         case "source":
             this.#stalledSince = inside.state === "stalled" ? inside.ts ?? this.#now() : undefined
-            return this.#tell({ source: this.#stalledSince })
+            return this.#tell({ source: { stalledSince: this.#stalledSince } })
         case "disconnected":
             this.#isLive = false
             this.#stalledSince = undefined
@@ -197,7 +197,7 @@ export class Following {
     #message(given, event) {
         const at = given ?? this.#recent.at(-1)?.at ?? this.#start.since
         this.#remember(at, event)
-        this.#tell({ events: event ? [event] : [], at })
+        this.#tell({ events: { events: event ? [event] : [], at } })
     }
 
     #resync({ why, at }) {
@@ -209,7 +209,7 @@ export class Following {
             follower.abort.abort()
             follower.abort = new AbortController()
             follower._isJoined = true
-            follower.sink({ resync: at })
+            follower.sink({ resync: { at } })
         }
     }
 

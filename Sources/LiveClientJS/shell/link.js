@@ -1,6 +1,7 @@
 // Carries out what ConnectionMachine decides: one connection, its tokens, its timers, its cursor.
 
 import { ConnectionMachine } from "../core/connection.js"
+import { given } from "../core/messages.js"
 import { connectionWays } from "../core/ways.js"
 import { keepWays, recallWays, setDue, sleepLook } from "./environment.js"
 import { isSignedOut } from "./failures.js"
@@ -32,9 +33,7 @@ export class Link {
         this.cursor = options.since ?? null
         const ways = (options.ways ?? connectionWays).filter(way => way !== "webSocket" || environment.WebSocket)
         const { seed = environment.random(), pollInterval } = options
-        const settings = { seed, ways, known: recallWays(environment.storage) }
-        if (pollInterval !== undefined) settings.pollInterval = pollInterval
-        this.#machine = new ConnectionMachine(settings)
+        this.#machine = new ConnectionMachine(given({ seed, ways, known: recallWays(environment.storage), pollInterval }))
     }
 
     get view() { return this.#machine.view }
@@ -114,7 +113,7 @@ export class Link {
         if (token === null) return queueMicrotask(() => this.handle({ token: { request, isSame: false } }))
         let next
         try {
-            next = await token({ fresh })
+            next = await token({ fresh, replacing: fresh ? this.#token ?? undefined : undefined })
         } catch (error) {
             return this.handle({ tokenFailed: { request, isUnauthorized: isSignedOut(error) } })
         }
@@ -158,7 +157,7 @@ export class Link {
         if (!message.bye) return this.#deliver(message)
         this.#release("drop")
         const { code = 1012, retry } = message.bye
-        this.handle({ closed: retry === undefined ? { id, code } : { id, code, retry } })
+        this.handle({ closed: { id, code, retry } })
     }
 
     /** Delivers an update; the cursor moves when it has been delivered. */

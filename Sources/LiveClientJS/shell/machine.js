@@ -1,4 +1,5 @@
 // Runs an update machine: an area of state that is kept as the server has it, in memory and in a store.
+import { given } from "../core/messages.js"
 import { Retry } from "../core/retry.js"
 import { keyOf } from "../core/stored.js"
 import { UpdateMachine } from "../core/update.js"
@@ -8,7 +9,6 @@ import { callApp } from "./failures.js"
 import { followingOf } from "./following.js"
 import { gateOf } from "./gate.js"
 import { MachineRequests } from "./machinerequests.js"
-import { StoredLists } from "./storedlists.js"
 
 /** Begins a machine on a client's connection; see types/machine.d.ts for the options. */
 export function createMachine(client, options) { return new LiveMachine(client, options) }
@@ -40,8 +40,8 @@ export class LiveMachine {
     #unwatch
     /** What the app shows of it, which then has what is reloaded fetched. */
     #screens
-    /** What its lists know, in the store; null: there are none. */
-    #lists = null
+    /** What its lists know, in the store; undefined: there are none. */
+    #lists
     /** Why the store is not used any more, or what it has failed to read or write and is asked for again; null while it is used. */
     storeError = null
     #storeRetry
@@ -52,19 +52,16 @@ export class LiveMachine {
         this.#options = options
         this.#store = options.store ?? null
         const { entities, retention, pollInterval, maximumPending, patience, seed = environment.random() } = options
-        const given = { entities, retention, pollInterval, maximumPending, patience, seed }
-        this.#machine = new UpdateMachine(
-            Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
+        this.#machine = new UpdateMachine(given({ entities, retention, pollInterval, maximumPending, patience, seed }))
         this.#storeRetry = new Retry(seed)
         this.#following = followingOf(client)
         this.#gate = options.gate ?? gateOf(client)
         this.#requests = new MachineRequests(client, options, this.#following, this.#gate, input => this.#send(input))
         this.#screens = options.screens?.(input => this.#reloadedByScreens(input)) ?? null
-        this.#screens?.useGate?.(this.#gate)
-        if (this.#screens?.toStore && this.#store) {
-            this.#screens.awaitStored?.()
-            this.#lists = new StoredLists({
-                environment, store: () => this.#store, area: options.area, screens: this.#screens,
+        this.#screens?.useGate?.(this.#gate, client._tokens)
+        if (this.#store) {
+            this.#lists = this.#screens?._keepLists?.({
+                environment, store: () => this.#store, area: options.area,
                 finger: () => this.#isFingerHeld ? this.#machine.view.metadata.finger : undefined,
             })
         }
@@ -230,7 +227,8 @@ export class LiveMachine {
         case "follow":
             this.#holdFinger(true)
             this.#lists?.restore()
-            return this.#following.follow(this, given.since, message => this.#receive(given.number, message))
+            return this.#following.follow(this, given.since, ([[name, values]]) => (
+                this.#send({ [name]: { ...values, number: given.number } })))
         case "unfollow": return this.#following.unfollow(this)
         case "commit": return void this.#commit(given)
         case "requestToken": return this.#requests.renewToken()
@@ -290,15 +288,6 @@ export class LiveMachine {
     #commitFailed(number) {
         this.#send({ commitFailed: { number } })
         this.#show(true)
-    }
-
-    #receive(number, message) {
-        if (message.events) this.#send({ events: { number, events: message.events, at: message.at } })
-        else if ("live" in message) this.#send({ live: { number, at: message.live } })
-        else if ("resync" in message) this.#send({ resync: { number, at: message.resync } })
-        else if ("source" in message) this.#send({ source: { number, stalledSince: message.source } })
-        else if ("ended" in message) this.#send({ ended: { error: message.ended } })
-        else this.#send({ lost: { number, after: message.lost } })
     }
 
     // MARK: State and finger move together

@@ -7,8 +7,6 @@ import { PendingRequests } from "./pendingrequests.js"
 
 /** Things that are reloaded at once; the others wait for their turn. Screens have a queue with the same limit. */
 const maximumReloads = 4
-/** The name of the request for a token: the others have numbers. */
-const tokenRequest = "token"
 
 /** The requests of one machine; `send` is given their results as the machine's inputs. */
 export class MachineRequests {
@@ -29,7 +27,7 @@ export class MachineRequests {
         this.#options = options
         this.#following = following
         this.#send = send
-        this.#pending = new PendingRequests(client.environment, options.requestDeadline, gate)
+        this.#pending = new PendingRequests(client.environment, options.requestDeadline, gate, client._tokens)
     }
 
     requestFinger(number) {
@@ -72,14 +70,12 @@ export class MachineRequests {
     /** Asks for a new token. Only who says that nobody is signed in is believed; anything else is tried again. */
     renewToken() {
         this.forgetToken()
-        this.#pending.begin(tokenRequest, () => this.#client.token({ fresh: true }),
-            // A cookie, which has no text here, is renewed by others.
-            token => this.#send({ token: { isValid: token === null || Boolean(token) } }),
+        this.#pending.renewToken(undefined, () => this.#send({ token: { isValid: true } }),
             error => this.#send(isSignedOut(error) ? { token: { isValid: false } } : { tokenFailed: {} }))
     }
 
     /** Another token is there already. */
-    forgetToken() { this.#pending.abort(tokenRequest) }
+    forgetToken() { this.#pending.forgetToken() }
 
     /** Gives up all of it. */
     close() {

@@ -40,9 +40,9 @@ export class MissedUpdates {
 
     async #pages(cursor, signal) {
         const { entities, asksForEventIDs } = this.#options, page = []
-        let since = cursor, isRenewed = false
+        let since = cursor, isRenewed = false, token
         for (let tries = 0; tries < maximumTries && !signal.aborted;) {
-            const token = await this.#token(isRenewed)
+            token = await this.#token(isRenewed, token)
             const answer = token === undefined ? {} : await askSync(
                 this.#environment, this.#addresses, { token, since, entities, asksForEventIDs, signal })
             const { status, code, retryAfter } = answer.refused ?? {}
@@ -69,11 +69,11 @@ export class MissedUpdates {
     }
 
     /** Null with a cookie; "" where nobody is signed in; undefined where it cannot be had now. */
-    async #token(fresh) {
+    async #token(fresh, replacing) {
         const { token } = this.#options
         if (token === null) return null
         try {
-            return await token({ fresh }) || ""
+            return await token({ fresh, replacing }) || ""
         } catch (error) {
             return isSignedOut(error) ? "" : undefined
         }

@@ -1,10 +1,14 @@
 // Requests to the app's API that are under way. Each ends once: by its answer, by its deadline, or because it is given up.
 import { RequestError, failureOf } from "./failures.js"
+import { renewToken } from "./tokens.js"
 
 /** No answer after so long is none, in ms: on a network that died without a word `fetch` waits for minutes. */
 const requestDeadline = 60_000
 /** What was asked so long before the network came back, in ms, had no answer from the one before. */
 const lostAfter = 2_000
+
+/** The name of the request for a token: the others have numbers. */
+const tokenRequest = "token"
 
 /** What an error says of the API. Without a token nothing was asked. */
 function judgeFailure(error) {
@@ -19,12 +23,17 @@ export class PendingRequests {
     #requests = new Map()
     /** Of the API: what waits there has not begun. Undefined: nothing waits. */
     gate
+    /** The client's. Undefined: the app's API has tokens of its own. */
+    tokens
+    /** The token that counted when what ended last had begun. */
+    #token
 
     /** @param environment `{now, setTimer, clearTimer}` @param deadline in ms */
-    constructor(environment, deadline = requestDeadline, gate) {
+    constructor(environment, deadline = requestDeadline, gate, tokens) {
         this.#environment = environment
         this.#deadline = deadline
         this.gate = gate
+        this.tokens = tokens
     }
 
     /**
@@ -36,11 +45,12 @@ export class PendingRequests {
     begin(name, work, receive, fail, subject, judge = () => ["answered"]) {
         const { now, setTimer, clearTimer } = this.#environment
         const abort = new AbortController()
-        const request = { abort, begun: Infinity, timer: null, lose: null, tell: () => {} }
+        const request = { abort, begun: Infinity, timer: null, lose: null, tell: () => {}, token: undefined }
         const end = (finish, value) => {
             if (this.#requests.get(name) !== request) return
             this.#requests.delete(name)
             clearTimer(request.timer)
+            this.#token = request.token
             request.tell(...(finish === receive ? judge : judgeFailure)(value))
             finish(value)
         }
@@ -51,6 +61,7 @@ export class PendingRequests {
         this.#requests.set(name, request)
         const start = () => {
             request.begun = now()
+            request.token = this.tokens?.token
             request.timer = setTimer(request.lose, this.#deadline)
             // In two steps, so that an error in `receive` is not taken for one of the API.
             // One that is given up before its turn is not begun.
@@ -61,6 +72,18 @@ export class PendingRequests {
         // Behind this turn: whoever asks is not called back while it asks.
         request.tell = this.gate.enter(isRefused => isRefused ? Promise.resolve().then(request.lose) : start(), subject)
     }
+
+    /**
+     * Gets another token for what was refused, the one that counted when what ended last had begun: one that came since is enough.
+     *
+     * @param own the app's function for the tokens of its API; undefined: the client's count there
+     */
+    renewToken(own, receive, fail, refused = this.#token) {
+        this.begin(tokenRequest, signal => renewToken(this.#environment, own, this.tokens, refused, signal), receive, fail)
+    }
+
+    /** Another token is there already. */
+    forgetToken() { this.abort(tokenRequest) }
 
     /** Gives a request up: neither of its functions is called. */
     abort(name) {

@@ -1,6 +1,6 @@
 // Requests to the gateway by fetch: pages of `/sync/v1`, tickets, and event streams.
 
-import { EventStreamReader, readPage, readProblem, readRetryAfter } from "../core/messages.js"
+import { EventStreamReader, given, readPage, readProblem, readRetryAfter } from "../core/messages.js"
 
 /** The addresses of a gateway: `https://live.example.com`, with or without `/live/v1`; `wss` means the same. */
 export class Addresses {
@@ -21,8 +21,8 @@ export class Addresses {
 
     /** `parameters` without a value are left out. */
     request(path, parameters) {
-        const given = Object.entries(parameters).filter(([, value]) => value !== undefined && value !== null && value !== "")
-        const query = given.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")
+        const all = Object.entries(parameters).filter(([, value]) => (value ?? "") !== "")
+        const query = all.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&")
         return this.#base + path + (query && "?" + query)
     }
 
@@ -43,10 +43,7 @@ async function readRefusal(answer, environment) {
     const { code, resync } = readProblem(await answer.text())
     if (answer.status === 410 && resync) return { resync }
     const retryAfter = readRetryAfter(answer.headers.get("Retry-After"), environment.now())
-    const refused = { status: answer.status }
-    if (code !== undefined) refused.code = code
-    if (retryAfter !== undefined) refused.retryAfter = retryAfter
-    return { refused }
+    return { refused: given({ status: answer.status, code, retryAfter }) }
 }
 
 /** What messages carry for an app that shows the archive beside them. */

@@ -9,6 +9,7 @@ import { LiveGate } from "./gate.js"
 import { PendingRequests } from "./pendingrequests.js"
 import { ScreenLists } from "./screenlists.js"
 import { readThingOf } from "./screensapi.js"
+import { StoredLists } from "./storedlists.js"
 import { ScreenToken } from "./screentoken.js"
 
 /** Later than all that anything waits for. */
@@ -150,8 +151,11 @@ export class Screens {
     /** What an earlier visit has kept. While a finger is held it is as that says, otherwise old. */
     restore(lists) { this.#lists.restore(lists) }
 
-    /** Called before the store is read that may have lists for `restore`, and when it was: until then no page is asked for. */
-    awaitStored() { this.#lists.awaitStored() }
+    /** Has lists kept in a store that is about to be read: until then no page is asked for. */
+    _keepLists(given) {
+        this.#lists.awaitStored()
+        return new StoredLists({ ...given, screens: this })
+    }
     storedIsRead() { if (!this.#isClosed) this.#lists.storedIsRead() }
 
     setLive(isLive) { this.#relevance.handle({ live: { isLive } }, this.#environment.now()) }
@@ -164,8 +168,11 @@ export class Screens {
         this.#retryNow()
     }
 
-    /** What is asked passes the gate of whoever shows these things, unless they have one of their own. */
-    useGate(gate) { if (!this.#hasOwnGate) this.#requests.gate = gate }
+    /** What is asked passes the gate of whoever shows these things, with its tokens, unless they have one of their own. */
+    useGate(gate, tokens) {
+        if (this.#hasOwnGate && gate !== this.#requests.gate) return
+        Object.assign(this.#requests, { gate, tokens })
+    }
 
     #retryNow() {
         this.#ask({ wake: {} }, undefined, endOfTime)

@@ -13,7 +13,7 @@ export async function readThingOf(api, thing, signal) {
     }
     const isObject = typeof found === "object" && found !== null
     const name = ["value", "gone", "notOurs"].find(name => isObject && name in found)
-    if (!name) throw mistake("the app's reload gave none of {value}, {gone: {}}, {notOurs: {}}")
+    if (!name) throw mistake("reload gave none of {value}, {gone: {}}, {notOurs: {}}")
     return { [name]: found[name] }
 }
 
@@ -22,7 +22,7 @@ export async function readPageOf(api, { list, request, signal }) {
     const page = await api.page({ list, request, signal })
     const isItem = item => typeof item?.id === "string" && typeof item.key?.rank === "number"
     if (Array.isArray(page?.items) && page.items.every(isItem)) return page
-    throw mistake(`the app's page of list ${JSON.stringify(list)} has no items {id, key: {rank, text}, value}`)
+    throw mistake(`page gave list ${JSON.stringify(list)} no items {id, key: {rank, text}, value}`)
 }
 
 /** An error that its developer should see. To the machines it is an answer that cannot be read. */

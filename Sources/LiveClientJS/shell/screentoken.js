@@ -2,9 +2,6 @@
 import { Retry } from "../core/retry.js"
 import { failureOf, isSignedOut, RequestError } from "./failures.js"
 
-/** The name of its request: those of fetches and pages have numbers. */
-const tokenRequest = "token"
-
 /** A 401 has another token fetched, once; the next 401 stops all that screens ask for, until `change()`. */
 export class ScreenToken {
     #api
@@ -34,13 +31,13 @@ export class ScreenToken {
     /** Runs a request, and notes what it says of the token. Without a token it is not run, and fails as if it were refused. */
     async ask(work) {
         if (!this._mayAsk) throw Object.assign(new RequestError(401), { _isUnasked: true })
-        const asked = this.#count
+        const asked = this.#count, token = this.#requests.tokens?.token
         try {
             const found = await work()
             if (asked === this.#count && this._mayAsk) this.#state = "usable"
             return found
         } catch (error) {
-            if ("unauthorized" in failureOf(error) && asked === this.#count) this.#refuse()
+            if ("unauthorized" in failureOf(error) && asked === this.#count) this.#refuse(token)
             throw error
         }
     }
@@ -53,26 +50,26 @@ export class ScreenToken {
         this.#forgetTimer()
     }
 
-    #refuse() {
+    #refuse(token) {
         if (this.#isClosed || !this._mayAsk) return
         if (this.#state === "renewed") this.#stop()
-        else this.#renew()
+        else this.#renew(token)
     }
 
-    #renew() {
+    #renew(token) {
+        const { renewToken } = this.#api
         this.#timer = null
         this.#state = "awaited"
-        this.#requests.begin(tokenRequest, async signal => this.#api.renewToken?.({ signal }),
-            () => this.#use("renewed"), error => {
-                if (isSignedOut(error) || "unauthorized" in failureOf(error)) return this.#stop()
-                // Nobody knows whether somebody is signed in.
-                this.#timer = this.#environment.setTimer(() => this.#renew(), this.#retry.wait())
-            })
+        this.#requests.renewToken(renewToken && (asked => renewToken.call(this.#api, asked)), () => this.#use("renewed"), error => {
+            if (isSignedOut(error) || "unauthorized" in failureOf(error)) return this.#stop()
+            // Nobody knows whether somebody is signed in.
+            this.#timer = this.#environment.setTimer(() => this.#renew(token), this.#retry.wait())
+        }, token)
     }
 
     #use(state) {
         if (this.#isClosed) return
-        this.#requests.abort(tokenRequest)
+        this.#requests.forgetToken()
         this.#forgetTimer()
         if (state === "usable") this.#retry.reset()
         this.#count += 1

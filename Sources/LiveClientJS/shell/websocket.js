@@ -57,9 +57,7 @@ export function openWebSocket(environment, addresses, settings, on) {
             }
             current.onclose = ({ code, reason }) => {
                 if (!isOpen) return resolve({ lost: { how: "unknown" } })
-                const retry = readReason(reason)
-                if (code === 1006) finish({ lost: { how: "cut" } })
-                else finish({ closed: retry === undefined ? { code } : { code, retry } })
+                finish(code === 1006 ? { lost: { how: "cut" } } : { closed: { code, retry: readReason(reason) } })
             }
         })
     }

@@ -1,6 +1,6 @@
 /** What users do, brought to the server: deferrable actions (`set`) and immediate ones (`perform`). */
 
-import { Environment } from "./connection.js"
+import { Client, Environment } from "./connection.js"
 import { LiveGate, RequestError } from "./machine.js"
 
 /** A status that somebody gave a thing, on its way to the server. There is one for each (kind, id). */
@@ -127,14 +127,16 @@ export interface ActionOptions {
     store: ActionStore
     /** Sends a batch in its order, each action with its key, and gives the result of each; or throws `RequestError`. */
     send: (actions: DeferredAction[], signal: AbortSignal) => Promise<ActionResult[]>
-    /** Gets a new token, after a 401. */
-    renewToken: () => Promise<unknown>
+    /** Whose gate and tokens the API has too. Left out: no gate, and tokens by `renewToken`. */
+    client?: Client
+    /** Gets a new token, after a 401. Only for an API with tokens of its own: otherwise the function of `client` is called. */
+    renewToken?: (options: { signal: AbortSignal }) => Promise<unknown>
     /** Called in each tab that shares the store. */
     report?: (news: ActionNews) => void
     /** Another tab has changed what is pending, and the local state with it. */
     changed?: () => void
     settings?: ActionSettings
-    /** Of the API that they are sent to: `gateOf` the client whose machine asks the same API. Left out: none. */
+    /** Of the API that they are sent to, where it is not that of `client`. */
     gate?: LiveGate
     /** Takes the place of parts of the browser, for tests and other platforms. Its `now` is the time of day. */
     environment?: Partial<Environment>

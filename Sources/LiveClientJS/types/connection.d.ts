@@ -68,10 +68,10 @@ export interface ClientOptions {
     /** `https://live.example.com`; `wss`, and `/live/v1` behind it, mean the same. */
     url: string | URL
     /**
-     * Gives the bearer token for an attempt; `fresh`: the last one was refused or ends soon. No token: nobody is signed in.
-     * Left out with `cookie`.
+     * Gives the bearer token for an attempt, never twice at a time; `fresh`: the last one was refused or ends soon, and that was
+     * `replacing`, where it is known. No token: nobody is signed in. Left out with `cookie`.
      */
-    token?: string | ((question: { fresh: boolean }) => Promise<string | null | undefined> | string | null | undefined)
+    token?: string | ((question: { fresh: boolean, replacing?: string }) => Promise<string | null | undefined> | string | null | undefined)
     /** The browser adds a cookie that the server knows. */
     cookie?: boolean
     /** Show the token by a ticket in the address, instead of a subprotocol. */
@@ -156,8 +156,8 @@ export interface Client {
     sync(question?: {
         since?: string, upTo?: string, limit?: number, wait?: number, signal?: AbortSignal,
     }): Promise<SyncAnswer>
-    /** The token that requests show; null with a cookie. */
-    token(question?: { fresh?: boolean }): Promise<string | null | undefined>
+    /** The token that requests show; null with a cookie. `replacing`: another one than that, which was refused (`fresh`). */
+    token(question?: { fresh?: boolean, replacing?: string }): Promise<string | null | undefined>
     /** Goes on from another cursor, for everybody: all get a resync with it, but for the listener `except`. */
     restart(options?: { since?: string | null, except?: (update: LiveUpdate) => void }): void
     /** Tries again after `unauthorized`. */

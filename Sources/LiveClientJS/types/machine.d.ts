@@ -144,7 +144,7 @@ export interface MachineOptions<Value = unknown> {
     seed?: number
 }
 
-/** What a machine asks of its screens: `Screens` have it. */
+/** What a machine asks of its screens: `Screens` have it, and alone have lists that are kept in the machine's store. */
 export interface MachineScreens {
     reload(change: { number: number, thing: Thing, types: string[] }): void
     dropReloads(): void
@@ -152,14 +152,9 @@ export interface MachineScreens {
     setLive(isLive: boolean): void
     setVisible(isVisible: boolean): void
     networkIsBack?(): void
-    /** What is fetched passes this gate. */
-    useGate?(gate: LiveGate): void
-    /** With these three its lists are kept in the machine's store, and shown at once by the next visit. */
-    toStore?(): StoredList[]
-    restore?(lists: StoredList[]): void
-    onChange?: () => void
-    /** What an earlier visit has kept is being read, and was: between the two no page is asked for. */
-    awaitStored?(): void
+    /** What is fetched passes this gate, and 401 has the client's token function asked. */
+    useGate?(gate: LiveGate, tokens: unknown): void
+    /** What an earlier visit has kept was read. */
     storedIsRead?(): void
     close(): void
 }

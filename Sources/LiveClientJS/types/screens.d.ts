@@ -52,8 +52,8 @@ export interface ScreensAPI<Value = unknown> {
     /** Fetches a page of the list of that name. */
     page(options: { list: string; request: PageRequest; signal: AbortSignal }): Promise<ListPage<Value>>
     /**
-     * Gets another token: something was refused with 401. Called once, until something has succeeded. Left out: the app's own
-     * client gets tokens by itself, and what was refused is asked for once more.
+     * Gets another token: something was refused with 401. Called once, until something has succeeded. Left out: the function of
+     * their machine's client is called; of screens without a machine, what was refused is asked for once more.
      */
     renewToken?(options: { signal: AbortSignal }): Promise<unknown>
 }
@@ -206,21 +206,20 @@ export class Screens<Value = unknown> {
     dropReloads(): void
     /** The machine got a finger, or lost it: at first it has none. Another one while there is one makes all old first. */
     setFinger(isHeld: boolean): void
-    /** Called when a list is another one than before; the machine sets it. */
+    /** Called when a list is another one than before; what keeps lists sets it. */
     onChange: () => void
     /** What the next visit may show of the lists: at most 500 items of each, from where it was looked at. */
     toStore(): StoredList<Value>[]
     /** What an earlier visit has kept. While a finger is held it is as that says, otherwise old. */
     restore(lists: StoredList<Value>[]): void
-    /** What an earlier visit has kept is being read, and was: between the two no page is asked for. The machine calls them. */
-    awaitStored(): void
+    /** What an earlier visit has kept was read: until then no page is asked for. The machine calls it. */
     storedIsRead(): void
     /** Whether the machine is live: at first it is not. */
     setLive(isLive: boolean): void
     /** There is a network again: what the one before has not answered, and what waits, is asked for now. */
     networkIsBack(): void
-    /** What is fetched passes this gate, unless one was given. The machine calls it. */
-    useGate(gate: LiveGate): void
+    /** What is fetched passes this gate, with these tokens, unless another gate was given. The machine calls it. */
+    useGate(gate: LiveGate, tokens: unknown): void
     /** Whether a person can see the app: at first one can. */
     setVisible(isVisible: boolean): void
     /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */
