@@ -26,19 +26,32 @@ public actor LiveClient {
     /// What it delivers events of; empty: all.
     nonisolated let entities: [String]
 
+    /// Its tokens, which machines, screens and actions get from the app too.
+    public nonisolated var tokens: LiveTokens { handle.parts.tokens }
+
     /// Makes a client; nothing is sent yet.
     ///
-    /// - Parameter token: gives the bearer token for the next attempt; asked anew for each, and 60 to 90 seconds
-    ///   before the token of a stream ends. A new one is sent, and the stream goes on with it; with the same one, or
-    ///   an error, it is asked again a few times, and the stream goes on until its token ends, and comes back. An
-    ///   error before an attempt is reported as ``LiveUpdate/disconnected(reason:retry:)`` and tried again, but for
-    ///   ``LiveClientError/unauthorized``.
+    /// - Parameter token: gives the bearer token for the next attempt; asked anew for each, one at a time, and 60 to 90
+    ///   seconds before the token of a stream ends. The question says which token was refused or ends. A new one is
+    ///   sent, and the stream goes on with it; with the same one, or an error, it is asked again a few times, and the
+    ///   stream goes on until its token ends, and comes back. An error before an attempt is reported as
+    ///   ``LiveUpdate/disconnected(reason:retry:)`` and tried again, but for ``LiveClientError/unauthorized``.
+    /// - Throws: an address or files that cannot be used.
+    public init(
+        _ configuration: LiveClientConfiguration, token: @escaping @Sendable (TokenQuestion) async throws -> String
+    ) throws(LiveClientError) {
+        handle = try LiveHandle(configuration, token)
+        entities = configuration.entities
+    }
+
+    /// Makes a client of an app whose function knows by itself when a token is of no use any more.
+    ///
+    /// - Parameter token: as of ``init(_:token:)``, but it is not told which token was refused.
     /// - Throws: an address or files that cannot be used.
     public init(
         _ configuration: LiveClientConfiguration, token: @escaping @Sendable () async throws -> String
     ) throws(LiveClientError) {
-        handle = try LiveHandle(configuration, token)
-        entities = configuration.entities
+        try self.init(configuration) { (_: TokenQuestion) in try await token() }
     }
 
     /// What happens, in its order; each iteration is a reader of its own. It throws a ``LiveClientError`` when coming
@@ -80,11 +93,19 @@ public actor LiveClient {
     package nonisolated func sync(
         since: LiveCursor?, upTo: LiveCursor? = nil, limit: Int? = nil
     ) async throws -> SyncAnswer {
-        let token = try await handle.parts.token()
-        var settings = handle.parts.settings.asking(.document, since: since, waitMilliseconds: 0, token: token)
-        if let upTo { settings.url = settings.url.setting([("upto", upTo.text)]) }
-        if let limit { settings.url = settings.url.setting([("limit", "\(limit)")]) }
-        let answer = try await handle.ask(settings)
+        func ask(_ token: String) async throws -> ServerAnswer {
+            var settings = handle.parts.settings.asking(.document, since: since, waitMilliseconds: 0, token: token)
+            if let upTo { settings.url = settings.url.setting([("upto", upTo.text)]) }
+            if let limit { settings.url = settings.url.setting([("limit", "\(limit)")]) }
+            return try await handle.ask(settings)
+        }
+        let token = try await tokens.ask()
+        let answer: ServerAnswer
+        do {
+            answer = try await ask(token)
+        } catch let error as RequestError where error.status == 401 {
+            answer = try await ask(tokens.ask(fresh: true, replacing: token))
+        }
         if let sync = SyncAnswer(answer) { return sync }
         if let end = ConnectionEnd(answer) { throw end }
         throw RequestError(answer)

@@ -19,12 +19,12 @@ final class LiveHandle: Sendable {
     private let slot = Slot()
 
     init(
-        _ configuration: LiveClientConfiguration, _ token: @escaping @Sendable () async throws -> String
+        _ configuration: LiveClientConfiguration, _ token: @escaping LiveTokens.Give
     ) throws(LiveClientError) {
         parts = LiveSession.Parts(
             settings: try configuration.connection(), machine: configuration.machine(),
             transport: configuration.transport, cursor: configuration.cursor, keepsWays: configuration.keepsWays,
-            token: token)
+            tokens: LiveTokens(token))
         maximumUpdates = max(1, configuration.maximumBufferedUpdates)
         do throws(ReactorError) {
             loop = try EventLoop(label: "live-client")

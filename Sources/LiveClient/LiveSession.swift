@@ -14,7 +14,7 @@ final class LiveSession {
         var transport: any LiveTransport
         var cursor: LiveCursor?
         var keepsWays: (@Sendable ([KnownWay]) -> Void)?
-        var token: @Sendable () async throws -> String
+        var tokens: LiveTokens
     }
 
     let loop: EventLoop
@@ -47,7 +47,11 @@ final class LiveSession {
     /// While readers are busy.
     var isPaused = false
     var busyTimer: Timer?
-    private var tokens = TokenFetch()
+    /// The app's tokens: the question that counts, what came last, and what was shown to the server last.
+    private var tokenRequest: Int?
+    private var tokenTask: Task<Void, Never>?
+    private var candidate: String?
+    private var usedToken: String?
     private var isForeground = true
     private var isWanted = true
     private var isStarted = false
@@ -102,7 +106,7 @@ final class LiveSession {
 
     private func stopLoop() {
         guard isLetGo, closing == 0 else { return }
-        tokens.cancel()
+        tokenTask?.cancel()
         if let timer = timer.take() { loop.cancel(timer) }
         loop.stop()
     }
@@ -143,28 +147,26 @@ final class LiveSession {
 
     private func perform(_ effect: ConnectionMachine.Effect) {
         switch effect {
-        case .fetchToken(let request, _): fetchToken(request)
+        case .fetchToken(let request, let fresh): fetchToken(request, fresh)
         case .open(let id, let way):
-            tokens.use()
+            usedToken = candidate ?? usedToken
             open(id, way == .webSocket ? .webSocket : .eventStream, wait: 0)
         case .poll(let id, let wait):
-            tokens.use()
+            usedToken = candidate ?? usedToken
             open(id, .document, wait: wait)
         case .close(let id): drop(id, withWord: true)
         case .abandon(let id): drop(id, withWord: false)
         case .ping(let id): if channel?.id == id { channel?.channel.ping() }
         case .sendToken(let id):
-            guard channel?.id == id, let token = tokens.candidate, let message = NextToken.message(token) else {
-                return
-            }
-            tokens.use()
+            guard channel?.id == id, let token = candidate, let message = NextToken.message(token) else { return }
+            usedToken = candidate
             channel?.channel.send(message)
         case .remember(let known): parts.keepsWays?(known)
         }
     }
 
     private func open(_ id: Int, _ form: StreamForm, wait: Milliseconds) {
-        guard let token = tokens.used else { preconditionFailure("a stream is opened with a token") }
+        guard let token = usedToken else { preconditionFailure("a stream is opened with a token") }
         let settings = parts.settings.asking(form, since: cursor, waitMilliseconds: wait, token: token)
         goodbye = nil
         let opened = parts.transport.open(settings, on: shared) { [weak self] event in self?.receive(id, event) }
@@ -184,19 +186,34 @@ final class LiveSession {
 
     // MARK: Tokens
 
-    private func fetchToken(_ request: Int) {
-        let bound = LoopBound(self, loop: loop)
-        tokens.begin(request, parts.token) { result in
+    private struct TokenFailure: Error {
+        let text: String
+        let isUnauthorized: Bool
+    }
+
+    /// An earlier question is given up.
+    private func fetchToken(_ request: Int, _ isFresh: Bool) {
+        let (bound, tokens, refused) = (LoopBound(self, loop: loop), parts.tokens, isFresh ? usedToken : nil)
+        tokenTask?.cancel()
+        tokenRequest = request
+        tokenTask = Task {
+            let result: Result<String, TokenFailure>
+            do {
+                result = .success(try await tokens.ask(fresh: isFresh, replacing: refused))
+            } catch {
+                let isUnauthorized = RequestFailure(error) == .unauthorized
+                result = .failure(TokenFailure(text: "\(error)", isUnauthorized: isUnauthorized))
+            }
             bound.loop.execute { bound.value.receiveToken(request, result) }
         }
     }
 
-    private func receiveToken(_ request: Int, _ result: Result<String, TokenFetch.Failure>) {
-        guard tokens.request == request else { return }
+    private func receiveToken(_ request: Int, _ result: Result<String, TokenFailure>) {
+        guard tokenRequest == request else { return }
         switch result {
         case .success(let token):
-            let isSame = tokens.used == token
-            tokens.candidate = token
+            let isSame = usedToken == token
+            candidate = token
             if isSame { reason = ConnectFailure.credentials("what is at hand is still the last one").description }
             handle(.token(request: request, isSame: isSame))
         case .failure(let failure):

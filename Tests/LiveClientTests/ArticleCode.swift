@@ -10,7 +10,7 @@ enum ArticleApp {
     struct Session: Sendable {
         let account = "PACC1"
         func accessToken() async throws -> String { "t" }
-        func renew() async throws {}
+        func forget(_ token: String) async {}
     }
 
     struct Screen: Sendable {
@@ -57,7 +57,7 @@ enum ArticleApp {
 
 enum ActionsArticle {
     static func run(
-        path: String, identity: SQLiteStore.Identity, api: ArticleApp.API, session: ArticleApp.Session, model: ArticleApp.Model
+        path: String, identity: SQLiteStore.Identity, api: ArticleApp.API, client: LiveClient, model: ArticleApp.Model
     ) async throws -> (LiveActions, Incident) {
         // Actions.md 1
         let file = try await SQLiteStore.open(path: path, identity: identity) { transaction in
@@ -69,9 +69,9 @@ enum ActionsArticle {
             try transaction.execute("UPDATE incidents SET is_read = ? WHERE id = ?", [.text(value), .text(id)])
         }
         let actions = try await LiveActions.open(
-            store: store,
+            store: store, gate: client.gate, tokens: client.tokens,
             functions: LiveActions.Functions(
-                send: { try await api.apply($0) }, renewToken: { try await session.renew() }, report: { model.show($0) }))
+                send: { try await api.apply($0) }, report: { model.show($0) }))
 
         try await actions.set("incident.read", "PAM4FGS", to: "true", from: "false")
         let incident = try await actions.perform { try await api.createIncident(title: "No heartbeat") }
@@ -151,6 +151,19 @@ enum ErrorsArticle {
         let actions = try await LiveActions.open(store: store, gate: client.gate, functions: functions)
         // Errors.md 2
         return (screens, actions)
+    }
+
+    static func sign(
+        _ configuration: LiveClientConfiguration, _ session: ArticleApp.Session, _ api: RelevanceArticle.Incidents
+    ) throws -> (LiveClient, LiveScreens<RelevanceArticle.Incidents>) {
+        // Errors.md 3
+        let client = try LiveClient(configuration) { question in
+            if let refused = question.replacing { await session.forget(refused) }
+            return try await session.accessToken()
+        }
+        let screens = LiveScreens(api, gate: client.gate, tokens: client.tokens)
+        // Errors.md 3
+        return (client, screens)
     }
 }
 

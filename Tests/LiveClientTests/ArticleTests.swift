@@ -38,7 +38,7 @@ final class ArticleNews<Value: Sendable>: Sendable {
             #expect(try Self.compiled("\(name) \(blocks.count + 1)") == nil, "the code has more than \(name)")
             count += blocks.count
         }
-        #expect(count == 18)
+        #expect(count == 19)
     }
 
     @Test func `each block says in which language it is`() throws {
@@ -71,8 +71,9 @@ final class ArticleNews<Value: Sendable>: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         let identity = SQLiteStore.Identity(schema: 1, account: "PACC1", server: "https://live.example.com")
         let (api, model) = (ArticleApp.API(), ArticleApp.Model())
+        let client = try LiveClient(LiveClientConfiguration(url: "ws://127.0.0.1:1/live/v1")) { "t" }
         let (actions, incident) = try await ActionsArticle.run(
-            path: path, identity: identity, api: api, session: ArticleApp.Session(), model: model)
+            path: path, identity: identity, api: api, client: client, model: model)
         #expect(incident.title == "No heartbeat")
         await actions.flush()
         try await Self.until("what was set is sent") {

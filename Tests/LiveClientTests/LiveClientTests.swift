@@ -1,6 +1,6 @@
 // Tests: LiveClientConfiguration.swift, LiveClientError.swift, LiveHandle.swift, LiveReaders.swift, LiveSession.swift,
 //   LiveSession+Channel.swift, LiveTransport.swift, LiveUpdate.swift, PersistentConnection.swift, StateBroadcast.swift,
-//   TokenFetch.swift, UpdateBuffer.swift
+//   LiveTokens.swift, UpdateBuffer.swift
 
 import HTTP
 import Synchronization

@@ -1,5 +1,5 @@
 // Tests: ConnectionMachine+Endings.swift, LiveClient.swift, LiveReaders.swift, LiveSession+Channel.swift,
-//   StateBroadcast.swift, TokenFetch.swift
+//   StateBroadcast.swift, LiveTokens.swift
 
 import HTTP
 import Synchronization

@@ -217,9 +217,9 @@ actor Inbox {
         let (news, report) = AsyncStream.makeStream(of: ActionNews.self)
         self.report = report
         actions = try await LiveActions.open(
-            store: kept,
+            store: kept, tokens: past.client.tokens,
             functions: LiveActions.Functions(
-                send: { try await archive.sendReadMarks($0) }, renewToken: {}, report: { report.yield($0) }))
+                send: { try await archive.sendReadMarks($0) }, report: { report.yield($0) }))
         let json = try await store.transaction { try $0.rows("SELECT page FROM inbox").first?[0].text }
         page = json.flatMap { try? JSONDecoder().decode(InboxPage.self, from: Data($0.utf8)) }
         await draw()

@@ -12,12 +12,13 @@ extension LiveActions {
         _ operation: @escaping @Sendable () async throws -> Value
     ) async throws(ImmediateActionError) -> Value {
         guard isReachable else { throw .notReachable }
+        let refused = tokens?.token
         do {
             do {
                 return try await Deadline.run(milliseconds: requestDeadline, operation)
             } catch {
                 guard RequestFailure(error) == .unauthorized else { throw error }
-                try await renewForImmediate()
+                try await renewForImmediate(refused)
                 give(.token)
                 return try await Deadline.run(milliseconds: requestDeadline, operation)
             }
@@ -27,9 +28,12 @@ extension LiveActions {
     }
 
     /// The refused request has done nothing. Where no token comes for want of an answer, it can be offered again.
-    private func renewForImmediate() async throws {
+    private func renewForImmediate(_ refused: String?) async throws {
         do {
-            try await Deadline.run(milliseconds: requestDeadline, functions.renewToken)
+            let (renew, tokens) = (functions.renewToken, tokens)
+            try await Deadline.run(milliseconds: requestDeadline) {
+                try await LiveTokens.renew(tokens, replacing: refused, own: renew)
+            }
         } catch let error as CancellationError {
             throw error
         } catch {

@@ -13,6 +13,10 @@ public actor LiveActions {
     let functions: Functions
     /// Of the API that actions are sent to.
     let gate: LiveGate
+    /// Of the client whose tokens the API takes; nil: it has its own.
+    let tokens: LiveTokens?
+    /// The one that counted when the last batch was sent.
+    var refusedToken: String?
     private let store: any ActionStore
     private let clock: @Sendable () -> Milliseconds
     private var queue: ActionQueue
@@ -43,11 +47,12 @@ public actor LiveActions {
     ///     long a new token may take, too.
     ///   - storeDeadline: so long the store may take to be read, or to write what is waited for, in ms.
     ///   - gate: of the API; that of the client whose machine asks the same API, ``LiveClient/gate``.
+    ///   - tokens: of that client, ``LiveClient/tokens``; nil: ``Functions/renewToken`` gets another one.
     /// - Throws: ``StoreError/noAnswer`` where the store took longer, or what the store throws. Open it again behind a wait.
     public static func open(
         store: any ActionStore, settings: ActionQueue.Settings = ActionQueue.Settings(),
         requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000, gate: LiveGate = LiveGate(),
-        functions: Functions
+        tokens: LiveTokens? = nil, functions: Functions
     ) async throws -> LiveActions {
         var settings = settings
         var random = SystemRandomNumberGenerator()
@@ -57,15 +62,15 @@ public actor LiveActions {
         }.joined()
         return try await open(
             store: store, settings: settings, requestDeadline: requestDeadline, storeDeadline: storeDeadline,
-            gate: gate, functions: functions, clock: steadyWallClock())
+            gate: gate, tokens: tokens, functions: functions, clock: steadyWallClock())
     }
 
     package static func open(
         store: any ActionStore, settings: ActionQueue.Settings, requestDeadline: Milliseconds = 60_000,
-        storeDeadline: Milliseconds = 10_000, gate: LiveGate = LiveGate(), functions: Functions,
-        clock: @escaping @Sendable () -> Milliseconds
+        storeDeadline: Milliseconds = 10_000, gate: LiveGate = LiveGate(), tokens: LiveTokens? = nil,
+        functions: Functions, clock: @escaping @Sendable () -> Milliseconds
     ) async throws -> LiveActions {
-        let actions = LiveActions(store, settings, requestDeadline, storeDeadline, gate, functions, clock)
+        let actions = LiveActions(store, settings, requestDeadline, storeDeadline, gate, tokens, functions, clock)
         let kept = try await Deadline.run(milliseconds: storeDeadline, late: StoreError.noAnswer) {
             try await store.loadActions()
         }
@@ -81,10 +86,11 @@ public actor LiveActions {
 
     private init(
         _ store: any ActionStore, _ settings: ActionQueue.Settings, _ requestDeadline: Milliseconds,
-        _ storeDeadline: Milliseconds, _ gate: LiveGate, _ functions: Functions,
+        _ storeDeadline: Milliseconds, _ gate: LiveGate, _ tokens: LiveTokens?, _ functions: Functions,
         _ clock: @escaping @Sendable () -> Milliseconds
     ) {
         self.gate = gate
+        self.tokens = tokens
         self.store = store
         self.requestDeadline = requestDeadline
         self.storeDeadline = storeDeadline

@@ -63,7 +63,7 @@ extension LiveArchive {
                 continue
             }
             do throws(ArchiveError) {
-                let answer = try await askOnce("/inbox/v1/read", [], body: mark.body)
+                let (answer, _) = try await askOnce("/inbox/v1/read", [], body: mark.body)
                 let outcome = ActionOutcome(status: answer.status)
                 // Whoever is not signed in is asked for once, and not for each mark.
                 if outcome == .unauthorized { throw .unauthorized }

@@ -85,10 +85,12 @@ public struct LiveArchive: Sendable {
     ) async throws(ArchiveError) -> ServerAnswer {
         var retry = Retry(seed: .random(in: 0 ... .max))
         var (waited, hasRenewed): (Milliseconds, Bool) = (0, false)
+        var refused: String?
         for _ in 1..<Self.maximumAttempts {
-            let answer = try await askOnce(path, parameters, body: body)
+            let (answer, token) = try await askOnce(path, parameters, body: body, replacing: refused)
+            refused = nil
             switch answer.status {
-            case 401 where !hasRenewed: hasRenewed = true
+            case 401 where !hasRenewed: (hasRenewed, refused) = (true, token)
             case 429, 503:
                 guard let asked = answer.retryAfterMilliseconds else { return answer }
                 let wait = retry.wait(retryAfter: Milliseconds(asked))
@@ -98,23 +100,23 @@ public struct LiveArchive: Sendable {
             default: return answer
             }
         }
-        return try await askOnce(path, parameters, body: body)
+        return try await askOnce(path, parameters, body: body, replacing: refused).answer
     }
 
-    /// One request, whatever is answered, with the token that the app gives now.
+    /// One request, whatever is answered, with the token that the app gives now, which is another one than what was refused.
     func askOnce(
-        _ path: String, _ parameters: [(name: String, value: String)], body: [UInt8]?
-    ) async throws(ArchiveError) -> ServerAnswer {
+        _ path: String, _ parameters: [(name: String, value: String)], body: [UInt8]?, replacing refused: String? = nil
+    ) async throws(ArchiveError) -> (answer: ServerAnswer, token: String) {
         let handle = handle
         do {
             return try await Deadline.run(
                 milliseconds: Self.answerMilliseconds, late: LiveClientError.unreachable("no answer in time")
             ) {
-                let token = try await handle.parts.token()
+                let token = try await handle.parts.tokens.ask(fresh: refused != nil, replacing: refused)
                 var settings = handle.parts.settings.asking(.document, since: nil, waitMilliseconds: 0, token: token)
                 settings.url = settings.url.replacing(pathSuffix: "/sync/v1", with: path).setting(parameters)
                 settings.jsonBody = body
-                return try await handle.ask(settings)
+                return (try await handle.ask(settings), token)
             }
         } catch {
             throw ArchiveError(error)

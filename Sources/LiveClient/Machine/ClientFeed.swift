@@ -25,7 +25,30 @@ extension LiveMachine {
         precondition(missing.isEmpty, "the client's configuration does not deliver the machine's entities \(missing)")
         self.init(
             area, store: store, feed: ClientFeed(client), settings: settings.drawn(), maximumReloads: maximumReloads,
-            requestDeadline: requestDeadline, storeDeadline: storeDeadline, gate: gate ?? client.gate)
+            requestDeadline: requestDeadline, storeDeadline: storeDeadline, gate: gate ?? client.gate,
+            tokens: client.tokens)
+    }
+}
+
+// A 401 of the area's API.
+extension LiveMachine {
+    func requestToken() {
+        let (area, tokens, refused) = (area, tokens, lastAsked)
+        // A number that no effect has: there is one such request at a time.
+        begin(-1) {
+            try await LiveTokens.renew(tokens, replacing: refused) { try await area.renewToken() }
+            return .token(isValid: true)
+        } failed: {
+            $0 == .unauthorized ? .token(isValid: false) : .tokenFailed
+        }
+    }
+
+    /// Notes with which token a request begins, and takes that back when it ends. False: it was given up.
+    func noteToken(_ number: Int) { askedTokens[number] = tokens?.token }
+
+    func isWanted(_ number: Int) -> Bool {
+        lastAsked = askedTokens.removeValue(forKey: number) ?? lastAsked
+        return requests.removeValue(forKey: number) != nil
     }
 }
 

@@ -90,8 +90,9 @@ public protocol LiveArea: Sendable {
     /// What these events brought is shown now, right behind ``show(_:)``: for `RefreshCounts` (<doc:Counting>).
     func shown(_ times: [LiveTime]) async
 
-    /// Gets another token: the API has refused the last one. It throws ``LiveClientError/unauthorized`` where nobody is signed in;
-    /// after any other error it is called again behind a wait, in the foreground and with a network.
+    /// Gets another token: the API has refused the last one. Only for an API with tokens of its own: by default the client's function
+    /// is asked (``TokenQuestion``). It throws ``LiveClientError/unauthorized`` where nobody is signed in; after any other error it is
+    /// called again behind a wait, in the foreground and with a network.
     func renewToken() async throws
 }
 
@@ -106,8 +107,8 @@ extension LiveArea {
     public func write(_ change: LiveChange<Snapshot, Value>, in transaction: Store.Transaction) throws {}
     /// Nothing is counted.
     public func shown(_ times: [LiveTime]) async {}
-    /// The app's own client gets tokens by itself.
-    public func renewToken() async throws {}
+    /// The API takes the client's tokens: its function is asked for another one.
+    public func renewToken() async throws { throw UsesClientTokens() }
 }
 
 /// What keeps the lists of a machine's screens over a restart: ``ListKeeper`` does. The machine calls it, in this order.

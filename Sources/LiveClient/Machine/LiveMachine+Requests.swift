@@ -12,11 +12,12 @@ struct AppClock: Sendable {
 /// What the machine asks of the store, of the server and of the app's API.
 extension LiveMachine {
     /// Begins a request; its answer comes back as an input, or as nothing after ``cancel(_:)``.
-    private func begin(
+    func begin(
         _ number: Int, _ work: @escaping @Sendable () async throws -> UpdateMachine.Input,
         failed: @escaping @Sendable (RequestFailure) -> UpdateMachine.Input
     ) {
         let deadline = requestDeadline
+        if number > 0 { noteToken(number) }
         requests[number] = Task { [weak self] in
             let input: UpdateMachine.Input
             do {
@@ -31,11 +32,12 @@ extension LiveMachine {
     }
 
     private func ended(_ number: Int, _ input: UpdateMachine.Input) {
-        guard requests.removeValue(forKey: number) != nil else { return }
+        guard isWanted(number) else { return }
         handle(input)
     }
 
     func cancel(_ number: Int) {
+        askedTokens[number] = nil
         requests.removeValue(forKey: number)?.cancel()
         snapshot = nil
     }
@@ -98,6 +100,7 @@ extension LiveMachine {
 
     func requestSnapshot(_ number: Int) {
         let (area, telling, deadline, gate) = (area, fingerTelling, requestDeadline, gate)
+        noteToken(number)
         requests[number] = Task { [weak self] in
             do {
                 try await Deadline.run(milliseconds: deadline) { try await telling?.wait() }
@@ -112,7 +115,7 @@ extension LiveMachine {
     }
 
     private func ended(_ number: Int, _ snapshot: Area.Snapshot) {
-        guard requests.removeValue(forKey: number) != nil else { return }
+        guard isWanted(number) else { return }
         self.snapshot = snapshot
         handle(.snapshot(number: number))
     }
@@ -131,17 +134,6 @@ extension LiveMachine {
         }
     }
 
-    func requestToken() {
-        let area = area
-        // A number that no effect has: there is one such request at a time.
-        begin(-1) {
-            try await area.renewToken()
-            return .token(isValid: true)
-        } failed: {
-            $0 == .unauthorized ? .token(isValid: false) : .tokenFailed
-        }
-    }
-
     // MARK: Reloads
 
     /// Begins those whose turn it is.
@@ -150,6 +142,7 @@ extension LiveMachine {
             let (number, thing, types) = waitingReloads.removeFirst()
             let (telling, deadline, isByScreens) = (fingerTelling, requestDeadline, byScreens.contains(thing.entity))
             runningReloads.insert(number)
+            noteToken(number)
             requests[number] = Task { [weak self, area, gate] in
                 do {
                     try await Deadline.run(milliseconds: deadline) { try await telling?.wait() }
@@ -178,7 +171,7 @@ extension LiveMachine {
     private func ended(_ number: Int, _ thing: Thing, _ reload: LiveReload<Area.Value>) {
         if case .knownStale(let failure) = reload { return ended(number, thing, failure) }
         runningReloads.remove(number)
-        if requests.removeValue(forKey: number) != nil {
+        if isWanted(number) {
             reloads[thing] = reload
             handle(.reloaded(number: number, outcome: reload.outcome))
         }
@@ -192,7 +185,7 @@ extension LiveMachine {
         case .value?, .knownStale?, nil: break
         }
         runningReloads.remove(number)
-        if requests.removeValue(forKey: number) != nil {
+        if isWanted(number) {
             handle(.reloadFailed(number: number, failure: RequestFailure(error)))
         }
         beginReloads()

@@ -14,6 +14,11 @@ public actor LiveMachine<Area: LiveArea> {
     let feed: any LiveFeed
     /// Of the app's API, which other machines, screens and actions ask too.
     let gate: LiveGate
+    /// Of the client; nil: the area's API gets its tokens by itself.
+    let tokens: LiveTokens?
+    /// The client's token when a request began that is under way, by its number; and that of what ended last.
+    var askedTokens: [Int: String] = [:]
+    var lastAsked: String?
     /// Entities whose things are reloaded by screens, which have the gate and a deadline of their own.
     var byScreens: Set<String> = []
     private let clock = AppClock()
@@ -66,13 +71,14 @@ public actor LiveMachine<Area: LiveArea> {
     package init(
         _ area: Area, store: Area.Store, feed: any LiveFeed, settings: UpdateMachine.Settings = .init(),
         maximumReloads: Int = 4, requestDeadline: Milliseconds = 60_000, storeDeadline: Milliseconds = 10_000,
-        gate: LiveGate = LiveGate()
+        gate: LiveGate = LiveGate(), tokens: LiveTokens? = nil
     ) {
         precondition(maximumReloads >= 1, "at least one reload at once, not \(maximumReloads)")
         self.area = area
         self.store = store
         self.feed = feed
         self.gate = gate
+        self.tokens = tokens
         self.maximumReloads = maximumReloads
         self.requestDeadline = requestDeadline
         self.storeDeadline = storeDeadline

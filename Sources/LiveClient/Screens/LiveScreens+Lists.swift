@@ -149,7 +149,7 @@ extension LiveScreens {
         let page = lastPage
         lists[name]?.request = "page \(page)"
         ask(.asked(page: page))
-        let (deadline, sleep, mayAsk, tokens) = (settings.requestDeadline, sleep, mayAsk, tokens)
+        let (deadline, sleep, mayAsk, token) = (settings.requestDeadline, sleep, mayAsk, askedToken)
         requests["page \(page)"] = Task { [weak self, api, gate] in
             let result: Result<ListPage<Value>, any Error>
             do {
@@ -163,12 +163,12 @@ extension LiveScreens {
             } catch {
                 result = .failure(error)
             }
-            await self?.finish(name, page, number, result, tokens)
+            await self?.finish(name, page, number, result, token)
         }
     }
 
     private func finish(
-        _ name: String, _ page: Int, _ number: Int, _ result: Result<ListPage<Value>, any Error>, _ tokens: Int
+        _ name: String, _ page: Int, _ number: Int, _ result: Result<ListPage<Value>, any Error>, _ token: AskedToken
     ) {
         guard requests.removeValue(forKey: "page \(page)") != nil, let entity = lists[name]?.entity else { return }
         switch result {
@@ -177,11 +177,11 @@ extension LiveScreens {
             case .retry(let after): give(name, .pageFailed(number: number, retryAfter: after))
             case .rejected, .unreadable: give(name, .pageFailed(number: number, retryAfter: nil, isRefused: true))
             case .unauthorized:
-                refuseToken(tokens)
+                refuseToken(token)
                 give(name, .pageFailed(number: number, retryAfter: nil))
             }
         case .success(let found):
-            noteToken(tokens)
+            noteToken(token)
             let things = found.items.map { Thing(entity: entity, id: $0.id) }
             learn(page, things, found.items.map(\.value))
             let items = found.items.map { ListItem(id: $0.id, key: $0.key) }

@@ -66,7 +66,7 @@ extension LiveScreens {
     }
 
     private func begin(_ fetch: Int, _ thing: Thing) {
-        let (deadline, sleep, mayAsk, tokens) = (settings.requestDeadline, sleep, mayAsk, tokens)
+        let (deadline, sleep, mayAsk, token) = (settings.requestDeadline, sleep, mayAsk, askedToken)
         requests["fetch \(fetch)"] = Task { [weak self, api, gate] in
             let result: Result<FoundThing<Value>, any Error>
             do {
@@ -82,21 +82,21 @@ extension LiveScreens {
                 case .value?, .knownStale?, nil: result = .failure(error)
                 }
             }
-            await self?.finish(fetch, thing, result, tokens)
+            await self?.finish(fetch, thing, result, token)
         }
     }
 
     private func finish(
-        _ fetch: Int, _ thing: Thing, _ result: Result<FoundThing<Value>, any Error>, _ tokens: Int
+        _ fetch: Int, _ thing: Thing, _ result: Result<FoundThing<Value>, any Error>, _ token: AskedToken
     ) {
         guard requests.removeValue(forKey: "fetch \(fetch)") != nil else { return }
         switch result {
         case .success(let found):
-            noteToken(tokens)
+            noteToken(token)
             ask(.fetched(fetch: fetch, outcome: found.outcome), found: found)
         case .failure(let error):
             let failure = RequestFailure(error)
-            if failure == .unauthorized { refuseToken(tokens) }
+            if failure == .unauthorized { refuseToken(token) }
             ask(.failed(fetch: fetch, failure: failure))
             // A list that waits for it knows only by its page whether it is there. Once, however often the thing fails.
             for (name, list) in lists where list.entity == thing.entity && list.awaited[Exact(thing.id)] == false {

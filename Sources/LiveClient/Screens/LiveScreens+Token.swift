@@ -12,6 +12,16 @@ extension LiveScreens {
         case refused
     }
 
+    /// The token that counts when something is asked for.
+    struct AskedToken: Sendable {
+        /// How many there had been.
+        let count: Int
+        /// Of the client.
+        let text: String?
+    }
+
+    var askedToken: AskedToken { AskedToken(count: tokens, text: clientTokens?.token) }
+
     /// Neither the API's token nor the one after it was taken, or nobody is signed in: nothing is asked until ``tokenChanged()``.
     public var isUnauthorized: Bool { token == .refused }
 
@@ -22,28 +32,30 @@ extension LiveScreens {
     var mayAsk: Bool { if case .usable = token { true } else { false } }
 
     /// A request was answered with something else than 401.
-    func noteToken(_ asked: Int) { if asked == tokens, mayAsk { token = .usable(isRenewed: false) } }
+    func noteToken(_ asked: AskedToken) { if asked.count == tokens, mayAsk { token = .usable(isRenewed: false) } }
 
     /// A request was answered with 401. What was asked with an earlier token says nothing of this one.
-    func refuseToken(_ asked: Int) {
-        guard asked == tokens, case .usable(let isRenewed) = token, !isClosed else { return }
-        if isRenewed { stopAsking() } else { renewToken() }
+    func refuseToken(_ asked: AskedToken) {
+        guard asked.count == tokens, case .usable(let isRenewed) = token, !isClosed else { return }
+        if isRenewed { stopAsking() } else { renewToken(asked.text) }
     }
 
-    private func renewToken() {
+    private func renewToken(_ refused: String?) {
         token = .awaited
         let (deadline, sleep) = (settings.requestDeadline, sleep)
-        requests["token"] = Task { [weak self, api] in
+        requests["token"] = Task { [weak self, api, clientTokens] in
             do {
-                try await Deadline.run(milliseconds: deadline, sleep: sleep) { try await api.renewToken() }
-                await self?.tokenRenewed(nil)
+                try await Deadline.run(milliseconds: deadline, sleep: sleep) {
+                    try await LiveTokens.renew(clientTokens, replacing: refused) { try await api.renewToken() }
+                }
+                await self?.tokenRenewed(nil, refused)
             } catch {
-                await self?.tokenRenewed(RequestFailure(error))
+                await self?.tokenRenewed(RequestFailure(error), refused)
             }
         }
     }
 
-    private func tokenRenewed(_ failure: RequestFailure?) {
+    private func tokenRenewed(_ failure: RequestFailure?, _ refused: String?) {
         guard requests.removeValue(forKey: "token") != nil, token == .awaited else { return }
         switch failure {
         case nil: useToken(isRenewed: true)
@@ -53,7 +65,7 @@ extension LiveScreens {
             let wait = tokenRetry.wait()
             requests["token"] = Task { [weak self, sleep] in
                 guard (try? await sleep(wait)) != nil else { return }
-                await self?.renewToken()
+                await self?.renewToken(refused)
             }
         }
     }

@@ -70,6 +70,8 @@ public actor LiveScreens<API: ScreensAPI> {
     let settings: Settings
     /// Of the API.
     let gate: LiveGate
+    /// Of the client whose tokens the API takes; nil: it has its own.
+    let clientTokens: LiveTokens?
     let now: @Sendable () -> Milliseconds
     let sleep: @Sendable (Milliseconds) async throws -> Void
     var relevance: Relevance
@@ -101,26 +103,29 @@ public actor LiveScreens<API: ScreensAPI> {
 
     /// Makes screens that show nothing yet. The seeds of the settings are drawn here: clients wait for different times.
     ///
-    /// - Parameter gate: of the API; that of the client whose machine asks the same API, ``LiveClient/gate``.
-    public init(_ api: API, settings: Settings = Settings(), gate: LiveGate = LiveGate()) {
+    /// - Parameters:
+    ///   - gate: of the API; that of the client whose machine asks the same API, ``LiveClient/gate``.
+    ///   - tokens: of that client, ``LiveClient/tokens``; nil: the API gets its tokens by itself.
+    public init(_ api: API, settings: Settings = Settings(), gate: LiveGate = LiveGate(), tokens: LiveTokens? = nil) {
         let clock = ContinuousClock()
         let start = clock.now
         var settings = settings
         settings.lists.seed = .random(in: 0 ... .max)
         settings.fetches.seed = .random(in: 0 ... .max)
         self.init(
-            api, settings: settings, gate: gate,
+            api, settings: settings, gate: gate, tokens: tokens,
             now: { Milliseconds((clock.now - start) / .milliseconds(1)) },
             sleep: { try await clock.sleep(for: .milliseconds($0)) })
     }
 
     init(
-        _ api: API, settings: Settings, gate: LiveGate = LiveGate(), now: @escaping @Sendable () -> Milliseconds,
-        sleep: @escaping @Sendable (Milliseconds) async throws -> Void
+        _ api: API, settings: Settings, gate: LiveGate = LiveGate(), tokens: LiveTokens? = nil,
+        now: @escaping @Sendable () -> Milliseconds, sleep: @escaping @Sendable (Milliseconds) async throws -> Void
     ) {
         self.api = api
         self.settings = settings
         self.gate = gate
+        clientTokens = tokens
         self.now = now
         self.sleep = sleep
         relevance = Relevance(settings.relevance)

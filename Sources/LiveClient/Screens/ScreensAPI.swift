@@ -13,14 +13,15 @@ public protocol ScreensAPI: Sendable {
     /// Fetches a page of the list of that name.
     func page(of list: String, _ request: PageRequest) async throws -> ListPage<Value>
 
-    /// Gets another token: a thing or a page was refused with 401. It throws ``LiveClientError/unauthorized`` where nobody is signed
-    /// in; after any other error it is called again behind a wait. Called once, until something has succeeded.
+    /// Gets another token: a thing or a page was refused with 401. Only for an API with tokens of its own: by default the function of
+    /// the client whose ``LiveClient/tokens`` the screens have is asked. It throws ``LiveClientError/unauthorized`` where nobody is
+    /// signed in; after any other error it is called again behind a wait. Called once, until something has succeeded.
     func renewToken() async throws
 }
 
 extension ScreensAPI {
-    /// The app's own client gets tokens by itself: what was refused is asked for once more.
-    public func renewToken() async throws {}
+    /// The API takes the client's tokens. Screens without a client's ask once more for what was refused.
+    public func renewToken() async throws { throw UsesClientTokens() }
 }
 
 /// What a fetch found.
