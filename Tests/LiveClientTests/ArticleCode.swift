@@ -194,21 +194,21 @@ enum RelevanceArticle {
 
     /// Until the task that runs it is cancelled.
     static func run(_ api: Incidents, _ details: ArticleApp.Screen) async {
-        // Relevance.md 1
+        // WhatIsShown.md 1
         let screens = LiveScreens(api)
         let states = await screens.showDetails("details", of: Thing(entity: "incident", id: "P1"))
         for await state in states {
             // The value as far as it is known, and whether it may be believed.
             details.show(state.value, state.knowledge)
         }
-        // Relevance.md 1
+        // WhatIsShown.md 1
     }
 
     static func settings() -> LiveScreens<Incidents>.Settings {
-        // Relevance.md 2
+        // WhatIsShown.md 2
         var settings = LiveScreens<Incidents>.Settings()
         settings.relevance.rules = [RelevanceRule(entity: "incident", type: "updated", screen: .list, action: .fetch)]
-        // Relevance.md 2
+        // WhatIsShown.md 2
         return settings
     }
 
@@ -219,15 +219,15 @@ enum RelevanceArticle {
         func snapshot() async throws -> [Incident] { [] }
         func show(_ change: LiveChange<[Incident], Incident>) async {}
 
-        // Relevance.md 3
+        // WhatIsShown.md 3
         func reload(_ thing: Thing, types: [String]) async throws -> LiveReload<Incident> {
             LiveReload(try await screens.reload(thing, types: types))
         }
-        // Relevance.md 3
+        // WhatIsShown.md 3
 
-        // Relevance.md 4
+        // WhatIsShown.md 4
         func fingerChanged(isHeld: Bool) async { await screens.setFinger(isHeld) }
-        // Relevance.md 4
+        // WhatIsShown.md 4
     }
 }
 
@@ -251,7 +251,7 @@ enum UpdateMachineArticle {
             for incident in incidents { try put(incident, in: transaction) }
         }
 
-        // UpdateMachine.md 2
+        // KeepingState.md 2
         func write(_ change: LiveChange<[Incident], Incident>, in transaction: StoreTransaction) throws {
             guard case .things(let things) = change else { return try writeAll(change, in: transaction) }
             for (thing, reload) in things {
@@ -264,12 +264,12 @@ enum UpdateMachineArticle {
                 }
             }
         }
-        // UpdateMachine.md 2
+        // KeepingState.md 2
     }
 
     /// Compiled only: it would ask for an address that is not there.
     static func run(path: String, api: API, session: ArticleApp.Session, screen: ArticleApp.Screen) async throws {
-        // UpdateMachine.md 1
+        // KeepingState.md 1
         let client = try LiveClient(LiveClientConfiguration(url: "wss://live.example.com/live/v1")) {
             try await session.accessToken()
         }
@@ -282,6 +282,6 @@ enum UpdateMachineArticle {
         let machine = LiveMachine(IncidentArea(api), store: store, client: client, settings: settings)
         await machine.start()
         for await view in await machine.views { screen.show(view.sign) }
-        // UpdateMachine.md 1
+        // KeepingState.md 1
     }
 }

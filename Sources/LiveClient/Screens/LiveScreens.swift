@@ -8,7 +8,7 @@ import LiveState
 ///     for await state in states { render(state.items) }
 ///
 /// A list loads the pages that its screen has use for; a thing is fetched when it changed and a screen needs it, once for
-/// however many changes, and at most four at a time. What nobody waits for any more is cancelled. See <doc:Relevance> and
+/// however many changes, and at most four at a time. What nobody waits for any more is cancelled. See <doc:WhatIsShown> and
 /// <doc:PartialKnowledge>.
 public actor LiveScreens<API: ScreensAPI> {
     /// What the API gives for a thing.

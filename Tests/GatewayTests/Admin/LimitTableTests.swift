@@ -131,10 +131,10 @@ struct LimitTableTests {
         return try String(contentsOf: folder.appending(path: page), encoding: .utf8)
     }
 
-    /// The rows under the heading "Limits" of a page: their cells.
+    /// The rows under the heading "What is bounded" of a page: their cells.
     private static func rows(_ page: String) throws -> [[String]] {
         let text = try text(page)
-        let parts = text.components(separatedBy: "\n## Limits\n")
+        let parts = text.components(separatedBy: "\n## What is bounded\n")
         try #require(parts.count == 2)
         let section = try #require(parts[1].components(separatedBy: "\n## ").first)
         let lines = section.split(separator: "\n").filter { $0.hasPrefix("| ") }
