@@ -19,6 +19,11 @@ struct ReadmeTests {
         return list
     }
 
+    @Test func `it is read in one sitting`() {
+        let lines = SourceTree.readme.split(separator: "\n", omittingEmptySubsequences: false).count - 1
+        #expect(lines <= 150, "README has \(lines) lines: what is only for some belongs into an article")
+    }
+
     @Test func `the way of an event is a list of at most ten files, in its order`() {
         let way = Self.list(after: "the way of an event", in: SourceTree.readme)
         #expect(way.count >= 6 && way.count <= Self.longestWay, "\(way.count) files")
