@@ -42,6 +42,12 @@ package struct KnownLog: Equatable, Sendable {
         return known < max(facts.born ?? .min, facts.notBefore ?? .min) ? .other : .same
     }
 
+    /// Whether no record of the log was ever known, and no other log has had the name since, as far as is known: `topicID` is the
+    /// topic's now. At offset 0 of such a one nothing is missing.
+    package func isUnread(_ topicID: UInt32?) -> Bool {
+        first == nil && known == nil && (self.topicID == nil || self.topicID == topicID)
+    }
+
     /// Whether nothing that is read can show that the log is the one of before: a topic never has another id, nor a log
     /// another first record.
     package func isSurelyOther(_ facts: LogFacts) -> Bool {

@@ -115,6 +115,19 @@ package enum LogChange: Equatable, Sendable {
     case recordsLost(PartitionName, Loss)
 }
 
+/// What brokers have told of a topic.
+package struct TopicAnswers: Equatable, Sendable {
+    /// In how many refreshes they have told which partitions it has.
+    package let count: Int
+    /// How many it has.
+    package let partitions: Int
+
+    package init(count: Int, partitions: Int) {
+        self.count = count
+        self.partitions = partitions
+    }
+}
+
 /// Whether answers flow from the leader of every partition. Milliseconds since 1970.
 package enum SourceState: Sendable, Equatable {
     case live(since: Int64)

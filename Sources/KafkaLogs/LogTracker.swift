@@ -118,8 +118,9 @@ package struct LogTracker {
             next: next, end: partition.end, endAsked: partition.endAsked, endMoment: partition.endMoment)
     }
 
-    /// By topic, in how many refreshes brokers have told which partitions it has.
-    package var topicAnswers: [Int] { topics.map(\.answers) }
+    package var topicAnswers: [TopicAnswers] {
+        topics.map { TopicAnswers(count: $0.answers, partitions: $0.partitions.count) }
+    }
 
     /// Nil where there is no such partition, as far as is known.
     subscript(name: PartitionName) -> TrackedPartition? {

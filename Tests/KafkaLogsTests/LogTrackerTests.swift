@@ -259,16 +259,16 @@ struct TestNode {
         var node = TestNode(brokers: 2, partitions: nil)
         // Both have to tell the same first, which is one refresh.
         node.refresh()
-        #expect(node.reader.tracker.topicAnswers == [1])
+        #expect(node.reader.tracker.topicAnswers.map(\.count) == [1])
         node.refresh()
-        #expect(node.reader.tracker.topicAnswers == [2])
+        #expect(node.reader.tracker.topicAnswers.map(\.count) == [2])
         node.broker.silent = [1, 2]
         for _ in 0..<3 { node.refresh() }
-        #expect(node.reader.tracker.topicAnswers == [2])
+        #expect(node.reader.tracker.topicAnswers.map(\.count) == [2])
         node.broker.silent = []
         node.broker.create(0, partitions: 1)
         node.refresh()
-        #expect(node.reader.tracker.topicAnswers == [3])
+        #expect(node.reader.tracker.topicAnswers.map(\.count) == [3])
     }
 
     @Test func `a topic that both lack is missing, and read from its start when it is created`() {

@@ -3,7 +3,7 @@ import TestHarness
 
 /// A setting with an archive, and steps, from a seed.
 struct RandomArchiveHistory {
-    /// Not yet where logs are recreated or cut back: of partitions that a topic no longer has no gap is told, and a few more.
+    /// Not yet where logs are recreated or cut back: some records that were read behind such a change are missing.
     private static let mayLoseLogs = false
 
     private var numbers: SeededGenerator

@@ -91,6 +91,9 @@ struct SimulatedNode {
         return true
     }
 
+    /// What brokers have told of the topics.
+    var topicAnswers: [TopicAnswers] { reader.tracker.topicAnswers }
+
     func isMapped(_ record: SimulatedTopic.Record) -> Bool { mapping == 0 || record.entity == 0 }
 
     /// A copy that can go on apart.

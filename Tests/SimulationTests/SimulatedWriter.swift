@@ -61,6 +61,8 @@ struct SimulatedWriter {
         if missed.isEmpty { intake.append(buffer) } else { missed.merge(buffer.ends) { $1 } }
     }
 
+    mutating func refreshed(_ topics: [TopicAnswers]) { feed.refreshed(topics) }
+
     mutating func drop() {
         for buffer in intake { missed.merge(buffer.ends) { $1 } }
         intake = []
@@ -80,15 +82,18 @@ struct SimulatedWriter {
         claimedPartitions = 0
     }
 
-    mutating func claim(_ store: inout SimulatedStore, _ node: Int, _ now: UInt64) {
+    mutating func claim(_ store: inout SimulatedStore, _ node: Int, wall: Int64, _ now: UInt64) {
         guard flight == nil else { return }
         receive(now)
         let partitions = feed.partitions
-        guard !partitions.isEmpty, store.isShared || partitions.count != claimedPartitions else { return }
+        guard !partitions.isEmpty else { return }
         guard store.trouble != .away else { return fail() }
-        feed.claim(store.claim(partitions, by: node))
-        claimedPartitions = partitions.count
+        if store.isShared || partitions.count != claimedPartitions {
+            feed.claim(store.claim(partitions, by: node))
+            claimedPartitions = partitions.count
+        }
         if store.isShared { feed.release(store.stored, now: now) }
+        if feed.look(at: store.stored, now: now, wallClock: wall) { claimedPartitions = 0 }
     }
 
     mutating func begin(_ store: SimulatedStore, _ node: Int, events: Int, _ now: UInt64) {

@@ -3,13 +3,9 @@ import LiveUpdates
 
 // The archive: what its writers do, and the pages that are read from it.
 extension Simulation {
-    /// A partition that no refresh has shown for so long does not exist.
-    private static let absentMilliseconds: Int64 = 10_000
-
     mutating func prepareArchive() {
         guard let archive = setting.archive else { return }
         writers = nodes.indices.map { _ in SimulatedWriter() }
-        unknownSince = nodes.indices.map { _ in [:] }
         stores =
             archive == .shared
             ? [SimulatedStore(isShared: true)] : nodes.indices.map { _ in SimulatedStore(isShared: false) }
@@ -22,13 +18,11 @@ extension Simulation {
         guard setting.archive != nil else { return }
         stores[store(of: node)].disconnect(node)
         writers[node] = SimulatedWriter()
-        unknownSince[node] = [:]
     }
 
     mutating func noteForArchive(_ change: LogChange, _ node: Int) {
         guard setting.archive != nil else { return }
         writers[node].note(change)
-        if case .recreated = change { unknownSince[node] = [:] }
     }
 
     mutating func noteForArchive(
@@ -44,7 +38,7 @@ extension Simulation {
         guard setting.archive != nil else { return }
         switch step {
         case .pass(let node): writeAll(node)
-        case .claim(let node): writers[node].claim(&stores[store(of: node)], node, monotonic)
+        case .claim(let node): claim(node)
         case .ask(let node): writers[node].ask(nodes[node].broker, monotonic)
         case .reread(let node, let count):
             writers[node].reread(nodes[node].broker, topic, atMost: count, wall: wall(node), monotonic)
@@ -61,6 +55,10 @@ extension Simulation {
         case .trouble(let store, let trouble): if store < stores.count { stores[store].trouble = trouble }
         case .page(let client, let node): page(client, at: node)
         }
+    }
+
+    private mutating func claim(_ node: Int) {
+        writers[node].claim(&stores[store(of: node)], node, wall: wall(node), monotonic)
     }
 
     private mutating func begin(_ node: Int, _ events: Int) {
@@ -80,7 +78,7 @@ extension Simulation {
 
     private mutating func writeAll(_ node: Int) {
         for _ in 0..<4 {
-            writers[node].claim(&stores[store(of: node)], node, monotonic)
+            claim(node)
             for _ in 0..<100 where writers[node].hasQuestions { writers[node].ask(nodes[node].broker, monotonic) }
             for _ in 0..<3 where writers[node].hasBehind {
                 writers[node].reread(nodes[node].broker, topic, atMost: .max, wall: wall(node), monotonic)
@@ -99,8 +97,7 @@ extension Simulation {
         guard serves(node), stores[store(of: node)].trouble != .away else { return }
         runClient(.leave(client))
         var made = cursor(of: client, node)
-        if case .behind(let floor) = made {
-            if nodes[node].history.current().position(of: floor.partition) == nil { noteUnknown(node) }
+        if case .behind = made {
             catchUp(node)
             made = cursor(of: client, node)
         }
@@ -127,20 +124,11 @@ extension Simulation {
         if isTold { note("its page holds \(rows.sorted()), and may lack \(lacking): \(Self.text(text.bytes))") }
     }
 
-    /// Of all at once: each of them would have its pages refused for as long.
-    private mutating func noteUnknown(_ node: Int) {
-        let history = nodes[node].history.current()
-        for position in stores[store(of: node)].snapshot where history.position(of: position.partition) == nil {
-            unknownSince[node][position.partition] = unknownSince[node][position.partition] ?? now
-        }
-    }
-
     private mutating func cursor(of client: Int, _ node: Int) -> SnapshotCursor {
-        let absent = unknownSince[node].filter { now >= $0.value + Self.absentMilliseconds }.map(\.key)
         var positions = stores[store(of: node)].snapshot
         if let mutant { positions = mutant.change(positions) }
         return nodes[node].history.current().snapshotCursor(
-            account: name(client), positions: positions, absent: Set(absent), now: wall(node))
+            account: name(client), positions: positions, now: wall(node))
     }
 
     /// Where the topic was never another one, a page is refused only for what the node has not read, or holds no more.
@@ -172,7 +160,8 @@ extension Simulation {
         guard setting.archive != nil, problem == nil else { return }
         for store in stores.indices { stores[store].trouble = .none }
         for node in nodes.indices { runArchive(.commit(node)) }
-        for _ in 0..<4 {
+        // Of a topic that was recreated, what is gone is found out in five refreshes.
+        for _ in 0..<(topic.incarnation > 0 ? 8 : 4) {
             for node in nodes.indices { writeAll(node) }
             pass(4_100)
             for node in nodes.indices { catchUp(node) }
@@ -205,10 +194,7 @@ extension Simulation {
         clients.append(SimulatedClient(account: account))
         defer { clients.removeLast() }
         let before = outcomes.pages
-        for _ in 0..<2 where outcomes.pages == before {
-            page(client, at: node)
-            if outcomes.pages == before { pass(Self.absentMilliseconds) }
-        }
+        page(client, at: node)
         guard problem == nil else { return }
         guard outcomes.pages > before else {
             return report("account \(account) gets no page from node \(SimulationStep.name(ofNode: node)) at the end")

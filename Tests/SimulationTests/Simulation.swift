@@ -44,8 +44,6 @@ struct Simulation {
     var clients: [SimulatedClient]
     var writers: [SimulatedWriter] = []
     var stores: [SimulatedStore] = []
-    /// Partitions that are stored and that a node does not know, with the moment at which one was first asked for.
-    var unknownSince: [[PartitionName: Int64]] = []
     private(set) var now = Self.beginning
     private(set) var problem: String?
     /// Whether some node ran with the second mapping: what that leaves out nobody is owed then.
@@ -230,6 +228,8 @@ struct Simulation {
             }
         }
         if isReset { resyncAll(node) }
-        if setting.archive != nil { writers[node].endWake() }
+        guard setting.archive != nil else { return }
+        writers[node].refreshed(nodes[node].topicAnswers)
+        writers[node].endWake()
     }
 }

@@ -56,6 +56,7 @@ package struct ArchiveFeed {
     private(set) var parts: [PartitionName: FeedPartition] = [:]
     /// What is on its way into the store.
     private var flights: [PartitionName: Flight] = [:]
+    private var gone = GonePartitions()
     /// Nothing of these from before these moments is stored any more.
     private var erased: [Account: Int64] = [:]
 
@@ -99,8 +100,8 @@ package struct ArchiveFeed {
 
     package var heldBytes: Int { parts.values.reduce(0) { $0 + $1.chainBytes } }
 
-    /// Partitions that are read, in their order.
-    package var partitions: [ArchivePartition] { parts.keys.sorted().map(archived) }
+    /// Partitions that are read, and those of which nothing will be read any more, in their order.
+    package var partitions: [ArchivePartition] { Set(parts.keys).union(gone.names).sorted().map(archived) }
 
     private func archived(_ name: PartitionName) -> ArchivePartition {
         ArchivePartition(topic: topics[Int(name.topic)], number: name.number)
@@ -113,6 +114,7 @@ package struct ArchiveFeed {
         precondition(flights.isEmpty, "a claim while something is stored")
         var found: [ArchivePartition: ClaimedPartition] = [:]
         for claim in claimed { found[claim.partition] = claim }
+        for name in Array(gone.names) { gone.claim(name, found[archived(name)], topicID(name.topic)) }
         for name in parts.keys {
             guard let claimed = found[archived(name)] else {
                 parts[name]?.release()
@@ -125,17 +127,42 @@ package struct ArchiveFeed {
     /// Nobody knows who writes what, nor how far it is stored: the store was away.
     package mutating func disclaim() {
         flights = [:]
+        gone.disclaim()
         for name in parts.keys { parts[name]?.release() }
     }
 
     /// Other nodes have stored so much: it need not be held. Where one goes on, what is left waits since now.
     package mutating func release(_ stored: [StoredPosition], now: UInt64) {
-        for position in stored {
-            guard let topic = topics.firstIndex(where: { $0.utf8.elementsEqual(position.topic.utf8) }) else { continue }
-            let name = PartitionName(topic: UInt16(topic), number: position.partition)
-            guard parts[name]?.claim == FeedPartition.Claim.none else { continue }
+        for (name, position) in named(stored) where parts[name]?.claim == FeedPartition.Claim.none {
             parts[name]?.follow(position, now: now)
         }
+    }
+
+    private func named(_ stored: [StoredPosition]) -> [PartitionName: StoredPosition] {
+        var named: [PartitionName: StoredPosition] = [:]
+        for position in stored {
+            guard let topic = topics.firstIndex(where: { $0.utf8.elementsEqual(position.topic.utf8) }) else { continue }
+            named[PartitionName(topic: UInt16(topic), number: position.partition)] = position
+        }
+        return named
+    }
+
+    /// The topic's now; nil where it has none, or none of its logs is read.
+    private func topicID(_ topic: UInt16) -> UInt32? {
+        let own = parts.lazy.filter { $0.key.topic == topic }.map(\.value)
+        return own.max { $0.generation < $1.generation }?.facts?.topicID
+    }
+
+    /// A refresh has ended: by topic, what brokers have told of it.
+    package mutating func refreshed(_ topics: [TopicAnswers]) { gone.refreshed(topics) }
+
+    /// Takes how far all partitions are stored, whoever writes them. Not while something is stored.
+    ///
+    /// - Returns: whether some were found to be gone: they are to be claimed too.
+    package mutating func look(at stored: [StoredPosition], now: UInt64, wallClock: Int64) -> Bool {
+        let isNews = gone.look(at: named(stored), now: now, wallClock: wallClock, topicID)
+        for name in gone.names { parts[name] = nil }
+        return isNews
     }
 
     // MARK: - Where to go on
@@ -219,7 +246,7 @@ package struct ArchiveFeed {
 
     /// The next transaction; nil: there is nothing to be stored. Until ``appended()`` or ``disclaim()`` there is none.
     package mutating func nextBatch(maximumEvents: Int = Self.maximumBatchEvents) -> ArchiveBatch? {
-        guard flights.isEmpty else { return nil }
+        guard flights.isEmpty, gone.flight.isEmpty else { return nil }
         var runs: [ArchiveBatch.Run] = []
         var count = 0
         // Who has waited for longest comes first.
@@ -238,6 +265,14 @@ package struct ArchiveFeed {
             runs += stretch.finish()
             flights[name] = Flight(generation: part.generation, next: stretch.position, log: stretch.log)
         }
+        for (name, moment) in gone.take() {
+            let partition = archived(name)
+            runs.append(
+                ArchiveBatch.Run(
+                    topic: partition.topic, partition: partition.number, from: 0, next: 0,
+                    stamps: .init(first: moment, last: moment), continuation: .otherLog,
+                    log: StoredLog(known: KnownLog(topicID: topicID(name.topic))), events: []))
+        }
         return runs.isEmpty ? nil : ArchiveBatch(runs: runs)
     }
 
@@ -248,6 +283,7 @@ package struct ArchiveFeed {
             parts[name]?.store(upTo: flight.next, flight.log, now: now)
         }
         flights = [:]
+        gone.stored()
     }
 
     /// Since when the partition that has waited for longest waits; nil: none does. `ofAll`: also those that are not claimed.

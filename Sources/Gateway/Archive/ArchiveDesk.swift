@@ -13,7 +13,7 @@ import Synchronization
 /// **Why nothing is missing between a page and its cursor, and nothing comes twice.** The store reads a page and how far each
 /// partition is stored in one transaction. Positions are stored with the events before them, also where a partition has none
 /// for the account, or none at all: so the page holds exactly what stands before them. Then ingest makes the cursor of these
-/// positions (``History/snapshotCursor(account:positions:absent:now:)``), from which exactly the rest is given.
+/// positions (``History/snapshotCursor(account:positions:now:)``), from which exactly the rest is given.
 final class ArchiveDesk: Sendable {
     /// Asked of the store at once: more than it has threads.
     static let maximumCalls = 16

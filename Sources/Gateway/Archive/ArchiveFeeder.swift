@@ -158,6 +158,7 @@ actor ArchiveFeeder {
             feed.receive(buffer, now: steady)
         }
         feed.miss(contents.missed, now: Self.now)
+        if let topics = contents.topics { feed.refreshed(topics) }
         var areAllNoted = !contents.hasLostErasures
         for (record, entry) in contents.erasures.entries {
             let isAdded = erasures.add(record, entry)
@@ -183,14 +184,16 @@ actor ArchiveFeeder {
     private func claim() async throws(ArchiveError) {
         let partitions = feed.partitions
         guard !partitions.isEmpty else { return }
-        let isDue = settings.store.isShared && Self.now >= claimsAt || partitions.count != claimedPartitions
-        guard isDue else { return }
-        claimsAt = Self.now + 500
-        feed.claim(try await ask { store async throws(ArchiveError) in try await store.claim(partitions) })
-        claimedPartitions = partitions.count
-        guard settings.store.isShared else { return }
+        let (isShared, isOther) = (settings.store.isShared, partitions.count != claimedPartitions)
+        guard Self.now >= claimsAt || isOther else { return }
+        claimsAt = Self.now + (isShared ? 500 : 2_000)
+        if isShared || isOther {
+            feed.claim(try await ask { store async throws(ArchiveError) in try await store.claim(partitions) })
+            claimedPartitions = partitions.count
+        }
         let stored = try await ask { store async throws(ArchiveError) in try await store.positions() }
-        feed.release(stored, now: Self.now)
+        if isShared { feed.release(stored, now: Self.now) }
+        if feed.look(at: stored, now: Self.now, wallClock: WallClock.milliseconds) { claimedPartitions = 0 }
     }
 
     private func append() async throws(ArchiveError) {

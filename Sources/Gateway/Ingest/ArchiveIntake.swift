@@ -15,6 +15,8 @@ final class ArchiveIntake: Sendable {
         var buffers: [RecordBuffer] = []
         /// How far partitions were read of which something was dropped, behind all of ``buffers``.
         var missed: [PartitionName: LiveEnd] = [:]
+        /// By topic, what brokers have told of it; nil: nothing new.
+        var topics: [TopicAnswers]?
         var erasures: PendingErasures
         /// Whether one of them found no room.
         var hasLostErasures = false
@@ -58,6 +60,9 @@ final class ArchiveIntake: Sendable {
         }
         if isFirst { ring() }
     }
+
+    /// A refresh has ended.
+    func refreshed(_ topics: [TopicAnswers]) { state.withLock { $0.contents.topics = topics } }
 
     /// From any thread, as it comes from the control topic.
     func erase(_ erasure: Erasure, isNews: Bool) {

@@ -25,10 +25,7 @@ extension Ingest {
             case .partition(let partition): partitions.insert(partition)
             }
         }
-        if !topics.isEmpty {
-            history.reset(topics: topics, now: wallClock)
-            snapshots.forgetUnknown()
-        }
+        if !topics.isEmpty { history.reset(topics: topics, now: wallClock) }
         if !partitions.isEmpty { history.lose(partitions) }
         resets.begin(why, sequence: history.lastSequence)
         continueReset(wallClock: wallClock)

@@ -147,7 +147,7 @@ final class KafkaSource {
     }
 
     private func endRefresh() {
-        ingest.snapshots.refreshed(consumer.tracker.topicAnswers)
+        ingest.tap?.intake.refreshed(consumer.tracker.topicAnswers)
         ingest.decide(now: loop.now, wallClock: WallClock.milliseconds)
         status.refreshEnded(now: loop.now)
         let next = pace.refreshEnded(

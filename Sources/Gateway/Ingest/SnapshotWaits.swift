@@ -6,10 +6,6 @@ struct SnapshotWaits {
     static let maximum = ArchiveQuestion.maximumWaiting
     /// How long one waits.
     static let milliseconds: UInt64 = 1_000
-    /// A partition that brokers have not told of in so many refreshes, and for the time of as many, does not exist: its topic was
-    /// recreated with fewer of them. While no broker answers nothing is known of it.
-    static let absentAnswers = 5
-    static let absentMilliseconds = UInt64(absentAnswers) * KafkaSource.refreshIntervalMilliseconds
 
     struct Wait: Sendable {
         let subscriber: Subscriber
@@ -23,11 +19,6 @@ struct SnapshotWaits {
     }
 
     private var waits: [Wait] = []
-    /// Partitions that are stored and not known here, each with the moment at which it was first asked for, and how often brokers
-    /// had told of its topic then.
-    private var unknownSince: [PartitionName: (moment: UInt64, answers: Int)] = [:]
-    /// By topic.
-    private var answers: [Int] = []
 
     var count: Int { waits.count }
 
@@ -53,33 +44,6 @@ struct SnapshotWaits {
         }
         return (ready, late)
     }
-
-    // MARK: - Partitions that nobody knows
-
-    mutating func isUnknown(_ partition: PartitionName, now: UInt64) {
-        if unknownSince[partition] == nil { unknownSince[partition] = (now, answers(of: partition)) }
-    }
-
-    /// A refresh has ended. `answers`: by topic, how often brokers have told which partitions it has.
-    mutating func refreshed(_ answers: [Int]) { self.answers = answers }
-
-    private func answers(of partition: PartitionName) -> Int {
-        let topic = Int(partition.topic)
-        return topic < answers.count ? answers[topic] : 0
-    }
-
-    /// Those that have been unknown for so long that they do not exist.
-    func absent(now: UInt64) -> Set<PartitionName> {
-        guard !unknownSince.isEmpty else { return [] }
-        let absent = unknownSince.lazy.filter { name, since in
-            now >= since.moment + Self.absentMilliseconds
-                && self.answers(of: name) >= since.answers + Self.absentAnswers
-        }
-        return Set(absent.map(\.key))
-    }
-
-    /// A topic is another one: its partitions are to be found out again.
-    mutating func forgetUnknown() { unknownSince = [:] }
 }
 
 /// The cursors of pages.
@@ -94,8 +58,7 @@ extension Ingest {
 
     private func answer(_ wait: SnapshotWaits.Wait, now: UInt64) {
         let made = history.snapshotCursor(
-            account: wait.subscriber.account, positions: wait.positions, absent: snapshots.absent(now: now),
-            now: wallClock)
+            account: wait.subscriber.account, positions: wait.positions, now: wallClock)
         switch made {
         case .cursor(let cursor):
             let isBehind = history.lacks(wait.positions, of: wait.subscriber.account, upTo: wait.seen)
@@ -103,12 +66,6 @@ extension Ingest {
         // The store may come on, or erase what was erased here.
         case .refused: answer(wait, .none, isBehind: true)
         case .behind(let floor):
-            // Of all that are not known at once: one after the other they would have pages refused for minutes.
-            if history.position(of: floor.partition) == nil {
-                for position in wait.positions where history.position(of: position.partition) == nil {
-                    snapshots.isUnknown(position.partition, now: now)
-                }
-            }
             var wait = wait
             wait.floor = floor
             if now >= wait.until || !snapshots.add(wait) {

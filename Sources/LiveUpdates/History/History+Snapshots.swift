@@ -23,22 +23,25 @@ extension History {
     ///
     /// - Parameters:
     ///   - positions: of each partition the next offset to be stored, each once; of others nothing is stored.
-    ///   - absent: partitions that do not exist any more, whatever was stored of them.
     package func snapshotCursor(
-        account: Account, positions: [PartitionPosition], absent: Set<PartitionName> = [], now: Int64
+        account: Account, positions: [PartitionPosition], now: Int64
     ) -> SnapshotCursor {
         guard epoch != nil else { return .refused(.epoch) }
         var stored: [Int64] = Array(repeating: 0, count: partitions.count)
         for position in positions {
             let floor = PartitionFloor(partition: position.partition, offset: position.next)
             guard let slot = partitions.slot(of: position.partition) else {
-                if partitions.unopened.contains(position.partition) || !absent.contains(position.partition) {
-                    return .behind(floor)
-                }
+                // Of one that is gone the store says so, and tells the gap: nothing of it is stored from then on.
+                guard position.next == 0, position.log?.isUnread(topicID(position.partition.topic)) == true,
+                    !partitions.unopened.contains(position.partition)
+                else { return .behind(floor) }
                 continue
             }
             if position.next > 0 {
                 guard position.log?.verdict(partitions.facts[slot]) == .same else { return .refused(.epoch) }
+            } else if position.log?.isSurelyOther(partitions.facts[slot]) == true {
+                // Nothing of that one was stored: what it held is missing, and no gap tells of it yet.
+                return .refused(.epoch)
             }
             guard position.next <= partitions[slot].next else { return .behind(floor) }
             stored[slot] = position.next
@@ -51,6 +54,11 @@ extension History {
         guard made == .refused(.expired) else { return made }
         // Of partitions that it does not name something was let go, perhaps of this account. The snapshot holds that.
         return cursor(of: snapshotState(log, stored, namesAll: true, now: now), log, account, now: now)
+    }
+
+    /// Nil where a topic has none, or none of its logs is read.
+    private func topicID(_ topic: UInt16) -> UInt32? {
+        partitions.everySlot().first { partitions[$0].name.topic == topic }.flatMap { partitions.facts[$0].topicID }
     }
 
     private func cursor(of state: ResumeState, _ log: AccountLog?, _ account: Account, now: Int64) -> SnapshotCursor {

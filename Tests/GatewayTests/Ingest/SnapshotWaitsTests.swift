@@ -62,38 +62,4 @@ struct SnapshotWaitsTests {
         #expect(await bench.takeLines(ofLoop: 0) == ["cursor 7777"])
         #expect(bench.ingest.snapshots.count == SnapshotWaits.maximum)
     }
-
-    /// Each row: how often brokers have told of the topic by then, after how long, and whether the partition exists no more.
-    @Test(
-        arguments: [
-            (3 + SnapshotWaits.absentAnswers, SnapshotWaits.absentMilliseconds, true),
-            (3 + SnapshotWaits.absentAnswers, SnapshotWaits.absentMilliseconds - 1, false),
-            (2 + SnapshotWaits.absentAnswers, SnapshotWaits.absentMilliseconds, false),
-            // No broker answers for an hour.
-            (3, 3_600_000, false),
-        ] as [(Int, UInt64, Bool)])
-    func `a partition that brokers have not told of in five refreshes does not exist`(
-        row: (answers: Int, after: UInt64, isAbsent: Bool)
-    ) async throws {
-        #expect(SnapshotWaits.absentAnswers == 5 && SnapshotWaits.absentMilliseconds == 10_000)
-        let bench = try IngestBench(loops: 1)
-        bench.take(.event("A", "1"))
-        // All that are missing are found out together.
-        let positions: [(Int32, Int64)] = [(0, 1), (5, 40), (6, 7), (9, 0)]
-        bench.ingest.snapshots.refreshed([3])
-        bench.take(Self.ask(1, positions), now: 0)
-        bench.ingest.serveSnapshots(now: SnapshotWaits.milliseconds)
-        bench.ingest.snapshots.refreshed([row.answers])
-        bench.take(Self.ask(2, positions), now: row.after)
-        #expect(await bench.takeLines(ofLoop: 0) == ["cursor 1"] + (row.isAbsent ? ["cursor 2 0:1"] : []))
-        guard row.isAbsent else { return }
-        // One that was found is waited for, however long it has been unknown.
-        bench.ingest.history.find(PartitionName(topic: 0, number: 5), exists: true)
-        bench.take(Self.ask(3, positions), now: row.after)
-        #expect(await bench.takeLines(ofLoop: 0) == [])
-        bench.ingest.history.apply(
-            PartitionName(topic: 0, number: 5), LogFacts(start: 0, liveFrom: 0, known: 0, next: 40))
-        bench.ingest.serveSnapshots(now: row.after)
-        #expect(await bench.takeLines(ofLoop: 0).count == 1)
-    }
 }

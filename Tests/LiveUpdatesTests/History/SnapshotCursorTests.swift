@@ -13,14 +13,14 @@ struct SnapshotCursorTests {
     /// What is given after the cursor of these positions, by offset; else why there is none.
     private static func given(
         _ node: TestHistory, _ stored: [PartitionName: Int64], account: Account = TestHistory.account,
-        absent: Set<PartitionName> = []
+        gone: Set<PartitionName> = []
     ) -> String {
         node.refresh()
         node.history.beginWake()
         let log = KnownLog(known: node.now)
-        let positions = stored.map { PartitionPosition(partition: $0.key, next: $0.value, log: log) }
-        let made = node.history.snapshotCursor(
-            account: account, positions: positions, absent: absent, now: node.now)
+        var positions = stored.map { PartitionPosition(partition: $0.key, next: $0.value, log: log) }
+        positions += gone.map { PartitionPosition(partition: $0, next: 0, log: KnownLog()) }
+        let made = node.history.snapshotCursor(account: account, positions: positions, now: node.now)
         switch made {
         case .cursor(let text):
             let events = node.replay(text.bytes, account: account)
@@ -166,14 +166,29 @@ struct SnapshotCursorTests {
         #expect(made == .refused(.epoch))
     }
 
-    @Test func `a partition that does not exist any more is passed over, and one that is not open yet is not`() {
+    @Test func `a partition that is stored as gone is passed over, and one that is not open yet is not`() {
         let node = Self.node()
         let gone = PartitionName(topic: 0, number: 9)
-        let stored = [Self.first: Int64(6), Self.second: 3, gone: 40]
-        #expect(Self.given(node, stored) == "behind 9:40")
-        #expect(Self.given(node, stored, absent: [gone]) == "")
+        let stored = [Self.first: Int64(6), Self.second: 3]
+        #expect(Self.given(node, stored.merging([gone: 40]) { $1 }) == "behind 9:40")
+        // Nothing of it was stored, and it is known which log it was: no gap tells of what that held.
+        #expect(Self.given(node, stored.merging([gone: 0]) { $1 }) == "behind 9:0")
+        #expect(Self.given(node, stored, gone: [gone]) == "")
         node.history.find(gone, exists: true)
-        #expect(Self.given(node, stored, absent: [gone]) == "behind 9:40")
+        #expect(Self.given(node, stored, gone: [gone]) == "behind 9:0")
+    }
+
+    @Test func `of a log of which nothing was stored before its topic was another one, no gap tells yet`() {
+        let node = Self.node()
+        node.change(Self.second) { $0.topicID = 7 }
+        node.refresh()
+        for (id, isServed) in [(UInt32(7), true), (8, false)] {
+            let made = node.history.snapshotCursor(
+                account: TestHistory.account,
+                positions: [PartitionPosition(partition: Self.second, next: 0, log: KnownLog(topicID: id))],
+                now: node.now)
+            #expect((made == .refused(.epoch)) == !isServed)
+        }
     }
 
     @Test func `the newest event that a snapshot holds tells another log from this one`() throws {

@@ -1,0 +1,82 @@
+import KafkaLogs
+
+/// Partitions that are stored and do not exist any more: their topic was recreated with fewer, or is gone. What of them was not
+/// stored is lost, and nothing will ever be read of them that would tell.
+///
+/// No I/O and no clock; moments are monotonic, in ms.
+struct GonePartitions {
+    /// One that brokers have left out in so many refreshes, and for the time of as many, does not exist. One answer is no proof,
+    /// and while no broker answers nothing is known of it.
+    static let answers = 5
+    static let milliseconds: UInt64 = 10_000
+
+    private var topics: [TopicAnswers] = []
+    /// Partitions that no broker names, each with the moment at which that was seen first, and how often brokers had told then.
+    private var unknownSince: [PartitionName: (moment: UInt64, answers: Int)] = [:]
+    /// When it was found out of each, by the wall clock: what was lost came before.
+    private var found: [PartitionName: Int64] = [:]
+    private var claimed: Set<PartitionName> = []
+    /// What is on its way into the store.
+    private(set) var flight: Set<PartitionName> = []
+
+    /// A refresh has ended.
+    mutating func refreshed(_ topics: [TopicAnswers]) {
+        self.topics = topics
+        unknownSince = unknownSince.filter { !exists($0.key) }
+        found = found.filter { !exists($0.key) }
+    }
+
+    private func exists(_ name: PartitionName) -> Bool {
+        Int(name.topic) >= topics.count || Int(name.number) < topics[Int(name.topic)].partitions
+    }
+
+    /// Takes how far all partitions are stored. `id` is that of a topic as it is now. Returns whether more are gone than before.
+    mutating func look(
+        at stored: [PartitionName: StoredPosition], now: UInt64, wallClock: Int64, _ id: (UInt16) -> UInt32?
+    ) -> Bool {
+        let before = found.count
+        for (name, position) in stored where !exists(name) {
+            if position.next == 0, position.log?.isUnread(id(name.topic)) == true { continue }
+            let answers = topics[Int(name.topic)].count
+            let since = unknownSince[name] ?? (moment: now, answers: answers)
+            unknownSince[name] = since
+            guard now >= since.moment + Self.milliseconds, answers >= since.answers + Self.answers else { continue }
+            found[name] = found[name] ?? wallClock
+        }
+        return found.count > before
+    }
+
+    var names: Dictionary<PartitionName, Int64>.Keys { found.keys }
+
+    // MARK: - What is stored of them
+
+    mutating func claim(_ name: PartitionName, _ position: ClaimedPartition?, _ id: UInt32?) {
+        guard let position else {
+            claimed.remove(name)
+            return
+        }
+        // Another node has said so.
+        let isTold = position.next == 0 && position.log?.known.isUnread(id) == true
+        if isTold || position.next == nil { forget(name) } else { claimed.insert(name) }
+    }
+
+    mutating func disclaim() { (claimed, flight) = ([], []) }
+
+    /// What is to be stored: that nothing follows what is stored, and since when at the latest.
+    mutating func take() -> [(name: PartitionName, moment: Int64)] {
+        let taken = found.filter { claimed.contains($0.key) }.sorted { $0.key < $1.key }
+        flight = Set(taken.map(\.key))
+        return taken.map { ($0.key, $0.value) }
+    }
+
+    mutating func stored() {
+        for name in flight { forget(name) }
+        flight = []
+    }
+
+    private mutating func forget(_ name: PartitionName) {
+        found[name] = nil
+        unknownSince[name] = nil
+        claimed.remove(name)
+    }
+}
