@@ -166,8 +166,9 @@ package struct ArchiveBatch: Sendable {
     /// What a run is to what is stored of its partition.
     package enum Continuation: Equatable, Sendable {
         case same
-        /// The log is another one than before: the topic was recreated.
-        case otherLog
+        /// The log is another one than before: the topic was recreated. The last record that is sure to be of the one before has
+        /// this stamp; nil: the last one that is stored.
+        case otherLog(since: Int64?)
         /// The log was cut back, and goes on where the run begins. What was lost came behind a record of this stamp; nil: nothing
         /// is known to be lost.
         case cutBack(since: Int64?)
@@ -216,7 +217,7 @@ extension ArchiveBatch.Run {
     ///   - stamp: of the last record before.
     func step(next stored: Int64, stamp: Int64) -> Step {
         switch continuation {
-        case .otherLog: Step(start: from, gapSince: stamp, gapUntil: stamps?.first)
+        case .otherLog(let since): Step(start: from, gapSince: min(since ?? stamp, stamp), gapUntil: stamps?.first)
         // What follows was there before the loss, or may have been.
         case .cutBack(let since): Step(start: from, gapSince: since)
         case .same where next > stored:

@@ -26,11 +26,15 @@ package struct StoredLog: Equatable, Sendable {
     /// What stands before this offset may be stored, although the position lies before it: the log was cut back, and is
     /// read again up to there. Nil: nothing behind the position is.
     package var until: Int64?
+    /// What stands from this offset on was read after the log was proved last: it may be of another one, or of this one after it
+    /// was cut back, and something may have been passed over there. Nil: nobody has noted it.
+    package var sure: Int64?
 
-    package init(known: KnownLog = KnownLog(), points: [Point] = [], until: Int64? = nil) {
+    package init(known: KnownLog = KnownLog(), points: [Point] = [], until: Int64? = nil, sure: Int64? = nil) {
         self.known = known
         self.points = points
         self.until = until
+        self.sure = sure
     }
 
     /// Of a position whose log was not noted, with the stamp of the last record before it: it stands there, or before the
@@ -44,6 +48,12 @@ package struct StoredLog: Equatable, Sendable {
 
     /// What is known of the log at a position; nil where that cannot be said.
     func known(at next: Int64) -> KnownLog? { next >= until ?? .min ? known : nil }
+
+    /// The stamp of the last record before a position that is sure to be of this log, −1 where none is; nil: all of them are.
+    func sureStamp(at next: Int64) -> Int64? {
+        guard let sure, sure < next else { return nil }
+        return points.last { $0.offset < sure }?.stamp ?? -1
+    }
 
     /// Adds a record behind the others, and drops some of these.
     package mutating func add(_ point: Point) {
@@ -61,7 +71,13 @@ package struct StoredLog: Equatable, Sendable {
     }
 
     /// The log ends before this offset.
-    package mutating func cut(at offset: Int64) { points.removeAll { $0.offset >= offset } }
+    package mutating func cut(at offset: Int64) {
+        points.removeAll { $0.offset >= offset }
+        sure = sure.map { min($0, offset) }
+    }
+
+    /// What stands before this offset was read before the log was proved.
+    mutating func prove(before offset: Int64) { sure = max(sure ?? offset, offset) }
 
     // MARK: - Bytes
 
@@ -71,6 +87,7 @@ package struct StoredLog: Equatable, Sendable {
         static let first = Flags(rawValue: 2)
         static let known = Flags(rawValue: 4)
         static let until = Flags(rawValue: 8)
+        static let sure = Flags(rawValue: 16)
     }
 
     /// A version, what is there, numbers of eight bytes with the highest byte first.
@@ -86,6 +103,7 @@ package struct StoredLog: Equatable, Sendable {
         add(.first, known.first)
         add(.known, known.known)
         add(.until, until)
+        add(.sure, sure)
         for point in points { numbers += [point.offset, point.stamp] }
         var bytes = [Self.version, flags.rawValue]
         for number in numbers {
@@ -109,6 +127,7 @@ package struct StoredLog: Equatable, Sendable {
             topicID: topicID.map { UInt32(truncatingIfNeeded: $0) }, first: has(.first) ? numbers.popFirst() : nil,
             known: has(.known) ? numbers.popFirst() : nil)
         until = has(.until) ? numbers.popFirst() : nil
+        sure = has(.sure) ? numbers.popFirst() : nil
         points = []
         while let offset = numbers.popFirst(), let stamp = numbers.popFirst() {
             points.append(Point(offset: offset, stamp: stamp))

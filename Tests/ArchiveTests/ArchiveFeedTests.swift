@@ -61,7 +61,8 @@ struct ArchiveFeedTests {
             feed.appended(now: 0)
             return batch.runs.map { run in
                 let words = run.events.map { "\($0.offset)" }.joined(separator: " ")
-                return "\(run.continuation == .otherLog ? "other " : "")\(run.from)-\(run.next): \(words)"
+                let isOther = if case .otherLog = run.continuation { true } else { false }
+                return "\(isOther ? "other " : "")\(run.from)-\(run.next): \(words)"
             }
         }
     }
@@ -102,6 +103,22 @@ struct ArchiveFeedTests {
         node.reread(8..<11)
         #expect(node.store() == ["8-11: 8 9 10"])
         #expect(node.feed.behind.isEmpty && node.store() == ["11-12: 11"])
+    }
+
+    @Test func `of what is read once more, nothing is recorded that live reading has not come to`() {
+        var recorder = RunRecorder()
+        recorder.begin(Self.partition, at: 3, upTo: 5, generation: 0)
+        for offset in Int64(3)..<8 { Node.add(offset, to: &recorder) }
+        recorder.move(Self.partition, to: 9)
+        let runs = recorder.take().runs()
+        #expect(runs.map(\.from) == [3] && runs.map(\.next) == [5] && runs.first?.entries.map(\.offset) == [3, 4])
+        #expect(runs.first?.stamps?.last == 4)
+        // What Kafka has lost beyond it too.
+        recorder.begin(Self.partition, at: 5, upTo: 7, generation: 0)
+        recorder.lose(Self.partition)
+        recorder.move(Self.partition, to: 9)
+        let lost = recorder.take().runs()
+        #expect(lost.map(\.after) == [5] && lost.map(\.from) == [7] && lost.map(\.next) == [7])
     }
 
     @Test func `what found no room is read once more`() {

@@ -137,7 +137,7 @@ struct ArchiveHistory {
         let stamps = events.first.map { ArchiveBatch.Stamps(first: $0.stamp, last: events.last?.stamp ?? 0) }
         let run = ArchiveBatch.Run(
             topic: "t", partition: partition, from: from, next: next, stamps: stamps,
-            continuation: isOtherLog ? .otherLog : .same, events: events)
+            continuation: isOtherLog ? .otherLog(since: nil) : .same, events: events)
         steps.append("append \(run)")
         let found = try await store.append(ArchiveBatch(runs: [run]))
         try expect(found, model.append(run), "appended")

@@ -59,7 +59,7 @@ struct ArchiveModel {
         var outcome = AppendOutcome()
         let stored = positions[run.partition]
         var start = run.from
-        let isOtherLog = run.continuation == .otherLog
+        let isOtherLog = run.continuation == .otherLog(since: nil)
         if isOtherLog {
             log[run.partition] = [:]
             generations[run.partition, default: 0] += 1

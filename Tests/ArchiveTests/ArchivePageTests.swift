@@ -203,7 +203,7 @@ struct ArchivePageTests {
                 ).gaps == [])
             #expect(try await store.page(PageQuery("A") { $0.limit = 2 }).gaps == [gap])
             // Another log is one as well: nobody knows how the old one went on.
-            #expect(try await store.append(.of([event(0, 1040)], continuation: .otherLog)).gaps == 1)
+            #expect(try await store.append(.of([event(0, 1040)], continuation: .otherLog(since: nil))).gaps == 1)
             #expect(try await store.page(PageQuery("A")).gaps == [gap, ArchiveGap(from: 1030, to: 1040)])
             try await store.keep(from: 1025)
             #expect(try await store.page(PageQuery("A")).gaps == [ArchiveGap(from: 1030, to: 1040)])

@@ -63,9 +63,10 @@ struct GonePartitionsTests {
 
     @Test func `who writes it says once that nothing follows, and up to when something may be missing`() {
         var feed = Self.feedWithGone()
-        feed.claim([Self.claimed(1, next: 5)])
+        let log = StoredLog(points: [.init(offset: 2, stamp: 70), .init(offset: 4, stamp: 90)], sure: 4)
+        feed.claim([Self.claimed(1, next: 5, log)])
         let run = feed.nextBatch()?.runs.first
-        #expect(run?.partition == 1 && run?.from == 0 && run?.next == 0 && run?.continuation == .otherLog)
+        #expect(run?.partition == 1 && run?.from == 0 && run?.next == 0 && run?.continuation == .otherLog(since: 70))
         #expect(run?.stamps == .init(first: 4_000, last: 4_000) && run?.log == StoredLog())
         // One transaction at a time; of one that failed nothing counts.
         #expect(feed.nextBatch() == nil)
@@ -102,13 +103,13 @@ struct GonePartitionsTests {
             _ = try await store.append(.of(events, from: 0, log: StoredLog(known: KnownLog(topicID: 7))))
             let run = ArchiveBatch.Run(
                 topic: "t", partition: 0, from: 0, next: 0, stamps: .init(first: 4_000, last: 4_000),
-                continuation: .otherLog, log: StoredLog(), events: [])
+                continuation: .otherLog(since: 101), log: StoredLog(), events: [])
             let outcome = try await store.append(ArchiveBatch(runs: [run]))
             #expect(outcome.gaps == 1)
             var query = PageQuery("A")
             query.wantsPositions = true
             let page = try await store.page(query)
-            #expect(page.events.count == 3 && page.gaps == [ArchiveGap(from: 102, to: 4_000)])
+            #expect(page.events.count == 3 && page.gaps == [ArchiveGap(from: 101, to: 4_000)])
             #expect(page.positions == [StoredPosition(topic: "t", partition: 0, next: 0, log: KnownLog())])
         }
     }

@@ -56,6 +56,12 @@ struct LogSearchTests {
         StoredLog(known: KnownLog(), points: [.init(offset: 7, stamp: 107)], until: until)
     }
 
+    private static func sure(_ offset: Int64, _ offsets: [Int64] = [2, 4, 7]) -> StoredLog {
+        var log = known(KnownLog(known: 500), offsets)
+        log.sure = offset
+        return log
+    }
+
     private static let other = LogSearch.Step.begin(isOtherLog: true)
 
     static let rows: [Row] = [
@@ -127,6 +133,21 @@ struct LogSearchTests {
         Row(
             testDescription: "the node that read it again has ended", stored: cut(until: 10), log: .whole(0..<10),
             step: .found(.goOn(at: 8))),
+        // Read after the log was proved last.
+        Row(
+            testDescription: "the last records are read once more", stored: sure(6), log: .whole(0..<10),
+            step: .found(.cutBack(to: 6, since: nil, until: 8))),
+        Row(testDescription: "all were proved", stored: sure(8), log: .whole(0..<10), step: .found(.goOn(at: 8))),
+        Row(
+            testDescription: "it was cut, and was read on behind the first of the others", stored: sure(5),
+            log: Log.whole(0..<10).changed { $0.records[4] = 900 },
+            step: .found(.cutBack(to: 3, since: 102, until: 8)), isDoubtful: true),
+        Row(
+            testDescription: "none was proved", stored: sure(0, [7]), log: .whole(0..<10),
+            step: .found(.cutBack(to: 0, since: nil, until: 8))),
+        Row(
+            testDescription: "none was proved, and it was found since that it is another one", stored: sure(0, [7]),
+            facts: facts(notBefore: 501), log: .whole(0..<10), step: other, isDoubtful: true),
         // No answer proves nothing.
         Row(testDescription: "silence", log: Log.whole(0..<10).changed { $0.isSilent = true }, step: .wait),
         Row(

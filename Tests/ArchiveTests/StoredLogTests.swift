@@ -12,6 +12,7 @@ struct StoredLogTests {
         StoredLog(
             known: KnownLog(first: -1), points: [.init(offset: 0, stamp: 0), .init(offset: 1 << 61, stamp: .max)]),
         StoredLog(known: KnownLog(topicID: 1), points: [.init(offset: 3, stamp: 4)], until: 1 << 61),
+        StoredLog(known: KnownLog(first: 2), points: [.init(offset: 3, stamp: 4)], until: 5, sure: 4),
     ])
     func `what is stored is read as it was`(log: StoredLog) {
         #expect(StoredLog(log.bytes) == log)
@@ -20,6 +21,23 @@ struct StoredLogTests {
     @Test(arguments: [[], [1], [0, 0], [2, 0], [1, 0, 0], [1, 1, 0, 0, 0, 0, 0, 0, 0]] as [[UInt8]])
     func `bytes of another version, or cut ones, say nothing`(bytes: [UInt8]) {
         #expect(StoredLog(bytes) == nil)
+    }
+
+    @Test func `a gap begins behind the last record that was proved to be of the log`() {
+        var log = StoredLog(points: [2, 5].map { .init(offset: $0, stamp: $0 + 100) })
+        #expect(log.sureStamp(at: 8) == nil, "nobody has noted it")
+        // How far it is proved, and the stamp; nil: that of the last record.
+        let rows: [(Int64, Int64?)] = [(0, -1), (2, -1), (3, 102), (5, 102), (6, 105), (7, 105), (8, nil), (9, nil)]
+        for (offset, stamp) in rows {
+            log.sure = offset
+            #expect(log.sureStamp(at: 8) == stamp, "\(offset)")
+        }
+        log.prove(before: 7)
+        #expect(log.sure == 9)
+        log.cut(at: 4)
+        #expect(log.sure == 4)
+        log.prove(before: 6)
+        #expect(log.sure == 6)
     }
 
     @Test func `points are few, and close to each other near the end`() {

@@ -1,3 +1,5 @@
+import Archive
+import KafkaLogs
 import LiveUpdates
 import Testing
 
@@ -9,19 +11,29 @@ enum RuleMutant: CaseIterable {
     // Who is refused without need then.
     case absenceIsProof, staysUnread, forgetsEnds, believesStaleAnswer, bornNow
     // What a page and the events behind it come to then.
-    case cursorTooFar, cursorTooEarly, hidesGaps
+    case cursorTooFar, cursorTooEarly, hidesGaps, believesStoredLog, goesOnInAnyLog
 
     var isOfArchive: Bool {
         switch self {
-        case .cursorTooFar, .cursorTooEarly, .hidesGaps: true
+        case .cursorTooFar, .cursorTooEarly, .hidesGaps, .believesStoredLog, .goesOnInAnyLog: true
         default: false
         }
     }
 
-    /// What a page says of how far its partitions are stored.
-    func change(_ positions: [PartitionPosition]) -> [PartitionPosition] {
+    /// What a page says of how far its partitions are stored. `facts`: of the logs that its node reads.
+    func change(_ positions: [PartitionPosition], _ facts: (PartitionName) -> LogFacts?) -> [PartitionPosition] {
         let step: Int64 = self == .cursorTooFar ? 1 : self == .cursorTooEarly ? -1 : 0
-        return positions.map { PartitionPosition(partition: $0.partition, next: max(0, $0.next + step), log: $0.log) }
+        return positions.map { position in
+            let read = self == .believesStoredLog ? facts(position.partition).map { KnownLog($0) } : nil
+            return PartitionPosition(
+                partition: position.partition, next: max(0, position.next + step), log: read ?? position.log)
+        }
+    }
+
+    /// Where a writer goes on.
+    func change(_ resolution: ArchiveFeed.Resolution, next: Int64?) -> ArchiveFeed.Resolution {
+        guard self == .goesOnInAnyLog, let next else { return resolution }
+        return .goOn(at: next)
     }
 
     func change(_ cursor: Cursor) -> Cursor {

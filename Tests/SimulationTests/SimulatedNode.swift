@@ -91,6 +91,7 @@ struct SimulatedNode {
         return true
     }
 
+    func facts(of name: PartitionName) -> LogFacts? { reader.tracker.facts(of: name) }
     /// What brokers have told of the topics.
     var topicAnswers: [TopicAnswers] { reader.tracker.topicAnswers }
 

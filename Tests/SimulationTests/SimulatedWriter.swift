@@ -27,6 +27,9 @@ struct SimulatedWriter {
     private var reading: Reading?
     /// What the store has not answered yet, and in which session.
     private(set) var flight: (batch: ArchiveBatch, session: Int)?
+    private let mutant: RuleMutant?
+
+    init(_ mutant: RuleMutant?) { self.mutant = mutant }
 
     // MARK: - What the node reads
 
@@ -149,7 +152,10 @@ struct SimulatedWriter {
     }
 
     private mutating func endAsking() {
-        for search in found { search.resolution.map { feed.resolve(search.asked, $0) } }
+        for search in found {
+            guard let resolution = search.resolution else { continue }
+            feed.resolve(search.asked, mutant?.change(resolution, next: search.asked.next) ?? resolution)
+        }
         (searches, found) = (nil, [])
     }
 
@@ -179,7 +185,8 @@ struct SimulatedWriter {
         _ count: Int, _ wall: Int64, _ now: UInt64
     ) {
         let name = part.partition
-        reading.recorder.begin(name, at: part.range.lowerBound, generation: part.generation)
+        reading.recorder.begin(
+            name, at: part.range.lowerBound, upTo: part.range.upperBound, generation: part.generation)
         // A leader that does not know the partition says nothing.
         guard let bounds = broker.bounds(of: name) else { return }
         guard part.range.lowerBound >= bounds.lowerBound, part.range.lowerBound <= bounds.upperBound else {

@@ -3,9 +3,12 @@ import LiveUpdates
 
 // The archive: what its writers do, and the pages that are read from it.
 extension Simulation {
+    /// After how long a position is stored once more, with what is known of its log by then.
+    private static let renewalMilliseconds: Int64 = 300_000
+
     mutating func prepareArchive() {
         guard let archive = setting.archive else { return }
-        writers = nodes.indices.map { _ in SimulatedWriter() }
+        writers = nodes.indices.map { _ in SimulatedWriter(mutant) }
         stores =
             archive == .shared
             ? [SimulatedStore(isShared: true)] : nodes.indices.map { _ in SimulatedStore(isShared: false) }
@@ -17,7 +20,7 @@ extension Simulation {
     mutating func restartWriter(_ node: Int) {
         guard setting.archive != nil else { return }
         stores[store(of: node)].disconnect(node)
-        writers[node] = SimulatedWriter()
+        writers[node] = SimulatedWriter(mutant)
     }
 
     mutating func noteForArchive(_ change: LogChange, _ node: Int) {
@@ -126,7 +129,7 @@ extension Simulation {
 
     private mutating func cursor(of client: Int, _ node: Int) -> SnapshotCursor {
         var positions = stores[store(of: node)].snapshot
-        if let mutant { positions = mutant.change(positions) }
+        if let mutant { positions = mutant.change(positions) { nodes[node].facts(of: $0) } }
         return nodes[node].history.current().snapshotCursor(
             account: name(client), positions: positions, now: wall(node))
     }
@@ -195,6 +198,15 @@ extension Simulation {
         defer { clients.removeLast() }
         let before = outcomes.pages
         page(client, at: node)
+        if outcomes.pages == before, !topic.cuts.isEmpty {
+            // What was stored before this node knew that the log was cut back counts once its writer says anew which log it is.
+            pass(Self.renewalMilliseconds)
+            for _ in 0..<2 {
+                for node in nodes.indices { catchUp(node) }
+                for node in nodes.indices { writeAll(node) }
+            }
+            page(client, at: node)
+        }
         guard problem == nil else { return }
         guard outcomes.pages > before else {
             return report("account \(account) gets no page from node \(SimulationStep.name(ofNode: node)) at the end")

@@ -34,7 +34,7 @@ extension Simulation {
         if cursor.topicsKnown != nil, topic.birth == nil { return true }
         // Of the time between the recreation and its being noticed, nobody knows when it was.
         if let noticed = nodes[node].noticed {
-            if cursor.issue < noticed + setting.clockDifference { return true }
+            if cursor.issue <= noticed + setting.clockDifference { return true }
         }
         guard setting.clockDifference > 0, let known = cursor.topicsKnown, let birth = topic.birth else { return false }
         return known < birth + setting.clockDifference

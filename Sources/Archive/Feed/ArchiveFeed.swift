@@ -265,12 +265,12 @@ package struct ArchiveFeed {
             runs += stretch.finish()
             flights[name] = Flight(generation: part.generation, next: stretch.position, log: stretch.log)
         }
-        for (name, moment) in gone.take() {
+        for (name, moment, since) in gone.take() {
             let partition = archived(name)
             runs.append(
                 ArchiveBatch.Run(
                     topic: partition.topic, partition: partition.number, from: 0, next: 0,
-                    stamps: .init(first: moment, last: moment), continuation: .otherLog,
+                    stamps: .init(first: moment, last: moment), continuation: .otherLog(since: since),
                     log: StoredLog(known: KnownLog(topicID: topicID(name.topic))), events: []))
         }
         return runs.isEmpty ? nil : ArchiveBatch(runs: runs)

@@ -25,6 +25,8 @@ struct FeedPartition {
     private(set) var stored = StoredLog()
     /// What is stored next is this to what was stored before.
     private(set) var continuation = ArchiveBatch.Continuation.same
+    /// How far it was stored when something was noted of the log last: what is proved later was read before.
+    private var noted: Int64?
     /// A position is to be stored, even if nothing is read.
     private(set) var owesPosition = false
     /// What was read once more, from the claim's offset on.
@@ -72,6 +74,7 @@ struct FeedPartition {
         self.generation = generation
         live = nil
         facts = nil
+        noted = nil
         drop(upTo: .max)
         unresolve()
     }
@@ -82,15 +85,20 @@ struct FeedPartition {
     static let renewalMilliseconds: Int64 = 300_000
 
     /// Takes what the node knows of the log. Where the store knows less of it, that is to be stored.
-    mutating func learn(_ noted: NotedLog) {
-        if noted.generation > generation { begin(noted.generation) }
-        guard noted.generation == generation else { return }
-        facts = noted.facts
+    mutating func learn(_ log: NotedLog) {
+        if log.generation > generation { begin(log.generation) }
+        guard log.generation == generation else { return }
+        if let noted, let now = log.facts.known, now > facts?.known ?? .min { stored.prove(before: noted) }
+        facts = log.facts
+        if case .at(let position) = claim { noted = position }
         noteDebt()
     }
 
+    /// Whether what is stored is read once more, and nothing is known to be lost.
+    private var isRepeating: Bool { continuation == .cutBack(since: nil) }
+
     private mutating func noteDebt() {
-        guard case .at = claim, let facts else { return }
+        guard case .at = claim, !isRepeating, let facts else { return }
         let known = KnownLog(facts)
         var isOld = false
         if let now = known.known, let then = stored.known.known { isOld = now - Self.renewalMilliseconds >= then }
@@ -102,6 +110,7 @@ struct FeedPartition {
 
     mutating func release() {
         claim = .none
+        noted = nil
         reread = []
         owesPosition = false
     }
@@ -114,6 +123,7 @@ struct FeedPartition {
         if claimed.log == nil, let next = claimed.next, let stamp = claimed.stamp {
             stored = StoredLog(next: next, stamp: stamp)
         }
+        if claimed.next == nil { stored.sure = 0 }
     }
 
     /// It has to be found out where it goes on.
@@ -121,6 +131,7 @@ struct FeedPartition {
         reread = []
         owesPosition = false
         continuation = .same
+        noted = nil
         if case .at(let position) = claim { claim = .unresolved(next: position) }
     }
 
@@ -131,15 +142,16 @@ struct FeedPartition {
         switch resolution {
         case .goOn(let at): (offset, continuation) = (at, .same)
         case .otherLog(let from):
-            (offset, continuation) = (from, .otherLog)
-            stored = StoredLog()
+            (offset, continuation) = (from, .otherLog(since: stored.sureStamp(at: next ?? 0)))
+            stored = StoredLog(sure: 0)
         case .cutBack(let to, let since, let until):
             (offset, continuation) = (to, .cutBack(since: since))
             stored.cut(at: to)
             stored.until = until
         }
         claim = .at(offset)
-        owesPosition = continuation != .same || next != offset
+        // Where nothing is known to be lost, what is stored counts until it is read once more.
+        owesPosition = !isRepeating && (continuation != .same || next != offset)
         drop(upTo: offset)
         noteDebt()
         if !owesPosition, let live, live <= offset { waitsSince = nil }
@@ -148,7 +160,9 @@ struct FeedPartition {
     /// It is stored up to there, as a batch has said.
     mutating func store(upTo next: Int64, _ log: StoredLog, now: UInt64) {
         claim = .at(next)
+        let sure = stored.sure
         stored = log
+        if let sure { stored.prove(before: sure) }
         continuation = .same
         owesPosition = false
         noteDebt()

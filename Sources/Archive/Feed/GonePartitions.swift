@@ -15,7 +15,8 @@ struct GonePartitions {
     private var unknownSince: [PartitionName: (moment: UInt64, answers: Int)] = [:]
     /// When it was found out of each, by the wall clock: what was lost came before.
     private var found: [PartitionName: Int64] = [:]
-    private var claimed: Set<PartitionName> = []
+    /// Those that this node writes, each with the stamp of the last record that is sure to be of its log.
+    private var claimed: [PartitionName: Int64?] = [:]
     /// What is on its way into the store.
     private(set) var flight: Set<PartitionName> = []
 
@@ -52,21 +53,25 @@ struct GonePartitions {
 
     mutating func claim(_ name: PartitionName, _ position: ClaimedPartition?, _ id: UInt32?) {
         guard let position else {
-            claimed.remove(name)
+            claimed[name] = nil
             return
         }
         // Another node has said so.
         let isTold = position.next == 0 && position.log?.known.isUnread(id) == true
-        if isTold || position.next == nil { forget(name) } else { claimed.insert(name) }
+        guard !isTold, let next = position.next else { return forget(name) }
+        claimed.updateValue(position.log?.sureStamp(at: next), forKey: name)
     }
 
-    mutating func disclaim() { (claimed, flight) = ([], []) }
+    mutating func disclaim() { (claimed, flight) = ([:], []) }
 
-    /// What is to be stored: that nothing follows what is stored, and since when at the latest.
-    mutating func take() -> [(name: PartitionName, moment: Int64)] {
-        let taken = found.filter { claimed.contains($0.key) }.sorted { $0.key < $1.key }
-        flight = Set(taken.map(\.key))
-        return taken.map { ($0.key, $0.value) }
+    /// What is to be stored: that nothing follows, and between which stamps something may be missing.
+    mutating func take() -> [(name: PartitionName, moment: Int64, since: Int64?)] {
+        var taken: [(name: PartitionName, moment: Int64, since: Int64?)] = []
+        for (name, since) in claimed.sorted(by: { $0.key < $1.key }) {
+            if let moment = found[name] { taken.append((name, moment, since)) }
+        }
+        flight = Set(taken.map(\.name))
+        return taken
     }
 
     mutating func stored() {
@@ -77,6 +82,6 @@ struct GonePartitions {
     private mutating func forget(_ name: PartitionName) {
         found[name] = nil
         unknownSince[name] = nil
-        claimed.remove(name)
+        claimed[name] = nil
     }
 }

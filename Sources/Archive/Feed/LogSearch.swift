@@ -4,7 +4,9 @@ import KafkaLogs
 /// I/O and without a clock.
 ///
 /// Neither "no record there", which compaction and transactions make, nor "no answer" says anything of the log. A record that
-/// stands where it was is proof that the log is the same up to there; another one at an offset is proof that it is not.
+/// stands where it was is proof that the log is the same up to there; another one at an offset is proof that it is not. What was
+/// read after the log was proved last is read once more: it may have been another log by then, or this one after it was cut back,
+/// and what stands there now proves nothing of what stands before.
 package struct LogSearch: Sendable {
     package enum Answer: Equatable, Sendable {
         /// The record that stands exactly there. −1: it has no stamp.
@@ -29,10 +31,13 @@ package struct LogSearch: Sendable {
     private let log: StoredLog
     private let facts: LogFacts
     private let (start, end): (Int64, Int64)
+    private let sure: Int64
     /// What is to be asked, the newest last.
     private var unasked: [StoredLog.Point]
     private var match: StoredLog.Point?
     private var hasMismatch = false
+    /// A record stands where it was read, and it was not sure in which log.
+    private var hasUnsureMatch = false
     private var isSilent = false
 
     /// - Parameters:
@@ -42,6 +47,7 @@ package struct LogSearch: Sendable {
         next = question.next
         log = question.log
         facts = question.facts
+        sure = question.log.sure ?? .max
         (self.start, self.end) = (start, end)
         let last = min(end, question.next ?? 0)
         unasked = log.points.filter { $0.offset >= start && $0.offset < last }
@@ -50,6 +56,9 @@ package struct LogSearch: Sendable {
     package mutating func add(_ answer: Answer) {
         guard let asked = unasked.popLast() else { return }
         switch answer {
+        case .record(asked.stamp) where asked.offset >= sure:
+            hasUnsureMatch = true
+            unasked.removeAll { $0.offset >= sure }
         case .record(asked.stamp): match = asked
         case .record: hasMismatch = true
         case .absent: break
@@ -69,7 +78,7 @@ package struct LogSearch: Sendable {
             }
             // Where no record stood behind it, another one may stand there since: unless the log is known to be the same.
             let isUnchanged = next == match.offset + 1 || log.known.verdict(facts) == .same
-            if match == log.points.last, isUnchanged { return .found(.goOn(at: next)) }
+            if match == log.points.last(where: { $0.offset < sure }), isUnchanged { return goOn(next, until: reached) }
             // What follows it is gone, or another one's: it is read once more, and what is stored stays.
             return .found(.cutBack(to: match.offset + 1, since: nil, until: reached))
         }
@@ -77,11 +86,19 @@ package struct LogSearch: Sendable {
             // Whatever log it is: all that can be read of it stands behind what is stored.
             if next <= start, !hasMismatch { return .found(.goOn(at: next)) }
             if let asked = unasked.last { return .ask(asked.offset) }
-            if !hasMismatch, log.known.verdict(facts) == .same { return .found(.goOn(at: next)) }
+            let verdict = log.known.verdict(facts)
+            if !hasMismatch, verdict == .same || verdict == .open && hasUnsureMatch {
+                return goOn(next, until: max(next, log.until ?? next))
+            }
         } else if let asked = unasked.last {
             return .ask(asked.offset)
         }
         return .begin(isOtherLog: true)
+    }
+
+    private func goOn(_ next: Int64, until reached: Int64) -> Step {
+        sure >= next
+            ? .found(.goOn(at: next)) : .found(.cutBack(to: min(next, max(start, sure)), since: nil, until: reached))
     }
 
     /// Whether the step rests on what a leader has said of its log alone, and would make it another one: one that was just

@@ -9,6 +9,8 @@ package struct RunRecorder {
         var next: Int64?
         /// What comes next stands behind something that was lost.
         var isBehindLoss = false
+        /// Nothing from here on is recorded.
+        var end = Int64.max
     }
 
     private var generations: [UInt32] = []
@@ -28,11 +30,13 @@ package struct RunRecorder {
         return taken
     }
 
-    /// Goes on in a partition at an offset, whatever was known of it.
-    package mutating func begin(_ partition: PartitionName, at offset: Int64, generation: UInt32) {
+    /// Goes on in a partition at an offset, whatever was known of it, up to an end.
+    package mutating func begin(
+        _ partition: PartitionName, at offset: Int64, upTo end: Int64 = .max, generation: UInt32
+    ) {
         let (topic, number) = reserve(partition)
         generations[topic] = generation
-        positions[topic][number] = Position(next: offset)
+        positions[topic][number] = Position(next: offset, end: end)
     }
 
     /// Nothing stands between what was read and this offset; or, where something was lost, nothing that can be read.
@@ -64,11 +68,11 @@ package struct RunRecorder {
         let (topic, number) = reserve(partition)
         let position = positions[topic][number]
         let after = position.next ?? offset
-        guard offset >= after else { return false }
+        guard offset >= after, offset < position.end else { return false }
         if position.isBehindLoss || !isLast(partition, next: after) {
             begin(partition, after: after, from: position.isBehindLoss ? offset : after, next: offset + 1)
         }
-        positions[topic][number] = Position(next: offset + 1)
+        positions[topic][number] = Position(next: offset + 1, end: position.end)
         let last = buffer.segments.count - 1
         buffer.segments[last].run.next = offset + 1
         if stamp >= 0 {
@@ -89,6 +93,7 @@ package struct RunRecorder {
     private mutating func move(_ partition: PartitionName, start: Int64, next: Int64) {
         let (topic, number) = reserve(partition)
         let position = positions[topic][number]
+        let (start, next) = (min(start, position.end), min(next, position.end))
         guard let after = position.next else {
             begin(partition, after: start, from: start, next: next)
             positions[topic][number] = Position(next: next)
@@ -102,7 +107,7 @@ package struct RunRecorder {
         } else {
             begin(partition, after: after, from: from, next: next)
         }
-        positions[topic][number] = Position(next: next)
+        positions[topic][number] = Position(next: next, end: position.end)
     }
 
     /// Records were lost before they were read: reading goes on behind them.

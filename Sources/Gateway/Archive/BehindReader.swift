@@ -135,7 +135,9 @@ final class BehindReader {
     private func read(_ behind: [ArchiveFeed.Behind], _ reader: RangeReader, _ answer: inout Answer) {
         var recorder = RunRecorder()
         for part in behind {
-            recorder.begin(part.partition, at: part.range.lowerBound, generation: part.generation)
+            // What live reading has not come to is its own to read: of a log that is cut back there it would notice nothing.
+            recorder.begin(
+                part.partition, at: part.range.lowerBound, upTo: part.range.upperBound, generation: part.generation)
         }
         let now = WallClock.milliseconds
         let starts = behind.map { RangeReader.Start($0.partition, at: $0.range.lowerBound) }
