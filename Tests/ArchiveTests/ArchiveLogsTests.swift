@@ -246,6 +246,12 @@ struct ArchiveLogsTests {
                 .of([Self.event(8, stamp: 400)], from: 8, continuation: .cutBack(since: nil)))
             #expect(again.gaps == 0 && again.repeated == 1)
             #expect(try await store.positions().map(\.next) == [9, 3])
+            // One that is open reaches back to whatever was lost first.
+            for since in [700, 600, 650] {
+                _ = try await store.append(.of([], from: 9, continuation: .cutBack(since: Int64(since))))
+            }
+            page = try await store.page(query)
+            #expect(page.gaps == [ArchiveGap(from: 105, to: 500), ArchiveGap(from: 600, to: nil)])
         }
     }
 }

@@ -86,8 +86,12 @@ struct SimulatedStore {
     }
 
     private mutating func note(_ step: ArchiveBatch.Run.Step, _ partition: Int32) {
-        if let since = step.gapSince, !gaps.contains(where: { $0.partition == partition && $0.to == nil }) {
-            gaps.append(Gap(partition: partition, from: since, to: nil))
+        if let since = step.gapSince {
+            if let open = gaps.firstIndex(where: { $0.partition == partition && $0.to == nil }) {
+                gaps[open].from = min(gaps[open].from, since)
+            } else {
+                gaps.append(Gap(partition: partition, from: since, to: nil))
+            }
         }
         guard let stamp = step.gapUntil else { return }
         for index in gaps.indices where gaps[index].partition == partition && gaps[index].to == nil {

@@ -53,11 +53,15 @@ struct StoredPartitions {
             let names: [Parameter] = [.text(run.topic), .integer(Int64(run.partition))]
             if let since = step.gapSince {
                 outcome.gaps += 1
-                // One that is open already begins earlier.
+                // One that is open already goes on.
                 _ = try connection.run(
                     """
                     INSERT INTO livegate_gaps (topic, partition, first) SELECT $1, $2, $3 WHERE NOT EXISTS
                     (SELECT 1 FROM livegate_gaps WHERE topic = $1 AND partition = $2 AND last IS NULL)
+                    """, names + [.integer(since)])
+                _ = try connection.run(
+                    """
+                    UPDATE livegate_gaps SET first = least(first, $3) WHERE topic = $1 AND partition = $2 AND last IS NULL
                     """, names + [.integer(since)])
             }
             if let stamp = step.gapUntil {

@@ -34,12 +34,15 @@ extension ArchiveWriter {
         guard let start = step.start else { return nil }
         if let since = step.gapSince {
             outcome.gaps += 1
-            // One that is open already begins earlier.
+            // One that is open already goes on.
             try database.run(
                 """
                 INSERT INTO gaps (topic, partition, first, last) SELECT ?1, ?2, ?3, NULL WHERE NOT EXISTS
                 (SELECT 1 FROM gaps WHERE topic = ?1 AND partition = ?2 AND last IS NULL)
                 """, partition + [.integer(since)])
+            try database.run(
+                "UPDATE gaps SET first = min(first, ?3) WHERE topic = ?1 AND partition = ?2 AND last IS NULL",
+                partition + [.integer(since)])
         }
         if let stamp = step.gapUntil {
             try database.run(
