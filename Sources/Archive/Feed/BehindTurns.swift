@@ -7,6 +7,8 @@ package struct BehindTurns: Sendable {
     package static let pauseMilliseconds: ClosedRange<UInt64> = 500...4_000
     /// A new leader may not know of all yet: what would make a log another one has to be said twice, so far apart.
     package static let confirmationMilliseconds: UInt64 = 1_000
+    /// What was said so long ago does not count: much may have happened since.
+    package static let doubtMilliseconds: UInt64 = 60_000
 
     private var silent: [PartitionName: (until: UInt64, pause: UInt64)] = [:]
     private var doubted: [PartitionName: UInt64] = [:]
@@ -36,7 +38,7 @@ package struct BehindTurns: Sendable {
 
     /// A leader has said that a position lies behind its log's end. Returns whether it has said so before, long enough ago.
     package mutating func isLost(_ partition: PartitionName, now: UInt64) -> Bool {
-        guard let first = doubted[partition] else {
+        guard let first = doubted[partition], now <= first + Self.doubtMilliseconds else {
             doubted[partition] = now
             return false
         }

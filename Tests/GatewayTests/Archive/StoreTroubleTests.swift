@@ -88,5 +88,8 @@ struct BehindTurnsTests {
         turns.isThere(Self.names[0])
         let later = [isLost(9_000), isLost(9_999), isLost(10_000)]
         #expect(again == [false, false] && later == [false, false, true])
+        // What was said once does not count for ever.
+        let old = [isLost(20_000), isLost(80_001), isLost(81_001)]
+        #expect(old == [false, false, true])
     }
 }
