@@ -29,7 +29,7 @@ struct ArchiveFeedTests {
             hand()
         }
 
-        mutating func hand() { feed.receive(recorder.take(), now: 0) }
+        mutating func hand() { feed.receive(recorder.take(), now: 0, wallClock: 0) }
 
         static func add(_ offset: Int64, _ account: String = "A", to recorder: inout RunRecorder) {
             let event = RecordedEvent(
@@ -130,7 +130,7 @@ struct ArchiveFeedTests {
         #expect(node.feed.heldBytes <= 1000)
         #expect(node.feed.behind.first?.range.lowerBound == 0)
         // Dropped on the way already: nothing is held behind it, and all of it is behind.
-        node.feed.miss([Self.partition: LiveEnd(generation: 0, next: 120)], now: 0)
+        node.feed.miss(DroppedRecords(Self.partition, upTo: 120), now: 0, wallClock: 0)
         #expect(node.feed.heldBytes == 0 && node.feed.behind.map(\.range) == [0..<120])
     }
 
@@ -308,7 +308,7 @@ struct ArchiveFeedTests {
                 }
             case 7:
                 live = end
-                node.feed.miss([Self.partition: LiveEnd(generation: 0, next: live)], now: 0)
+                node.feed.miss(DroppedRecords(Self.partition, upTo: live), now: 0, wallClock: 0)
                 node.recorder.begin(Self.partition, at: live, generation: 0)
             default:
                 if live < end {
@@ -339,6 +339,16 @@ struct ArchiveFeedTests {
         let missing = Set(first..<end).subtracting(stored).filter { offset in !gaps.contains { $0.contains(offset) } }
         #expect(Set(stored).count == stored.count, "seed \(seed)")
         #expect(missing.isEmpty && position == end, "seed \(seed): \(missing.sorted()), \(position ?? -1) of \(end)")
+    }
+}
+
+extension DroppedRecords {
+    /// Of a partition that was read up to an offset.
+    init(_ partition: PartitionName, upTo offset: Int64) {
+        self.init()
+        var recorder = RunRecorder()
+        recorder.move(partition, to: offset)
+        add(recorder.take())
     }
 }
 

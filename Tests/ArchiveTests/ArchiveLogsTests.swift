@@ -16,18 +16,19 @@ struct ArchiveLogsTests {
         var recorder = RunRecorder()
         var id: UInt32? = 7
         var known: Int64 = 1_000
+        var clock: Int64 = 0
 
         mutating func note(_ partition: PartitionName, next: Int64, start: Int64 = 0) {
             recorder.note(
                 partition, LogFacts(start: start, liveFrom: start, known: known, topicID: id, next: next))
-            feed.receive(recorder.take(), now: 0)
+            feed.receive(recorder.take(), now: 0, wallClock: clock)
         }
 
         mutating func read(_ offsets: Range<Int64>, _ partition: PartitionName = first) {
             for offset in offsets {
                 recorder.add(Self.event(offset), partition, offset: offset, stamp: offset + 100, now: offset)
             }
-            feed.receive(recorder.take(), now: 0)
+            feed.receive(recorder.take(), now: 0, wallClock: clock)
         }
 
         static func event(_ offset: Int64) -> RecordedEvent {
@@ -79,7 +80,7 @@ struct ArchiveLogsTests {
         // Behind a marker the last record stands where it stood.
         node.read(3..<5)
         node.recorder.move(Self.first, to: 6)
-        node.feed.receive(node.recorder.take(), now: 0)
+        node.feed.receive(node.recorder.take(), now: 0, wallClock: 0)
         let run = try #require(node.store().first)
         #expect(run.next == 6 && run.log?.points.map(\.offset) == [2, 4])
     }
@@ -103,9 +104,39 @@ struct ArchiveLogsTests {
         #expect(node.store().map(\.log?.known.known) == [node.known] && node.store().isEmpty)
     }
 
+    @Test func `a proof holds of what was stored before it was asked for`() {
+        var node = Self.node()
+        func sure(_ known: Int64, noted clock: Int64, stored next: Int64) -> Int64? {
+            (node.known, node.clock) = (known, clock)
+            node.note(Self.first, next: next)
+            return node.feed.parts[Self.first]?.stored.sure
+        }
+        node.read(0..<3)
+        #expect(node.store().map(\.next) == [3])
+        #expect(sure(1_500, noted: 2_000, stored: 3) == 0)
+        node.read(3..<5)
+        #expect(node.store().map(\.next) == [5])
+        // Asked for before the position was noted, which comes late.
+        #expect(sure(2_000, noted: 2_500, stored: 5) == 0)
+        #expect(sure(2_001, noted: 3_000, stored: 5) == 3)
+        #expect(sure(3_000, noted: 3_500, stored: 5) == 3)
+        // The clock was set back: what it shows from then on counts.
+        #expect(sure(900, noted: 1_000, stored: 5) == 3)
+        #expect(sure(1_001, noted: 1_100, stored: 5) == 5)
+    }
+
+    @Test func `what was noted of a log is not dropped with the records`() {
+        var (node, dropped) = (Node(), DroppedRecords())
+        node.recorder.note(Self.first, LogFacts(start: 0, liveFrom: 0, topicID: 7, next: 5))
+        dropped.add(node.recorder.take())
+        node.feed.miss(dropped, now: 0, wallClock: 0)
+        node.claim([(3, nil)])
+        #expect(node.feed.questions.map(\.next) == [3] && node.feed.questions.map(\.facts.topicID) == [7])
+    }
+
     @Test func `nothing is asked before it is known which log is read`() {
         var node = Node()
-        node.feed.miss([Self.first: LiveEnd(generation: 0, next: 5)], now: 0)
+        node.feed.miss(DroppedRecords(Self.first, upTo: 5), now: 0, wallClock: 0)
         node.claim([(3, nil)])
         #expect(node.feed.questions.isEmpty)
         node.note(Self.first, next: 5)
@@ -142,7 +173,7 @@ struct ArchiveLogsTests {
         node.note(Self.first, next: 3)
         let points = [2, 7].map { StoredLog.Point(offset: $0, stamp: $0 + 100) }
         node.claim([(8, StoredLog(known: KnownLog(topicID: 7, known: 5), points: points))])
-        node.feed.miss([Self.first: LiveEnd(generation: 0, next: 12)], now: 0)
+        node.feed.miss(DroppedRecords(Self.first, upTo: 12), now: 0, wallClock: 0)
         node.resolve(.cutBack(to: 3, since: 102, until: 8))
         #expect(node.feed.behind.map(\.range) == [3..<12])
         node.reread(3..<6)

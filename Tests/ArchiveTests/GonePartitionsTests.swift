@@ -25,7 +25,7 @@ struct GonePartitionsTests {
         for number in Int32(0)..<2 {
             recorder.note(PartitionName(topic: 0, number: number), LogFacts(start: 0, liveFrom: 0, next: 9))
         }
-        feed.receive(recorder.take(), now: 0)
+        feed.receive(recorder.take(), now: 0, wallClock: 0)
         return feed
     }
 
@@ -44,11 +44,11 @@ struct GonePartitionsTests {
         #expect(GonePartitions.answers == 5 && GonePartitions.milliseconds == 10_000)
         var feed = Self.feed()
         // Before anything is told of the topic nothing is unknown.
-        #expect(feed.look(at: Self.stored, now: 0, wallClock: 0) == false)
+        #expect(feed.findGone(in: Self.stored, now: 0, wallClock: 0) == false)
         feed.refreshed([TopicAnswers(count: 3, partitions: 1)])
-        #expect(feed.look(at: Self.stored, now: 7, wallClock: 0) == false)
+        #expect(feed.findGone(in: Self.stored, now: 7, wallClock: 0) == false)
         feed.refreshed([TopicAnswers(count: row.answers, partitions: 1)])
-        #expect(feed.look(at: Self.stored, now: 7 + row.after, wallClock: 0) == row.isGone)
+        #expect(feed.findGone(in: Self.stored, now: 7 + row.after, wallClock: 0) == row.isGone)
         #expect(feed.partitions.map(\.number) == (row.isGone ? [0, 1, 2] : [0, 1]))
     }
 
@@ -56,7 +56,7 @@ struct GonePartitionsTests {
         var feed = feed()
         for (answers, now) in [(1, UInt64(0)), (6, 10_000)] {
             feed.refreshed([TopicAnswers(count: answers, partitions: 1)])
-            _ = feed.look(at: stored, now: now, wallClock: 4_000)
+            _ = feed.findGone(in: stored, now: now, wallClock: 4_000)
         }
         return feed
     }
@@ -90,8 +90,19 @@ struct GonePartitionsTests {
         #expect(feed.partitions.map(\.number) == [0, 2])
         // Counted from the beginning.
         feed.refreshed([TopicAnswers(count: 8, partitions: 1)])
-        #expect(feed.look(at: Self.stored, now: 10_001, wallClock: 0) == false)
+        #expect(feed.findGone(in: Self.stored, now: 10_001, wallClock: 0) == false)
         #expect(feed.partitions.map(\.number) == [0, 2])
+    }
+
+    @Test func `one that was there meanwhile is claimed again before anything is stored of it`() {
+        var feed = Self.feedWithGone()
+        feed.claim([Self.claimed(1, next: 5)])
+        feed.refreshed([TopicAnswers(count: 7, partitions: 2)])
+        for (answers, now) in [(8, UInt64(20_000)), (13, 30_000)] {
+            feed.refreshed([TopicAnswers(count: answers, partitions: 1)])
+            _ = feed.findGone(in: Self.stored, now: now, wallClock: 5_000)
+        }
+        #expect(feed.partitions.map(\.number) == [0, 1, 2] && feed.nextBatch() == nil)
     }
 
     @Test(arguments: TestStore.kinds)

@@ -16,7 +16,7 @@ struct SimulatedWriter {
     private var recorder = RunRecorder()
     /// On their way to the writer.
     private var intake: [RecordBuffer] = []
-    private var missed: [PartitionName: LiveEnd] = [:]
+    private var dropped = DroppedRecords()
     private(set) var feed = ArchiveFeed(topics: ["t"])
     private var claimedPartitions = 0
     private var askingTurns = BehindTurns()
@@ -61,20 +61,20 @@ struct SimulatedWriter {
         guard !recorder.isEmpty else { return }
         let buffer = recorder.take()
         // What follows something that was dropped is dropped too.
-        if missed.isEmpty { intake.append(buffer) } else { missed.merge(buffer.ends) { $1 } }
+        if dropped.isEmpty { intake.append(buffer) } else { dropped.add(buffer) }
     }
 
     mutating func refreshed(_ topics: [TopicAnswers]) { feed.refreshed(topics) }
 
     mutating func drop() {
-        for buffer in intake { missed.merge(buffer.ends) { $1 } }
+        for buffer in intake { dropped.add(buffer) }
         intake = []
     }
 
-    private mutating func receive(_ now: UInt64) {
-        for buffer in intake { feed.receive(buffer, now: now) }
-        feed.miss(missed, now: now)
-        (intake, missed) = ([], [:])
+    private mutating func receive(_ wall: Int64, _ now: UInt64) {
+        for buffer in intake { feed.receive(buffer, now: now, wallClock: wall) }
+        feed.miss(dropped, now: now, wallClock: wall)
+        (intake, dropped) = ([], DroppedRecords())
     }
 
     // MARK: - The store
@@ -87,7 +87,7 @@ struct SimulatedWriter {
 
     mutating func claim(_ store: inout SimulatedStore, _ node: Int, wall: Int64, _ now: UInt64) {
         guard flight == nil else { return }
-        receive(now)
+        receive(wall, now)
         let partitions = feed.partitions
         guard !partitions.isEmpty else { return }
         guard store.trouble != .away else { return fail() }
@@ -96,12 +96,12 @@ struct SimulatedWriter {
             claimedPartitions = partitions.count
         }
         if store.isShared { feed.release(store.stored, now: now) }
-        if feed.look(at: store.stored, now: now, wallClock: wall) { claimedPartitions = 0 }
+        if feed.findGone(in: store.stored, now: now, wallClock: wall) { claimedPartitions = 0 }
     }
 
-    mutating func begin(_ store: SimulatedStore, _ node: Int, events: Int, _ now: UInt64) {
+    mutating func begin(_ store: SimulatedStore, _ node: Int, events: Int, wall: Int64, _ now: UInt64) {
         guard flight == nil else { return }
-        receive(now)
+        receive(wall, now)
         guard let batch = feed.nextBatch(maximumEvents: events) else { return }
         flight = (batch, store.sessions[node] ?? 0)
     }

@@ -65,7 +65,7 @@ extension Simulation {
     }
 
     private mutating func begin(_ node: Int, _ events: Int) {
-        writers[node].begin(stores[store(of: node)], node, events: events, monotonic)
+        writers[node].begin(stores[store(of: node)], node, events: events, wall: wall(node), monotonic)
         guard isTold, let flight = writers[node].flight else { return }
         for run in flight.batch.runs {
             note(

@@ -71,22 +71,29 @@ package struct ArchiveFeed {
 
     // MARK: - What is read live
 
-    /// Takes what has come.
-    package mutating func receive(_ buffer: consuming RecordBuffer, now: UInt64) {
+    /// Takes what has come. `wallClock`: since 1970, in ms.
+    package mutating func receive(_ buffer: consuming RecordBuffer, now: UInt64, wallClock: Int64) {
         let logs = buffer.logs
         for run in buffer.runs() {
             let name = run.partition
             parts[name, default: FeedPartition(generation: run.generation)].receive(run, now: now)
         }
-        for (name, log) in logs { parts[name, default: FeedPartition(generation: log.generation)].learn(log) }
+        learn(logs, wallClock)
         makeRoom()
     }
 
-    /// What these partitions have read live was dropped on its way.
-    package mutating func miss(_ ends: [PartitionName: LiveEnd], now: UInt64) {
-        for (name, end) in ends {
+    private mutating func learn(_ logs: [PartitionName: NotedLog], _ wallClock: Int64) {
+        for (name, log) in logs {
+            parts[name, default: FeedPartition(generation: log.generation)].learn(log, wallClock: wallClock)
+        }
+    }
+
+    /// What was read live was dropped on its way.
+    package mutating func miss(_ dropped: DroppedRecords, now: UInt64, wallClock: Int64) {
+        for (name, end) in dropped.ends {
             parts[name, default: FeedPartition(generation: end.generation)].miss(end, now: now)
         }
+        learn(dropped.logs, wallClock)
     }
 
     private mutating func makeRoom() {
@@ -159,8 +166,8 @@ package struct ArchiveFeed {
     /// Takes how far all partitions are stored, whoever writes them. Not while something is stored.
     ///
     /// - Returns: whether some were found to be gone: they are to be claimed too.
-    package mutating func look(at stored: [StoredPosition], now: UInt64, wallClock: Int64) -> Bool {
-        let isNews = gone.look(at: named(stored), now: now, wallClock: wallClock, topicID)
+    package mutating func findGone(in stored: [StoredPosition], now: UInt64, wallClock: Int64) -> Bool {
+        let isNews = gone.find(in: named(stored), now: now, wallClock: wallClock, topicID)
         for name in gone.names { parts[name] = nil }
         return isNews
     }

@@ -25,8 +25,8 @@ struct FeedPartition {
     private(set) var stored = StoredLog()
     /// What is stored next is this to what was stored before.
     private(set) var continuation = ArchiveBatch.Continuation.same
-    /// How far it was stored when something was noted of the log last: what is proved later was read before.
-    private var noted: Int64?
+    /// How far it was stored at a moment, by the wall clock: what is proved of the log for a later one, holds of all that.
+    private var noted: (next: Int64, moment: Int64)?
     /// A position is to be stored, even if nothing is read.
     private(set) var owesPosition = false
     /// What was read once more, from the claim's offset on.
@@ -85,12 +85,18 @@ struct FeedPartition {
     static let renewalMilliseconds: Int64 = 300_000
 
     /// Takes what the node knows of the log. Where the store knows less of it, that is to be stored.
-    mutating func learn(_ log: NotedLog) {
+    ///
+    /// What is noted comes late, and a proof is asked for a while before: it holds of what was stored before it was asked for.
+    mutating func learn(_ log: NotedLog, wallClock: Int64) {
         if log.generation > generation { begin(log.generation) }
         guard log.generation == generation else { return }
-        if let noted, let now = log.facts.known, now > facts?.known ?? .min { stored.prove(before: noted) }
         facts = log.facts
-        if case .at(let position) = claim { noted = position }
+        if let then = noted, let known = log.facts.known, known > then.moment {
+            stored.prove(before: then.next)
+            noted = nil
+        }
+        // Where the clock was set back, the moment would not come for long.
+        if case .at(let next) = claim, noted.map({ $0.moment > wallClock }) ?? true { noted = (next, wallClock) }
         noteDebt()
     }
 

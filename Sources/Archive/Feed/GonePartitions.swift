@@ -25,6 +25,7 @@ struct GonePartitions {
         self.topics = topics
         unknownSince = unknownSince.filter { !exists($0.key) }
         found = found.filter { !exists($0.key) }
+        claimed = claimed.filter { !exists($0.key) }
     }
 
     private func exists(_ name: PartitionName) -> Bool {
@@ -32,8 +33,8 @@ struct GonePartitions {
     }
 
     /// Takes how far all partitions are stored. `id` is that of a topic as it is now. Returns whether more are gone than before.
-    mutating func look(
-        at stored: [PartitionName: StoredPosition], now: UInt64, wallClock: Int64, _ id: (UInt16) -> UInt32?
+    mutating func find(
+        in stored: [PartitionName: StoredPosition], now: UInt64, wallClock: Int64, _ id: (UInt16) -> UInt32?
     ) -> Bool {
         let before = found.count
         for (name, position) in stored where !exists(name) {

@@ -144,13 +144,24 @@ package struct RecordBuffer: Sendable {
         }
     }
 
-    /// Where each of its partitions ends: what remains of it when it is dropped.
-    package var ends: [PartitionName: LiveEnd] {
-        var ends: [PartitionName: LiveEnd] = [:]
-        for segment in segments {
+}
+
+/// What remains of buffers that were dropped: how far their partitions were read, and what was noted of their logs, which may not be
+/// noted again for long.
+package struct DroppedRecords: Sendable {
+    private(set) var ends: [PartitionName: LiveEnd] = [:]
+    private(set) var logs: [PartitionName: NotedLog] = [:]
+
+    package init() {}
+
+    package var isEmpty: Bool { ends.isEmpty && logs.isEmpty }
+
+    /// Takes what remains of one that was read later.
+    package mutating func add(_ buffer: RecordBuffer) {
+        for segment in buffer.segments {
             ends[segment.run.partition] = LiveEnd(generation: segment.run.generation, next: segment.run.next)
         }
-        return ends
+        logs.merge(buffer.logs) { $1 }
     }
 }
 
@@ -161,7 +172,7 @@ struct NotedLog: Sendable {
 }
 
 /// How far a partition was read live.
-package struct LiveEnd: Equatable, Sendable {
-    package let generation: UInt32
-    package let next: Int64
+struct LiveEnd: Equatable, Sendable {
+    let generation: UInt32
+    let next: Int64
 }

@@ -155,9 +155,9 @@ actor ArchiveFeeder {
         for buffer in contents.buffers {
             let (wall, steady) = (WallClock.milliseconds, Self.now)
             buffer.eachStamp { clock.note(stamp: $0, wall: wall, steady: steady) }
-            feed.receive(buffer, now: steady)
+            feed.receive(buffer, now: steady, wallClock: wall)
         }
-        feed.miss(contents.missed, now: Self.now)
+        feed.miss(contents.dropped, now: Self.now, wallClock: WallClock.milliseconds)
         if let topics = contents.topics { feed.refreshed(topics) }
         var areAllNoted = !contents.hasLostErasures
         for (record, entry) in contents.erasures.entries {
@@ -193,7 +193,7 @@ actor ArchiveFeeder {
         }
         let stored = try await ask { store async throws(ArchiveError) in try await store.positions() }
         if isShared { feed.release(stored, now: Self.now) }
-        if feed.look(at: stored, now: Self.now, wallClock: WallClock.milliseconds) { claimedPartitions = 0 }
+        if feed.findGone(in: stored, now: Self.now, wallClock: WallClock.milliseconds) { claimedPartitions = 0 }
     }
 
     private func append() async throws(ArchiveError) {

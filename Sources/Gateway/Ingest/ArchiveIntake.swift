@@ -13,8 +13,8 @@ final class ArchiveIntake: Sendable {
         var server: String?
         /// In the order in which they were read.
         var buffers: [RecordBuffer] = []
-        /// How far partitions were read of which something was dropped, behind all of ``buffers``.
-        var missed: [PartitionName: LiveEnd] = [:]
+        /// What remains of what was dropped, behind all of ``buffers``.
+        var dropped = DroppedRecords()
         /// By topic, what brokers have told of it; nil: nothing new.
         var topics: [TopicAnswers]?
         var erasures: PendingErasures
@@ -48,13 +48,13 @@ final class ArchiveIntake: Sendable {
 
     func post(_ buffer: RecordBuffer) {
         let isFirst = state.withLock { state in
-            let wasEmpty = state.contents.buffers.isEmpty && state.contents.missed.isEmpty
+            let wasEmpty = state.contents.buffers.isEmpty && state.contents.dropped.isEmpty
             // What follows something that was dropped is dropped too, until there is room: it would be read again with it.
-            if state.contents.missed.isEmpty, state.bytes + buffer.bytes <= maximumBytes {
+            if state.contents.dropped.isEmpty, state.bytes + buffer.bytes <= maximumBytes {
                 state.bytes += buffer.bytes
                 state.contents.buffers.append(buffer)
             } else {
-                for (partition, end) in buffer.ends { state.contents.missed[partition] = end }
+                state.contents.dropped.add(buffer)
             }
             return wasEmpty
         }

@@ -139,6 +139,8 @@ final class KafkaSource {
         turns.answered()
         guard watch != nil else { return }
         let next = consumer.receive(answer)
+        // Before what is known of the partitions that have come back.
+        if next == nil { ingest.tap?.intake.refreshed(consumer.tracker.topicAnswers) }
         facts.apply(now: loop.now)
         continueReset()
         report.log(consumer.takeNotices(), now: loop.now)
@@ -147,7 +149,6 @@ final class KafkaSource {
     }
 
     private func endRefresh() {
-        ingest.tap?.intake.refreshed(consumer.tracker.topicAnswers)
         ingest.decide(now: loop.now, wallClock: WallClock.milliseconds)
         status.refreshEnded(now: loop.now)
         let next = pace.refreshEnded(

@@ -1,10 +1,10 @@
 // Tests: ArchiveIntake.swift
 
-import Archive
 import KafkaLogs
 import LiveUpdates
 import Testing
 
+@testable import Archive
 @testable import Gateway
 
 /// What waits for the archive's writer, on both sides of each limit.
@@ -30,12 +30,12 @@ struct ArchiveIntakeTests {
         let short = ArchiveIntake(maximumBytes: bytes - 1)
         short.post(buffers[0])
         let missed = short.take()
-        #expect(missed.buffers.isEmpty && missed.missed[Self.partition]?.next == 1)
+        #expect(missed.buffers.isEmpty && missed.dropped.ends[Self.partition]?.next == 1)
         // What follows is dropped too, although it would fit, and what was taken has made room.
         let both = ArchiveIntake(maximumBytes: 2 * bytes - 1)
         for buffer in buffers { both.post(buffer) }
         let taken = both.take()
-        #expect(taken.buffers.count == 1 && taken.missed[Self.partition]?.next == 3)
+        #expect(taken.buffers.count == 1 && taken.dropped.ends[Self.partition]?.next == 3)
         both.post(buffers[0])
         #expect(both.take().buffers.count == 1)
     }

@@ -45,6 +45,13 @@ class Archive:
         return dict(self.rows("SELECT partition, next FROM positions WHERE topic = 'incidents' ORDER BY partition"))
 
     @property
+    def sure(self):
+        """Before which offset all was read before the first partition's log was proved last (StoredLog.swift)."""
+        ((log,),) = self.rows("SELECT log FROM positions WHERE topic = 'incidents' AND partition = 0")
+        before = (log[1] & 15).bit_count()
+        return int.from_bytes(log[2 + 8 * before:10 + 8 * before], "big")
+
+    @property
     def gaps(self):
         return self.rows("SELECT first, last FROM gaps")
 
