@@ -116,7 +116,8 @@ extension LogTracker {
         self[name]?.anchor = LogAnchor(next: answers.logStart, broker: leader)
         self[name]?.check = LogCheck(start: answers.logStart, windowStart: LogCheck.sinceEver)
         lose(name, .retention, readingAt: answers.logStart, now)
-        self[name]?.opening?.liveFrom = max(answers.end, answers.logStart)
+        // As where a partition is opened while others are read: its stamps say nothing of when the rest came.
+        self[name]?.opening?.liveFrom = answers.logStart
         resume(name, at: answers.logStart, now)
         self[name]?.prove(at: asked)
     }
