@@ -210,7 +210,8 @@ extension LogTracker {
                 if let gone = partition.check?.hold(check.anchor, check.answers, now: refresh.checksBegan) {
                     partition.anchor.removeWitness(gone)
                 }
-                partition.prove(at: refresh.checksBegan)
+                // Of a log of which nothing had been read, what was read during the refresh may be of another.
+                if check.anchor.next > 0 || partition.next == 0 { partition.prove(at: refresh.checksBegan) }
                 // Of an id that is not the topic's yet, below.
                 if let id = reportedID(check.name), id == topics[Int(check.name.topic)].id { partition.provedID = id }
             case .holds, .broken, .open, .suspicious: break

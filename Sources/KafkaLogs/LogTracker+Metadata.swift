@@ -195,16 +195,20 @@ extension LogTracker {
         }
     }
 
-    /// Drops the topic's logs; what comes next under its name is another one, read from its start. `cutBackNoticed`: when one
-    /// was found to be cut back (wall clock); the id is not known to have changed, and so says nothing of what was lost.
-    mutating func forget(_ topic: Int, cutBackNoticed: Int64? = nil) {
+    /// Drops the topic's logs; what comes next under its name is another one, read from its start. `isBroken`: that is what the
+    /// records of one say. `cutBackNoticed`: when one was found to be cut back (wall clock); the id is not known to have changed,
+    /// and so says nothing of what was lost.
+    mutating func forget(_ topic: Int, isBroken: Bool = false, cutBackNoticed: Int64? = nil) {
         let isCutBack = cutBackNoticed != nil
         let openings = topics[topic].partitions.compactMap(\.lastOpening)
         if let opened = openings.map(\.opened).max() {
             topics[topic].owesRecreated = true
             // What was read since the id was told, or since the first of the logs was proved last, may be of those that
             // have the names now. Of a log that was cut back, all that was read before counts as lost.
-            let proved = topics[topic].partitions.compactMap { $0.opening == nil ? nil : $0.known }
+            // Where a record is another one now, what was read was not of the log that is there.
+            let proved = topics[topic].partitions.compactMap { partition in
+                partition.opening == nil ? nil : isBroken ? partition.known : partition.provedAt
+            }
             let known = isCutBack ? proved.max() : topics[topic].identifiedAt ?? proved.min()
             topics[topic].lastKnownBefore = max(topics[topic].lastKnownBefore ?? .min, known ?? opened)
             // Another node may have read, and proved, what is lost, until it was noticed here.
@@ -227,7 +231,7 @@ extension LogTracker {
         if keepsID { topics[topic].id = nil }
         var leaders = topics[topic].partitions.map(\.leader)
         if case .present(let latest)? = refresh?.metadata[topic] { leaders = latest }
-        forget(topic, cutBackNoticed: isCutBack ? now.wall : nil)
+        forget(topic, isBroken: isBroken, cutBackNoticed: isCutBack ? now.wall : nil)
         if keepsID { topics[topic].id = id }
         adopt(leaders, topic, now)
         if keepsID, let id { note(.identified(topic: UInt16(topic), id: id.hash)) }

@@ -116,6 +116,8 @@ struct TrackedPartition {
     var check: LogCheck?
     /// See `LogFacts.known`.
     var known: Int64?
+    /// When a refresh found the log last to be the one that was opened, or as empty as that was; wall clock.
+    private(set) var heldAt: Int64?
     var end: Int64?
     /// Monotonic.
     var endAsked: UInt64 = 0
@@ -142,6 +144,7 @@ struct TrackedPartition {
         anchor = LogAnchor(next: opening.start, broker: leader)
         check = LogCheck(start: opening.start, windowStart: opening.windowStart)
         known = nil
+        heldAt = opening.opened
         provedID = nil
     }
 
@@ -155,8 +158,13 @@ struct TrackedPartition {
     /// Whether the log can be told from a new and empty one.
     var isTellable: Bool { next > 0 || (end ?? 0) > 0 }
 
+    /// The last moment at which the log was known, by more than the reading of its first record: that may have been the first of
+    /// another log, which had the name by then.
+    var provedAt: Int64? { known.map { min($0, heldAt ?? $0) } }
+
     /// `moment` is the last one, also where it seems to be long before the one that is known: the clock was ahead then.
     mutating func prove(at moment: Int64) {
+        heldAt = moment
         let known = known ?? .min
         guard isTellable, known < moment || known - Self.setBackMilliseconds > moment else { return }
         self.known = moment

@@ -65,6 +65,42 @@ import Testing
         #expect(node.facts()?.notBefore ?? .max <= node.now.wall)
     }
 
+    @Test func `a first record that was read as that of the log before says nothing of when that was there`() {
+        var node = TestNode(partitions: 2)
+        node.refresh(after: 0)
+        let opened = node.now.wall
+        node.broker.create(0, partitions: 1)
+        node.write(1)
+        node.wait(1_000)
+        node.drain()
+        #expect(node.facts()?.known == node.now.wall)
+        node.refresh(after: 500)
+        #expect(node.resyncs == [.recreated(topic: 0)])
+        #expect(node.facts()?.notBefore == opened + 1, "other nodes have known the new one since")
+        // One that was found to be the same once more was there until then.
+        node.drain()
+        node.refresh()
+        let proved = node.now.wall
+        node.broker.create(0, partitions: 1)
+        node.refresh()
+        node.refresh()
+        #expect(node.facts()?.notBefore == proved + 1)
+    }
+
+    @Test func `a refresh proves nothing of what is read of an empty log meanwhile`() {
+        var node = TestNode()
+        node.refresh()
+        node.write(1)
+        node.refresh(beforeStep: 1) { node in
+            node.drain()
+            node.wait(100)
+            // To the next request it is another log.
+            node.broker.create(0, partitions: 1)
+            node.write(2, 3)
+        }
+        #expect(node.records == [1] && node.facts()?.known == node.now.wall - 100)
+    }
+
     @Test(arguments: [false, true])
     func `a log of which nothing was read yet is known by nothing standing before its start`(isLost: Bool) {
         var node = started { $0.write(1, 2, 3) }
