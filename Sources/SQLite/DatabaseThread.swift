@@ -104,32 +104,6 @@ package final class DatabaseThread: SerialExecutor {
     }
 }
 
-/// A database on a thread of its own: calls wait in line without a thread of their own.
-package actor SerialDatabase {
-    private let thread: DatabaseThread
-    private var database: Database?
-
-    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe thread.asUnownedSerialExecutor() }
-
-    package init() throws(SQLiteError) { thread = try DatabaseThread() }
-
-    /// Opens the file. It is kept when `prepare` accepts it, and closed when that throws.
-    package func open(path: String, prepare: @Sendable (Database) throws -> Void) throws {
-        precondition(database == nil, "a database is open")
-        let opened = try Database(path: path)
-        try prepare(opened)
-        database = opened
-    }
-
-    /// Does something with the open database. Nil: it is closed.
-    package func run<Value: Sendable>(_ body: @Sendable (Database) throws -> Value) throws -> Value? {
-        guard let database else { return nil }
-        return try body(database)
-    }
-
-    package func close() { database = nil }
-}
-
 /// A value that is used on a thread of its own, such as a database with what is known of it.
 package actor ThreadBound<Value> {
     private let thread: DatabaseThread

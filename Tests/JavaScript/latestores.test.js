@@ -260,7 +260,7 @@ test("a store opens on a page of plain http too, where browsers give no random n
     globalThis.indexedDB = openingAtOnce(() => requestThat("onsuccess", { result: { format: 1, schema: 1, ...wanted } }))
     crypto.randomUUID = undefined
     try {
-        assert.equal((await openStore(wanted)).name, "livegate")
+        assert.equal((await openStore(wanted)).name, `livegate ["http://live.example","PACC1"]`)
     } finally {
         crypto.randomUUID = randomUUID
         delete globalThis.indexedDB

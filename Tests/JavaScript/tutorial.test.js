@@ -29,9 +29,10 @@ class App {
     page = new Page()
     asked = []
     discarded = []
+    signedOut = []
     tokens = []
-    /** Whose store the browser has; another one's is refused. */
-    owner = "PACC1"
+    /** Whether the browser has a store of an older version of the page, which is refused. */
+    isOld = false
     status = 200
 
     async open(account = "PACC1") {
@@ -40,14 +41,16 @@ class App {
             ...module,
             openStore: async ({ name, account, ...identity }) => {
                 assert.deepEqual([name, identity], ["incidents", { server: "https://live.example.com", schema: 1 }])
-                if (this.owner !== account) throw new module.StoreError("other", "another one's")
-                if (!this.shelves.has(name)) this.shelves.set(name, new Map())
-                return new module.MemoryStore({ shelf: this.shelves.get(name), now: this.clock.now, writer: account })
+                if (this.isOld) throw new module.StoreError("other", "another schema's")
+                if (!this.shelves.has(account)) this.shelves.set(account, new Map())
+                const shelf = this.shelves.get(account)
+                const store = new module.MemoryStore({ shelf, now: this.clock.now, writer: account })
+                return Object.assign(store, { signOut: async how => { this.signedOut.push(how) } })
             },
-            discardStore: async name => {
-                this.discarded.push(name)
-                this.shelves.delete(name)
-                this.owner = account
+            discardStore: async ({ name, account, server }) => {
+                this.discarded.push([name, account, server])
+                this.shelves.delete(account)
+                this.isOld = false
             },
             connect: options => {
                 const { url, entities, share, token } = options
@@ -66,7 +69,7 @@ class App {
             server: "https://live.example.com", account, accessToken, document: this.page,
             fetch: (path, options) => this.#answer(path, options),
         }
-        Object.assign(this, await run(code, around, { livegate, gives: ["signedIn", "close"] }))
+        Object.assign(this, await run(code, around, { livegate, gives: ["signedIn", "close", "signOut"] }))
         await this.clock.settle()
     }
 
@@ -136,13 +139,27 @@ test("the next visit shows what was stored before it has reached anybody, and go
     assert.deepEqual([app.page.rows, app.asked], [["li A version 2", "li B version 1"], ["/api/incidents/A"]])
 })
 
-test("another account begins with nothing of the one before", async () => {
+test("another account begins with nothing of the one before, and deletes nothing of it", async () => {
     const app = await live()
-    app.close()
+    await app.signOut({ keep: true })
     app.asked = []
     app.server.change("B", "deleted")
     await app.open("PACC2")
-    assert.deepEqual([app.discarded, app.asked, app.page.rows], [["incidents"], ["/api/incidents"], ["li A version 1"]])
+    assert.deepEqual([app.discarded, app.asked, app.page.rows], [[], ["/api/incidents"], ["li A version 1"]])
+    await app.signOut({ keep: false })
+    assert.deepEqual(app.signedOut, [{ keep: true }, { keep: false }])
+    app.asked = []
+    await app.open()
+    assert.deepEqual([app.asked, app.page.rows], [[], ["li A version 1", "li B version 1"]])
+})
+
+test("what an older version of the page has stored is not used", async () => {
+    const app = await live()
+    app.close()
+    app.isOld = true
+    app.asked = []
+    await app.open()
+    assert.deepEqual([app.discarded, app.asked], [[["incidents", "PACC1", "https://live.example.com"]], ["/api/incidents"]])
 })
 
 test("a refusal asks people to sign in, and somebody who does goes on", async () => {

@@ -2,6 +2,7 @@
 import Foundation
 import LiveClient
 import LiveState
+import SQLite
 import Testing
 
 struct SQLiteStoreTests {
@@ -129,12 +130,13 @@ struct SQLiteStoreTests {
         }
     }
 
-    @Test func `what is no store is refused and left as it is`() async throws {
+    @Test func `another program's database is refused and left as it is`() async throws {
         try await Self.withPath { path in
-            let text = Data(String(repeating: "not a database ", count: 100).utf8)
-            try text.write(to: URL(filePath: path))
+            let other = try Database(path: path)
+            try other.execute("CREATE TABLE notes (text TEXT)")
+            let bytes = try Data(contentsOf: URL(filePath: path))
             await #expect(throws: StoreError.notAStore(path: path)) { try await Self.open(path) }
-            #expect(try Data(contentsOf: URL(filePath: path)) == text)
+            #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
         }
     }
 

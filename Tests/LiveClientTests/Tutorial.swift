@@ -134,17 +134,17 @@ struct LiveIncidents: Sendable {
 
     /// - Parameters:
     ///   - url: the stream's, such as `wss://live.example.com/live/v1`.
-    ///   - path: of the file; the folder has to be there.
+    ///   - folder: has the files; it has to be there.
     ///   - token: gives an access token that is good for 90 seconds at least.
     static func open(
-        _ area: IncidentArea, url: String, account: String, path: String,
+        _ area: IncidentArea, url: String, account: String, folder: String,
         token: @escaping @Sendable () async throws -> String
     ) async throws -> LiveIncidents {
         var configuration = LiveClientConfiguration(url: url)
         configuration.entities = ["incident"]
         let client = try LiveClient(configuration, token: token)
         let identity = SQLiteStore.Identity(schema: 1, account: account, server: url)
-        let store = try await openStore(path, identity)
+        let store = try await openStore(folder, identity)
         let machine = LiveMachine(area, store: store, client: client, settings: machineSettings())
         return LiveIncidents(client: client, store: store, machine: machine)
     }
@@ -155,10 +155,12 @@ struct LiveIncidents: Sendable {
         return settings
     }
 
-    static func openStore(_ path: String, _ identity: SQLiteStore.Identity) async throws -> SQLiteStore {
+    /// A file for each account and server: who signs in here later has another one.
+    static func openStore(_ folder: String, _ identity: SQLiteStore.Identity) async throws -> SQLiteStore {
+        let path = "\(folder)/\(identity.fileName)"
         do {
             return try await SQLiteStore.open(path: path, identity: identity) { try IncidentTable.create(in: $0) }
-        } catch StoreError.otherSchema, StoreError.otherAccount, StoreError.otherServer {
+        } catch StoreError.otherSchema {
             try await SQLiteStore.remove(path: path)
             return try await SQLiteStore.open(path: path, identity: identity) { try IncidentTable.create(in: $0) }
         }
@@ -209,22 +211,29 @@ extension LiveIncidents {
     /// Somebody has signed in again.
     func signedIn() async { await machine.tokenChanged(isValid: true) }
 
-    /// Somebody has signed out, or the list is not needed any more.
+    /// The list is not needed any more.
     func close() async {
         await machine.stop()
         await client.close()
         await store.close()
     }
+
+    /// Somebody signs out. What is stored stays for the next time, or is deleted.
+    func signOut(keep: Bool) async throws {
+        await machine.stop()
+        await client.close()
+        try await store.signOut(keep: keep)
+    }
 }
 
 /// Opens the list of an account, and begins to keep it live.
 @MainActor func showIncidents(
-    of account: String, from api: IncidentAPI, url: String, path: String,
+    of account: String, from api: IncidentAPI, url: String, folder: String,
     token: @escaping @Sendable () async throws -> String
 ) async throws -> (list: IncidentList, live: LiveIncidents) {
     let list = IncidentList()
     let area = IncidentArea(api: api, list: list)
-    let live = try await LiveIncidents.open(area, url: url, account: account, path: path, token: token)
+    let live = try await LiveIncidents.open(area, url: url, account: account, folder: folder, token: token)
     Task { await live.run(on: list) }
     return (list, live)
 }

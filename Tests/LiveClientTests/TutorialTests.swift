@@ -54,10 +54,10 @@ import Testing
 
     /// The tutorial's machine over a server that is a value, in the file that the tutorial's code would open.
     private static func live(
-        _ path: String, _ area: IncidentArea, _ server: ModelServer
+        _ folder: String, _ area: IncidentArea, _ server: ModelServer
     ) async throws -> LiveIncidents {
         let identity = SQLiteStore.Identity(schema: 1, account: "PACC1", server: url)
-        let store = try await LiveIncidents.openStore(path, identity)
+        let store = try await LiveIncidents.openStore(folder, identity)
         let settings = LiveIncidents.machineSettings()
         return LiveIncidents(
             client: try LiveClient(LiveClientConfiguration(url: url)) { "t" }, store: store,
@@ -68,10 +68,9 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appending(path: "tutorial-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appending(path: "incidents.sqlite").path
         let server = ModelServer()
         let list = IncidentList()
-        let live = try await Self.live(path, IncidentArea(api: Self.api(server), list: list), server)
+        let live = try await Self.live(folder.path, IncidentArea(api: Self.api(server), list: list), server)
         #expect(await list.rows == nil)
         let running = Task { await live.run(on: list) }
         for change in [nil, ModelServer.Change.create, .update, .delete, .resync] {
@@ -87,18 +86,26 @@ import Testing
         await running.value
         // The next start has no network, and an API that does not answer.
         let (later, again) = try await showIncidents(
-            of: "PACC1", from: IncidentAPI { _ in throw RequestError(status: nil) }, url: Self.url, path: path
+            of: "PACC1", from: IncidentAPI { _ in throw RequestError(status: nil) }, url: Self.url, folder: folder.path
         ) { "t" }
         let expected = await Self.rows(server)
         try await Self.until("the stored list and a sign") { later.rows == expected && later.sign != nil }
         await again.close()
         // Another account gets nothing of it.
         let (other, others) = try await showIncidents(
-            of: "PACC2", from: IncidentAPI { _ in throw RequestError(status: nil) }, url: Self.url, path: path
+            of: "PACC2", from: IncidentAPI { _ in throw RequestError(status: nil) }, url: Self.url, folder: folder.path
         ) { "t" }
         try await Self.until("a sign") { other.sign != nil }
         #expect(await other.rows == nil)
-        await others.close()
+        // Who signs out leaves it for the next time, or has it deleted; the first one's is there all the time.
+        try await others.signOut(keep: false)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+        let (last, same) = try await showIncidents(
+            of: "PACC1", from: IncidentAPI { _ in throw RequestError(status: nil) }, url: Self.url, folder: folder.path
+        ) { "t" }
+        try await Self.until("the first one's list") { last.rows == expected }
+        try await same.signOut(keep: true)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
     }
 
     @Test func `whoever has to sign in is asked to, and goes on afterwards`() async throws {
@@ -108,7 +115,7 @@ import Testing
         let server = ModelServer()
         let list = IncidentList()
         let area = IncidentArea(api: Self.api(server), list: list)
-        let live = try await Self.live(folder.appending(path: "incidents.sqlite").path, area, server)
+        let live = try await Self.live(folder.path, area, server)
         let running = Task { await live.run(on: list) }
         let first = await Self.rows(server)
         try await Self.until("\(first)") { list.rows == first }

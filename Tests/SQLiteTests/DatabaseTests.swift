@@ -84,12 +84,16 @@ struct DatabaseTests {
         }
     }
 
-    @Test func `calls of a serial database run on one thread, one after another`() async throws {
+    @Test func `calls of a database that is bound to a thread run on it, one after another`() async throws {
         let path = NSTemporaryDirectory() + "sqlite-\(UUID().uuidString)"
         defer { try? Database.remove(path: path) }
-        let database = try SerialDatabase()
+        let database = try ThreadBound<Database>()
         #expect(try await database.run { _ in 1 } == nil)
-        try await database.open(path: path) { try $0.execute("CREATE TABLE t (a)") }
+        try await database.open {
+            let opened = try Database(path: path)
+            try opened.execute("CREATE TABLE t (a)")
+            return opened
+        }
         let threads = try await withThrowingTaskGroup(of: UInt?.self) { group in
             for _ in 0..<200 {
                 group.addTask {

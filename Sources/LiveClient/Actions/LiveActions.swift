@@ -239,7 +239,7 @@ public actor LiveActions {
         let effects = next.handle(input, at: clock())
         for case .refused in effects { throw DeferrableActionError.full(maximumRows: maximumRows) }
         let changes = effects.compactMap(ActionChange.init)
-        if !changes.isEmpty { try await store.commit(changes) }
+        if !changes.isEmpty { try await keep(changes) }
         let before = followers.isEmpty ? [] : pending
         queue = next
         guard !isClosed else { return }
@@ -256,6 +256,15 @@ public actor LiveActions {
             case .unauthorized: functions.report(.unauthorized)
             case .persist, .delete, .apply, .undo, .refused: break
             }
+        }
+    }
+
+    /// A store that was corrupt and has begun anew has no actions: it gets those that are known first.
+    private func keep(_ changes: [ActionChange]) async throws {
+        do {
+            try await store.commit(changes)
+        } catch StoreError.corrupt {
+            try await store.commit(queue.view.pending.map { .persist($0) } + changes)
         }
     }
 

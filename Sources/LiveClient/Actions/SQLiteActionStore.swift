@@ -8,6 +8,9 @@ public final class SQLiteActionStore: ActionStore {
             _ kind: String, _ id: String, _ value: String?, _ transaction: StoreTransaction
         ) throws -> Void
 
+    /// What the store calls actions.
+    private static let part = "actions"
+
     private let store: SQLiteStore
     private let show: Show
 
@@ -20,7 +23,7 @@ public final class SQLiteActionStore: ActionStore {
         // The primary key is the rule itself: no two values of a kind for one thing. No two rows have the same key, so that a
         // fault here ends with an error instead of an action that the server takes for another one.
         try await Deadline.run(milliseconds: deadline, late: StoreError.noAnswer) {
-            try await store.transaction { transaction in
+            try await store.add { transaction in
                 try transaction.execute(
                     """
                     CREATE TABLE IF NOT EXISTS live_actions (
@@ -32,35 +35,47 @@ public final class SQLiteActionStore: ActionStore {
         }
     }
 
-    /// All actions that are kept.
+    /// All actions that are kept; none where the store was corrupt, and ``SQLiteStore/setAside`` says so.
     public func loadActions() async throws -> [DeferredAction] {
-        try await store.transaction { transaction in
-            var actions: [DeferredAction] = []
-            // By pieces, for there may be more than one query gives.
-            while true {
-                let last = actions.last
-                let isBehind = last == nil ? ">=" : ">"
-                let rows = try transaction.rows(
-                    """
-                    SELECT kind, id, value, before, key, at FROM live_actions WHERE (kind, id) \(isBehind) (?, ?)
-                    ORDER BY kind, id LIMIT \(StoreTransaction.maximumRows)
-                    """, [.text(last?.kind ?? ""), .text(last?.id ?? "")])
-                for row in rows {
-                    guard let kind = row[0].text, let id = row[1].text, let value = row[2].text, let key = row[4].text,
-                        let at = row[5].integer
-                    else { continue }
-                    actions.append(
-                        DeferredAction(kind: kind, id: id, value: value, before: row[3].text, key: key, at: at))
-                }
-                if rows.count < StoreTransaction.maximumRows { return actions }
-            }
+        do {
+            return try await readActions()
+        } catch StoreError.corrupt {
+            return try await readActions()
         }
     }
 
-    /// Stores all of the changes, or throws and stores none.
+    private func readActions() async throws -> [DeferredAction] {
+        try await store.transaction(of: Self.part) { try Self.read($0) }
+    }
+
+    /// All that is kept; nothing where the file has no table of actions.
+    static func read(_ transaction: StoreTransaction) throws -> [DeferredAction] {
+        let tables = try transaction.rows("SELECT 1 FROM sqlite_master WHERE name = 'live_actions'")
+        var actions: [DeferredAction] = []
+        // By pieces, for there may be more than one query gives.
+        while !tables.isEmpty {
+            let last = actions.last
+            let isBehind = last == nil ? ">=" : ">"
+            let rows = try transaction.rows(
+                """
+                SELECT kind, id, value, before, key, at FROM live_actions WHERE (kind, id) \(isBehind) (?, ?)
+                ORDER BY kind, id LIMIT \(StoreTransaction.maximumRows)
+                """, [.text(last?.kind ?? ""), .text(last?.id ?? "")])
+            for row in rows {
+                guard let kind = row[0].text, let id = row[1].text, let value = row[2].text, let key = row[4].text,
+                    let at = row[5].integer
+                else { continue }
+                actions.append(DeferredAction(kind: kind, id: id, value: value, before: row[3].text, key: key, at: at))
+            }
+            if rows.count < StoreTransaction.maximumRows { break }
+        }
+        return actions
+    }
+
+    /// Stores all of the changes, or throws and stores none. After ``StoreError/corrupt(setAside:)`` no action is kept.
     public func commit(_ changes: [ActionChange]) async throws {
         let show = show
-        try await store.transaction { transaction in
+        try await store.transaction(of: Self.part) { transaction in
             for change in changes {
                 switch change {
                 case .persist(let action): try Self.persist(action, transaction)

@@ -72,7 +72,7 @@ extension LiveMachine {
 
     private func loaded(_ stored: UpdateMetadata?) {
         guard requests.removeValue(forKey: 0) != nil else { return }
-        storeError = nil
+        if storeError?.isCorrupt != true { storeError = nil }
         handle(.loaded(stored: stored))
         restoreLists()
     }
@@ -80,11 +80,9 @@ extension LiveMachine {
     private func loadLater(_ error: StoreError) {
         guard requests.removeValue(forKey: 0) != nil else { return }
         note(error)
-        let wait = loadRetry.wait()
-        requests[0] = Task { [weak self] in
-            guard (try? await Task.sleep(for: .milliseconds(wait))) != nil else { return }
-            await self?.load()
-        }
+        handle(.loadFailed)
+        // Without the lists: nobody knows how old they are.
+        if view.state != .notLoaded { restoreLists() }
     }
 
     func requestFinger(_ number: Int) {
@@ -203,6 +201,7 @@ extension LiveMachine {
     func commit(_ number: Int, _ metadata: UpdateMetadata, _ isSnapshot: Bool, _ changes: [ThingChange]) {
         var change: LiveChange<Area.Snapshot, Area.Value>?
         var taken: [Thing: LiveReload<Area.Value>] = [:]
+        let (isInMemory, taking) = (view.isInMemory, isSnapshot ? snapshot : nil)
         if isSnapshot {
             guard let snapshot else { preconditionFailure("a snapshot is stored that has not come") }
             change = .snapshot(snapshot)
@@ -223,7 +222,7 @@ extension LiveMachine {
             }
         }
         let (area, store, kept, values, generation) = (area, store, change, taken, reloadGeneration)
-        committing = number
+        committing = isInMemory ? nil : number
         let deadline = storeDeadline
         let alarm = Task { [weak self] in
             guard (try? await Task.sleep(for: .milliseconds(deadline.limited()))) != nil else { return }
@@ -232,19 +231,21 @@ extension LiveMachine {
         // It is not cancelled, and not begun again when it is late: what has begun may be stored, and is stored whole.
         Task { [weak self] in
             defer { alarm.cancel() }
-            let lists = await area.lists?.prepareCommit()
+            let lists = isInMemory ? nil : await area.lists?.prepareCommit()
             do {
-                try await store.commit(area: area.name, metadata: metadata) { transaction in
-                    if let kept { try area.write(kept, in: transaction) }
-                    try lists?(metadata.finger, transaction)
+                if !isInMemory {
+                    try await store.commit(area: area.name, metadata: metadata) { transaction in
+                        if let kept { try area.write(kept, in: transaction) }
+                        try lists?(metadata.finger, transaction)
+                    }
+                    await self?.storeHasAnswered(nil)
                 }
             } catch {
                 if lists != nil { area.lists?.commitEnded(isDone: false) }
                 await self?.storeHasAnswered(error)
-                await self?.notCommitted(number, values, generation)
+                await self?.notCommitted(number, values, taking, generation, error)
                 return
             }
-            await self?.storeHasAnswered(nil)
             if let kept { await area.show(kept) }
             if !times.isEmpty { await area.shown(times) }
             await self?.handle(.committed(number: number))
@@ -270,9 +271,13 @@ extension LiveMachine {
     }
 
     /// The values are needed for the next attempt, unless newer ones have come.
-    private func notCommitted(_ number: Int, _ values: [Thing: LiveReload<Area.Value>], _ generation: Int) {
+    private func notCommitted(
+        _ number: Int, _ values: [Thing: LiveReload<Area.Value>], _ taken: Area.Snapshot?, _ generation: Int,
+        _ error: any Error
+    ) {
         if generation == reloadGeneration { reloads.merge(values) { newer, _ in newer } }
-        handle(.commitFailed(number: number))
+        snapshot = snapshot ?? taken
+        handle((error as? StoreError)?.isCorrupt == true ? .storeLost : .commitFailed(number: number))
     }
 }
 

@@ -38,12 +38,13 @@ public actor LiveMachine<Area: LiveArea> {
     /// How long the app's functions and the store may take.
     let requestDeadline: Milliseconds
     let storeDeadline: Milliseconds
-    var loadRetry = Retry(seed: .random(in: 0 ... .max))
     /// What is wrong with the store; nil: nothing. ``views`` repeat the last view when it changes.
     ///
     /// Where it cannot be read, or not in time (``StoreError/noAnswer``), nothing is loaded yet, and it is read again behind a
     /// wait. Where it does not write in time, what is known goes no further: the machine waits for what is being written, and
-    /// does not write it twice. Where it refused what was written, that is tried again behind a wait.
+    /// does not write it twice. Where it refused what was written, that is tried again behind a wait. After three failures in a row
+    /// state goes on in memory (``UpdateMachine/View/isInMemory``): it is shown, and not written, until a snapshot tries the store
+    /// again. ``StoreError/corrupt(setAside:)`` stays until the store that has begun anew has taken a commit.
     public internal(set) var storeError: StoreError?
     /// The commit that the store has not answered.
     var committing: Int?

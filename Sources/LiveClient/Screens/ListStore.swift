@@ -94,7 +94,7 @@ public final class SQLiteListStore<Value: Sendable>: ListStore {
     ) async throws {
         (self.store, self.encode, self.decode) = (store, encode, decode)
         try await Deadline.run(milliseconds: deadline, late: StoreError.noAnswer) {
-            try await store.transaction { try Self.makeTables($0) }
+            try await store.add { try Self.makeTables($0) }
         }
     }
 

@@ -46,8 +46,10 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
     case otherAccount(found: String, wanted: String)
     /// What is in the file came from another server.
     case otherServer(found: String, wanted: String)
-    /// The file is no store of this SDK.
+    /// The file is another program's database.
     case notAStore(path: String)
+    /// The file was corrupt. It is at this path now, and in its place the store has begun anew, with nothing in it.
+    case corrupt(setAside: String)
     /// It did not answer in time: a disk that hangs, or another process that holds the file. Asking again may help.
     case noAnswer
     /// ``SQLiteStore/close()`` was called.
@@ -62,6 +64,7 @@ public enum StoreError: Error, Equatable, Sendable, CustomStringConvertible {
         case .otherAccount: "the store is another account's; it is left as it is"
         case .otherServer(let found, let wanted): "the store is of \(found), not of \(wanted); it is left as it is"
         case .notAStore(let path): "\(path) is no store of this SDK; it is left as it is"
+        case .corrupt(let path): "the store was corrupt and has begun anew; what it was is at \(path)"
         case .noAnswer: "the store does not answer"
         case .closed: "the store is closed"
         case .failed(0, let message): "the store has failed: \(message)"
@@ -82,9 +85,12 @@ extension StoreError {
         case .noAnswer: true
         // The lowest byte of an extended code is the primary one.
         case .failed(let code, _): Self.passingCodes.contains(code & 0xFF)
-        case .otherSchema, .otherAccount, .otherServer, .notAStore, .closed: false
+        case .otherSchema, .otherAccount, .otherServer, .notAStore, .corrupt, .closed: false
         }
     }
+
+    /// Whether the store has begun anew.
+    var isCorrupt: Bool { if case .corrupt = self { true } else { false } }
 
     /// What any store has thrown.
     init(reading error: any Error) {

@@ -5,7 +5,8 @@ import SQLite
 ///
 /// Whatever happens to the process, a transaction is in the file whole or not at all, and what was said to be committed is in
 /// it. A file of another schema, account or server is not used and not changed: ``open(path:identity:deadline:migrate:prepare:)``
-/// says what it found, and whoever wants it gone says so with ``remove(path:)``. A file of an older schema may be migrated.
+/// says what it found, and whoever wants it gone says so with ``remove(path:)``. A file of an older schema may be migrated. One that
+/// SQLite finds corrupt, when it is opened or later, is renamed to `path.corrupt`, and the store begins anew (``setAside``).
 public final class SQLiteStore: LiveStore {
     /// What the app's part of a commit reads and writes with.
     public typealias Transaction = StoreTransaction
@@ -35,17 +36,26 @@ public final class SQLiteStore: LiveStore {
     /// The version of the SDK's own tables.
     private static let layout: Int64 = 1
 
-    private let database: SerialDatabase
+    private let file: ThreadBound<StoreFile>
+    let path: String
 
-    private init() throws(SQLiteError) { database = try SerialDatabase() }
+    private init(path: String) throws(SQLiteError) {
+        self.path = path
+        file = try ThreadBound()
+    }
 
-    /// Opens the file of this identity, or makes one.
+    /// Where the corrupt file is that this one has taken the place of, since it was opened; nil: there was none. What it held, kept
+    /// actions included, is in no store any more.
+    public var setAside: String? { get async { try? await file.run { $0.setAside } ?? nil } }
+
+    /// Opens the file of this identity, or makes one. A corrupt one is set aside (``setAside``), and `prepare` makes another.
     ///
     /// - Parameters:
     ///   - deadline: so long it may take, in ms. What is opened later is closed again.
     ///   - migrate: makes the tables of this identity's schema out of those of an older one, which it is given, in one transaction;
     ///     what is pending in the file (<doc:Actions>) stays. Nil, or what it throws, leaves the file as it is.
-    ///   - prepare: makes the app's tables in the file's first transaction; called for a new file alone.
+    ///   - prepare: makes the app's tables in the file's first transaction; called for a new file alone, and kept: a file that is
+    ///     found corrupt later is begun anew with it.
     /// - Throws: ``StoreError``, which is ``StoreError/noAnswer`` after the deadline, or what `prepare` throws.
     public static func open(
         path: String, identity: Identity, deadline: Milliseconds = 10_000, migrate: Migration? = nil,
@@ -53,12 +63,14 @@ public final class SQLiteStore: LiveStore {
     ) async throws -> SQLiteStore {
         do {
             return try await Deadline.run(milliseconds: deadline, late: StoreError.noAnswer) {
-                let store = try SQLiteStore()
-                try await store.database.open(path: path) { try begin($0, path, identity, migrate, prepare) }
+                let store = try SQLiteStore(path: path)
+                try await store.file.open {
+                    try StoreFile(path: path) { try begin($0, path, identity, migrate, prepare) }
+                }
                 return store
             }
         } catch let error as SQLiteError {
-            throw error.code == 26 ? StoreError.notAStore(path: path) : StoreError(error)
+            throw StoreError(error)
         }
     }
 
@@ -107,10 +119,10 @@ public final class SQLiteStore: LiveStore {
         if case .integer(let found) = try database.rows("PRAGMA user_version").first?.first, found != layout {
             throw StoreError.otherSchema(found: found, wanted: layout)
         }
-        let row = try database.rows("SELECT app_schema, account, server FROM live_identity").first ?? []
+        let row = (try? database.rows("SELECT app_schema, account, server FROM live_identity").first) ?? []
         guard row.count == 3, case .integer(let schema) = row[0], case .text(let account) = row[1],
             case .text(let server) = row[2]
-        else { throw StoreError.notAStore(path: path) }
+        else { throw SQLiteError(code: 11, message: "the store does not say whose it is", statement: nil) }
         if server != identity.server { throw StoreError.otherServer(found: server, wanted: identity.server) }
         if account != identity.account { throw StoreError.otherAccount(found: account, wanted: identity.account) }
         if schema == identity.schema { return .good }
@@ -138,7 +150,7 @@ public final class SQLiteStore: LiveStore {
 
     /// The metadata of an area; nil: nothing is stored of it. It throws a ``StoreError``.
     public func load(area: String) async throws -> UpdateMetadata? {
-        try await transaction { transaction in
+        try await transaction(of: Self.part(area)) { transaction in
             let rows = try transaction.rows(
                 "SELECT finger, last_success, last_attempt FROM live_areas WHERE area = ?", [.text(area)])
             return try rows.first.map { row in
@@ -150,11 +162,11 @@ public final class SQLiteStore: LiveStore {
     }
 
     /// Stores metadata and changes in one transaction, which the disk has when this returns. It throws a ``StoreError``,
-    /// or what `changes` throws; then nothing of it is stored.
+    /// or what `changes` throws; then nothing of it is stored. After ``StoreError/corrupt(setAside:)`` nothing of the area is.
     public func commit(
         area: String, metadata: UpdateMetadata, changes: @Sendable (StoreTransaction) throws -> Void
     ) async throws {
-        try await transaction { transaction in
+        try await transaction(of: Self.part(area)) { transaction in
             try changes(transaction)
             try transaction.execute(
                 "INSERT OR REPLACE INTO live_areas (area, finger, last_success, last_attempt) VALUES (?, ?, ?, ?)",
@@ -167,15 +179,32 @@ public final class SQLiteStore: LiveStore {
         }
     }
 
-    /// Reads and writes the app's tables: all of it or nothing.
+    private static func part(_ area: String) -> String { "area \(area)" }
+
+    /// Reads and writes the app's tables: all of it or nothing. ``StoreError/corrupt(setAside:)``: nothing of them is there any more.
     public func transaction<Value: Sendable>(
         _ body: @Sendable (StoreTransaction) throws -> Value
     ) async throws -> Value {
+        try await transaction(of: nil, body)
+    }
+
+    /// The same for a part of the SDK's own, which is told once that the file was set aside.
+    func transaction<Value: Sendable>(
+        of part: String?, _ body: @Sendable (StoreTransaction) throws -> Value
+    ) async throws -> Value {
         let store = ObjectIdentifier(self)
+        return try await run { try $0.transaction(of: part, store: store, body) }
+    }
+
+    /// Makes tables of the SDK's own, now and in a file that takes the place of a corrupt one.
+    func add(_ tables: @escaping StoreFile.Tables) async throws {
+        let store = ObjectIdentifier(self)
+        try await run { try $0.add(tables, store: store) }
+    }
+
+    private func run<Value: Sendable>(_ body: @Sendable (StoreFile) throws -> Value) async throws -> Value {
         do {
-            let value = try await database.run { database in
-                try database.transaction { try body(StoreTransaction(database: database, store: store)) }
-            }
+            let value = try await file.run(body)
             guard let value else { throw StoreError.closed }
             return value
         } catch let error as SQLiteError {
@@ -184,7 +213,7 @@ public final class SQLiteStore: LiveStore {
     }
 
     /// Closes the file; whatever is asked for later throws ``StoreError/closed``.
-    public func close() async { await database.close() }
+    public func close() async { await file.close() }
 
     /// Deletes a store that nobody has open, with the files beside it.
     public static func remove(path: String) async throws {

@@ -10,7 +10,8 @@ export const storeLeaseMilliseconds = 10_000
 export class StoreError extends Error {
     /**
      * @param kind "other": of another schema, account or server, as `differs` says; "unavailable": this browser gives
-     *     none, or has no room; "blocked": another tab holds an older schema open; "late": no answer within 10 s
+     *     none, or has no room; "blocked": another tab holds an older schema open; "late": no answer within 10 s;
+     *     "deleted": by another tab, which is nobody's to undo
      */
     constructor(kind, message, members = {}) {
         super(message)

@@ -15,6 +15,10 @@ export class UpdateMachine extends UpdateCore {
         const name = caseOf(input)
         this._take(name, input[name])
         if (!this._is("notLoaded")) this._advance()
+        else if (this._commitRetryAt <= now) {
+            this._commitRetryAt = undefined
+            this._emit("load")
+        }
         const isConnected = "connected" in freshnessOf(this._facts, now)
         this._leftConnected = isConnected ? undefined : this._leftConnected ?? now
         const effects = this._effects
@@ -27,6 +31,8 @@ export class UpdateMachine extends UpdateCore {
         switch (name) {
         case "start": if (this._is("notLoaded")) this._emit("load"); break
         case "loaded": this._loaded(input.stored); break
+        case "loadFailed": this._loadFailed(); break
+        case "storeLost": this._storeLost(); break
         case "wake": break
         case "foreground": this._foreground(); break
         case "background": this._background(); break
@@ -58,6 +64,9 @@ export class UpdateMachine extends UpdateCore {
 
     _loaded(stored) {
         if (!this._is("notLoaded")) return
+        this._commitRetryAt = undefined
+        this._commitRetry.reset()
+        if (!this._isInMemory) this._storeFailures = 0
         this._metadata = { ...stored }
         const { lastSuccess } = this._metadata
         // The clock was turned back since: how old it is, only the server knows.

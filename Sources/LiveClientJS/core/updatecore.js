@@ -8,6 +8,9 @@ const updateDefaults = {
     entities: [], retention: 86_400_000, pollInterval: undefined, maximumPending: 1_000, patience: 5_000, seed: 1,
 }
 
+/** So many failures of the store in a row, reading or writing, and the app goes on in memory. */
+const maximumStoreFailures = 3
+
 /** The name of a state's, an input's or an effect's only member. */
 export function caseOf(value) {
     return Object.keys(value)[0]
@@ -59,6 +62,10 @@ export class UpdateCore {
     _mustForgetFinger = false
     _commitRetry
     _commitRetryAt
+    /** Of the store, in a row, reading or writing. */
+    _storeFailures = 0
+    /** The store takes or gives nothing: commits are shown, and not written. */
+    _isInMemory = false
     /** Of snapshots that more events came after than may wait. */
     _overflowRetry
 
@@ -86,6 +93,7 @@ export class UpdateCore {
             state: this._state, freshness: freshnessOf(facts, now), sign: signOf(facts, now),
             metadata: { ...this._metadata },
             pending: this._pending._count, isUnauthorized: this._isUnauthorized, end: this._end,
+            isInMemory: this._isInMemory,
         }
     }
 
@@ -205,8 +213,9 @@ export class UpdateCore {
     _beginCommit() {
         if (this._commit) return
         if (this._phase?.storing && this._fresh) {
-            this._begin({ finger: this._fresh.at, lastSuccess: this._fresh.came }, { isSnapshot: true })
-            return
+            // It needs nothing of what the store has.
+            this._isInMemory = false
+            return this._beginSnapshot()
         }
         if (this._commitRetryAt !== undefined && this._commitRetryAt > this._now) return
         if (this._mustForgetFinger) {
@@ -218,6 +227,8 @@ export class UpdateCore {
             this._begin({ finger: at, lastSuccess: came, knownStale: this._pending._knownStale }, { batches, changes })
         }
     }
+
+    _beginSnapshot() { this._begin({ finger: this._fresh.at, lastSuccess: this._fresh.came }, { isSnapshot: true }) }
 
     _begin(metadata, { isSnapshot = false, batches, changes = [] } = {}) {
         metadata.lastAttempt = this._metadata.lastAttempt
@@ -232,6 +243,7 @@ export class UpdateCore {
         if (done?.number !== number) return
         this._commit = undefined
         this._commitRetry.reset()
+        if (!this._isInMemory) this._storeFailures = 0
         // The finger that it stored is to be forgotten by another commit.
         if (done._isVoid) return
         this._mustForgetFinger = false
@@ -251,9 +263,34 @@ export class UpdateCore {
         const failed = this._commit
         if (failed?.number !== number) return
         this._commit = undefined
+        this._storeFailed()
         if (failed._isVoid) return
-        if (failed.isSnapshot) return this._registerFailed({ store: {} })
+        if (failed.isSnapshot) return this._isInMemory ? this._beginSnapshot() : this._registerFailed({ store: {} })
         if (failed.batches !== undefined) this._pending._giveBack()
-        this._commitRetryAt = this._now + this._commitRetry.wait()
+        this._commitRetryAt = this._now + (this._isInMemory ? 0 : this._commitRetry.wait())
+    }
+
+    /** Counts a failure of the store. Whoever waits for it for ever shows nothing. */
+    _storeFailed() {
+        this._storeFailures += 1
+        this._isInMemory = this._storeFailures >= maximumStoreFailures
+    }
+
+    _loadFailed() {
+        if (!this._is("notLoaded")) return
+        this._storeFailed()
+        if (this._isInMemory) this._loaded()
+        else this._commitRetryAt = this._now + this._commitRetry.wait()
+    }
+
+    /** The store has begun anew, with nothing of this area: only a snapshot is whole without what was there. */
+    _storeLost() {
+        this._commit = undefined
+        this._storeFailed()
+        if (this._phase?.storing) {
+            if (this._isInMemory) this._beginSnapshot()
+        } else if (this._is("live")) this._fetchAgain()
+        else if (this._metadata.finger !== undefined) this._becomeStale()
+        this._mustForgetFinger = false
     }
 }

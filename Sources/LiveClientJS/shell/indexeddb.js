@@ -54,9 +54,14 @@ function rangeOfArea(area) {
 }
 
 /** Creates what is missing in a versionchange transaction, or ends it where the database is another one's. */
-function upgradeStore(request, event, wanted, tables, refuse) {
+function upgradeStore(request, event, wanted, { tables, isAgain }, refuse) {
     const [database, transaction] = [request.result, request.transaction]
     const step = identity => {
+        // It was deleted meanwhile: whoever had it open does not make it again.
+        if (isAgain && event.oldVersion === 0) {
+            refuse(deletedStore(database.name))
+            return transaction.abort()
+        }
         // A later schema of ours that brings its tables up to date is the only difference that may be mended.
         const differs = differences(identity, { ...wanted, schema: identity?.schema })
         if (event.oldVersion > 0 && (differs.length > 0 || !tables)) {
@@ -78,43 +83,49 @@ function upgradeStore(request, event, wanted, tables, refuse) {
     read.onsuccess = () => step(read.result)
 }
 
+function deletedStore(name) { return new StoreError("deleted", `store ${JSON.stringify(name)} was deleted, maybe by another tab`) }
+
 /**
- * Opens a database, or says why not; it is closed by itself when another tab brings a later schema. One that comes when
- * `attempt.isOver` is closed.
+ * Opens a database, or says why not; it is closed by itself when another tab brings a later schema, or deletes it. One that comes
+ * when `attempt.isOver` is closed.
  */
-function openDatabase(name, wanted, tables, attempt, onClosed) {
+function openDatabase(name, wanted, how, attempt) {
     return new Promise((resolve, reject) => {
         let refused = null
         const fail = error => { attempt.isOver = true; reject(error) }
         const request = indexedDB.open(name, wanted.schema)
-        request.onupgradeneeded = event => upgradeStore(request, event, wanted, tables, error => { refused = error })
+        request.onupgradeneeded = event => upgradeStore(request, event, wanted, how, error => { refused = error })
         const quoted = JSON.stringify(name)
         request.onblocked = () => fail(new StoreError("blocked",
             `store ${quoted}: another tab holds it open with an older schema; close it, then open again`))
         request.onerror = () => {
             if (request.error?.name !== "VersionError") {
                 const text = `store ${quoted} cannot be opened: ${request.error}`
-                return fail(refused ?? new StoreError("unavailable", text))
+                const _isCorrupt = request.error?.name === "UnknownError"
+                return fail(refused ?? new StoreError("unavailable", text, { _isCorrupt }))
             }
             laterIdentity(name).then(found => fail(otherStore(name, found, wanted)))
         }
         request.onsuccess = () => {
             const database = request.result
             if (attempt.isOver) return database.close()
-            database.onversionchange = () => { database.close(); onClosed() }
-            database.onclose = onClosed
+            database.onversionchange = event => {
+                database.close()
+                how.onClosed(event?.newVersion === null)
+            }
+            database.onclose = () => how.onClosed(false)
             resolve(database)
         }
     })
 }
 
 /** The same, where the database is the wanted one's. */
-async function openOurs(name, wanted, tables, onClosed) {
+async function openOurs(name, wanted, how) {
     const attempt = { isOver: false }
     let database
     try {
         return await ofStore(systemEnvironment(), async () => {
-            database = await openDatabase(name, wanted, tables, attempt, onClosed)
+            database = await openDatabase(name, wanted, how, attempt)
             const identity = await identityOfDatabase(database)
             if (differences(identity, wanted).length > 0) throw otherStore(name, identity, wanted)
             return database
@@ -146,24 +157,44 @@ async function laterIdentity(name) {
     }
 }
 
-/** Deletes a database with all that is in it. Nothing in this module calls it: an app does, when its user agreed. */
-export function discardStore(name) {
-    return requestResult(indexedDB.deleteDatabase(name))
+/** The databases that stand for a store: the last one is used, and those before it could not be read and were set aside. */
+async function placesOf(name) {
+    const known = await ofStore(systemEnvironment(), () => indexedDB.databases()).catch(() => [])
+    const names = new Set(known.map(database => database.name)), places = [name]
+    while (names.has(placeBehind(name, places))) places.push(placeBehind(name, places))
+    return places
+}
+
+function placeBehind(name, places) { return `${name} ${places.length + 1}` }
+
+/**
+ * Deletes a database with all that is in it, and those that were set aside. An app calls it, when its user agreed. Throws a
+ * `StoreError` "late" where another tab keeps it open for 10 s: then it goes when that does.
+ *
+ * @param store its name, or `{name, account, server}` as `openStore` has them
+ */
+export async function discardStore(store) {
+    const places = await placesOf(typeof store === "string" ? store : nameOfDatabase(store))
+    for (const place of places) await ofStore(systemEnvironment(), () => requestResult(indexedDB.deleteDatabase(place)))
 }
 
 /** Entries of areas in a database of the browser. See `openStore`. */
 export class IndexedDBStore {
     #database
-    /** Of the database. */
+    /** Of the database; tabs whose stores have the same name share one. */
     name
     #writer
     #reopen
     #opening = null
     #isClosed = false
+    #isDeleted = false
+    /** The database that could not be read when this one was opened in its place; null: there was none. */
+    setAside
 
-    constructor(database, writer, reopen) {
+    constructor(database, writer, reopen, name = database.name, setAside = null) {
         this.#database = database
-        this.name = database.name
+        this.name = name
+        this.setAside = setAside
         this.#writer = writer
         this.#reopen = reopen
     }
@@ -173,6 +204,7 @@ export class IndexedDBStore {
      * deleted), which goes through the same check of its identity.
      */
     async #current() {
+        if (this.#isDeleted) throw deletedStore(this.name)
         if (this.#isClosed) throw new StoreError("unavailable", "the store is closed")
         this.#opening ??= this.#database ? null : this.#reopen().finally(() => { this.#opening = null })
         if (!this.#opening) return this.#database
@@ -184,8 +216,28 @@ export class IndexedDBStore {
         return this.#database = database
     }
 
-    /** The browser closed it. */
-    lost() { this.#database = null }
+    /** The browser closed it; or another tab has deleted it, and it is not made again. */
+    lost(isDeleted) {
+        this.#database = null
+        this.#isDeleted ||= isDeleted
+    }
+
+    /**
+     * Its account signs out here: closes the store, whose machines and actions were closed before. What it has stays for the next
+     * time, or is deleted, in all tabs.
+     *
+     * @returns `{isKept, pending}`: the actions that the server is not known to have, and whether they are still in it
+     */
+    async signOut({ keep = true } = {}) {
+        const read = this.transaction([actionsName], "readonly", transaction => requestResult(transaction.objectStore(actionsName).getAll()))
+        const pending = await ofStore(systemEnvironment(), () => read).catch(error => {
+            if (keep) throw error
+            return []
+        })
+        this.close()
+        if (!keep) await discardStore(this.name)
+        return { isKept: keep, pending }
+    }
 
     /** What was committed of an area last, `{metadata, entries}`, a Map; null: nothing ever was. */
     async load(area) {
@@ -244,27 +296,43 @@ export class IndexedDBStore {
     }
 }
 
+/** The name of a store's database: another account's, or another server's, is another one. */
+function nameOfDatabase({ name = "livegate", account, server }) { return `${name} ${JSON.stringify([server, account])}` }
+
 /**
- * Opens the store of an account at a server, or creates it where there is none.
+ * Opens the store of an account at a server, or creates it where there is none. One that the browser cannot read is set aside:
+ * it stays as it is, and another one takes its place.
  *
- * @param options `{name, schema, account, server, tables}`: `schema` is the app's own number from 1, to be raised with
+ * @param options `{name, schema, account, server, tables, database}`: the database's name is made of `name`, server and account,
+ *     or is `database`, where an earlier release has made it; `schema` is the app's own number from 1, to be raised with
  *     each change of what it keeps; `tables(database, transaction, oldVersion)` creates the app's object stores and
  *     brings older ones up to date; without it a store of an older schema is another one's
  * @throws StoreError "other", with what was found: it is neither used nor deleted; "blocked"; "unavailable"; "late"
  */
-export async function openStore({ name = "livegate", schema = 1, account, server, tables }) {
+export async function openStore({ name, schema = 1, account, server, tables, database: whole }) {
     if (typeof indexedDB === "undefined") throw new StoreError("unavailable", "there is no IndexedDB here")
     const wanted = { format: storeFormat, schema, account, server }
+    const full = whole ?? nameOfDatabase({ name, account, server })
+    const places = indexedDB.databases ? await placesOf(full) : [full]
     const held = { current: null }
-    const open = async () => {
+    const open = async (place, isAgain) => {
         let isOpen = true
-        const database = await openOurs(name, wanted, tables, () => { isOpen = false; held.current?.lost() })
-        if (!isOpen) throw new StoreError("unavailable", `store ${JSON.stringify(name)} was closed while it was opened`)
+        const onClosed = isDeleted => { isOpen = false; held.current?.lost(isDeleted) }
+        const database = await openOurs(place, wanted, { tables, isAgain, onClosed })
+        if (!isOpen) throw new StoreError("unavailable", `store ${JSON.stringify(place)} was closed while it was opened`)
         return database
     }
+    let place = places.at(-1), setAside = null
+    // A browser may say so of a moment's fault: what stays so is corrupt.
+    const database = await open(place).catch(error => error._isCorrupt ? open(place) : Promise.reject(error)).catch(error => {
+        if (!error._isCorrupt) throw error
+        setAside = place
+        place = placeBehind(full, places)
+        return open(place)
+    })
     // Pages of plain http have no `crypto.randomUUID`.
     const { random } = systemEnvironment()
     const writer = [random(), random(), random()].map(part => part.toString(36)).join("-")
-    held.current = new IndexedDBStore(await open(), writer, open)
+    held.current = new IndexedDBStore(database, writer, () => open(place, true), full, setAside)
     return held.current
 }

@@ -1,6 +1,5 @@
 // Runs an update machine: an area of state that is kept as the server has it, in memory and in a store.
 import { given } from "../core/messages.js"
-import { Retry } from "../core/retry.js"
 import { keyOf } from "../core/stored.js"
 import { UpdateMachine } from "../core/update.js"
 import { caseOf } from "../core/updatecore.js"
@@ -9,6 +8,9 @@ import { callApp } from "./failures.js"
 import { followingOf } from "./following.js"
 import { gateOf } from "./gate.js"
 import { MachineRequests } from "./machinerequests.js"
+
+/** Whether a store cannot be used any more: asking again changes nothing. */
+function isGone(error) { return error?.name === "StoreError" && error.kind !== "late" }
 
 /** Begins a machine on a client's connection; see types/machine.d.ts for the options. */
 export function createMachine(client, options) { return new LiveMachine(client, options) }
@@ -34,7 +36,6 @@ export class LiveMachine {
     #page = { isVisible: true, isForeground: true }
     #isFingerHeld = false
     #timer = null
-    #loading = null
     #watchers = new Set()
     #shown = ""
     #unwatch
@@ -44,7 +45,6 @@ export class LiveMachine {
     #lists
     /** Why the store is not used any more, or what it has failed to read or write and is asked for again; null while it is used. */
     storeError = null
-    #storeRetry
 
     constructor(client, options) {
         const { environment } = client
@@ -53,7 +53,6 @@ export class LiveMachine {
         this.#store = options.store ?? null
         const { entities, retention, pollInterval, maximumPending, patience, seed = environment.random() } = options
         this.#machine = new UpdateMachine(given({ entities, retention, pollInterval, maximumPending, patience, seed }))
-        this.#storeRetry = new Retry(seed)
         this.#following = followingOf(client)
         this.#gate = options.gate ?? gateOf(client)
         this.#requests = new MachineRequests(client, options, this.#following, this.#gate, input => this.#send(input))
@@ -93,6 +92,9 @@ export class LiveMachine {
     get isUnauthorized() { return this.#machine.view.isUnauthorized }
     get end() { return this.#machine.view.end }
 
+    /** Whether state goes on in memory, because its store takes or gives nothing. */
+    get isInMemory() { return Boolean(this.#options.store) && (!this.#store || this.#machine.view.isInMemory) }
+
     /** What could not be reloaded and is old, `{thing, types, failure}`: its entry stays what it was. */
     get knownStale() { return this.#machine.view.metadata.knownStale ?? [] }
 
@@ -102,7 +104,7 @@ export class LiveMachine {
         return () => { this.#watchers.delete(listener) }
     }
 
-    /** Somebody pulled the screen. */
+    /** Somebody pulled the screen. Fulfilled when all of it is there (true), or cannot be had now. */
     refresh() {
         this.#gate.refresh()
         this.#send({ refresh: {} })
@@ -131,7 +133,7 @@ export class LiveMachine {
         this.#requests.close()
         this.#watchers.clear()
         const { clearTimer } = this.#client.environment
-        for (const timer of [this.#timer, this.#loading]) if (timer !== null) clearTimer(timer)
+        if (this.#timer !== null) clearTimer(this.#timer)
     }
 
     // MARK: The machine
@@ -237,7 +239,7 @@ export class LiveMachine {
 
     // MARK: What it asks for
 
-    /** Until the store has answered nothing is known: one that is late is asked again. */
+    /** Until the store has answered nothing is known: one that fails is asked again, and then left. */
     async #load() {
         const { environment } = this.#client
         let stored
@@ -246,10 +248,12 @@ export class LiveMachine {
             this.storeError = null
         } catch (error) {
             if (this.#isClosed) return
-            if (error?.kind !== "late") this.#loseStore(error)
+            if (isGone(error)) this.#loseStore(error)
             else {
                 this.storeError = error
-                this.#loading = environment.setTimer(() => this.#load(), this.#storeRetry.wait())
+                this.#send({ loadFailed: {} })
+                // Without the lists: nobody knows how old they are.
+                if (this.isLoaded) this.#storedIsRead()
                 return this.#show(true)
             }
         }
@@ -257,6 +261,10 @@ export class LiveMachine {
         if (this.#isClosed) return
         this.#entries = stored?.entries ?? new Map()
         this.#send({ loaded: stored ? { stored: stored.metadata } : {} })
+        this.#storedIsRead()
+    }
+
+    #storedIsRead() {
         this.#lists?.restore()
         this.#screens?.storedIsRead?.()
     }
@@ -303,17 +311,19 @@ export class LiveMachine {
                     isWhole, put: isWhole ? [...next] : put, remove: isWhole ? [] : remove,
                 })),
             }
-            await ofStore(this.#client.environment, () => this.#store?.commit(area, written), this.#closing.signal)
+            const work = () => this.#machine.view.isInMemory ? null : this.#store?.commit(area, written)
+            await ofStore(this.#client.environment, work, this.#closing.signal)
         } catch (error) {
             if (this.#isClosed) return
             // A store of another account or schema does not come back: better none than nothing new.
-            const isLost = error?.name === "StoreError" && error.kind !== "late"
-            if (isLost) this.#loseStore(error)
-            else this.storeError = error
-            if (!isLost) return this.#commitFailed(number)
+            if (isGone(error)) this.#loseStore(error)
+            else {
+                this.storeError = error
+                return this.#commitFailed(number)
+            }
         }
         if (this.#isClosed) return
-        if (this.#store) this.storeError = null
+        if (this.#store && !this.isInMemory) this.storeError = null
         this.#entries = next
         forget()
         if (this.#requests.snapshot === snapshot) this.#requests.snapshot = null

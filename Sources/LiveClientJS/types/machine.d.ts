@@ -188,6 +188,11 @@ export class LiveMachine<Value = unknown> {
      * where there is none.
      */
     readonly storeError: Error | null
+    /**
+     * Whether state goes on in memory, because its store takes or gives nothing: after three failures in a row. It is as good as
+     * before, and does not survive the page. A snapshot (`refresh`) tries the store again, unless it is gone.
+     */
+    readonly isInMemory: boolean
     /** Calls the listener after each change of what can be seen here; returns what ends that. */
     watch(listener: () => void): () => void
     /** Somebody pulled the screen: at once whatever would be tried later, or a new snapshot. */
@@ -243,8 +248,10 @@ export class MemoryStore implements LiveStore {
 /** A store on IndexedDB. */
 export class IndexedDBStore implements LiveStore {
     private constructor()
-    /** Of the database. */
+    /** Of the database: with its server and account. Locks and channels of its actions have it too. */
     readonly name: string
+    /** The database that could not be read when this one was opened in its place: it stays as it is. Null: there was none. */
+    readonly setAside: string | null
     load: LiveStore["load"]
     commit: LiveStore["commit"]
     /** The app's own transaction on its own object stores; fulfilled with what `body` returned, when it is complete. */
@@ -252,17 +259,25 @@ export class IndexedDBStore implements LiveStore {
         tables: string[], mode: IDBTransactionMode, body: (transaction: IDBTransaction) => Result | Promise<Result>
     ): Promise<Result>
     close(): void
+    /**
+     * Its account signs out on this device: closes the store, whose machines and actions were closed before. `keep: false` deletes
+     * it in all tabs; else it stays for the next time. `pending`: the actions that the server is not known to have, kept or deleted.
+     */
+    signOut(options?: { keep?: boolean }): Promise<{ isKept: boolean, pending: unknown[] }>
 }
 
 /**
- * Opens the store of an account at a server, or creates it where there is none.
+ * Opens the store of an account at a server, or creates it where there is none. One that the browser cannot read is set aside
+ * (`setAside`), and another one takes its place.
  *
  * Throws a `StoreError`: "other" for a database of another schema, account or server, which is neither used nor deleted;
  * "blocked" while another tab holds an older schema; "unavailable" where the browser gives none; "late" after 10 s.
  */
 export function openStore(options: {
-    /** Of the database: `livegate`. */
+    /** What the database's name begins with, in front of server and account: `livegate`. */
     name?: string
+    /** The database's whole name, where an earlier release has made it. */
+    database?: string
     /** The app's own number from 1, to be raised with each change of what it keeps. */
     schema?: number
     account: string
@@ -272,12 +287,15 @@ export function openStore(options: {
     tables?(database: IDBDatabase, transaction: IDBTransaction, oldVersion: number): void
 }): Promise<IndexedDBStore>
 
-/** Deletes a database with all that is in it: after its user agreed. */
-export function discardStore(name: string): Promise<void>
+/**
+ * Deletes a store with all that is in it, after its user agreed; no tab writes it back. By its `name`, or as `openStore` is given it.
+ * Throws a `StoreError` "late" where another tab keeps it open for 10 s: then it goes when that does.
+ */
+export function discardStore(store: string | { name?: string, account: string, server: string }): Promise<void>
 
 /** A database cannot be used. It was neither changed nor deleted. */
 export class StoreError extends Error {
-    readonly kind: "other" | "blocked" | "unavailable" | "late"
+    readonly kind: "other" | "blocked" | "unavailable" | "late" | "deleted"
     /** Of "other": which of `format`, `schema`, `account` and `server` differ. */
     readonly differs?: string[]
     /** Of "other": what was found, where it can be read. */

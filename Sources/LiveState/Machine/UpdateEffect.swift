@@ -90,5 +90,7 @@ extension UpdateMachine {
         public var isUnauthorized: Bool
         /// Why nothing is asked any more: the connection has ended for good. What is known stays, and is old. Nil: it has not.
         public var end: ConnectionEnd?
+        /// The store takes or gives nothing: commits but snapshots are shown, and not written. A snapshot tries it again.
+        public var isInMemory: Bool
     }
 }

@@ -133,6 +133,11 @@ extension UpdateMachine {
         case start
         /// The store has been read; nil: it has nothing of this machine.
         case loaded(stored: UpdateMetadata?)
+        /// The store cannot be read now: ``UpdateMachine/Effect/load`` comes again behind a wait, and after three times the machine
+        /// begins with nothing, in memory.
+        case loadFailed
+        /// The store was corrupt and has begun anew: it has nothing of this machine, nor of the commit that is under way.
+        case storeLost
         /// It is time for what was due.
         case wake
         /// The app is in sight again.

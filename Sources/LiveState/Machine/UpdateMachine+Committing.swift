@@ -14,8 +14,10 @@ extension UpdateMachine {
 
     mutating func beginCommit() {
         guard commit == nil else { return }
-        if phase == .storing, let fresh {
-            begin(UpdateMetadata(finger: fresh.at, lastSuccess: fresh.came), isSnapshot: true)
+        if phase == .storing {
+            // It needs nothing of what the store has.
+            isInMemory = false
+            beginSnapshot()
         } else if let commitRetryAt, commitRetryAt > now {
             return
         } else if mustForgetFinger {
@@ -26,6 +28,11 @@ extension UpdateMachine {
                 knownStale: pending.knownStale)
             begin(moved, batches: taken.batches, changes: taken.changes)
         }
+    }
+
+    private mutating func beginSnapshot() {
+        guard let fresh else { return }
+        begin(UpdateMetadata(finger: fresh.at, lastSuccess: fresh.came), isSnapshot: true)
     }
 
     private mutating func begin(
@@ -45,6 +52,7 @@ extension UpdateMachine {
         guard let done = commit, done.number == number else { return }
         commit = nil
         commitRetry.reset()
+        if !isInMemory { storeFailures = 0 }
         // The finger that it stored is to be forgotten by another commit.
         if done.isVoid { return }
         mustForgetFinger = false
@@ -65,9 +73,48 @@ extension UpdateMachine {
     mutating func commitFailed(_ number: Int) {
         guard let failed = commit, failed.number == number else { return }
         commit = nil
+        storeFailed()
         if failed.isVoid { return }
-        if failed.isSnapshot { return registerFailed(.storing, .store) }
+        if failed.isSnapshot { return isInMemory ? beginSnapshot() : registerFailed(.storing, .store) }
         if failed.batches != nil { pending.giveBack() }
-        commitRetryAt = now + commitRetry.wait()
+        commitRetryAt = now + (isInMemory ? 0 : commitRetry.wait())
+    }
+
+    // MARK: A store that fails
+
+    /// So many failures in a row, reading or writing, and the app goes on in memory.
+    private static var maximumStoreFailures: Int { 3 }
+
+    /// Counts a failure of the store. Whoever waits for it for ever shows nothing.
+    private mutating func storeFailed() {
+        storeFailures += 1
+        isInMemory = storeFailures >= Self.maximumStoreFailures
+    }
+
+    mutating func loadFailed() {
+        guard state == .notLoaded else { return }
+        storeFailed()
+        if isInMemory { loaded(nil) } else { commitRetryAt = now + commitRetry.wait() }
+    }
+
+    /// Reads the store again, where that is due.
+    mutating func loadAgain() {
+        guard let due = commitRetryAt, due <= now else { return }
+        commitRetryAt = nil
+        effects.append(.load)
+    }
+
+    /// The store has begun anew, with nothing of this area: only a snapshot is whole without what was there.
+    mutating func storeLost() {
+        commit = nil
+        storeFailed()
+        if phase == .storing {
+            if isInMemory { beginSnapshot() }
+        } else if state == .live {
+            fetchAgain()
+        } else if metadata.finger != nil {
+            becomeStale()
+        }
+        mustForgetFinger = false
     }
 }

@@ -77,7 +77,7 @@ extension UpdateMachine {
 
     /// Has everything fetched again. The stream goes on: what it has brought so far is in a snapshot that begins now, and what it
     /// brings from now on follows that.
-    private mutating func fetchAgain() {
+    mutating func fetchAgain() {
         guard followNumber != nil, let cursor = pending.lastCursor ?? metadata.finger else { return becomeStale() }
         let (caughtUpAt, came) = (caughtUpAt, metadata.lastSuccess ?? now)
         becomeStale(resync: cursor)

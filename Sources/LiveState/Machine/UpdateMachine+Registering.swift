@@ -2,6 +2,9 @@
 extension UpdateMachine {
     mutating func loaded(_ stored: UpdateMetadata?) {
         guard state == .notLoaded else { return }
+        commitRetryAt = nil
+        commitRetry.reset()
+        if !isInMemory { storeFailures = 0 }
         metadata = stored ?? UpdateMetadata()
         // The clock was turned back since: how old it is, only the server knows.
         metadata.lastSuccess = metadata.lastSuccess.map { min($0, now) }

@@ -54,6 +54,10 @@ public struct UpdateMachine: StateMachine {
     var mustForgetFinger = false
     var commitRetry: Retry
     var commitRetryAt: Milliseconds?
+    /// Of the store, in a row, reading or writing.
+    var storeFailures = 0
+    /// The store takes or gives nothing: commits are shown, and not written.
+    var isInMemory = false
     /// Of snapshots that more events came after than may wait.
     var overflowRetry: Retry
 
@@ -83,7 +87,7 @@ public struct UpdateMachine: StateMachine {
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
         self.now = now
         take(input)
-        if state != .notLoaded { advance() }
+        if state != .notLoaded { advance() } else { loadAgain() }
         let isConnected = Freshness(facts, at: now) == .connected
         leftConnected = isConnected ? nil : leftConnected ?? now
         defer { effects = [] }
@@ -94,6 +98,8 @@ public struct UpdateMachine: StateMachine {
         switch input {
         case .start: if state == .notLoaded { effects.append(.load) }
         case .loaded(let stored): loaded(stored)
+        case .loadFailed: loadFailed()
+        case .storeLost: storeLost()
         case .wake: break
         case .foreground: foreground()
         case .background: background()
@@ -157,7 +163,7 @@ public struct UpdateMachine: StateMachine {
         View(
             state: state, freshness: Freshness(facts, at: now), sign: Freshness.sign(facts, at: now),
             metadata: metadata,
-            pending: pending.count, isUnauthorized: isUnauthorized, end: end)
+            pending: pending.count, isUnauthorized: isUnauthorized, end: end, isInMemory: isInMemory)
     }
 
     /// When the next attempt, poll or change of the sign is due; nil: only something that happens changes anything.
