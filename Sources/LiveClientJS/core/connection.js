@@ -46,6 +46,7 @@ export class ConnectionMachine extends ConnectionStream {
         case "stop": return this.#stop()
         case "background": return this.#enterBackground()
         case "foreground": return this.#enterForeground()
+        case "refresh": return this.#refresh()
         case "path": return this.#changePath(values.isSatisfied, values.network ?? "")
         case "token": return this._receiveToken(values)
         case "tokenFailed": return this._failToken(values)
@@ -135,6 +136,14 @@ export class ConnectionMachine extends ConnectionStream {
         if (phase.name === "waiting") return this._beginSoon()
         if (!["fetching", "opening"].includes(phase.name) || !isOther && !isBack && isSatisfied) return
         if (phase.name === "opening") this._emit("abandon", { id: phase.id })
+        this._beginSoon()
+    }
+
+    /** A person wants to see what is new: no wait holds that up, and what is open is tested. */
+    #refresh() {
+        if (this._phase.name === "open") return this.#test(this._phase)
+        if (this._phase.name !== "waiting") return
+        this._notBefore = null
         this._beginSoon()
     }
 

@@ -4,6 +4,16 @@ import { waitFor } from "./pending.js"
 import { Retry } from "./retry.js"
 import { UpdateCore, caseOf } from "./updatecore.js"
 
+/** So long, at most, what a resync asks for is put off where many are told of it together, in ms. */
+const maximumSpread = 3_000
+
+/** Whether what a refresh has asked for is there; false: it cannot be had now; undefined: it is on its way. */
+export function refreshEnded({ state, freshness, isUnauthorized, end }) {
+    const isAsked = ["notLoaded", "stale", "registering", "live"].includes(caseOf(state))
+    if (isUnauthorized || end || !isAsked || ("stale" in state && "cannotConnect" in freshness)) return false
+    return "connected" in freshness || "sourceStalled" in freshness || undefined
+}
+
 /**
  * Registers (a fresh finger, then the app's snapshot, then everything since the finger), collects events in batches,
  * has each thing that they name reloaded, and moves state and finger together. What cannot be given makes it stale.
@@ -48,11 +58,11 @@ export class UpdateMachine extends UpdateCore {
         case "snapshotFailed": if (this._phase?.snapshot === number) this._registerFailed({ request: { failure } }); break
         case "events": if (isFollowed) this._collect(events, at); break
         case "live": if (isFollowed) this._caughtUp(at); break
-        case "resync": if (isFollowed) this._resync(at); break
+        case "resync": if (isFollowed) this._resync(at, input.isEpoch); break
         case "source": if (isFollowed) this._stalledSince = input.stalledSince; break
         case "lost": if (isFollowed) this._lost(input.after); break
         case "page": this._page(number, events, at, input.more); break
-        case "pageResync": if (number === this._pollNumber) this._resync(at); break
+        case "pageResync": if (number === this._pollNumber) this._resync(at, input.isEpoch); break
         case "pageFailed": this._pageFailed(number, failure); break
         case "reloaded": this._pending._reloaded(number, input.outcome); break
         case "reloadFailed": this._reloadFailed(number, failure); break
@@ -90,7 +100,7 @@ export class UpdateMachine extends UpdateCore {
         }
         const [mayTry, now] = [this._isForeground && this._canAsk, this._now]
         const name = caseOf(this._state)
-        if (name === "stale" && mayTry) this._register()
+        if (name === "stale" && mayTry && !(this._registerAt > now)) this._register()
         else if (name === "registerFailed" && mayTry && this._retryAt <= now) this._register()
         else if (name === "pollFailed" && mayTry && this._retryAt <= now) this._open()
         else if (name === "idle" && this._state.idle.nextPoll <= now && this._pollNumber === undefined) this._poll()
@@ -219,6 +229,7 @@ export class UpdateMachine extends UpdateCore {
         const waiting = this._state.registerFailed ?? this._state.pollFailed
         if (waiting) this._state = { [caseOf(this._state)]: { ...waiting, retryAt: this._now } }
         this._pending._retryNow(this._now)
+        this._registerAt = undefined
         if (this._commitRetryAt !== undefined) this._commitRetryAt = this._now
         if (this._tokenRetryAt !== undefined) this._tokenRetryAt = this._now
     }
@@ -266,7 +277,7 @@ export class UpdateMachine extends UpdateCore {
      * when the API is slow already: only the first is taken at once.
      */
     _overflow() {
-        if (this._is("live") && this._now - this._calmSince >= Retry.calm) this._overflowRetry.reset()
+        if (this._isCalm) this._overflowRetry.reset()
         const isFirst = this._overflowRetry.failures === 0
         const wait = this._overflowRetry.wait()
         this._fetchAgain()
@@ -274,8 +285,11 @@ export class UpdateMachine extends UpdateCore {
         this._state = { registerFailed: { retryAt: this._now + wait, failures: this._failures, cause: { overflow: {} } } }
     }
 
-    /** Since when there was nothing to be fetched as a whole; NaN: it is not caught up. */
-    get _calmSince() { return Math.max(this._caughtUpAt ?? NaN, this._snapshotAt ?? -Infinity) }
+    /** Whether there was nothing to be fetched as a whole for long. */
+    get _isCalm() {
+        const since = Math.max(this._caughtUpAt ?? NaN, this._snapshotAt ?? -Infinity)
+        return this._is("live") && this._now - since >= Retry.calm
+    }
 
     _caughtUp(at) {
         this._caughtUpAt ??= this._now
@@ -283,9 +297,12 @@ export class UpdateMachine extends UpdateCore {
         this._collect([], at)
     }
 
-    _resync(at) {
+    /** All are told of a new epoch at once; and a server that sends one resync after the other is asked for less. */
+    _resync(at, isEpoch) {
         this._pollNumber = undefined
+        this._resyncs = this._isCalm ? 1 : this._resyncs + 1
         this._becomeStale(at)
+        if (isEpoch || this._resyncs % 2 === 0) this._registerAt = this._now + this._resyncJitter.milliseconds(0, maximumSpread)
     }
 
     _lost(after) {

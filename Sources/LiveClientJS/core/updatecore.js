@@ -53,6 +53,11 @@ export class UpdateCore {
     /** Failed attempts since the last success. */
     _failures = 0
     _retry
+    /** Resyncs in a row, and when what they ask for is begun; undefined: at once. */
+    _resyncs = 0
+    _registerAt
+    /** Spreads those who are told of one together. */
+    _resyncJitter
 
     // What is not in the state yet.
     _pending
@@ -85,6 +90,7 @@ export class UpdateCore {
         this._overflowRetry = new Retry(seed + 3)
         this._tokenRetry = new Retry(seed + 4)
         this._pollJitter = new Jitter(seed + 5)
+        this._resyncJitter = new Jitter(seed + 6)
     }
 
     get view() {
@@ -103,7 +109,7 @@ export class UpdateCore {
         return earliestOf([
             nextFreshnessChange(this._facts, this._now), this._commit ? undefined : this._commitRetryAt, this._expiresAt,
             this._isForeground && this._hasNetwork ? this._tokenRetryAt : undefined,
-            canTry ? this._retryAt : undefined, canTry && this._mayReload ? this._pending._retryAt : undefined,
+            canTry ? this._retryAt ?? (this._is("stale") ? this._registerAt : undefined) : undefined, canTry && this._mayReload ? this._pending._retryAt : undefined,
             this._pollNumber === undefined ? this._state.idle?.nextPoll : undefined,
         ]) ?? null
     }
@@ -184,7 +190,7 @@ export class UpdateCore {
         this._metadata.finger = undefined
         this._metadata.knownStale = undefined
         this._commitRetryAt = undefined
-        this._caughtUpAt = undefined
+        this._caughtUpAt = this._registerAt = undefined
         this._fresh = resync === undefined ? undefined : { at: resync, came: this._now }
         if (resync === undefined) this._unfollow()
         this._state = { stale: {} }

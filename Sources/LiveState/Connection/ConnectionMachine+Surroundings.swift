@@ -73,6 +73,17 @@ extension ConnectionMachine {
         }
     }
 
+    /// What is waited for begins now, whoever has asked for the wait, and what is open is tested.
+    mutating func refresh() {
+        switch phase {
+        case .open(let stream): test(stream)
+        case .waiting:
+            notBefore = nil
+            beginSoon()
+        case .idle, .fetching, .opening, .unauthorized, .ended: break
+        }
+    }
+
     /// The path under a stream has changed: a ping says whether it still carries. What cannot be pinged is opened
     /// again; where there is no network, when it is back.
     private mutating func test(_ stream: OpenStream) {

@@ -45,6 +45,8 @@ extension ConnectionMachine {
         case background
         /// The app is in sight again: the connection resumes at once.
         case foreground
+        /// A person wants to see what is new: whatever waits is tried now, and what is open is tested.
+        case refresh
         /// The path to the network has changed, or whether there is one.
         ///
         /// - network: the app's name for it, such as that of the WLAN: what was found out is remembered under it.

@@ -107,6 +107,7 @@ public struct ConnectionMachine: StateMachine {
         case .stop: stop()
         case .background: enterBackground()
         case .foreground: enterForeground()
+        case .refresh: refresh()
         case .path(let isSatisfied, let network): changePath(isSatisfied, network ?? "")
         case .token(let request, let isSame): receiveToken(request, isSame)
         case .tokenFailed(let request, let isUnauthorized): failToken(request, isUnauthorized)

@@ -92,5 +92,16 @@ extension UpdateMachine {
         public var end: ConnectionEnd?
         /// The store takes or gives nothing: commits but snapshots are shown, and not written. A snapshot tries it again.
         public var isInMemory: Bool
+
+        /// Whether what a refresh has asked for is there; false: it cannot be had now; nil: it is on its way.
+        package var refreshEnded: Bool? {
+            let isRefused = isUnauthorized || end != nil
+            switch (state, freshness) {
+            case _ where isRefused: return false
+            case (.registerFailed, _), (.pollFailed, _), (.idle, _), (.stale, .cannotConnect): return false
+            case (_, .connected), (_, .sourceStalled): return true
+            case (.notLoaded, _), (.stale, _), (.registering, _), (.live, _): return nil
+            }
+        }
     }
 }

@@ -169,8 +169,8 @@ extension UpdateMachine {
         case events(number: Int, events: [ThingEvent], at: String)
         /// The stream: whatever was missed has been given.
         case live(number: Int, at: String)
-        /// The stream: what was missed cannot be given; what comes after `at` follows.
-        case resync(number: Int, at: String)
+        /// The stream: what was missed cannot be given; what comes after `at` follows. `isEpoch`: all clients are told so at once.
+        case resync(number: Int, at: String, isEpoch: Bool? = nil)
         /// The stream: the server has lost its own source of events since then, or (nil) found it again.
         case source(number: Int, stalledSince: Milliseconds?)
         /// The stream has ended, or could not be opened; the next attempt after so many ms, if that is known.
@@ -178,7 +178,7 @@ extension UpdateMachine {
         /// A poll in the background.
         case page(number: Int, events: [ThingEvent], at: String, more: Bool)
         /// The poll: what was missed cannot be given; what comes after `at` follows.
-        case pageResync(number: Int, at: String)
+        case pageResync(number: Int, at: String, isEpoch: Bool? = nil)
         /// The poll had no answer, or was refused.
         case pageFailed(number: Int, failure: RequestFailure)
         /// A reload has found this; its owner keeps the value until a commit names the thing.

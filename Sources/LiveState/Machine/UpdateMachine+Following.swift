@@ -89,6 +89,7 @@ extension UpdateMachine {
     private mutating func retryNow() {
         state = state.retrying(at: now)
         pending.retryNow(at: now)
+        registerAt = nil
         if commitRetryAt != nil { commitRetryAt = now }
         if tokenRetryAt != nil { tokenRetryAt = now }
     }
@@ -153,15 +154,18 @@ extension UpdateMachine {
     /// One snapshot costs less than so many reloads. But snapshots one after the other, by all clients of a busy account, come
     /// when the API is slow already: only the first is taken at once.
     private mutating func overflow() {
-        if state == .live, let calmSince, now - calmSince >= Retry.calm { overflowRetry.reset() }
+        if isCalm { overflowRetry.reset() }
         let isFirst = overflowRetry.failures == 0
         let wait = overflowRetry.wait()
         fetchAgain()
         if !isFirst { state = .registerFailed(retryAt: now + wait, failures: failures, cause: .overflow) }
     }
 
-    /// Since when there was nothing to be fetched as a whole.
-    private var calmSince: Milliseconds? { caughtUpAt.map { max($0, snapshotAt ?? $0) } }
+    /// Whether there was nothing to be fetched as a whole for long.
+    var isCalm: Bool {
+        guard state == .live, let caughtUpAt else { return false }
+        return now - max(caughtUpAt, snapshotAt ?? caughtUpAt) >= Retry.calm
+    }
 
     mutating func caughtUp(_ at: String) {
         caughtUpAt = caughtUpAt ?? now

@@ -28,7 +28,7 @@ extension UpdateMachine {
         }
         let mayTry = isForeground && canAsk
         switch state {
-        case .stale: if mayTry { register() }
+        case .stale: if mayTry && registerAt.map({ $0 <= now }) != false { register() }
         case .registerFailed(let retryAt, _, _): if mayTry && retryAt <= now { register() }
         case .pollFailed(let retryAt, _, _): if mayTry && retryAt <= now { open() }
         case .idle(let nextPoll): if let nextPoll, nextPoll <= now, pollNumber == nil { poll() }
@@ -107,6 +107,7 @@ extension UpdateMachine {
         metadata.knownStale = nil
         commitRetryAt = nil
         caughtUpAt = nil
+        registerAt = nil
         fresh = resync.map { ($0, now) }
         if resync == nil { unfollow() }
         state = .stale
@@ -117,9 +118,16 @@ extension UpdateMachine {
         if let expiresAt, expiresAt <= now { becomeStale() }
     }
 
-    mutating func resync(_ at: String) {
+    /// So long, at most, what a resync asks for is put off where many are told of it together.
+    private static var maximumSpread: Milliseconds { 3_000 }
+
+    /// All are told of a new epoch at once; and a server that sends one resync after the other is asked for less.
+    mutating func resync(_ at: String, _ isEpoch: Bool?) {
         pollNumber = nil
+        resyncs = isCalm ? 1 : resyncs + 1
         becomeStale(resync: at)
+        guard isEpoch == true || resyncs.isMultiple(of: 2) else { return }
+        registerAt = now + resyncJitter.milliseconds(0, Self.maximumSpread)
     }
 
     /// 401: one new token, and only one, until something has succeeded.

@@ -46,6 +46,11 @@ public struct UpdateMachine: StateMachine {
     /// Failed attempts since the last success.
     var failures = 0
     var retry: Retry
+    /// Resyncs in a row, and when what they ask for is begun; nil: at once.
+    var resyncs = 0
+    var registerAt: Milliseconds?
+    /// Spreads those who are told of one together.
+    var resyncJitter: Jitter
 
     // What is not in the state yet.
     var pending: PendingEvents
@@ -81,6 +86,7 @@ public struct UpdateMachine: StateMachine {
         overflowRetry = Retry(seed: settings.seed &+ 3)
         tokenRetry = Retry(seed: settings.seed &+ 4)
         pollJitter = Jitter(seed: settings.seed &+ 5)
+        resyncJitter = Jitter(seed: settings.seed &+ 6)
     }
 
     /// Handles one input.
@@ -116,11 +122,11 @@ public struct UpdateMachine: StateMachine {
             registerFailed(.snapshot(number: number), .request(failure: failure))
         case .events(let number, let events, let at): if number == followNumber { collect(events, at) }
         case .live(let number, let at): if number == followNumber { caughtUp(at) }
-        case .resync(let number, let at): if number == followNumber { resync(at) }
+        case .resync(let number, let at, let isEpoch): if number == followNumber { resync(at, isEpoch) }
         case .source(let number, let since): if number == followNumber { stalledSince = since }
         case .lost(let number, let after): if number == followNumber { lost(after) }
         case .page(let number, let events, let at, let more): page(number, events, at, more)
-        case .pageResync(let number, let at): if number == pollNumber { resync(at) }
+        case .pageResync(let number, let at, let isEpoch): if number == pollNumber { resync(at, isEpoch) }
         case .pageFailed(let number, let failure): pageFailed(number, failure)
         case .reloaded(let number, let outcome): pending.reloaded(number, outcome)
         case .reloadFailed(let number, let failure): reloadFailed(number, failure)
@@ -170,7 +176,7 @@ public struct UpdateMachine: StateMachine {
     public var wakeAt: Milliseconds? {
         var times = [Freshness.nextChange(facts, after: now), commit == nil ? commitRetryAt : nil, expiresAt]
         if isForeground && hasNetwork { times.append(tokenRetryAt) }
-        if isForeground && canAsk { times.append(state.retryAt) }
+        if isForeground && canAsk { times.append(state.retryAt ?? (state == .stale ? registerAt : nil)) }
         if isForeground && canAsk && mayReload { times.append(pending.retryAt) }
         if case .idle(let nextPoll) = state, pollNumber == nil { times.append(nextPoll) }
         return times.compactMap { $0 }.min()

@@ -37,7 +37,7 @@ export function input(draw, { effects, step }) {
         [3, { refused: { id, status: status(draw), ...optional(draw, "code", draw.one(["invalid_token", "too_many"])),
             ...optional(draw, "retryAfter", draw.int(0, 20_000)) } }],
         [3, { closed: { id, code: code(draw), ...optional(draw, "retry", draw.int(0, 20_000)) } }],
-        [6, { lost: { id, how: draw.one(losses) } }], [2, { background: {} }], [3, { foreground: {} }], [1, { start: {} }],
+        [6, { lost: { id, how: draw.one(losses) } }], [2, { background: {} }], [3, { foreground: {} }], [1, { start: {} }], [2, { refresh: {} }],
         [2, { path: { isSatisfied: !draw.once(3), ...optional(draw, "network", draw.one(["home", "train"])) } }],
         ...draw.once(20) ? [[3, { stop: {} }]] : []])
 }

@@ -33,14 +33,14 @@ const stale = draw => draw.once(2) ? {} : {
 const answers = {
     load: (_, draw, now) => [
         [4, { loaded: { stored: { finger: "K", lastSuccess: Math.max(0, now - draw.int(-500, 120_000)), lastAttempt: now, ...stale(draw) } } }],
-        [1, { loaded: { stored: { lastSuccess: now } } }], [1, { loaded: { stored: { finger: "K" } } }], [3, { loaded: {} }]],
+        [1, { loaded: { stored: { lastSuccess: now } } }], [1, { loaded: { stored: { finger: "K" } } }], [3, { loaded: {} }], [2, { loadFailed: {} }]],
     requestFinger: ({ number }, draw, _, cursor) => [
         [6, { finger: { number, at: cursor } }], [1, { fingerFailed: { number, failure: failure(draw) } }]],
     requestSnapshot: ({ number }, draw) => [
         [6, { snapshot: { number } }], [1, { snapshotFailed: { number, failure: failure(draw) } }]],
     follow: ({ number }, draw, now, cursor) => [
         [10, { events: { number, events: events(draw), at: cursor } }], [6, { live: { number, at: cursor } }],
-        [2, { resync: { number, at: cursor } }], [1, { source: { number, stalledSince: now } }], [2, { source: { number } }],
+        [2, { resync: { number, at: cursor, ...draw.once(3) ? { isEpoch: true } : {} } }], [1, { source: { number, stalledSince: now } }], [2, { source: { number } }],
         [2, { lost: { number } }], [1, { lost: { number, after: draw.int(0, 20_000) } }]],
     poll: ({ number }, draw, _, cursor) => [
         [5, { page: { number, events: events(draw), at: cursor, more: draw.once(3) } }],
@@ -48,7 +48,7 @@ const answers = {
     reload: ({ number }, draw) => [
         [4, { reloaded: { number, outcome: "value" } }], [1, { reloaded: { number, outcome: "gone" } }],
         [1, { reloaded: { number, outcome: "notOurs" } }], [2, { reloadFailed: { number, failure: failure(draw) } }]],
-    commit: ({ number }) => [[6, { committed: { number } }], [1, { commitFailed: { number } }]],
+    commit: ({ number }) => [[6, { committed: { number } }], [2, { commitFailed: { number } }], [1, { storeLost: {} }]],
     requestToken: (_, draw) => [[2, { token: { isValid: !draw.once(4) } }], [1, { tokenFailed: {} }]],
 }
 
