@@ -79,6 +79,10 @@ public actor LiveClient {
         handle.perform { $0.handle(.path(isSatisfied: isSatisfied, network: network)) }
     }
 
+    /// A person wants to see what is new: an attempt that waits is made at once, and a stream that is open is tested by a ping, which
+    /// has to be answered within 2 seconds. Machines do so by themselves (``LiveMachine/refresh()``).
+    public nonisolated func refresh() { handle.perform { $0.handle(.refresh) } }
+
     /// Ends the connection for good; ``updates`` end after what they hold already.
     public func close() { handle.perform { $0.handle(.stop) } }
 

@@ -15,9 +15,9 @@ public struct LiveClientConfiguration: Sendable {
     public var entities: [String] = []
     /// Whether events carry ``LiveEvent/aid``, their ids in the archive: for what stands beside pages of it.
     public var asksForEventIDs = false
-    /// How often the client asks the server for a sign of life. Without an answer within 10 seconds the stream counts
-    /// as lost; mobile networks lose connections without a word.
-    public var pingInterval: Duration = .seconds(25)
+    /// How often the client has the server give a sign of life. Without one within 5 seconds more the stream counts as lost; mobile
+    /// networks lose connections without a word.
+    public var beat: Duration = .seconds(25)
     /// How many updates wait for a consumer that is busy. Then the server is read no further, and closes a stream
     /// that falls too far behind; nothing is dropped silently. Less than 1 counts as 1.
     public var maximumBufferedUpdates = 1024
@@ -43,8 +43,8 @@ public struct LiveClientConfiguration: Sendable {
     /// As many as a server takes.
     private static let maximumEntities = 16
 
-    /// How long beyond a ping the machine waits for a sign of life.
-    private static let signMilliseconds: Milliseconds = 10_000
+    /// How long beyond a beat the machine waits for a sign of life.
+    private static let signMilliseconds: Milliseconds = 5_000
 
     /// What decides, with random waits of its own.
     func machine() -> ConnectionMachine.Settings {
@@ -53,8 +53,7 @@ public struct LiveClientConfiguration: Sendable {
         machine.ways = ways
         machine.pollInterval = pollInterval.wholeMilliseconds.limited(least: 1_000)
         machine.known = knownWays
-        let pings = pingInterval.wholeMilliseconds.limited(least: 1) + Self.signMilliseconds
-        machine.silenceLimit = max(machine.silenceLimit, pings)
+        machine.silenceLimit = beat.wholeMilliseconds.limited(least: 1) + Self.signMilliseconds
         return machine
     }
 
@@ -73,7 +72,7 @@ public struct LiveClientConfiguration: Sendable {
         var settings = ConnectionSettings(url: address.setting(parameters))
         settings.protocols = ["livegate.v1"]
         settings.limits.maximumMessageBytes = Self.maximumMessageBytes
-        settings.pingMilliseconds = UInt64(pingInterval.wholeMilliseconds.limited(least: 1))
+        settings.pingMilliseconds = UInt64(beat.wholeMilliseconds.limited(least: 1))
         guard address.isSecure else { return settings }
         do throws(TLSError) {
             settings.tls = try TLSContext.client(TLSClientSettings(authorities: certificateAuthorities))

@@ -166,8 +166,8 @@ extension ServerAnswer {
 }
 
 extension ConnectionSettings {
-    /// How often an event stream that is silent says so, in seconds: the machine takes one for lost after ten more.
-    private static let beatSeconds = 25
+    /// How often an event stream that is silent says so, in seconds: as often as a server takes it.
+    private var beatSeconds: UInt64 { min(max(((pingMilliseconds ?? 25_000) + 999) / 1_000, 5), 300) }
 
     /// The settings of one attempt.
     func asking(_ form: StreamForm, since: LiveCursor?, waitMilliseconds: Milliseconds, token: String) -> Self {
@@ -176,7 +176,7 @@ extension ConnectionSettings {
         var parameters: [(name: String, value: String)] = []
         switch form {
         case .webSocket: break
-        case .eventStream: parameters.append(("beat", "\(Self.beatSeconds)"))
+        case .eventStream: parameters.append(("beat", "\(beatSeconds)"))
         case .document:
             settings.url = url.replacing(pathSuffix: "/live/v1", with: "/sync/v1")
             if waitMilliseconds > 0 { parameters.append(("wait", "\((waitMilliseconds + 999) / 1000)")) }

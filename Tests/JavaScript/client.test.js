@@ -59,9 +59,9 @@ test("the server says when to come back, in a bye or in a reason", async () => {
 
 test("a stream that is silent is given up", async () => {
     const { world, updates } = await begun()
-    await world.pass(34_000)
+    await world.pass(29_000)
     world.socket.say({ beat: { at: "C1" } })
-    await world.pass(34_000)
+    await world.pass(29_000)
     assert.equal(world.sockets.length, 1)
     await world.pass(3_000)
     assert.equal(world.sockets.length, 2)

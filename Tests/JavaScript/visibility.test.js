@@ -68,7 +68,9 @@ test("a hidden tab asks for nothing and shows no sign while another tab has the 
     assert.deepEqual([s.client.isLeader, s.machine.freshness], [false, { connected: {} }])
     page.show(false)
     assert.ok(!s.screens.isShowing(thing))
-    await world.pass(31_000)
+    await world.pass(20_000)
+    world.socket.say({ beat: { at: "C0" } })
+    await world.pass(11_000)
     world.socket.say(updated("C1"))
     const before = s.reloads
     await world.pass(10_000)

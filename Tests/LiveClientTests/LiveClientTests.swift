@@ -76,7 +76,7 @@ import Testing
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .zero, .milliseconds(1)])
     func `no duration of a setting is too long or too short`(_ duration: Duration) throws {
         var configuration = LiveClientConfiguration(url: "ws://127.0.0.1:1/live/v1")
-        (configuration.pollInterval, configuration.pingInterval) = (duration, duration)
+        (configuration.pollInterval, configuration.beat) = (duration, duration)
         let century: Milliseconds = 100 * 365 * 86_400_000
         let isLong = duration > .seconds(1)
         #expect(configuration.machine().pollInterval == (isLong ? century : 1_000))

@@ -35,6 +35,8 @@ actor ModelServer: LiveFeed {
     }
     private var readers: [Int: Reader] = [:]
     private nonisolated let numbers = Mutex(0)
+    /// How often the connection was to be tested.
+    nonisolated let tests = Mutex(0)
 
     init(changes: [Int: Change] = [:]) { self.changes = changes }
 
@@ -126,6 +128,8 @@ actor ModelServer: LiveFeed {
 
     /// It never ends for good.
     nonisolated var states: AsyncStream<ConnectionState> { AsyncStream { $0.finish() } }
+
+    nonisolated func refresh() { tests.withLock { $0 += 1 } }
 
     nonisolated func read(from cursor: LiveCursor) -> LiveFeedReader {
         let number = numbers.withLock { last in

@@ -74,8 +74,15 @@ package protocol LiveFeed: Sendable {
     /// - Throws: ``ConnectionEnd`` for what the server would refuse again.
     func sync(since cursor: LiveCursor?) async throws -> SyncAnswer
 
+    /// A person wants to see what is new: the connection is tested, or tried at once.
+    func refresh()
+
     /// Where the connection stands, and each state that follows until its end.
     var states: AsyncStream<ConnectionState> { get }
+}
+
+extension LiveFeed {
+    package func refresh() {}
 }
 
 /// One reader of a feed, and where it stands.
@@ -93,6 +100,8 @@ struct ClientFeed: LiveFeed {
     init(_ client: LiveClient) { self.client = client }
 
     var states: AsyncStream<ConnectionState> { client.states }
+
+    func refresh() { client.refresh() }
 
     func read(from cursor: LiveCursor) -> LiveFeedReader {
         let reader = client.handle.join(from: cursor)

@@ -8,8 +8,8 @@ struct Following {
     var number: Int?
     /// The newest cursor that it brought.
     var cursor: LiveCursor
-    /// A resync came without a cursor: the next cursor is the fresh one.
-    var owesResync = false
+    /// A resync came without a cursor, for this reason: the next cursor is the fresh one.
+    var owedResync: LiveResync?
     /// The reader, while it waits for the machine to come back.
     var waiting: CheckedContinuation<Void, Never>?
 }
@@ -55,9 +55,9 @@ extension LiveMachine {
         guard let known = following, known.reader == reader, let number = known.number else { return false }
         if let cursor = update.cursor {
             following?.cursor = cursor
-            if known.owesResync {
-                following?.owesResync = false
-                handle(.resync(number: number, at: cursor.text))
+            if let why = known.owedResync {
+                following?.owedResync = nil
+                handle(.resync(number: number, at: cursor.text, isEpoch: why == .epoch))
             }
         }
         switch update {
@@ -66,8 +66,9 @@ extension LiveMachine {
             handle(.events(number: number, events: [ThingEvent(event)], at: (event.cursor ?? known.cursor).text))
         case .beat(let cursor): handle(.events(number: number, events: [], at: cursor.text))
         case .live(let cursor): handle(.live(number: number, at: cursor.text))
-        case .resync(_, let cursor?): handle(.resync(number: number, at: cursor.text))
-        case .resync(_, nil): following?.owesResync = true
+        case .resync(let why, let cursor?):
+            handle(.resync(number: number, at: cursor.text, isEpoch: why == .epoch))
+        case .resync(let why, nil): following?.owedResync = why
         case .source(.stalled(let since)): handle(.source(number: number, stalledSince: since ?? now))
         case .source(.live): handle(.source(number: number, stalledSince: nil))
         case .disconnected(_, let retry):

@@ -125,7 +125,7 @@ extension LiveMachine {
             case .page(let lines, let at, let more):
                 let events = lines.map { ThingEvent($0.event) }
                 return .page(number: number, events: events, at: at.text, more: more)
-            case .resync(_, let at): return .pageResync(number: number, at: at.text)
+            case .resync(let why, let at): return .pageResync(number: number, at: at.text, isEpoch: why == .epoch)
             }
         } failed: {
             .pageFailed(number: number, failure: $0)

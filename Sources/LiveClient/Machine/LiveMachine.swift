@@ -65,6 +65,8 @@ public actor LiveMachine<Area: LiveArea> {
     /// Counts readers: what one still brings after another was begun is passed over.
     var lastReader = 0
 
+    /// Those who wait for what a refresh has asked for.
+    private var refreshes: [CheckedContinuation<Bool, Never>] = []
     private var followers: [Int: AsyncStream<UpdateMachine.View>.Continuation] = [:]
     private var lastFollower = 0
     private var lastView: UpdateMachine.View?
@@ -136,10 +138,22 @@ public actor LiveMachine<Area: LiveArea> {
     /// Somebody has signed in, or out.
     public func tokenChanged(isValid: Bool) { handle(.token(isValid: isValid)) }
 
-    /// Somebody pulls the screen: fetches everything again, or what failed at once.
-    public func refresh() {
+    /// Somebody pulls the screen: tests the connection, and fetches everything again, or what failed at once.
+    ///
+    /// - Returns: when all of it is there (true), or cannot be had now: ``views`` say why.
+    @discardableResult
+    public func refresh() async -> Bool {
+        guard isStarted, !isStopped else { return false }
         gate.refresh()
+        feed.refresh()
         handle(.refresh)
+        if let isThere = view.refreshEnded { return isThere }
+        return await withCheckedContinuation { refreshes.append($0) }
+    }
+
+    private func endRefreshes(_ isThere: Bool) {
+        for refresh in refreshes { refresh.resume(returning: isThere) }
+        refreshes = []
     }
 
     /// Somebody looks at a thing: where it could not be reloaded (``LiveReload/knownStale(_:)``), it is asked for now.
@@ -158,6 +172,7 @@ public actor LiveMachine<Area: LiveArea> {
         unfollow()
         for follower in followers.values { follower.finish() }
         followers = [:]
+        endRefreshes(false)
     }
 
     var now: Milliseconds { clock.now }
@@ -177,6 +192,7 @@ public actor LiveMachine<Area: LiveArea> {
             lastView = view
             publish()
         }
+        if let isThere = machine.view.refreshEnded { endRefreshes(isThere) }
         schedule()
     }
 

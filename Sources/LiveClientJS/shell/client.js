@@ -225,6 +225,9 @@ class Client {
 
     start() { this.#link.handle({ start: {} }) }
 
+    /** A person wants to see what is new: ends each wait, and tests what is open. */
+    refresh() { this.#link.handle({ refresh: {} }) }
+
     enterBackground() {
         this.#look({ isForeground: false })
         this.#link.handle({ background: {} })

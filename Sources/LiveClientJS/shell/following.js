@@ -113,7 +113,7 @@ export class Following {
                 if (answer.resync) {
                     // What is asked once more is what came since then.
                     cursor = answer.resync.at
-                    follower.sink({ resync: { at: cursor } })
+                    follower.sink({ resync: { at: cursor, isEpoch: answer.resync.why === "epoch" } })
                     return true
                 }
                 cursor = answer.page.at
@@ -209,7 +209,7 @@ export class Following {
             follower.abort.abort()
             follower.abort = new AbortController()
             follower._isJoined = true
-            follower.sink({ resync: { at } })
+            follower.sink({ resync: { at, isEpoch: why === "epoch" } })
         }
     }
 

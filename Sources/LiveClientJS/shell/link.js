@@ -8,6 +8,11 @@ import { isSignedOut } from "./failures.js"
 import { askSync, openEventStream } from "./requests.js"
 import { openWebSocket } from "./websocket.js"
 
+/** So often a stream has a word of the server, in ms; so much later it is lost. */
+const standardBeat = 25_000, beatPatience = 5_000
+/** As a server takes it: 5 s to 5 min. */
+const beatSeconds = beat => Math.min(Math.max(Math.round(beat / 1_000), 5), 300)
+
 /** Delivers updates and states to its owner: `owner.deliver(update)`, `owner.changed(view)`. */
 export class Link {
     #environment
@@ -32,8 +37,11 @@ export class Link {
         this.#owner = owner
         this.cursor = options.since ?? null
         const ways = (options.ways ?? connectionWays).filter(way => way !== "webSocket" || environment.WebSocket)
-        const { seed = environment.random(), pollInterval } = options
-        this.#machine = new ConnectionMachine(given({ seed, ways, known: recallWays(environment.storage), pollInterval }))
+        const { seed = environment.random(), pollInterval, beat = standardBeat } = options
+        // The server sends something each beat.
+        const silenceLimit = beatSeconds(beat) * 1_000 + beatPatience
+        this.#machine = new ConnectionMachine(
+            given({ seed, ways, known: recallWays(environment.storage), silenceLimit, pollInterval }))
     }
 
     get view() { return this.#machine.view }
@@ -128,8 +136,8 @@ export class Link {
     }
 
     #settings() {
-        const { entities, asksForEventIDs, _usesTicket } = this.#options
-        return { token: this.#token, since: this.cursor, entities, asksForEventIDs, _usesTicket }
+        const { entities, asksForEventIDs, _usesTicket, beat = standardBeat } = this.#options
+        return { token: this.#token, since: this.cursor, entities, asksForEventIDs, _usesTicket, beat: beatSeconds(beat) }
     }
 
     #open({ id, way }) {

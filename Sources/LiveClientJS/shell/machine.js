@@ -1,7 +1,7 @@
 // Runs an update machine: an area of state that is kept as the server has it, in memory and in a store.
 import { given } from "../core/messages.js"
 import { keyOf } from "../core/stored.js"
-import { UpdateMachine } from "../core/update.js"
+import { UpdateMachine, refreshEnded } from "../core/update.js"
 import { caseOf } from "../core/updatecore.js"
 import { ofStore, setDue } from "./environment.js"
 import { callApp } from "./failures.js"
@@ -37,6 +37,8 @@ export class LiveMachine {
     #isFingerHeld = false
     #timer = null
     #watchers = new Set()
+    /** Look whether what refreshes have asked for is there. */
+    #refreshes = new Set()
     #shown = ""
     #unwatch
     /** What the app shows of it, which then has what is reloaded fetched. */
@@ -107,7 +109,18 @@ export class LiveMachine {
     /** Somebody pulled the screen. Fulfilled when all of it is there (true), or cannot be had now. */
     refresh() {
         this.#gate.refresh()
+        this.#client.refresh?.()
         this.#send({ refresh: {} })
+        return new Promise(resolve => {
+            const look = () => {
+                const ended = this.#isClosed ? false : refreshEnded(this.#machine.view)
+                if (ended === undefined) return
+                this.#refreshes.delete(look)
+                resolve(ended)
+            }
+            this.#refreshes.add(look)
+            look()
+        })
     }
 
     /** Somebody looks at a thing: where it is known to be stale, it is asked for now. */
@@ -132,6 +145,7 @@ export class LiveMachine {
         this.#following.unfollow(this)
         this.#requests.close()
         this.#watchers.clear()
+        for (const look of this.#refreshes) look()
         const { clearTimer } = this.#client.environment
         if (this.#timer !== null) clearTimer(this.#timer)
     }
@@ -182,6 +196,7 @@ export class LiveMachine {
         if (this.#isClosed || (shown === this.#shown && !hasChanged)) return
         this.#shown = shown
         for (const listener of [...this.#watchers]) if (!this.#isClosed) callApp(listener)
+        for (const look of [...this.#refreshes]) look()
     }
 
     /** What becomes of the connection says whether there is a network, a token and somebody who looks. */

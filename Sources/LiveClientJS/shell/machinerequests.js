@@ -43,7 +43,7 @@ export class MachineRequests {
 
     poll({ number, since }) {
         this.#ask(number, signal => this.#client.sync({ since, signal }), ({ page, resync }) => (
-            resync ? { pageResync: { number, at: resync.at } }
+            resync ? { pageResync: { number, at: resync.at, isEpoch: resync.why === "epoch" } }
                 : { page: { number, events: page.events.map(eventOf), at: page.at, more: page.more } }), "pageFailed")
     }
 

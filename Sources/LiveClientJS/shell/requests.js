@@ -134,9 +134,9 @@ export async function buyTicket(environment, addresses, { token, signal }) {
     }
 }
 
-/** What streams ask for, beside the token. `beat` has the server send something every 25 s, so that silence is a loss. */
-export function streamParameters({ since, entities, asksForEventIDs }) {
-    return { since, with: asksForEventIDs ? withEventIDs : "at,ts", beat: 25, ent: entities?.join(",") }
+/** What streams ask for, beside the token. `beat` has the server send something so often, in seconds: silence is a loss. */
+export function streamParameters({ since, entities, asksForEventIDs, beat = 25 }) {
+    return { since, with: asksForEventIDs ? withEventIDs : "at,ts", beat, ent: entities?.join(",") }
 }
 
 function askForStream(environment, addresses, settings, signal) {

@@ -83,7 +83,7 @@ class SharedLink {
         }
         if (input.path) this.#path = input.path
         if (this.#link) this.#link.handle(input)
-        else if (input.start) this.#forgive()
+        else if (input.start || input.refresh) this.#forgive()
     }
 
     /** This tab tries again: with its leader, or in its place where nobody lets that in. */

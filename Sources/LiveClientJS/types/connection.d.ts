@@ -86,6 +86,8 @@ export interface ClientOptions {
     ways?: ConnectionWay[]
     /** Between two requests of the way `polling`, in ms. */
     pollInterval?: number
+    /** How often the server gives a sign of life, in ms: 25,000; 5 s to 5 min. Without one for 5 s more the stream is lost. */
+    beat?: number
     /** `allTabs` of `livegate/tabs`: all tabs of this browser with the same server and `account` share one connection. */
     share?: Sharing
     /** Whose connection it is, so that two people never share one. */
@@ -166,6 +168,11 @@ export interface Client {
     enterBackground(): void
     /** Comes back at once. */
     enterForeground(): void
+    /**
+     * A person wants to see what is new: an attempt that waits is made now, and an open stream is tested for 2 s. A machine's `refresh`
+     * does so by itself.
+     */
+    refresh(): void
     /** The device has another network, or none; pages report it by themselves. */
     pathChanged(path: { isSatisfied: boolean, network?: string }): void
     /** Ends the client, its updates and its machines' news. Of the app's nothing is called any more. */

@@ -195,8 +195,11 @@ export class LiveMachine<Value = unknown> {
     readonly isInMemory: boolean
     /** Calls the listener after each change of what can be seen here; returns what ends that. */
     watch(listener: () => void): () => void
-    /** Somebody pulled the screen: at once whatever would be tried later, or a new snapshot. */
-    refresh(): void
+    /**
+     * Somebody pulled the screen: tests the connection, does at once whatever would be tried later, and takes a new snapshot.
+     * Fulfilled when all of it is there (true), or cannot be had now.
+     */
+    refresh(): Promise<boolean>
     /** Somebody looks at a thing: where it is known to be stale, it is asked for now. */
     check(thing: Thing): void
     /** There is a new token, because somebody has signed in again: what waited for one goes on. */
