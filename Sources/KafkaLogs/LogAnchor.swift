@@ -37,13 +37,16 @@ struct LogAnchor: Sendable, Equatable {
     private(set) var removedNewest: Int64?
     /// The record that was read first since reading began.
     var first: RecordMark?
-    /// The record that was read last: compaction keeps it longer than any other.
+    /// The record that was read last, or the one before the start: compaction keeps it longer than any other.
     var last: RecordMark?
     /// The broker that it came from, or the one that led when reading began.
     private(set) var broker: Int32?
     /// The record that was read last before those of another broker, until that one was found to have it too. Should the
     /// next change come before, only the first is compared.
     var handover: RecordMark?
+    /// Another broker leads than when reading began, and no record was known by which it could be told whether it has the same log:
+    /// until its log start was asked for.
+    var isStartOpen = false
 
     init(next: Int64, newest: Witness? = nil, last: RecordMark? = nil, broker: Int32? = nil) {
         self.broker = broker
@@ -54,13 +57,20 @@ struct LogAnchor: Sendable, Equatable {
 
     /// Notes which broker a record comes from, before it is the last one.
     mutating func note(broker: Int32) {
-        if let before = self.broker, before != broker, handover == nil { handover = last }
+        if let before = self.broker, before != broker { handOver() }
         self.broker = broker
     }
 
     /// Another broker leads than the one that the last record came from: it has to have that record.
     mutating func expect(leader: Int32) {
-        if broker != leader, handover == nil { handover = last }
+        if broker != leader { handOver() }
+    }
+
+    private mutating func handOver() {
+        guard handover == nil else { return }
+        handover = last
+        // Before offset 0 nothing can be missed.
+        if last == nil, next > 0 { isStartOpen = true }
     }
 
     /// The new leader has the record that was read last.

@@ -36,9 +36,10 @@ struct LogCheck: Sendable {
     /// The start of a window that begins before any record.
     static let sinceEver: Int64 = 0
 
-    /// `windowStart`: no record before `start` has this time or a later one; nil where that is not known.
-    init(start: Int64, windowStart: Int64?) {
-        held = LogAnchor(next: start)
+    /// `windowStart`: no record before `start` has this time or a later one; nil where that is not known. `last` is the last record
+    /// before `start`, where one is known.
+    init(start: Int64, windowStart: Int64?, last: RecordMark? = nil) {
+        held = LogAnchor(next: start, last: last)
         inference = RecreationInference(start: start, windowStart: windowStart)
     }
 

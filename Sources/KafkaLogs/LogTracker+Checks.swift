@@ -55,7 +55,7 @@ extension LogTracker {
     /// Whether a new leader has yet to show that it has what was read from another: an id that is the same does not say so.
     private func isHandoverOpen(_ check: Refresh.Check, _ partition: TrackedPartition) -> Bool {
         guard !isEmbedded, !check.isHandoverKept else { return false }
-        return check.anchor.handover != nil || check.anchor.broker != partition.leader
+        return check.anchor.handover != nil || check.anchor.isStartOpen || check.anchor.broker != partition.leader
     }
 
     mutating func askFloors(_ now: Moment) -> Probe? {
@@ -80,19 +80,23 @@ extension LogTracker {
             self[check.name]?.check = log
             self.refresh?.checks[index].verdict = verdict
         }
-        let refused = refresh.checks.indices.filter { refresh.checks[$0].refused != nil }
-        guard !refused.isEmpty else { return askHandovers(now) }
+        let asked = refresh.checks.indices.filter {
+            refresh.checks[$0].refused != nil || !isEmbedded && refresh.checks[$0].anchor.isStartOpen
+        }
+        guard !asked.isEmpty else { return askHandovers(now) }
         return ask(
-            .refusedLogStarts(refused), .offsets(refused.map { refresh.checks[$0].name }, .logStart),
-            timeout: timeLeft(now))
+            .logStarts(asked), .offsets(asked.map { refresh.checks[$0].name }, .logStart), timeout: timeLeft(now))
     }
 
     /// A position below the start of the log was lost to retention. Any other is not refused by the log that we read.
-    mutating func receiveRefused(_ indexes: [Int], _ answers: [OffsetAnswer], _ now: Moment) -> Probe? {
+    mutating func receiveLogStarts(of indexes: [Int], _ answers: [OffsetAnswer], _ now: Moment) -> Probe? {
         for (index, answer) in zip(indexes, answers) {
-            guard let check = refresh?.checks[index], let refused = check.refused, let logStart = answer.offset,
-                let partition = self[check.name]
+            guard let check = refresh?.checks[index], let logStart = answer.offset, let partition = self[check.name]
             else { continue }
+            guard let refused = check.refused else {
+                compareStart(index, logStart, partition)
+                continue
+            }
             if refused < logStart {
                 reopen(check.name)
                 refresh?.checks[index].verdict = .open
@@ -101,6 +105,17 @@ extension LogTracker {
             }
         }
         return askHandovers(now)
+    }
+
+    /// Nothing was read before another leader came. One whose log begins before ours did is not the one that told it: it never had what
+    /// was deleted, and so may lack what stood before our position too. One that begins at our position has nothing before it.
+    private mutating func compareStart(_ index: Int, _ logStart: Int64, _ partition: TrackedPartition) {
+        guard let check = refresh?.checks[index], let opening = partition.opening else { return }
+        if logStart < opening.logStart {
+            refresh?.checks[index].verdict = .broken
+        } else if logStart >= opening.start || check.anchor.last != nil {
+            refresh?.checks[index].isHandoverKept = true
+        }
     }
 
     /// The log no longer holds the position: it is read on from where it begins now.
@@ -203,6 +218,7 @@ extension LogTracker {
             guard var partition = self[check.name], partition.opening != nil else { continue }
             if check.isHandoverKept {
                 if partition.anchor.handover == check.anchor.handover { partition.anchor.handover = nil }
+                partition.anchor.isStartOpen = false
                 if partition.anchor.last == check.anchor.handover { partition.anchor.confirm(leader: partition.leader) }
             }
             switch check.verdict {

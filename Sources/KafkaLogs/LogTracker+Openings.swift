@@ -1,10 +1,12 @@
 // Where reading begins, of the partitions of which that is not known yet.
 extension LogTracker {
-    /// The first record of each log is asked for in so many refreshes; then nothing is known of it.
+    /// The first record of each log, and the one before the start, are asked for in so many refreshes; then nothing is known of it.
     static let maximumFirstRecordAttempts = 3
     /// A leader that refuses so often to say where the window begins has a batch there that it cannot read itself: then
     /// reading begins at the log start.
     static let maximumWindowRefusals = 3
+    /// So far before the start the last record is looked for at most: the marker of a transaction takes one offset (KIP-98).
+    static let maximumDistanceBefore: Int64 = 2
 
     /// The ends were asked before: a record that comes between the two requests then lies behind the end, and is read in
     /// any case. A partition whose window is empty is read from its end.
@@ -54,14 +56,28 @@ extension LogTracker {
     /// stands between the log start and the window's.
     private mutating func askFirstRecords(_ now: Moment) -> Probe? {
         guard let openings = refresh?.openings, let began = refresh?.openingsBegan, window != nil, !isEmbedded
-        else { return open(now) }
+        else { return askRecordsBefore(1, now) }
         let names = openings.filter { $0.value.start != $0.value.logStart && isFirstRecordWanted($0.key) }
             .map(\.key).sorted()
-        guard !names.isEmpty else { return open(now) }
+        guard !names.isEmpty else { return askRecordsBefore(1, now) }
         let questions = names.map {
             RecordQuestion(partition: $0, offset: openings[$0]?.logStart ?? 0, stampedUntil: began)
         }
         return ask(.firstRecords(names), .records(questions), timeout: timeLeft(now))
+    }
+
+    /// Reads the last record before the start: by that one another leader shows that it has the same log, where nothing was read yet.
+    /// Whoever lost it in an unclean election may have others there, and at our position too.
+    mutating func askRecordsBefore(_ distance: Int64, _ now: Moment) -> Probe? {
+        guard let openings = refresh?.openings, !isEmbedded, distance <= Self.maximumDistanceBefore
+        else { return open(now) }
+        let names = openings.filter { $0.value.lacksRecordBefore(distance) && isFirstRecordWanted($0.key) }
+            .map(\.key).sorted()
+        guard !names.isEmpty else { return open(now) }
+        let questions = names.map {
+            RecordQuestion(partition: $0, offset: (openings[$0]?.start ?? distance) - distance)
+        }
+        return ask(.recordsBefore(names, distance: distance), .records(questions), timeout: timeLeft(now))
     }
 
     private func isFirstRecordWanted(_ name: PartitionName) -> Bool {
@@ -75,7 +91,9 @@ extension LogTracker {
         for (name, answers) in refresh.openings.sorted(by: { $0.key < $1.key }) {
             // Retention moved the start meanwhile, or its record did not come: in the next refresh.
             if answers.first == .outOfRange { continue }
-            if answers.first == .silent, isFirstRecordWanted(name) { continue }
+            if answers.first == .silent || answers.before == .silent, isFirstRecordWanted(name) { continue }
+            // Whoever told the end has another log than who leads now.
+            if answers.endsBeforeStart { continue }
             open(name, answers, isRunning: isRunning, asked: refresh.openingsBegan, now)
         }
         return finish(now)
@@ -91,7 +109,7 @@ extension LogTracker {
     ) {
         guard let lost = self[name]?.lostOpening else {
             let opening = answers.opening(window: window, isRunning: isRunning, now: asked)
-            self[name]?.open(opening)
+            self[name]?.open(opening, before: answers.recordBefore)
             let began = refresh?.began
             self[name]?.openedRefresh = began
             let id = reportedID(name)
@@ -118,6 +136,7 @@ extension LogTracker {
         lose(name, .retention, readingAt: answers.logStart, now)
         // As where a partition is opened while others are read: its stamps say nothing of when the rest came.
         self[name]?.opening?.liveFrom = answers.logStart
+        self[name]?.opening?.logStart = answers.logStart
         resume(name, at: answers.logStart, now)
         self[name]?.prove(at: asked)
     }
@@ -143,13 +162,34 @@ extension OpeningAnswers {
         }
     }
 
+    /// The last record before the start, where it is known.
+    fileprivate var recordBefore: RecordMark? {
+        if case .record(let mark)? = before, mark.offset < start { return mark }
+        return nil
+    }
+
+    /// Whether what stands so far before the start is to be asked for: behind a hole, further back.
+    fileprivate func lacksRecordBefore(_ distance: Int64) -> Bool {
+        guard start - distance >= logStart else { return false }
+        return distance == 1 || before?.isBehind(start - 1) == true
+    }
+
+    /// Whether the log is found to end before the start.
+    fileprivate var endsBeforeStart: Bool {
+        switch before {
+        case .outOfRange: true
+        case .end(let end): end < start
+        case .record, .firstRecord, .unreadable, .silent, nil: false
+        }
+    }
+
     /// `isRunning`: others were opened before it, and cursors may be from a moment at which nothing of it was known. What stands
     /// in it then, a filled partition that was added, or whose leader comes back late, counts as arrived now: its stamps say
     /// nothing of when it came.
     fileprivate func opening(window: Int64?, isRunning: Bool, now: Int64) -> Opening {
         let start = start
         var opening = Opening(
-            start: start, loadUntil: origin == .window ? end : start, unread: nil,
+            start: start, logStart: logStart, loadUntil: origin == .window ? end : start, unread: nil,
             liveFrom: isRunning || origin == .logStart ? start : end, born: nil,
             readsFirst: start == logStart, windowStart: nil, opened: now)
         if start > 0 {

@@ -8,8 +8,8 @@ struct Refresh {
         case logEnds([PartitionName])
         case witnesses([Int])
         case floors([Int])
-        /// Of partitions whose position the broker refused.
-        case refusedLogStarts([Int])
+        /// Of partitions whose position the broker refused, or of which a new leader has to show where it begins.
+        case logStarts([Int])
         case handovers([Int])
         case lastRecords([Int])
         case outOfRangeLogStarts([Int])
@@ -18,6 +18,8 @@ struct Refresh {
         case openingLogStarts([PartitionName])
         case windowStarts([PartitionName])
         case firstRecords([PartitionName])
+        /// So many offsets before the start.
+        case recordsBefore([PartitionName], distance: Int64)
         /// Behind batches that cannot be read.
         case recordsBehind([RecordQuestion])
     }
@@ -88,6 +90,8 @@ struct OpeningAnswers {
     /// Whether reading begins at the log start because the leader will not say where the window's is.
     var isWindowRefused = false
     var first: RecordAnswer?
+    /// What stands before the start, as far as it was asked for.
+    var before: RecordAnswer?
 }
 
 extension LogTracker {
@@ -132,7 +136,7 @@ extension LogTracker {
         case (.floors(let checks), .offsets(let answers)):
             for (index, answer) in zip(checks, answers) { refresh?.checks[index].answers.floor = answer }
             return checkLogs(now)
-        case (.refusedLogStarts(let checks), .offsets(let answers)): return receiveRefused(checks, answers, now)
+        case (.logStarts(let checks), .offsets(let answers)): return receiveLogStarts(of: checks, answers, now)
         case (.handovers(let checks), .records(let answers)): return receiveHandovers(checks, answers, now)
         case (.lastRecords(let checks), .records(let answers)): return receiveLastRecords(checks, answers, now)
         case (.outOfRangeLogStarts(let checks), .offsets(let answers)):
@@ -146,7 +150,11 @@ extension LogTracker {
         case (.firstRecords(let names), .records(let answers)):
             for (name, answer) in zip(names, answers) { refresh?.openings[name]?.first = answer }
             for (name, answer) in zip(names, answers) where answer == .silent { self[name]?.failedFirstRecords += 1 }
-            return open(now)
+            return askRecordsBefore(1, now)
+        case (.recordsBefore(let names, let distance), .records(let answers)):
+            for (name, answer) in zip(names, answers) { refresh?.openings[name]?.before = answer }
+            for (name, answer) in zip(names, answers) where answer == .silent { self[name]?.failedFirstRecords += 1 }
+            return askRecordsBefore(distance + 1, now)
         case (.recordsBehind(let questions), .records(let answers)): return receiveBehind(questions, answers, now)
         default: preconditionFailure("an answer to something that was not asked: \(step)")
         }

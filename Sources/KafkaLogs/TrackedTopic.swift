@@ -44,6 +44,8 @@ struct TrackedTopic {
 /// Where reading of a log began.
 struct Opening: Equatable {
     var start: Int64
+    /// Where the log began then: no leader that has what was read begins before it.
+    var logStart: Int64
     /// The log's end then: the window is loaded when it has been read so far.
     var loadUntil: Int64
     /// What was not read before `start`.
@@ -86,7 +88,7 @@ struct TrackedPartition {
     var lostOpening: Opening?
     /// How often its leader refused to say where the window begins.
     var windowRefusals = 0
-    /// How often its first record was asked for in vain.
+    /// How often its first record, or the one before the start, was asked for in vain.
     var failedFirstRecords = 0
     /// When the refresh began that opened it.
     var openedRefresh: Moment?
@@ -134,15 +136,16 @@ struct TrackedPartition {
     }
 
     /// Nothing of it was read yet. That the partition answers was known before, if it was.
-    mutating func open(_ opening: Opening) {
+    /// `before` is the last record before the start, where one is known.
+    mutating func open(_ opening: Opening, before: RecordMark?) {
         self.opening = opening
         next = opening.start
         handedOver = opening.start
         refused = nil
         failure = nil
         search = nil
-        anchor = LogAnchor(next: opening.start, broker: leader)
-        check = LogCheck(start: opening.start, windowStart: opening.windowStart)
+        anchor = LogAnchor(next: opening.start, last: before, broker: leader)
+        check = LogCheck(start: opening.start, windowStart: opening.windowStart, last: before)
         known = nil
         heldAt = opening.opened
         provedID = nil

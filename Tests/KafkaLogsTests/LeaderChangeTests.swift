@@ -83,9 +83,88 @@ import Testing
         #expect(node.facts()?.known ?? 0 > proved)
     }
 
-    @Test func `of a log of which nothing was read, a new leader proves nothing until something is`() {
+    /// What stands before the start, from which nothing is read: records; the end of a transaction behind them; nothing any more.
+    enum Before: CaseIterable {
+        case records, marker, deleted
+
+        func prepare(_ node: inout TestNode) {
+            node.write(0, 1, 2, 3, stamp: 1)
+            switch self {
+            case .records: break
+            case .marker: node.broker.remove(0, 0, 3)
+            case .deleted: node.broker.deleteRecords(0, 0, before: 4)
+            }
+        }
+    }
+
+    @Test(arguments: Before.allCases, [true, false])
+    func `a log that lost its end before anything of it was read, and has grown past it, is found out`(
+        _ before: Before, _ ids: Bool
+    ) {
+        for isRead in [true, false] {
+            var node = TestNode(brokers: 2, window: 10_000, ids: ids)
+            before.prepare(&node)
+            node.refresh()
+            #expect(node.facts()?.start == 4)
+            // Whoever leads now had neither the last records nor heard of what was deleted.
+            node.broker.setLeader(0, 0, 2)
+            node.broker.cutBack(0, 0, to: 2)
+            node.write(10, 11, 12, 13)
+            if isRead { node.drain() }
+            for _ in 0..<2 { node.refresh() }
+            node.drain()
+            #expect(node.resyncs == [.recreated(topic: 0)] && node.records.suffix(4) == [10, 11, 12, 13], "\(isRead)")
+        }
+    }
+
+    @Test(arguments: Before.allCases, [true, false])
+    func `a leader that has what stands before the start proves the log, though nothing of it was read`(
+        _ before: Before, _ ids: Bool
+    ) {
+        var node = TestNode(brokers: 2, window: 10_000, ids: ids)
+        before.prepare(&node)
+        node.refresh()
+        node.drain()
+        let proved = node.facts()?.known ?? 0
+        node.broker.setLeader(0, 0, 2)
+        node.refresh()
+        #expect(node.facts()?.known ?? 0 > proved && proved > 0 && node.resyncs == [])
+        node.write(4)
+        node.drain()
+        node.refresh()
+        #expect(node.records == [4] && node.resyncs == [])
+    }
+
+    @Test func `nothing is read from an end that a leader of before has told`() {
+        var node = TestNode(brokers: 2, window: 10_000, ids: true)
+        node.broker.setLeader(0, 0, 2)
+        node.write(0, 1, 2, 3, stamp: 1)
+        var step = 0
+        // Which step asks for ends does not matter: behind each of them the next leader takes over.
+        while step < 12 {
+            var node = node
+            node.refresh(beforeStep: step) {
+                $0.broker.setLeader(0, 0, 1)
+                $0.broker.cutBack(0, 0, to: 2)
+                $0.write(10)
+            }
+            node.wait(500)
+            node.write(11, 12)
+            for _ in 0..<3 {
+                node.drain()
+                node.refresh()
+            }
+            node.drain()
+            let isWhole = node.facts()?.start ?? .max <= 3 || node.resyncs == [.recreated(topic: 0)]
+            #expect(isWhole && node.records.suffix(2) == [11, 12], "before step \(step): \(node.records)")
+            step += 1
+        }
+    }
+
+    @Test func `of a log of which nothing is known, a new leader proves nothing until something is read`() {
         var node = TestNode(brokers: 2, window: nil, ids: true)
         node.write(0, 1)
+        node.broker.damage(0, 0, 1)
         node.refresh()
         node.drain()
         let proved = node.facts()?.known

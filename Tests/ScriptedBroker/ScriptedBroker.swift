@@ -114,9 +114,10 @@ package struct ScriptedBroker: Sendable {
         topics[topic].logs[partition].records[Int(offset)].isDamaged = isDamaged
     }
 
-    /// An unclean election: the log ends at the offset now.
+    /// An unclean election: the log ends at the offset now. Below what was deleted, whoever leads has not heard of that.
     package mutating func cutBack(_ topic: Int, _ partition: Int, to offset: Int64) {
         topics[topic].logs[partition].records.removeSubrange(Int(offset)...)
+        if topics[topic].logs[partition].start > offset { topics[topic].logs[partition].start = 0 }
     }
 
     package mutating func setLeader(_ topic: Int, _ partition: Int, _ leader: Int32?) {

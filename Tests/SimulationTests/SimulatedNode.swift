@@ -221,11 +221,13 @@ struct SimulatedNode {
         }
     }
 
-    /// Whether it stands behind an offset and has read no record there: it knows none that could be missing.
-    func hasNothing(of partition: Int, behind offset: Int64) -> Bool {
-        guard partition < openings.count, openings[partition] != nil else { return false }
+    /// Whether it stands behind an offset and knows no record there that could be missing: it has read none, and that before its
+    /// start is gone.
+    func hasNothing(of partition: Int, behind offset: Int64, _ topic: SimulatedTopic) -> Bool {
+        guard partition < openings.count, let start = openings[partition]?.start else { return false }
         let next = reader.tracker.facts(of: PartitionName(topic: 0, number: Int32(partition)))?.next ?? 0
-        return next > offset && kept.next(partition) <= max(offset, openings[partition]?.start ?? 0)
+        guard next > offset, kept.next(partition) <= max(offset, start) else { return false }
+        return next > start || topic.first(partition, from: start - 1) >= start
     }
 
     /// A log is cut back to an offset.

@@ -91,7 +91,7 @@ extension Simulation {
     mutating func cutBack(_ partition: Int, _ losing: Int, _ records: Int) {
         let offset = topic.end(of: partition) - Int64(losing)
         guard losing > 0, offset >= max(topic.starts[partition], mayLoseFirst ? 0 : 1),
-            !nodes.contains(where: { $0.hasNothing(of: partition, behind: offset) })
+            !nodes.contains(where: { $0.hasNothing(of: partition, behind: offset, topic) })
         else { return }
         pass(1)
         // What a client has had a node leaves out by its offset alone, as long as it has not read so far itself.
