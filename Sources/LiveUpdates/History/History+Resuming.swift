@@ -6,18 +6,20 @@ extension History {
     /// Whether everything after a cursor that passes the filter can be given to the account, and from where.
     package func resume(
         _ text: [UInt8], account: Account, entities: EntityFilter? = nil, now: Int64, ends: EndsSeen = .earlier,
-        record: ProbedRecord? = nil
+        record: ProbedRecord? = nil, firsts: [PartitionName: ProbedRecord] = [:]
     ) -> Resumption {
         guard let cursor = Cursor(text) else { return .refused(.invalid) }
-        return resume(cursor, account: account, entities: entities, now: now, ends: ends, record: record)
+        return resume(
+            cursor, account: account, entities: entities, now: now, ends: ends, record: record, firsts: firsts)
     }
 
-    /// The same for a cursor that was read before. `record` is what stands at the offset that an earlier answer asked for.
+    /// The same for a cursor that was read before. `record` is what stands at the offset that an earlier answer asked for, and
+    /// `firsts` what stands at the offset 0 of partitions of which one did.
     ///
     /// Costs what the cursor and the account have of partitions, as a rule nothing for others.
     package func resume(
         _ cursor: Cursor, account: Account, entities: EntityFilter? = nil, now: Int64, ends: EndsSeen = .earlier,
-        record: ProbedRecord? = nil
+        record: ProbedRecord? = nil, firsts: [PartitionName: ProbedRecord] = [:]
     ) -> Resumption {
         let log = log(of: account)
         guard cursor.accountCheck == log?.check ?? Cursor.check(of: account) else { return .refused(.invalid) }
@@ -46,20 +48,13 @@ extension History {
                     doubt = cursor.fingerprint.map { .record($0.partition, $0.offset) }
                 }
             }
-            if let topic = partitions.emptyTopic(contradicting: cursor) {
-                // A log that had a record never ends at 0 again: another topic has the name. A known end may be one of before.
-                let moment: UInt64? =
-                    switch ends {
-                    case .earlier: .max
-                    case .since(let moment): moment
-                    case .unknown: nil
-                    }
-                if let moment {
-                    guard let floor = partitions.firstRecord(of: topic, notAskedSince: moment) else {
-                        return .refused(.epoch)
-                    }
-                    doubt = doubt ?? .ends(floor)
-                }
+            let objections = [
+                isEmptied(contradicting: cursor, ends), lacksFirstRecord(cursor, ends),
+                isFirstUnsaid(by: cursor, firsts, ends),
+            ]
+            for case let objection? in objections {
+                guard case .open(let reason) = objection else { return .refused(.epoch) }
+                doubt = doubt ?? reason
             }
         }
         let state = ResumeState(cursor)
@@ -79,18 +74,6 @@ extension History {
             else { return false }
             return position.known ?? .min < wholeAfter
         }
-    }
-
-    /// Topics of which a log begins with the record that the cursor says; nil where one begins with another.
-    private func topicsOfSameFirstRecord(_ cursor: Cursor) -> Set<UInt16>? {
-        var same: Set<UInt16> = []
-        for first in cursor.firstRecords {
-            guard let slot = partitions.slot(of: first.partition), let stamp = partitions.facts[slot].firstStamp
-            else { continue }
-            guard first.fits(stamp) else { return nil }
-            same.insert(first.partition.topic)
-        }
-        return same
     }
 
     private func isOfAnotherLog(_ cursor: Cursor, besides same: Set<UInt16>) -> Bool {

@@ -70,6 +70,8 @@ struct LogInference {
     /// The moment before which each topic was not there, where that is known.
     private let births: [UInt16: Int64]
     private let latestBirth: Int64?
+    /// The earliest stamp of the first records of a topic's logs, where those of all are known and stamped.
+    let earliestFirsts: [UInt16: Int64]
     /// The same of topics that were seen being recreated: no cursor from before speaks of them.
     private let latestRecreation: Int64?
     /// Topics of which all logs are empty, as far as leaders have told.
@@ -81,6 +83,8 @@ struct LogInference {
         var known: Int64?
         var birth: Int64?
         var isBirthKnown = true
+        var earliestFirst = Int64.max
+        var areFirstsKnown = true
         var isEmpty = true
         var endsAtZero = true
         var notBefore: Int64?
@@ -95,6 +99,11 @@ struct LogInference {
             known = isEmpty ? fact.known : known.flatMap { mine in fact.known.map { min(mine, $0) } }
             isEmpty = false
             if let born = fact.born { birth = min(birth ?? born, born) } else { isBirthKnown = false }
+            if let first = fact.firstStamp, first >= 0 {
+                earliestFirst = min(earliestFirst, first)
+            } else {
+                areFirstsKnown = false
+            }
         }
     }
 
@@ -107,6 +116,7 @@ struct LogInference {
         for (name, fact) in facts { topics[name.topic, default: Topic()].add(fact) }
         births = topics.compactMapValues { $0.isBirthKnown ? $0.birth : nil }
         latestBirth = births.values.max()
+        earliestFirsts = topics.compactMapValues { $0.isEmpty || !$0.areFirstsKnown ? nil : $0.earliestFirst }
         let known = topics.values.map { $0.isEmpty ? nil : $0.known }
         let least = known.contains(nil) || topics.count < count ? nil : known.lazy.compactMap(\.self).min()
         topicsKnown = topics.count > 1 && least ?? .max < latestBirth ?? .min ? nil : least

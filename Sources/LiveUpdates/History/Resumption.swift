@@ -53,6 +53,8 @@ package enum Doubt: Equatable, Sendable {
     case epoch
     /// Whether another record stands where the account's last event was: it is to be read once more.
     case record(PartitionName, Int64)
+    /// Whether the record at offset 0 is there still, which the cursor should say: the same.
+    case firstRecord(PartitionName)
     /// Whether the broker's log reaches so far: its end is to be asked for. Of several the first that can be: when it is
     /// known, the next one may be in doubt.
     case ends(PartitionFloor)

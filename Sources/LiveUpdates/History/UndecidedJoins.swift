@@ -38,6 +38,21 @@ package struct UndecidedJoins<Joiner: Hashable> {
         /// for a leader when it wakes, and tell the end of that time.
         var wasAhead = false
         var record: ProbedRecord?
+        var firsts: [PartitionName: ProbedRecord] = [:]
+
+        /// The record that it waits for; nil where that is known, or it waits for something else.
+        var awaitedRecord: Probe? {
+            switch doubt {
+            case .record(let partition, let offset):
+                record == nil ? Probe(partition: partition, offset: offset) : nil
+            case .firstRecord(let partition): firsts[partition] == nil ? Probe(partition: partition, offset: 0) : nil
+            case .epoch, .ends: nil
+            }
+        }
+
+        mutating func take(_ found: ProbedRecord) {
+            if case .firstRecord(let partition) = doubt { firsts[partition] = found } else { record = found }
+        }
 
         var deadline: UInt64 { moment + UndecidedJoins.patienceMilliseconds }
     }
@@ -110,9 +125,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
     /// What was found at an offset. Whoever waits for it is decided on with the next ``decide(_:now:wallClock:)``.
     package mutating func probed(_ probe: Probe, found: ProbedRecord) {
         guard probes.removeValue(forKey: probe) != nil else { return }
-        for (joiner, join) in joins where join.doubt == .record(probe.partition, probe.offset) {
-            joins[joiner]?.record = found
-        }
+        for (joiner, join) in joins where join.awaitedRecord == probe { joins[joiner]?.take(found) }
         nextDeadline = 0
     }
 
@@ -159,7 +172,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
         if now >= join.deadline { return true }
         switch join.doubt {
         case .epoch: return history.epoch != nil
-        case .record: return join.record != nil
+        case .record, .firstRecord: return join.awaitedRecord == nil
         case .ends(let floor): return isDecided(floor, since: join.moment, history)
         }
     }
@@ -198,7 +211,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
         decisions += 1
         return history.resume(
             join.cursor, account: join.account, entities: join.entities, now: wallClock, ends: ends,
-            record: join.record)
+            record: join.record, firsts: join.firsts)
     }
 
     // MARK: - What is awaited
@@ -217,10 +230,7 @@ package struct UndecidedJoins<Joiner: Hashable> {
         left = 0
         for join in joins.values {
             expect(join)
-            if case .record(let partition, let offset) = join.doubt {
-                let probe = Probe(partition: partition, offset: offset)
-                probes[probe] = asked[probe] ?? false
-            }
+            if let probe = join.awaitedRecord { probes[probe] = asked[probe] ?? false }
         }
     }
 
@@ -229,9 +239,8 @@ package struct UndecidedJoins<Joiner: Hashable> {
         nextDeadline = min(nextDeadline, join.deadline)
         switch join.doubt {
         case .epoch: waitsForEpoch = true
-        case .record(let partition, let offset):
-            let probe = Probe(partition: partition, offset: offset)
-            if join.record == nil, probes[probe] == nil { probes[probe] = false }
+        case .record, .firstRecord:
+            if let probe = join.awaitedRecord, probes[probe] == nil { probes[probe] = false }
         case .ends(let floor):
             let least = awaited[floor.partition] ?? (.max, .max)
             awaited[floor.partition] = (min(least.offset, floor.offset), min(least.moment, join.moment))

@@ -1,4 +1,4 @@
-// Tests: LogInference.swift, PartitionTable+Claims.swift
+// Tests: LogInference.swift, PartitionTable+Claims.swift, History+FirstRecords.swift
 import KafkaLogs
 import Testing
 
@@ -52,6 +52,91 @@ struct FirstRecordTests {
         #expect(Cursor(node.fresh())?.firstRecords == [])
         node.change { ($0.firstStamp, $0.topicID) = (node.now + 5, 7) }
         #expect(Cursor(node.fresh())?.firstRecords == [])
+    }
+
+    // MARK: - Cursors that do not say it
+
+    private static let quiet = Account("Q1")
+
+    /// What becomes of a cursor: `+`, why it is refused, or what has to be known first.
+    private func answer(_ resumption: Resumption) -> String {
+        switch resumption {
+        case .accepted: "+"
+        case .refused(let why): "\(why)"
+        case .undecided(.firstRecord(let partition)): "\(partition.number):0?"
+        case .undecided(.ends(let floor)): "end of \(floor.partition.number)?"
+        case .undecided: "?"
+        }
+    }
+
+    /// Of a log whose first record was stamped as it came, of an account that has an event in it or of one that has none.
+    private func unsaid(_ account: Account) -> (cursor: [UInt8], issue: Int64) {
+        let node = node(ahead: 0)
+        node.take(0, account: TestHistory.account)
+        return (node.fresh(account), node.now)
+    }
+
+    @Test(arguments: [TestHistory.account, quiet])
+    func `a log whose first record was ahead of a cursor that does not say it is another one`(_ account: Account) {
+        let (cursor, issue) = unsaid(account)
+        // No stamp is a good one yet, or it is of a record behind the first one, which came late.
+        for born in [nil, issue - TestHistory.hour] {
+            let later = TestHistory()
+            later.now = issue + 5_000
+            later.open(LogFacts(born: born, known: later.now, end: 2, endAsked: 1))
+            later.change { $0.firstStamp = issue + 1 }
+            func answer(_ found: ProbedRecord?, ends: EndsSeen = .earlier) -> String {
+                let firsts = found.map { [TestHistory.first: $0] } ?? [:]
+                return self.answer(later.resume(cursor, account: account, ends: ends, firsts: firsts))
+            }
+            #expect(answer(nil) == "0:0?" && answer(.record(timestamp: issue + 1, account: nil)) == "epoch")
+            // The cursor's node may not have found it any more, and nobody is refused because the broker cannot be asked.
+            #expect(
+                answer(ProbedRecord.none) == "+" && answer(.unanswered) == "+" && answer(nil, ends: .unknown) == "+")
+            later.change { $0.firstStamp = issue }
+            #expect(answer(nil) == "+")
+            later.change { $0.firstStamp = nil }
+            #expect(answer(nil) == "+")
+        }
+    }
+
+    @Test func `an account without events is refused where all logs of the topic began later`() {
+        let (cursor, issue) = unsaid(Self.quiet)
+        let later = TestHistory()
+        for partition in [TestHistory.first, TestHistory.second] {
+            later.open(partition, LogFacts(known: later.now, end: 2, endAsked: 1))
+            later.change(partition) { $0.firstStamp = issue + 1 }
+        }
+        let there = ProbedRecord.record(timestamp: issue + 1, account: nil)
+        var firsts: [PartitionName: ProbedRecord] = [TestHistory.first: there]
+        #expect(answer(later.resume(cursor, account: Self.quiet, firsts: firsts)) == "1:0?")
+        firsts[TestHistory.second] = there
+        #expect(answer(later.resume(cursor, account: Self.quiet, firsts: firsts)) == "epoch")
+        // A partition may have had its first record since.
+        later.change { $0.firstStamp = issue }
+        #expect(answer(later.resume(cursor, account: Self.quiet)) == "+")
+    }
+
+    @Test func `a cursor of a node with ids says no first record`() throws {
+        var cursor = try #require(Cursor(unsaid(TestHistory.account).cursor))
+        cursor.topicIDs = 7
+        let later = TestHistory()
+        later.open(LogFacts(known: later.now, end: 2, endAsked: 1))
+        later.change { $0.firstStamp = .max }
+        #expect(later.refusal(cursor.text.bytes) == nil && later.doubt(cursor.text.bytes) == nil)
+    }
+
+    @Test func `a log that lacks the first record that a cursor says is another one`() {
+        let cursor = node(ahead: TestHistory.hour).fresh(Self.quiet)
+        let later = TestHistory()
+        later.open(LogFacts(end: 0, endAsked: 5))
+        later.open(TestHistory.second, LogFacts(known: later.now, end: 2, endAsked: 5))
+        func answer(_ ends: EndsSeen) -> String { self.answer(later.resume(cursor, account: Self.quiet, ends: ends)) }
+        #expect(answer(.earlier) == "end of 0?" && answer(.since(6)) == "end of 0?" && answer(.since(5)) == "epoch")
+        #expect(answer(.unknown) == "+")
+        // It is there, and not read yet.
+        later.change { $0.end = 1 }
+        #expect(answer(.earlier) == "+")
     }
 
     // MARK: - Two topics

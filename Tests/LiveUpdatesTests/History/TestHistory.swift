@@ -80,9 +80,10 @@ final class TestHistory {
 
     func resume(
         _ cursor: [UInt8], account: Account = account, entities: EntityFilter? = nil,
-        ends: EndsSeen = .earlier, record: ProbedRecord? = nil
+        ends: EndsSeen = .earlier, record: ProbedRecord? = nil, firsts: [PartitionName: ProbedRecord] = [:]
     ) -> Resumption {
-        history.resume(cursor, account: account, entities: entities, now: now, ends: ends, record: record)
+        history.resume(
+            cursor, account: account, entities: entities, now: now, ends: ends, record: record, firsts: firsts)
     }
 
     func refusal(

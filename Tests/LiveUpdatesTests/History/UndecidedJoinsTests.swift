@@ -200,6 +200,29 @@ struct UndecidedJoinsTests {
         #expect(!joins.wantsRecords)
     }
 
+    @Test mutating func `the last event's record and the first one of its log are asked for one after the other`()
+        throws
+    {
+        var cursor = try cursor(1)
+        cursor.fingerprint = .init(partition: TestHistory.first, offset: 0, timestamp: 5)
+        node.history.reset(topic: 0)
+        node.open(LogFacts(known: node.now, end: 1, endAsked: 50))
+        node.change { $0.firstStamp = .max }
+        node.take(1, account: Account("A2"))
+        let probe = UndecidedJoins<Int>.Probe(partition: TestHistory.first, offset: 0)
+        for (joiner, found) in [(1, ProbedRecord.record(timestamp: 5, account: nil)), (2, .none)] {
+            #expect(
+                joins.add(
+                    joiner, account: TestHistory.account, cursor: cursor, doubt: .record(TestHistory.first, 0),
+                    history: node.history, now: 100, wallClock: node.now) == nil)
+            #expect(joins.takeProbes() == [probe])
+            joins.probed(probe, found: .none)
+            #expect(decide() == [] && joins.wantsRecords && joins.takeProbes() == [probe])
+            joins.probed(probe, found: found)
+            #expect(decide() == [joiner == 1 ? "1-epoch" : "2+"] && !joins.wantsRecords)
+        }
+    }
+
     @Test mutating func `before the cluster is known everybody waits, for as long as that takes`() throws {
         let history = History(limits: HistoryLimits())
         #expect(
