@@ -153,6 +153,7 @@ def lint(work):
 
 def tidy(work):
     work.swift("tidy")
+    work.check("changelog", "python3", "-m", "Runner.changelog", env={"PYTHONPATH": "Tests"})
 
 
 def unit(work):
