@@ -51,6 +51,10 @@ package struct CrossOrigin: Sendable {
         return fields + commonFields
     }
 
+    /// The fields of the refusal of a page that is not listed, and of what its browser asks before: it can read that it is refused,
+    /// and nothing else. Without credentials: whoever shows a cookie shows it to no foreign page.
+    package var foreignFields: Fields { [("Access-Control-Allow-Origin", "*")] + commonFields }
+
     /// Whether a browser asks what a page may ask.
     package func isPreflight(_ head: RequestHead) -> Bool {
         isOn && head.method == "OPTIONS" && head.headers.contains("access-control-request-method")

@@ -109,6 +109,9 @@ import Testing
             #expect(names(try crossOrigin(credentials: true).fields(caller)) == ["Vary: Origin"])
         }
         #expect(CrossOrigin().fields(.noOrigin).isEmpty)
+        // A page that is not listed can read its refusal, but with no cookie.
+        let foreign = names(try crossOrigin(credentials: true).foreignFields)
+        #expect(foreign == ["Access-Control-Allow-Origin: *", "Vary: Origin"])
     }
 
     @Test func `let a browser ask beforehand`() throws {

@@ -100,9 +100,9 @@ struct Admission: Sendable {
     ) throws(Refusal) -> Decision {
         guard let method = method(of: head.path) else { throw Refusal(.notFound) }
         let caller = browsers.crossOrigin.caller(head.headers)
-        guard caller != .refused else { throw Refusal(.forbidden, cause: .origin) }
-        // A browser asks before it asks for anything, and shows its page no refusal of this.
+        // A browser asks before it asks for anything, and shows its page no refusal of this; the one that follows it does.
         if browsers.crossOrigin.isPreflight(head) { return .preflight }
+        guard caller != .refused else { throw Refusal(.forbidden, cause: .origin) }
         guard head.method == method else { throw Refusal(.methodNotAllowed, allow: method) }
         guard let service = try asked(head) else { return .plainGet }
         let identity: Identity

@@ -24,6 +24,10 @@ extension Connection {
         identifyClient(head)
         answerFields = loop.admission.browsers.fields(head)
         if case .request(let reading) = phase, let limit = reading.limit { return refuseOverLimit(limit, head) }
+        // It is told no more than that it may not ask.
+        if case let crossOrigin = loop.admission.browsers.crossOrigin, crossOrigin.caller(head.headers) == .refused {
+            answerFields = crossOrigin.foreignFields
+        }
         switch loop.admission.decide(head, epochSeconds: loop.epochSeconds(), finding: finding) {
         case .ask(let question): awaitFinding(question, head, early)
         case .refuse(let refusal): refuse(refusal, head)
