@@ -44,6 +44,7 @@ struct BoardSign: Sendable {
         case .cannotConnect where shown == nil && wasWell: return (words, false)
         case .cannotConnect(let since)?: return ("cannot connect since \(clock(since))", true)
         case .sourceStalled(let since)?: return ("no news since \(clock(since))", true)
+        case .refused(let status, _)?: return ("refused" + (status.map { ": status \($0)" } ?? ""), true)
         case nil: return ("starting", true)
         case .connected?:
             guard let fetchingSince else { return ("connected", false) }

@@ -174,6 +174,7 @@ extension IncidentList {
         case nil, .connected: sign = nil
         case .connecting: sign = "Connecting …"
         case .cannotConnect: sign = "No connection: this may be old."
+        case .refused: sign = "The server does not let this app in."
         case .sourceStalled: sign = "The server gets no news: this may be old."
         }
         changed()

@@ -7,6 +7,7 @@ const words = {
     connected: ["connected", ""],
     connecting: ["connecting", "waiting"],
     cannotConnect: ["cannot connect", "lost"],
+    refused: ["refused", "lost"],
     sourceStalled: ["the source of events is silent", "waiting"],
 }
 

@@ -6,13 +6,15 @@ const signDelay = 300
 const failuresUntilCannotConnect = 2
 
 /**
- * `{connected: {}}`, `{connecting: {since}}`, `{cannotConnect: {since}}` or `{sourceStalled: {since}}`.
+ * `{connected: {}}`, `{connecting: {since}}`, `{cannotConnect: {since}}`, `{sourceStalled: {since}}`, or for good
+ * `{refused: {status, code}}`.
  *
  * @param facts `{isCaughtUp, hasNetwork, hasToken, isForeground, failures, unappliedSince, patience, hasFailedToApply,
  *     stalledSince, leftConnected}`; times in ms, undefined where there is none
  */
 export function freshnessOf(facts, now) {
     const since = facts._leftConnected ?? now
+    if (facts._refused) return { refused: facts._refused }
     if (!facts._hasNetwork || !facts._hasToken || facts._failures >= failuresUntilCannotConnect) {
         return { cannotConnect: { since } }
     }

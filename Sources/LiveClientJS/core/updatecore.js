@@ -151,6 +151,7 @@ export class UpdateCore {
     get _facts() {
         return {
             _isCaughtUp: this._is("live") && this._caughtUpAt !== undefined, _hasNetwork: this._hasNetwork && !this._end,
+            _refused: this._end?.refused ?? this._end?.revoked,
             _hasToken: this._hasToken, _isForeground: this._isForeground, _failures: this._failures,
             _unappliedSince: this._pending._unappliedSince, _patience: this._settings.patience,
             _hasFailedToApply: this._pending._hasFailed || this._commitRetry.failures > 0,

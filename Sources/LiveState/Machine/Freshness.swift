@@ -8,6 +8,11 @@ public enum Freshness: Codable, Equatable, Sendable {
     case cannotConnect(since: Milliseconds)
     /// The server has lost its own source of events; since then by the server's clock.
     case sourceStalled(since: Milliseconds)
+    /// For good: the server lets this origin, account or version not in. ``UpdateMachine/View/end`` says the same.
+    ///
+    /// - status: of HTTP, such as 403 for the origin of a page; nil: the access was revoked.
+    /// - code: that of the problem document.
+    case refused(status: Int?, code: String?)
 
     /// So long after it left `connected` people are shown a sign: a short gap shows none.
     public static let signDelay: Milliseconds = 300
@@ -34,6 +39,8 @@ public enum Freshness: Codable, Equatable, Sendable {
         public var hasFailedToApply = false
         /// Since when the server has no source of events.
         public var stalledSince: Milliseconds?
+        /// Why the connection has ended for good; nil: it has not.
+        public var end: ConnectionEnd?
         /// When it left `connected`; nil: it has not.
         public var leftConnected: Milliseconds?
 
@@ -50,6 +57,15 @@ public enum Freshness: Codable, Equatable, Sendable {
     /// What the facts say at this time.
     public init(_ facts: Facts, at now: Milliseconds) {
         let since = facts.leftConnected ?? now
+        switch facts.end {
+        case .refused(let status, let code)?:
+            self = .refused(status: status, code: code)
+            return
+        case .revoked?:
+            self = .refused(status: nil, code: nil)
+            return
+        case .stopped?, .done?, nil: break
+        }
         if !facts.hasNetwork || !facts.hasToken || facts.failures >= Self.failuresUntilCannotConnect {
             self = .cannotConnect(since: since)
         } else if !facts.isCaughtUp || !facts.isComplete(at: now) {

@@ -153,6 +153,7 @@ public struct UpdateMachine: StateMachine {
         var facts = Freshness.Facts()
         facts.isCaughtUp = state == .live && caughtUpAt != nil
         facts.hasNetwork = hasNetwork && end == nil
+        facts.end = end
         facts.hasToken = hasToken
         facts.isForeground = isForeground
         facts.failures = failures
