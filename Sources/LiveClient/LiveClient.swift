@@ -22,7 +22,7 @@
 public actor LiveClient {
     nonisolated let handle: LiveHandle
     /// Of the API that the app asks about what happens: its machines pass it, and what is given it (<doc:Errors>).
-    public nonisolated let gate = LiveGate()
+    public nonisolated let gate: LiveGate
     /// What it delivers events of; empty: all.
     nonisolated let entities: [String]
 
@@ -41,6 +41,7 @@ public actor LiveClient {
         _ configuration: LiveClientConfiguration, token: @escaping @Sendable (TokenQuestion) async throws -> String
     ) throws(LiveClientError) {
         handle = try LiveHandle(configuration, token)
+        gate = LiveGate(onError: configuration.onError)
         entities = configuration.entities
     }
 

@@ -31,6 +31,9 @@ public struct LiveClientConfiguration: Sendable {
     /// Called when it was found out what works on a network; keep it for the next run. Called on the client's queue:
     /// return soon.
     public var keepsWays: (@Sendable ([KnownWay]) -> Void)?
+    /// Is given what the app's functions throw: its token function, and what machines, screens and actions ask behind the client's
+    /// gate. Nil: a line is printed, once for each function and error, where that is none of an API's answers.
+    public var onError: (@Sendable (AppFailure) -> Void)?
     /// What carries streams and requests.
     package var transport: any LiveTransport = ReactorTransport()
 

@@ -12,36 +12,45 @@ public final class LiveGate: Sendable {
         var last = 0
         var waiting: [Int: CheckedContinuation<Void, any Error>] = [:]
         var timer: Task<Void, Never>?
+        var lastError: AppFailure?
     }
 
     private let state: Mutex<State>
     private let now: @Sendable () -> Milliseconds
     private let sleep: @Sendable (Milliseconds) async throws -> Void
+    private let onError: OnError?
 
     /// An open gate, for another API than that of a client.
-    public convenience init() {
+    ///
+    /// - Parameter onError: is given what the app's functions throw that pass it; nil: a line is printed, once for each function and
+    ///   error, where that is none of an API's answers.
+    public convenience init(onError: (@Sendable (AppFailure) -> Void)? = nil) {
         let clock = ContinuousClock()
         let start = clock.now
         self.init(
             now: { Milliseconds((clock.now - start) / .milliseconds(1)) },
-            sleep: { try await clock.sleep(for: .milliseconds($0)) })
+            sleep: { try await clock.sleep(for: .milliseconds($0)) }, onError: onError)
     }
 
     init(
         seed: UInt32 = .random(in: 0 ... .max), now: @escaping @Sendable () -> Milliseconds,
-        sleep: @escaping @Sendable (Milliseconds) async throws -> Void
+        sleep: @escaping @Sendable (Milliseconds) async throws -> Void, onError: OnError? = nil
     ) {
         var settings = APIGate.Settings()
         settings.seed = seed
         state = Mutex(State(machine: APIGate(settings)))
         self.now = now
         self.sleep = sleep
+        self.onError = onError
     }
 
     deinit { state.withLock { $0.timer?.cancel() } }
 
     /// Whether requests are made.
     public var view: APIGate.View { state.withLock { $0.machine.view } }
+
+    /// What an app's function threw last that passed it; nil: nothing.
+    public var lastError: AppFailure? { state.withLock { $0.lastError } }
 
     /// A person wants to see everything again: whatever the API has asked for, one request tries it now.
     public func refresh() { handle(.refresh) }
@@ -52,14 +61,14 @@ public final class LiveGate: Sendable {
     /// Makes a request when the gate lets it through, and tells the gate what became of it.
     ///
     /// - Parameters:
-    ///   - subject: what is asked for: where it alone fails, others do not wait for it.
+    ///   - call: which function of the app is asked, and for what: where that alone fails, others do not wait for it.
     ///   - trouble: what the answer says of the API; nil: nothing is wrong.
     /// - Throws: what `request` throws; `CancellationError` where the task is cancelled while it waits.
     func run<Value: Sendable>(
-        _ subject: String? = nil, trouble: @Sendable (Value) -> RequestError? = { _ in nil },
+        _ app: AppFailure.Call? = nil, trouble: @Sendable (Value) -> RequestError? = { _ in nil },
         _ request: @Sendable () async throws -> Value
     ) async throws -> Value {
-        let number = try await enter(subject)
+        let number = try await enter(app?.subject)
         let call = GatedCall { self.handle(.left(number: number)) }
         do {
             let value = try await GatedCall.$current.withValue(call) { try await request() }
@@ -69,9 +78,16 @@ public final class LiveGate: Sendable {
             handle(.left(number: number))
             throw error
         } catch {
+            if !call.isGivenBack { note(app, error) }
             report(number, error)
             throw error
         }
+    }
+
+    private func note(_ app: AppFailure.Call?, _ error: any Error) {
+        guard let app, let failure = AppFailure(app, error) else { return }
+        state.withLock { $0.lastError = failure }
+        failure.tell(onError)
     }
 
     private func report(_ number: Int, _ error: (any Error)?) {

@@ -24,7 +24,7 @@ final class LiveHandle: Sendable {
         parts = LiveSession.Parts(
             settings: try configuration.connection(), machine: configuration.machine(),
             transport: configuration.transport, cursor: configuration.cursor, keepsWays: configuration.keepsWays,
-            tokens: LiveTokens(token))
+            tokens: LiveTokens(token, onError: configuration.onError))
         maximumUpdates = max(1, configuration.maximumBufferedUpdates)
         do throws(ReactorError) {
             loop = try EventLoop(label: "live-client")

@@ -30,8 +30,12 @@ public final class LiveTokens: Sendable {
 
     private let state = Mutex(State())
     private let give: Give
+    private let onError: OnError?
 
-    init(_ give: @escaping Give) { self.give = give }
+    init(_ give: @escaping Give, onError: OnError? = nil) {
+        self.give = give
+        self.onError = onError
+    }
 
     /// What came last: what is asked of the app's API now is refused for that one.
     var token: String? { state.withLock { $0.queue.view.token } }
@@ -79,11 +83,12 @@ public final class LiveTokens: Sendable {
     }
 
     private func begin(_ question: TokenQuestion) {
-        Task { [give] in
+        Task { [give, onError] in
             do {
                 let token = try await Deadline.run(milliseconds: Self.giveMilliseconds) { try await give(question) }
                 handle(.came(token: token))
             } catch {
+                AppFailure(.token, error)?.tell(onError)
                 handle(.failed, error)
             }
         }

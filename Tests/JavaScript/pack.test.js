@@ -41,7 +41,7 @@ function bundled(imported) {
 }
 
 for (const [imported, kilobytes] of [
-    ["RefreshCounts", 1.2], ["connect", 11.6], ["connect, LiveArchive, markRead", 14.2], ["connect, createMachine", 21],
+    ["RefreshCounts", 1.2], ["connect", 12], ["connect, LiveArchive, markRead", 14.5], ["connect, createMachine", 21],
     ["connect, createMachine, Screens", 30.3],
     ["connect, createMachine, Screens, openStore, openActions, IndexedDBActionStore, allTabs", 42],
 ]) {

@@ -27,7 +27,7 @@ struct BoardTests {
         let complete = end == .beginning ? [] : [ListInterval(lower: .beginning, upper: end)]
         return ListState(
             items: items, complete: complete, stale: stale.map { [$0] } ?? [], knowledge: .known, stretch: nil,
-            isLoading: false, failures: 0, isUnauthorized: false)
+            isLoading: false, failures: 0, failure: nil, isUnauthorized: false)
     }
 
     static func details(

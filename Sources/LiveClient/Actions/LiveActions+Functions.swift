@@ -32,7 +32,7 @@ extension LiveActions {
         sending = Task { [weak self] in
             let input: ActionQueue.Input
             do {
-                let results = try await gate.run("actions", trouble: Self.trouble) {
+                let results = try await gate.run(.send, trouble: Self.trouble) {
                     try await Deadline.run(milliseconds: deadline) { try await send(actions) }
                 }
                 input = .answered(batch: batch, results: results)

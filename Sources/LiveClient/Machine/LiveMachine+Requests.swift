@@ -102,7 +102,7 @@ extension LiveMachine {
         requests[number] = Task { [weak self] in
             do {
                 try await Deadline.run(milliseconds: deadline) { try await telling?.wait() }
-                let snapshot = try await gate.run("all of \(area.name)") {
+                let snapshot = try await gate.run(.snapshot(area: area.name)) {
                     try await Deadline.run(milliseconds: deadline) { try await area.snapshot() }
                 }
                 await self?.ended(number, snapshot)
@@ -148,7 +148,7 @@ extension LiveMachine {
                         await self?.ended(number, thing, try await area.reload(thing, types: types))
                         return
                     }
-                    let (reload, isGivenBack) = try await gate.run(thing.subject) {
+                    let (reload, isGivenBack) = try await gate.run(.reload(thing)) {
                         let reload = try await Deadline.run(milliseconds: deadline) {
                             try await area.reload(thing, types: types)
                         }

@@ -154,7 +154,7 @@ extension LiveScreens {
             let result: Result<ListPage<Value>, any Error>
             do {
                 guard mayAsk else { throw RequestFailure.unauthorized }
-                let found = try await gate.run("list \(name)") {
+                let found = try await gate.run(.page(list: name)) {
                     try await Deadline.run(milliseconds: deadline, sleep: sleep) {
                         try await api.page(of: name, request)
                     }
@@ -173,7 +173,9 @@ extension LiveScreens {
         guard requests.removeValue(forKey: "page \(page)") != nil, let entity = lists[name]?.entity else { return }
         switch result {
         case .failure(let error):
-            switch RequestFailure(error) {
+            let failure = RequestFailure(error)
+            lists[name]?.failure = failure
+            switch failure {
             case .retry(let after): give(name, .pageFailed(number: number, retryAfter: after))
             case .rejected, .unreadable: give(name, .pageFailed(number: number, retryAfter: nil, isRefused: true))
             case .unauthorized:
@@ -182,6 +184,7 @@ extension LiveScreens {
             }
         case .success(let found):
             noteToken(token)
+            lists[name]?.failure = nil
             let things = found.items.map { Thing(entity: entity, id: $0.id) }
             learn(page, things, found.items.map(\.value))
             let items = found.items.map { ListItem(id: $0.id, key: $0.key) }
@@ -212,6 +215,6 @@ extension LiveScreens {
             ListState(
                 items: items, complete: view.complete, stale: view.stale, knowledge: view.knowledge,
                 stretch: view.stretch, isLoading: view.isLoading, failures: view.failures,
-                isUnauthorized: isUnauthorized))
+                failure: list.failure, isUnauthorized: isUnauthorized))
     }
 }

@@ -71,7 +71,7 @@ extension LiveScreens {
             let result: Result<FoundThing<Value>, any Error>
             do {
                 guard mayAsk else { throw RequestFailure.unauthorized }
-                let found = try await gate.run(thing.subject) {
+                let found = try await gate.run(.reload(thing)) {
                     try await Deadline.run(milliseconds: deadline, sleep: sleep) { try await api.reload(thing) }
                 }
                 result = .success(found)

@@ -48,6 +48,8 @@ public actor LiveScreens<API: ScreensAPI> {
         var isShown = false
         /// Things that should perhaps be in it and are fetched by themselves; true: that has failed, so a page was asked for.
         var awaited: [Exact: Bool] = [:]
+        /// Why the last page did not come.
+        var failure: RequestFailure?
         /// The name of the request that is on its way.
         var request: String?
 

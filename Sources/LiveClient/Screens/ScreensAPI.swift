@@ -135,6 +135,8 @@ public struct ListState<Value: Sendable>: Sendable {
     public let isLoading: Bool
     /// Failed pages in a row.
     public let failures: Int
+    /// Why the last page did not come; nil: it came, or none was asked for.
+    public let failure: RequestFailure?
     /// Neither the API's token nor the one after it was taken: nothing is asked until ``LiveScreens/tokenChanged()``.
     public let isUnauthorized: Bool
 }

@@ -39,7 +39,8 @@ export class ActionRequests {
         this.#requests.begin("send", work, results => {
             if (results === null) this.#give({ lost: {} })
             else this.#give(Array.isArray(results) ? { answered: { batch, results } } : { failed: { batch } })
-        }, error => this.#give({ failed: { batch, status: error?.status, retryAfter: error?.retryAfter } }), this, judge)
+        }, error => this.#give({ failed: { batch, status: error?.status, retryAfter: error?.retryAfter } }), this,
+            { call: "send", name: "actions" }, judge)
     }
 
     renewToken() {

@@ -2,7 +2,7 @@
 
 import { Addresses, answerDeadline, askSync } from "./requests.js"
 import { systemEnvironment, tokenLimit, watchPage, within } from "./environment.js"
-import { callApp } from "./failures.js"
+import { callApp, tellFailure } from "./failures.js"
 import { Link } from "./link.js"
 import { TokenSource } from "./tokens.js"
 import { UpdateQueue } from "./updates.js"
@@ -20,7 +20,7 @@ export class LivegateError extends Error {
 /** How long a page may be hidden before its connection is closed, in ms: who changes tabs for a moment misses nothing. */
 const hiddenGrace = 30_000
 
-function tokenSource({ token, cookie }, environment, closing, refuseClosed) {
+function tokenSource({ token, cookie, onError }, environment, closing, refuseClosed) {
     if (cookie) return null
     const late = () => new LivegateError("unreachable", "token: no answer within 30 s")
     const give = typeof token === "string" ? () => token : token
@@ -28,7 +28,12 @@ function tokenSource({ token, cookie }, environment, closing, refuseClosed) {
     return new TokenSource(async question => {
         refuseClosed()
         // Null stands for a cookie, here and for all who ask.
-        return await within(environment, tokenLimit, () => give(question), late, closing) ?? undefined
+        try {
+            return await within(environment, tokenLimit, () => give(question), late, closing) ?? undefined
+        } catch (error) {
+            if (!closing.aborted) tellFailure(onError, { call: "token", name: "client", error })
+            throw error
+        }
     })
 }
 
@@ -63,6 +68,7 @@ class Client {
         this.environment = { ...environment, fetch }
         this._addresses = new Addresses(url)
         this.account = account ?? null
+        this._onError = options.onError
         const tokens = tokenSource(options, this.environment, this.#closing.signal, () => this.#refuseClosed())
         this._tokens = tokens
         const token = tokens && (question => tokens.ask(question))

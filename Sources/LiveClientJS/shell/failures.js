@@ -1,6 +1,7 @@
 // Why requests fail, of an app's API and of the gateway, and what that means to a machine.
 
 import { finalStatuses } from "../core/retry.js"
+import { keyOf } from "../core/stored.js"
 
 /** What an app's request to its API came to, where it is not what was asked for. Thrown by the app's functions. */
 export class RequestError extends Error {
@@ -48,6 +49,18 @@ export function callApp(listener, ...values) {
     } catch (error) {
         queueMicrotask(() => { throw error })
     }
+}
+
+/** What was warned of, once for each function and error; so many, and no more. */
+const warned = new Set(), maximumWarned = 100
+
+/** Tells an app what its own function has thrown, `{call, thing, name, error}`; and the console, where no server has said so. */
+export function tellFailure(onError, failure) {
+    callApp(onError, failure)
+    const { call, thing, name, error } = failure, key = call + error
+    if (error?.status || error instanceof RequestError || warned.has(key) || warned.size === maximumWarned) return
+    warned.add(key)
+    console.warn(`livegate: ${call} of ${thing ? keyOf(thing) : name}:`, error)
 }
 
 /** Whether whoever gives tokens says that nobody is signed in. Any other error may be mended by waiting. */

@@ -1,6 +1,7 @@
 // Runs a gate: whoever asks an API waits here while that is in trouble.
 import { ApiGate } from "../core/gate.js"
 import { oneFor, setDue } from "./environment.js"
+import { tellFailure } from "./failures.js"
 
 /** One gate for an API, which machines, screens and actions share. */
 export class LiveGate {
@@ -10,10 +11,15 @@ export class LiveGate {
     #waiting = new Map()
     #last = 0
     #timer = null
+    /** What an app's function threw last that asks this API: `{call, thing, name, error}`. */
+    lastError = null
+    /** Is given each of them. */
+    onError
 
     /** @param environment `{now, setTimer, clearTimer, random}`, such as a client's */
-    constructor(environment) {
+    constructor(environment, onError) {
         this.#environment = environment
+        this.onError = onError
         this.#machine = new ApiGate({ seed: environment.random?.() ?? Math.random() * 2 ** 32 })
     }
 
@@ -33,6 +39,9 @@ export class LiveGate {
         return (name, after) => this.#handle({ [name]: { number, after } })
     }
 
+    /** What has failed, of an app's function. */
+    _note(error, call) { tellFailure(this.onError, this.lastError = { ...call, error }) }
+
     /** A person wants to see everything again: whatever the API has asked for, one request tries it now. */
     refresh() { this.#handle({ refresh: {} }) }
 
@@ -51,4 +60,4 @@ export class LiveGate {
 }
 
 /** The gate of the API that belongs to a client: all its machines pass it, and what is given it. */
-export const gateOf = oneFor(client => new LiveGate(client.environment))
+export const gateOf = oneFor(client => new LiveGate(client.environment, client._onError))

@@ -38,7 +38,8 @@ export class MachineRequests {
         this.#pending.begin(number, async signal => new Map(await this.#options.snapshot({ signal })), entries => {
             this.snapshot = { number, entries }
             this.#send({ snapshot: { number } })
-        }, error => this.#send({ snapshotFailed: { number, failure: failureOf(error) } }), this)
+        }, error => this.#send({ snapshotFailed: { number, failure: failureOf(error) } }), this,
+            { call: "snapshot", name: this.#options.area })
     }
 
     poll({ number, since }) {
@@ -105,7 +106,7 @@ export class MachineRequests {
         this.#pending.begin(number, signal => this.#read(thing, types, signal), ({ outcome, value }) => {
             this.found.keep(thing, value)
             end({ reloaded: { number, outcome } })
-        }, error => end({ reloadFailed: { number, failure: failureOf(error) } }), keyOf(thing))
+        }, error => end({ reloadFailed: { number, failure: failureOf(error) } }), keyOf(thing), { call: "reload", thing })
     }
 
     async #read(thing, types, signal) {

@@ -18,6 +18,8 @@ export class NamedList {
     visible = null
     /** Of its page that is on its way. */
     page = null
+    /** Why the last page did not come; null: it came. */
+    failure = null
     timer = null
     #takesNew
     #key

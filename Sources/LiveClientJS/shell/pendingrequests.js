@@ -40,9 +40,10 @@ export class PendingRequests {
      * Runs `work(signal)`, and calls `receive` with what it gives or `fail` with its error: one of them, and once.
      *
      * @param subject what is asked for, for the gate; left out: it is not asked of that API
+     * @param call which function of the app is asked, and for what: `{call, thing, name}`
      * @param judge what was found says of the API, `[name, after]` as the gate is told; left out: it has answered
      */
-    begin(name, work, receive, fail, subject, judge = () => ["answered"]) {
+    begin(name, work, receive, fail, subject, call, judge = () => ["answered"]) {
         const { now, setTimer, clearTimer } = this.#environment
         const abort = new AbortController()
         const request = { abort, begun: Infinity, timer: null, lose: null, tell: () => {}, token: undefined }
@@ -52,6 +53,7 @@ export class PendingRequests {
             clearTimer(request.timer)
             this.#token = request.token
             request.tell(...(finish === receive ? judge : judgeFailure)(value))
+            if (call && finish === fail) this.gate?._note?.(value, call)
             finish(value)
         }
         request.lose = () => {

@@ -230,10 +230,11 @@ export class ScreenLists {
         const read = signal => readPageOf(this.#api, { list: list.name, request, signal })
         this.#requests.begin(`page ${page}`, signal => this.#token.ask(() => read(signal)),
             ({ items, isLast }) => this.#take(list, { page, number, items, isLast }), error => {
-                const { rejected, retry } = failureOf(error)
+                list.failure = failureOf(error)
+                const { rejected, retry } = list.failure
                 const why = rejected ? { isRefused: true } : retry?.after === undefined ? {} : { retryAfter: retry.after }
                 this.#give(list, { pageFailed: { number, ...why } })
-            }, list)
+            }, list, { call: "page", name: list.name })
     }
 
     #askForPage() {
@@ -244,6 +245,7 @@ export class ScreenLists {
 
     #take(list, { page, number, items, isLast }) {
         const things = this.#learn(list, page, items)
+        list.failure = null
         this.#give(list, { pageLoaded: { number, items: items.map(({ id, key }) => ({ id, key })), isLast } })
         // What found no room among the fetches has come.
         list._forgetThere()
@@ -271,7 +273,7 @@ export class ScreenLists {
         }
         this.#things.changed()
         list.tell({
-            ...rest, stretch: list.machine.stretch, isUnauthorized: this.#token.isRefused,
+            ...rest, stretch: list.machine.stretch, isUnauthorized: this.#token.isRefused, failure: list.failure,
             items: items.map(({ id, key }) => ({ id, key, ...this.#things.of({ entity: list.entity, id }) })),
         })
     }

@@ -245,7 +245,7 @@ export class Screens {
             error => {
                 this.#ask({ failed: { fetch, failure: failureOf(error) } })
                 this.#lists._noteFailure(thing)
-            }, thingKey(thing))
+            }, thingKey(thing), { call: "reload", thing })
     }
 
     #take(thing, found) {

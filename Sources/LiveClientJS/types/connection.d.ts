@@ -63,6 +63,17 @@ export type LiveUpdate =
     | { read: ReadMark }
     | { disconnected: {} }
 
+/** What an app's own function has thrown. */
+export interface AppFailure {
+    /** Which one. */
+    call: "token" | "snapshot" | "reload" | "page" | "send"
+    /** What it was to reload. */
+    thing?: { entity: string, id: string }
+    /** Of the area or the list. */
+    name?: string
+    error: unknown
+}
+
 /** What a client is made with. */
 export interface ClientOptions {
     /** `https://live.example.com`; `wss`, and `/live/v1` behind it, mean the same. */
@@ -74,6 +85,11 @@ export interface ClientOptions {
     token?: string | ((question: { fresh: boolean, replacing?: string }) => Promise<string | null | undefined> | string | null | undefined)
     /** The browser adds a cookie that the server knows. */
     cookie?: boolean
+    /**
+     * Is given what the app's functions throw, of this client and of all that pass its gate; a fault that no server has answered is
+     * in the console too, once for each function and error.
+     */
+    onError?: (failure: AppFailure) => void
     /** Show the token by a ticket in the address, instead of a subprotocol. */
     ticket?: boolean
     /** The cursor that was kept from an earlier run; null: from now on. */

@@ -1,6 +1,7 @@
 // Areas of state that are kept as the server has them, and the stores that they live in.
 
 import { Client, ConnectionEnd, Machine } from "./connection.js"
+import { AppFailure } from "./connection.js"
 import { ReloadResult, ScreenFailure, StoredList, Timing } from "./screens.js"
 
 /** What an event names: an incident, a note. Its id is unique among those of its entity. */
@@ -38,6 +39,8 @@ export type Freshness =
     | { cannotConnect: { since: number } }
     /** The server has lost its own source of events; since then by its clock. */
     | { sourceStalled: { since: number } }
+    /** For good: the server does not let this origin (403), account or version in; without a status the access was revoked. */
+    | { refused: { status?: number, code?: string } }
 
 /** Why an attempt of a machine has failed. */
 export type UpdateFailure =
@@ -89,8 +92,10 @@ export type GateState = { open: {} } | { closed: { until: number } } | { probing
  */
 export class LiveGate {
     /** An open gate. A client has one already: `gateOf`. */
-    constructor(environment: Timing)
+    constructor(environment: Timing, onError?: (failure: AppFailure) => void)
     readonly state: GateState
+    /** What an app's function threw last that asks this API; null: nothing. */
+    readonly lastError: AppFailure | null
     /** A person wants to see everything again: whatever the API has asked for, one request tries it now. */
     refresh(): void
     /** There is a network again: what was waited for without it is over. */

@@ -113,6 +113,8 @@ export interface ListState<Value = unknown> {
     isLoading: boolean
     /** Failed pages in a row. */
     failures: number
+    /** Why the last page did not come; null: it came, or none was asked for. */
+    failure: ScreenFailure | null
     /** Neither the API's token nor the one after it was taken: nothing is asked until `tokenChanged()`. */
     isUnauthorized: boolean
 }
