@@ -7,15 +7,53 @@ public struct RequestError: Error, Equatable, Sendable {
     public var status: Int?
     /// What `Retry-After` asks for, in milliseconds.
     public var retryAfter: Milliseconds?
+    /// Whether it was the API that answered. What somebody between has answered says nothing of what was asked for, whatever its
+    /// status is: it has failed, and is asked for again.
+    public var isFromAPI: Bool
 
     /// What a request came to.
     ///
     /// - Parameters:
     ///   - status: of HTTP; nil: no answer.
     ///   - retryAfter: what `Retry-After` asks for, in milliseconds.
-    public init(status: Int?, retryAfter: Milliseconds? = nil) {
+    ///   - isFromAPI: false: it was not the API that answered, but a proxy in front of it.
+    public init(status: Int?, retryAfter: Milliseconds? = nil, isFromAPI: Bool = true) {
         self.status = status
         self.retryAfter = retryAfter
+        self.isFromAPI = isFromAPI
+    }
+
+    /// What each answer of an API has, and no answer of a proxy in front of it.
+    public enum Sign: Sendable {
+        /// A header of this name.
+        case header(String)
+        /// A `Content-Type` that begins so.
+        case contentType(String)
+        /// It is no HTML.
+        case noHTML
+    }
+
+    /// Throws what an answer refuses with, or that it is not the API's; returns for a status of 200 to 299.
+    ///
+    ///     try RequestError.check(status: answer.statusCode) { answer.value(forHTTPHeaderField: $0) }
+    ///
+    /// - Parameters:
+    ///   - sign: tells the API's answers.
+    ///   - header: the value of a header; nil: there is none.
+    public static func check(
+        status: Int, sign: Sign = .noHTML, header: (String) -> String?
+    ) throws(RequestError) {
+        let type = header("Content-Type")?.lowercased() ?? ""
+        let isFromAPI =
+            switch sign {
+            case .header(let name): header(name) != nil
+            case .contentType(let wanted): type.hasPrefix(wanted.lowercased())
+            case .noHTML: !type.hasPrefix("text/html")
+            }
+        if isFromAPI && (200..<300).contains(status) { return }
+        let seconds = header("Retry-After").flatMap { Double($0) }
+        let asked = seconds.map { Milliseconds(max(0, min($0, 86_400)) * 1_000) }
+        throw RequestError(status: status, retryAfter: asked, isFromAPI: isFromAPI)
     }
 }
 
@@ -62,7 +100,7 @@ extension RequestFailure {
             return
         }
         let request = RequestError(error)
-        switch request.status {
+        switch request.isFromAPI ? request.status : nil {
         case 401?: self = .unauthorized
         case let status? where status < 500 && status != 408 && status != 429 && request.retryAfter == nil:
             self = .rejected(status: status)
@@ -75,7 +113,8 @@ extension Reloaded {
     /// What an error says of the thing that was asked for: 404, 410 and 403 are answers, also where they are thrown. Nil: the
     /// request has failed.
     init?(_ error: any Error) {
-        switch RequestError(error).status {
+        let request = RequestError(error)
+        switch request.isFromAPI ? request.status : nil {
         case 404?, 410?: self = .gone
         case 403?: self = .notOurs
         default: return nil

@@ -54,7 +54,8 @@ import Testing
         _ = try #require(await state(others) { $0.items.count == 3 })
         for _ in 0..<40 {
             await screens.keep(
-                HeldIncidents.Incident(rank: 0, title: ""), of: thing("X\(UInt64.random(in: 0 ... .max))"))
+                HeldIncidents.Incident(rank: 0, title: ""), of: thing("X\(UInt64.random(in: 0 ... .max))"),
+                isWhole: true)
         }
         await screens.forgetValues()
         #expect(await screens.values.count <= 10)

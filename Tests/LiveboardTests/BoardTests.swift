@@ -35,7 +35,8 @@ struct BoardTests {
         absence: ThingAbsence? = nil
     ) -> DetailsState<Incident> {
         DetailsState(
-            thing: Incident.thing(incident.id), value: value ? incident : nil, knowledge: knowledge, failure: failure,
+            thing: Incident.thing(incident.id), value: value ? incident : nil, knowledge: knowledge, isWhole: true,
+            failure: failure,
             absence: absence)
     }
 

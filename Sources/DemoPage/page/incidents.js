@@ -193,7 +193,8 @@ export class Incidents {
         for (const incident of incidents) this.#onRead(incident, askedAt)
         const items = incidents.map(incident => (
             { id: incident.id, key: keyOfIncident(incident), value: this.#withNotes(incident) }))
-        return { items, isLast: !more }
+        // With the notes of the details they are as good as those.
+        return { items, isLast: !more, isWhole: true }
     }
 
     /** What the API has behind a place of the list; undefined: from its beginning. */

@@ -64,6 +64,9 @@ public protocol LiveArea: Sendable {
     /// What keeps the lists of its screens over a restart, such as a ``ListKeeper``; nil: nothing does.
     var lists: (any ListKeeping)? { get }
 
+    /// What shows things of the area, such as ``LiveScreens``: the machine's sign covers it. Nil: the machine's state is all.
+    var onScreen: (any ShownThings)? { get }
+
     /// The machine got a finger (what is fetched from now on stays as the server has it, by events), or lost the one it had (what
     /// is known may be old). In order, each awaited before the snapshot and the reloads that follow it; a finger that takes the
     /// place of another is a loss and then a finger. At first there is none. Do not wait for the machine in it. While it does not
@@ -99,6 +102,8 @@ public protocol LiveArea: Sendable {
 extension LiveArea {
     /// Nothing keeps lists.
     public var lists: (any ListKeeping)? { nil }
+    /// Nothing else shows things of the area.
+    public var onScreen: (any ShownThings)? { nil }
     /// Nothing was stored that could be shown.
     public func restore(from store: Store) async throws {}
     /// Nothing in the area depends on the finger.

@@ -28,6 +28,8 @@ public actor LiveMachine<Area: LiveArea> {
     private var wakeTask: Task<Void, Never>?
     /// Watches whether the connection has ended for good.
     private var connectionTask: Task<Void, Never>?
+    /// Watches whether what screens show is as the server has it.
+    private var screensTask: Task<Void, Never>?
 
     /// Requests under way, by their number.
     var requests: [Int: Task<Void, Never>] = [:]
@@ -66,7 +68,9 @@ public actor LiveMachine<Area: LiveArea> {
     var lastReader = 0
 
     /// Those who wait for what a refresh has asked for.
-    private var refreshes: [CheckedContinuation<Bool, Never>] = []
+    private var refreshes: [CheckedContinuation<Void, Never>] = []
+    /// Counts what has happened.
+    private var inputs = 0
     private var followers: [Int: AsyncStream<UpdateMachine.View>.Continuation] = [:]
     private var lastFollower = 0
     private var lastView: UpdateMachine.View?
@@ -108,7 +112,10 @@ public actor LiveMachine<Area: LiveArea> {
 
     private func leave(_ number: Int) { followers[number] = nil }
 
-    deinit { connectionTask?.cancel() }
+    deinit {
+        connectionTask?.cancel()
+        screensTask?.cancel()
+    }
 
     /// Reads the store, and goes on from there. Called once.
     public func start() {
@@ -118,6 +125,23 @@ public actor LiveMachine<Area: LiveArea> {
         connectionTask = Task { [weak self, states = feed.states] in
             for await case .ended(let error) in states { await self?.handle(.ended(error: error)) }
         }
+        guard let screens = area.onScreen else { return }
+        screensTask = Task { [weak self] in
+            for await shown in await screens.completeness { await self?.note(shown) }
+        }
+    }
+
+    private func note(_ shown: ScreenCompleteness) {
+        handle(.shown(isComplete: shown.isComplete, hasFailed: shown.hasFailed))
+    }
+
+    /// Whether what a refresh has asked for is there, on the screens too; false: it cannot be had now; nil: it is on its way.
+    private func refreshEnded() async -> Bool? {
+        if isStopped || view.refreshEnded == false { return false }
+        guard view.state == .live, let shown = await area.onScreen?.lastCompleteness else { return view.refreshEnded }
+        if shown.isComplete { return view.refreshEnded }
+        // The machine has all of its own, and a screen cannot have what it shows.
+        return shown.hasFailed && !shown.isLoading ? false : nil
     }
 
     /// The app is out of sight.
@@ -147,12 +171,17 @@ public actor LiveMachine<Area: LiveArea> {
         gate.refresh()
         feed.refresh()
         handle(.refresh)
-        if let isThere = view.refreshEnded { return isThere }
-        return await withCheckedContinuation { refreshes.append($0) }
+        await area.onScreen?.retryNow()
+        while true {
+            let before = inputs
+            if let isThere = await refreshEnded() { return isThere }
+            // Something has happened meanwhile, or will.
+            if before == inputs && !isStopped { await withCheckedContinuation { refreshes.append($0) } }
+        }
     }
 
-    private func endRefreshes(_ isThere: Bool) {
-        for refresh in refreshes { refresh.resume(returning: isThere) }
+    private func lookAtRefreshes() {
+        for refresh in refreshes { refresh.resume() }
         refreshes = []
     }
 
@@ -164,6 +193,7 @@ public actor LiveMachine<Area: LiveArea> {
         isStopped = true
         wakeTask?.cancel()
         connectionTask?.cancel()
+        screensTask?.cancel()
         for request in requests.values { request.cancel() }
         requests = [:]
         waitingReloads = []
@@ -172,7 +202,7 @@ public actor LiveMachine<Area: LiveArea> {
         unfollow()
         for follower in followers.values { follower.finish() }
         followers = [:]
-        endRefreshes(false)
+        lookAtRefreshes()
     }
 
     var now: Milliseconds { clock.now }
@@ -192,7 +222,8 @@ public actor LiveMachine<Area: LiveArea> {
             lastView = view
             publish()
         }
-        if let isThere = machine.view.refreshEnded { endRefreshes(isThere) }
+        inputs += 1
+        lookAtRefreshes()
         schedule()
     }
 

@@ -186,7 +186,7 @@ extension LiveScreens {
             noteToken(token)
             lists[name]?.failure = nil
             let things = found.items.map { Thing(entity: entity, id: $0.id) }
-            learn(page, things, found.items.map(\.value))
+            learn(page, things, found.items.map(\.value), isWhole: found.isWhole)
             let items = found.items.map { ListItem(id: $0.id, key: $0.key) }
             give(name, .pageLoaded(number: number, items: items, isLast: found.isLast))
             // What found no room among the fetches has come.

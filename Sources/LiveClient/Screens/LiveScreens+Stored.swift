@@ -95,9 +95,13 @@ extension LiveScreens {
     }
 
     /// Keeps the values of an answer that are not older than what is known.
-    func learn(_ page: Int, _ things: [Thing], _ found: [Value]) {
+    func learn(_ page: Int, _ things: [Thing], _ found: [Value], isWhole: Bool = false) {
         var accepted: Set<Thing> = []
-        for case .accept(_, let taken) in ask(.answered(page: page, things: things)) { accepted.formUnion(taken) }
-        for (thing, value) in zip(things, found) where accepted.contains(thing) { keep(value, of: thing) }
+        for case .accept(_, let taken) in ask(.answered(page: page, things: things, isWhole: isWhole)) {
+            accepted.formUnion(taken)
+        }
+        for (thing, value) in zip(things, found) where accepted.contains(thing) {
+            keep(value, of: thing, isWhole: isWhole)
+        }
     }
 }

@@ -42,7 +42,8 @@ extension LiveScreens {
 
     /// - Parameter found: what the fetch found that is handed over.
     @discardableResult func ask(
-        _ input: FetchQueue.Input, found: FoundThing<Value>? = nil, at time: Milliseconds? = nil
+        _ input: FetchQueue.Input, found: FoundThing<Value>? = nil, of thing: Thing? = nil,
+        at time: Milliseconds? = nil
     ) -> [FetchQueue.Effect] {
         guard !isClosed else { return [] }
         let effects = queue.handle(input, at: time ?? now())
@@ -50,9 +51,9 @@ extension LiveScreens {
             switch effect {
             case .fetch(let fetch, let thing): begin(fetch, thing)
             case .cancel(let fetch): requests.removeValue(forKey: "fetch \(fetch)")?.cancel()
-            case .apply(_, let thing, _): if let found { use(found, of: thing) }
+            case .apply(_, let thing, _, let isLate): if let found { use(found, of: thing, isLate: isLate == true) }
             case .reloaded(let number, _):
-                replies.removeValue(forKey: number)?.resume(returning: found)
+                replies.removeValue(forKey: number)?.resume(returning: newest(found, of: thing))
             case .reloadFailed(let number, let failure):
                 replies.removeValue(forKey: number)?.resume(throwing: failure)
             case .unavailable(let thing, let failure):
@@ -62,7 +63,14 @@ extension LiveScreens {
             }
         }
         wait("", until: queue.wakeAt)
+        tellCompleteness()
         return effects
+    }
+
+    /// An answer may have come later than a newer one.
+    private func newest(_ found: FoundThing<Value>?, of thing: Thing?) -> FoundThing<Value>? {
+        guard case .value? = found, let thing, let value = wholes[thing] ?? values[thing] else { return found }
+        return .value(value)
     }
 
     private func begin(_ fetch: Int, _ thing: Thing) {
@@ -93,7 +101,7 @@ extension LiveScreens {
         switch result {
         case .success(let found):
             noteToken(token)
-            ask(.fetched(fetch: fetch, outcome: found.outcome), found: found)
+            ask(.fetched(fetch: fetch, outcome: found.outcome), found: found, of: thing)
         case .failure(let error):
             let failure = RequestFailure(error)
             if failure == .unauthorized { refuseToken(token) }
@@ -106,21 +114,47 @@ extension LiveScreens {
         }
     }
 
-    private func use(_ found: FoundThing<Value>, of thing: Thing) {
-        if let value = found.value { keep(value, of: thing) } else { values[thing] = nil }
-        noteAnswer(found.absence, of: thing)
-        for (name, list) in lists where list.entity == thing.entity {
-            lists[name]?.awaited[Exact(thing.id)] = nil
-            let key = found.value.flatMap(list.key)
-            give(name, key.map { .placed(id: thing.id, key: $0) } ?? .removed(id: thing.id))
+    private func use(_ found: FoundThing<Value>, of thing: Thing, isLate: Bool) {
+        if let value = found.value {
+            keep(value, of: thing, isWhole: true, isLate: isLate)
+        } else {
+            (values[thing], wholes[thing]) = (nil, nil)
         }
+        noteAnswer(found.absence, of: thing)
+        if !isLate { place(found.value, of: thing) }
         forgetValues()
         _ = relevance.handle(.displayed(thing: thing), at: now())
         publishDetails(of: thing)
     }
 
-    func keep(_ value: Value, of thing: Thing) {
-        values[thing] = value
+    /// Puts a thing where its value says in the lists of its entity, or takes it off them.
+    private func place(_ value: Value?, of thing: Thing) {
+        for (name, list) in lists where list.entity == thing.entity {
+            lists[name]?.awaited[Exact(thing.id)] = nil
+            let key = value.flatMap(list.key)
+            give(name, key.map { .placed(id: thing.id, key: $0) } ?? .removed(id: thing.id))
+        }
+    }
+
+    /// The app was given this, as the answer to an action: it is shown at once, and what was asked for before does not replace it.
+    ///
+    /// - Parameter isWhole: false: it is no more than a list's summary.
+    public func put(_ value: Value, for thing: Thing, isWhole: Bool = true) {
+        ask(.put(thing: thing, isWhole: isWhole))
+        keep(value, of: thing, isWhole: isWhole)
+        place(value, of: thing)
+        forgetValues()
+        publishDetails(of: thing)
+        tellCompleteness()
+    }
+
+    /// - Parameters:
+    ///   - isWhole: it is more than a list's summary.
+    ///   - isLate: a newer summary is there.
+    func keep(_ value: Value, of thing: Thing, isWhole: Bool, isLate: Bool = false) {
+        if !isLate { values[thing] = value }
+        guard isWhole else { return }
+        wholes[thing] = value
         noteAnswer(nil, of: thing)
     }
 
@@ -135,6 +169,7 @@ extension LiveScreens {
             queue.knowledge(of: thing) != .unknown || isStored.contains(thing)
                 || lists.values.contains { $0.entity == thing.entity && $0.machine.has(thing.id) }
         }
+        wholes = wholes.filter { values[$0.key] != nil }
         // As many more pay for the next pass.
         maximumValues = 2 * values.count
     }
@@ -154,8 +189,9 @@ extension LiveScreens {
         for shown in details.values where shown.thing == thing {
             shown.states.yield(
                 DetailsState(
-                    thing: thing, value: values[thing], knowledge: queue.knowledge(of: thing), failure: shown.failure,
-                    absence: shown.absence))
+                    thing: thing, value: wholes[thing] ?? values[thing],
+                    knowledge: queue.knowledge(of: thing, isWhole: true), isWhole: wholes[thing] != nil,
+                    failure: shown.failure, absence: shown.absence))
         }
     }
 

@@ -77,6 +77,11 @@ extension LiveScreens {
         token = .usable(isRenewed: isRenewed)
         if !isRenewed { tokenRetry.reset() }
         // All that failed for the old one is due.
+        retryNow()
+    }
+
+    /// What waits to be tried again is tried now.
+    public func retryNow() {
         for name in lists.keys.sorted() { give(name, .wake, at: .max) }
         ask(.wake, at: .max)
     }

@@ -81,11 +81,16 @@ public actor LiveScreens<API: ScreensAPI> {
     var lists: [String: List] = [:]
     var details: [String: Details] = [:]
     var values: [Thing: Value] = [:]
+    /// Of them those that are more than a list's summary; such a summary may be newer.
+    var wholes: [Thing: Value] = [:]
     /// When more values are kept than so many, and than twice as many as things are remembered, some go: ``forgetValues()``.
     var maximumValues = 0
     /// What an earlier run has kept of lists that are not made yet, by name; `isOld`: nobody has noted for them what happened.
     var stored: [String: (list: StoredList<Value>, isOld: Bool)] = [:]
     var listChanged: (@Sendable () -> Void)?
+    /// Whether all that is shown is as the server has it, as far as a machine follows that (``LiveArea/onScreen``).
+    public internal(set) var lastCompleteness = ScreenCompleteness()
+    var completenessFollower: AsyncStream<ScreenCompleteness>.Continuation?
     /// What is on its way, by name. A name that is no more here is of something that was given up.
     var requests: [String: Task<Void, Never>] = [:]
     /// What waits to try again, by the name of its list; that of the queue is empty.
@@ -231,6 +236,7 @@ public actor LiveScreens<API: ScreensAPI> {
         (requests, waits, replies) = ([:], [:], [:])
         for list in lists.values { list.states.finish() }
         for shown in details.values { shown.states.finish() }
+        completenessFollower?.finish()
     }
 
     /// Ends what a screen shows: a list keeps what it knows, details end. What only this screen waited for is given up.

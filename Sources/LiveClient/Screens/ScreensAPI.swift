@@ -99,11 +99,14 @@ public struct ListPage<Value: Sendable>: Sendable {
     public var items: [Item]
     /// Nothing stands behind them, in the direction of the request.
     public var isLast: Bool
+    /// Its values are all that ``ScreensAPI/reload(_:)`` would give. Otherwise they are summaries, and details are fetched.
+    public var isWhole: Bool
 
     /// A page. One that is empty and not the last counts as failed.
-    public init(items: [Item], isLast: Bool) {
+    public init(items: [Item], isLast: Bool, isWhole: Bool = false) {
         self.items = items
         self.isLast = isLast
+        self.isWhole = isWhole
     }
 }
 
@@ -145,10 +148,12 @@ public struct ListState<Value: Sendable>: Sendable {
 public struct DetailsState<Value: Sendable>: Sendable {
     /// Which thing.
     public let thing: Thing
-    /// The last that is known; nil: nothing.
+    /// The last that is known of all of it, else a list's summary; nil: nothing.
     public let value: Value?
-    /// How far it can be trusted.
+    /// How far all of it can be trusted.
     public let knowledge: Knowledge
+    /// Whether the value is all of it, and not a list's summary.
+    public let isWhole: Bool
     /// Of the last fetch; nil when it was answered.
     public let failure: RequestFailure?
     /// What the last fetch said of a thing that is not there; nil: it is there, or nobody knows.

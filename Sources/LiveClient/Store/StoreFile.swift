@@ -26,7 +26,7 @@ final class StoreFile {
         do {
             try open()
         } catch  where Self.isCorrupt(error) {
-            try beginAnew()
+            try recreate()
         }
     }
 
@@ -67,7 +67,7 @@ final class StoreFile {
         do {
             return try database.transaction { try body(StoreTransaction(database: database, store: store)) }
         } catch  where Self.isCorrupt(error) {
-            try beginAnew()
+            try recreate()
             lost = known
             if let part { lost.remove(part) }
             throw StoreError.corrupt(setAside: setAside ?? path)
@@ -75,7 +75,7 @@ final class StoreFile {
     }
 
     /// The one that is set aside takes the place of an earlier one.
-    private func beginAnew() throws {
+    private func recreate() throws {
         let other = path + Self.asideEnding
         try Database.remove(path: other)
         // Closed first: a connection that ends deletes the log beside the file, by its name.

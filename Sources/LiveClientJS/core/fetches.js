@@ -32,7 +32,8 @@ export class FetchQueue {
             running: jobs.filter(job => job.fetch !== null).sort((a, b) => a.fetch - b.fetch)
                 .map(({ fetch, thing }) => ({ fetch, thing })),
             waiting: jobs.filter(job => job.isWaiting).map(job => job.thing),
-            shown: [...this.#shown.values()].map(thing => ({ thing, knowledge: this.#known.knowledge(thing) })),
+            shown: [...this.#shown].map(([key, thing]) => (
+                { thing, knowledge: this.#known.knowledge(thing, this.#detailed.has(key)) })),
             ...this.#counts,
         }
     }
@@ -45,7 +46,7 @@ export class FetchQueue {
         return earliest
     }
 
-    knowledge(thing) { return this.#known.knowledge(thing) }
+    knowledge(thing, isWhole) { return this.#known.knowledge(thing, isWhole) }
 
     handle(input, now) {
         this.#effects = []
@@ -69,7 +70,8 @@ export class FetchQueue {
             this.#pages.set(it.page, this.#known.ask())
             if (this.#pages.size > this.#settings.maximumPages) this.#pages.delete(this.#pages.keys().next().value)
             break
-        case "answered": this.#receivePage(it.page, it.things); break
+        case "answered": this.#receivePage(it); break
+        case "put": this.#put(it); break
         case "wake":
             for (const job of this.#jobs.values()) if (job.retryAt !== null && job.retryAt <= now) job.retryAt = null
             break
@@ -110,7 +112,7 @@ export class FetchQueue {
         for (const [key, thing] of this.#shown) {
             // A list loads its stale things by the page, but for those that changed by themselves while nobody looked.
             const isOld = this.#detailed.has(key)
-                ? !wasDetailed.has(key) && this.#known.knowledge(thing) !== "known"
+                ? !wasDetailed.has(key) && this.#known.knowledge(thing, true) !== "known"
                 : !before.has(key) && this.#known.hasChanged(thing)
             if (isOld) this.#want(thing)
         }
@@ -182,7 +184,9 @@ export class FetchQueue {
             return
         }
         const isNewest = this.#known.answer(job.thing, job.asked, outcome !== "value")
-        if (isNewest) this.#effects.push({ apply: { fetch, thing: job.thing, outcome } })
+        const isWhole = outcome === "value" && this.#known.answerWhole(job.thing, job.asked)
+        // Behind a newer summary it is the newest of all of it.
+        if (isNewest || isWhole) this.#effects.push({ apply: { fetch, thing: job.thing, outcome, ...(!isNewest && { isLate: true }) } })
         else this.#counts.dropped += 1
         for (const number of job.now) this.#effects.push({ reloaded: { number, outcome } })
         Object.assign(job, { fetch: null, now: [] })
@@ -204,15 +208,23 @@ export class FetchQueue {
         else if (job.next.length === 0) job.retryAt = now + waitFor(failure, job.retry)
     }
 
-    #receivePage(page, things) {
+    /** An answer that was given to the app: what was asked for before is older. */
+    #put({ thing, isWhole }) {
+        const asked = this.#known.ask()
+        this.#known.answer(thing, asked)
+        if (isWhole) this.#known.answerWhole(thing, asked)
+    }
+
+    #receivePage({ page, things, isWhole = false }) {
         const asked = this.#pages.get(page)
         this.#pages.delete(page)
         if (asked === undefined) return
         const accepted = things.filter(thing => this.#known.answer(thing, asked))
         this.#counts.dropped += things.length - accepted.length
         for (const thing of accepted) {
-            const job = this.#jobs.get(thingKey(thing))
-            if (!job || this.#known.knowledge(thing) !== "known") continue
+            if (isWhole) this.#known.answerWhole(thing, asked)
+            const key = thingKey(thing), job = this.#jobs.get(key)
+            if (!job || this.#known.knowledge(thing, this.#detailed.has(key)) !== "known") continue
             job._isForScreen = false
             if (job.fetch === null && !job.isWaiting) this.#jobs.delete(thingKey(thing))
         }

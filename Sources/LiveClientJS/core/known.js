@@ -13,7 +13,7 @@ export class KnownThings {
     #staleBefore = 0
     /** As far as anything was forgotten: an answer to an older question may be older than what is forgotten. */
     #forgotten = 0
-    /** By thing: {asked, changed, isHeld}; the one used last stands last. */
+    /** By thing: {asked, whole, changed, isHeld}, `whole`: as `asked`, of an answer that was no summary; the one used last stands last. */
     #entries = new Map()
     /** On a screen now, by thing. */
     #pinned = new Map()
@@ -26,10 +26,11 @@ export class KnownThings {
     /** Numbers a question. */
     ask() { return (this.#number += 1) }
 
-    knowledge(thing) {
+    /** `isWhole`: of all of it, not only of a list's summary. */
+    knowledge(thing, isWhole = false) {
         const entry = this.#entries.get(thingKey(thing))
         if (!entry?.isHeld) return "unknown"
-        return this.#isWatched && entry.asked > Math.max(entry.changed, this.#staleBefore) ? "known" : "knownStale"
+        return this.#isWatched && (isWhole ? entry.whole : entry.asked) > Math.max(entry.changed, this.#staleBefore) ? "known" : "knownStale"
     }
 
     /** Whether it changed since its last answer: what is old only because the finger was lost does not count. */
@@ -60,7 +61,17 @@ export class KnownThings {
         let isNewest = true
         this.#use(thing, entry => {
             isNewest = asked >= entry.asked
-            if (isNewest) Object.assign(entry, { asked, isHeld: !isGone })
+            if (isNewest) Object.assign(entry, { asked, isHeld: !isGone, ...(isGone && { whole: 0 }) })
+        })
+        return isNewest
+    }
+
+    /** Notes that an answer was no summary; false: there is a newer one, or the thing is gone since. */
+    answerWhole(thing, asked) {
+        let isNewest = false
+        this.#use(thing, entry => {
+            isNewest = entry.isHeld && asked >= entry.whole
+            if (isNewest) entry.whole = asked
         })
         return isNewest
     }
@@ -68,7 +79,7 @@ export class KnownThings {
     /** Changes an entry, then forgets what is too much: maybe this one, if all others are pinned. */
     #use(thing, change) {
         const key = thingKey(thing)
-        const entry = this.#entries.get(key) ?? { asked: 0, changed: this.#forgotten, isHeld: false }
+        const entry = this.#entries.get(key) ?? { asked: 0, whole: 0, changed: this.#forgotten, isHeld: false }
         this.#entries.delete(key)
         this.#entries.set(key, entry)
         change(entry)

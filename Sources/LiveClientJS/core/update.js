@@ -41,6 +41,7 @@ export class UpdateMachine extends UpdateCore {
         switch (name) {
         case "start": if (this._is("notLoaded")) this._emit("load"); break
         case "loaded": this._loaded(input.stored); break
+        case "shown": this._shown(input); break
         case "loadFailed": this._loadFailed(); break
         case "storeLost": this._storeLost(); break
         case "wake": break
@@ -70,6 +71,12 @@ export class UpdateMachine extends UpdateCore {
         case "commitFailed": this._commitFailed(number); break
         default: throw new TypeError(`no such input: ${name}`)
         }
+    }
+
+    /** Whether what screens show is as the server has it, and whether some of it could not be fetched. */
+    _shown({ isComplete, hasFailed }) {
+        this._incompleteSince = isComplete ? undefined : this._incompleteSince ?? this._now
+        this._hasFailedToShow = hasFailed
     }
 
     _loaded(stored) {

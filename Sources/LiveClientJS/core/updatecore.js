@@ -45,6 +45,9 @@ export class UpdateCore {
     /** When everything missed had been given. */
     _caughtUpAt
     _stalledSince
+    /** Since when what screens show is not as the server has it; and whether that could not be fetched. */
+    _incompleteSince
+    _hasFailedToShow = false
     /** When a snapshot became the state. */
     _snapshotAt
     _pollNumber
@@ -153,8 +156,8 @@ export class UpdateCore {
             _isCaughtUp: this._is("live") && this._caughtUpAt !== undefined, _hasNetwork: this._hasNetwork && !this._end,
             _refused: this._end?.refused ?? this._end?.revoked,
             _hasToken: this._hasToken, _isForeground: this._isForeground, _failures: this._failures,
-            _unappliedSince: this._pending._unappliedSince, _patience: this._settings.patience,
-            _hasFailedToApply: this._pending._hasFailed || this._commitRetry.failures > 0,
+            _unappliedSince: earliestOf([this._pending._unappliedSince, this._incompleteSince]), _patience: this._settings.patience,
+            _hasFailedToApply: this._pending._hasFailed || this._commitRetry.failures > 0 || this._hasFailedToShow,
             _stalledSince: this._stalledSince, _leftConnected: this._leftConnected,
         }
     }

@@ -29,7 +29,13 @@ export class DetailsScreens {
     /** It was fetched. @param absence "gone" or "notOurs"; null: it is there */
     _noteAnswer(thing, absence) { for (const shown of this.#of(thing)) Object.assign(shown, { failure: null, absence }) }
 
-    /** @param known `{value, knowledge}` */
+    /** Of each: whether it is as the server has it, and whether that could not be fetched. */
+    parts(knowledge) {
+        return [...this.#shown.values()].map(({ thing, failure, absence }) => (
+            { isComplete: absence !== null || knowledge(thing) === "known", hasFailed: failure !== null }))
+    }
+
+    /** @param known `{value, knowledge, isWhole}` */
     tell(thing, known) {
         for (const { listener, failure, absence } of this.#of(thing)) {
             callApp(listener, { thing, ...known, failure, absence })

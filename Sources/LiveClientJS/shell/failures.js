@@ -13,18 +13,26 @@ export class RequestError extends Error {
         this.retryAfter = retryAfter
     }
 
-    /** Throws what a `Response` of fetch refuses with; returns it otherwise. */
-    static check(response) {
-        if (response.ok) return response
-        const seconds = Number(response.headers.get("Retry-After") ?? NaN)
-        throw new RequestError(response.status, Number.isFinite(seconds) ? seconds * 1_000 : undefined)
+    /**
+     * Throws what a `Response` of fetch refuses with; returns it otherwise. An answer that is not the API's own says nothing of what was
+     * asked for, whatever its status is: it has failed, and is asked for again.
+     *
+     * @param sign `{header}` or `{type}`: what each answer of the API has; left out: it is no HTML, which a proxy in front of it sends
+     */
+    static check(response, { header, type } = {}) {
+        const { headers } = response, kind = headers.get("Content-Type") ?? ""
+        const isOurs = header ? headers.has(header) : type ? kind.startsWith(type) : !kind.startsWith("text/html")
+        if (response.ok && isOurs) return response
+        const seconds = Number(headers.get("Retry-After") ?? NaN)
+        const error = new RequestError(response.status, Number.isFinite(seconds) ? seconds * 1_000 : undefined)
+        throw isOurs ? error : Object.assign(error, { kind: "retry" })
     }
 }
 
 /** Why a request has failed, in the machines' words. An error with a `kind` says it itself; otherwise its `status` does. */
 export function failureOf(error) {
     const { kind, status, retryAfter } = error ?? {}
-    if (kind === "unauthorized" || status === 401) return { unauthorized: {} }
+    if (kind === "unauthorized" || (status === 401 && kind === undefined)) return { unauthorized: {} }
     if (kind === "unreadable" || error instanceof SyntaxError) return { unreadable: {} }
     const isRefused = status !== undefined && status < 500 && status !== 408 && status !== 429 && retryAfter === undefined
     if (kind === undefined ? isRefused : kind === "rejected") return { rejected: { status: status ?? 400 } }
@@ -38,6 +46,8 @@ export function endOf({ status, code }) {
 
 /** What an error says of the thing that was asked for: "gone", "notOurs"; undefined: the request has failed. */
 export function outcomeOf(error) {
+    // Somebody between has answered.
+    if (error?.kind === "retry") return
     if (error?.status === 403) return "notOurs"
     return error?.status === 404 || error?.status === 410 ? "gone" : undefined
 }

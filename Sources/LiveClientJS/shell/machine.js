@@ -43,6 +43,8 @@ export class LiveMachine {
     #unwatch
     /** What the app shows of it, which then has what is reloaded fetched. */
     #screens
+    /** Of what they show: `{isComplete, hasFailed, isLoading}`. */
+    #shownState = { isComplete: true }
     /** What its lists know, in the store; undefined: there are none. */
     #lists
     /** Why the store is not used any more, or what it has failed to read or write and is asked for again; null while it is used. */
@@ -60,6 +62,13 @@ export class LiveMachine {
         this.#requests = new MachineRequests(client, options, this.#following, this.#gate, input => this.#send(input))
         this.#screens = options.screens?.(input => this.#reloadedByScreens(input)) ?? null
         this.#screens?.useGate?.(this.#gate, client._tokens)
+        if (this.#screens) {
+            this.#screens.onShown = shown => {
+                this.#shownState = shown
+                const { isComplete, hasFailed } = shown
+                this.#send({ shown: { isComplete, hasFailed } })
+            }
+        }
         if (this.#store) {
             this.#lists = this.#screens?._keepLists?.({
                 environment, store: () => this.#store, area: options.area,
@@ -110,10 +119,15 @@ export class LiveMachine {
     refresh() {
         this.#gate.refresh()
         this.#client.refresh?.()
+        this.#screens?.retryNow?.()
         this.#send({ refresh: {} })
         return new Promise(resolve => {
             const look = () => {
-                const ended = this.#isClosed ? false : refreshEnded(this.#machine.view)
+                let ended = this.#isClosed ? false : refreshEnded(this.#machine.view)
+                const { isComplete, hasFailed, isLoading } = this.#shownState
+                if (ended && !isComplete) ended = undefined
+                // The machine has all of its own, and a screen cannot have what it shows.
+                if (ended === undefined && "live" in this.state && hasFailed && !isLoading) ended = false
                 if (ended === undefined) return
                 this.#refreshes.delete(look)
                 resolve(ended)
@@ -192,11 +206,11 @@ export class LiveMachine {
     }
 
     #show(hasChanged = false) {
+        for (const look of [...this.#refreshes]) look()
         const shown = JSON.stringify(this.#machine.view)
         if (this.#isClosed || (shown === this.#shown && !hasChanged)) return
         this.#shown = shown
         for (const listener of [...this.#watchers]) if (!this.#isClosed) callApp(listener)
-        for (const look of [...this.#refreshes]) look()
     }
 
     /** What becomes of the connection says whether there is a network, a token and somebody who looks. */

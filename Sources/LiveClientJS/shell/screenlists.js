@@ -57,6 +57,14 @@ export class ScreenLists {
     /** Whether a list on a screen should perhaps have the thing, which is being fetched. */
     awaits(thing) { return this.#of(thing).some(list => list.isShown && list.awaits(thing.id)) }
 
+    /** Of each list on a screen: whether it is as the server has it, and whether that could not be fetched. */
+    get parts() {
+        return [...this.#lists.values()].filter(list => list.isShown).map(({ entity, machine: { view } }) => ({
+            isComplete: view.knowledge === "known" && view.items.every(({ id }) => this.#things.of({ entity, id }).knowledge !== "knownStale"),
+            hasFailed: view.failures > 0, isLoading: view.isLoading,
+        }))
+    }
+
     /** Makes a list, and what shows and ends it. */
     make(options) {
         const { name } = options
@@ -229,7 +237,7 @@ export class ScreenLists {
         list.page = page
         const read = signal => readPageOf(this.#api, { list: list.name, request, signal })
         this.#requests.begin(`page ${page}`, signal => this.#token.ask(() => read(signal)),
-            ({ items, isLast }) => this.#take(list, { page, number, items, isLast }), error => {
+            found => this.#take(list, { ...found, page, number }), error => {
                 list.failure = failureOf(error)
                 const { rejected, retry } = list.failure
                 const why = rejected ? { isRefused: true } : retry?.after === undefined ? {} : { retryAfter: retry.after }
@@ -243,8 +251,8 @@ export class ScreenLists {
         return this.#lastPage
     }
 
-    #take(list, { page, number, items, isLast }) {
-        const things = this.#learn(list, page, items)
+    #take(list, { page, number, items, isLast, isWhole = false }) {
+        const things = this.#learn(list, page, items, isWhole)
         list.failure = null
         this.#give(list, { pageLoaded: { number, items: items.map(({ id, key }) => ({ id, key })), isLast } })
         // What found no room among the fetches has come.
@@ -254,12 +262,12 @@ export class ScreenLists {
     }
 
     /** Keeps the values of an answer that are not older than what is known. Returns the things. */
-    #learn(list, page, items) {
+    #learn(list, page, items, isWhole = false) {
         const things = items.map(({ id }) => ({ entity: list.entity, id }))
-        const effects = this.#things.ask({ answered: { page, things } })
+        const effects = this.#things.ask({ answered: { page, things, isWhole } })
         const accepted = new Set(effects.flatMap(({ accept }) => accept?.things ?? []).map(thingKey))
         things.forEach((thing, index) => {
-            if (accepted.has(thingKey(thing))) this.#things.keep(thing, items[index].value)
+            if (accepted.has(thingKey(thing))) this.#things.keep(thing, items[index].value, isWhole)
         })
         return things
     }

@@ -19,6 +19,8 @@ const endOfTime = Number.MAX_SAFE_INTEGER
 export class Screens {
     /** Called when a list is another one than before: what `toStore` gives is too. For the machine. */
     onChange = () => {}
+    /** Called when what the screens show has become as the server has it, or is not any more: `{isComplete, hasFailed, isLoading}`. */
+    onShown = () => {}
 
     #api
     #environment
@@ -29,13 +31,14 @@ export class Screens {
     #token
     #lists
     #details = new DetailsScreens()
-    /** By thing: {thing, value}. */
+    /** By thing: {thing, value, whole}: the newest, and the newest that is more than a list's summary. */
     #values = new Map()
     /** When more values are kept than so many, and than twice as many as things are remembered, some go: `#forgetValues`. */
     #maximumValues = 0
     #maximumThings
     #timer = null
     #hasOwnGate
+    #shown = ""
     #isFingerHeld = false
     #isClosed = false
 
@@ -55,7 +58,7 @@ export class Screens {
         this.#requests = new PendingRequests(environment, settings.requestDeadline, gate ?? new LiveGate(environment))
         this.#token = new ScreenToken(api, environment, this.#requests, () => this.#tokenChanged())
         const things = {
-            ask: input => this.#ask(input), keep: (thing, value) => this.#keep(thing, value),
+            ask: input => this.#ask(input), keep: (...known) => this.#keep(...known),
             placed: () => this.#forgetValues(), of: thing => this.#of(thing),
             follow: () => this.#follow(), changed: () => this.onChange(),
             _makeOld: thing => this.#ask({ pass: { number: 0, thing } }, { isSilent: true }),
@@ -165,7 +168,7 @@ export class Screens {
     /** There is a network again: what the one before has not answered has failed, and what waits is tried now. */
     networkIsBack() {
         this.#requests.networkIsBack()
-        this.#retryNow()
+        this.retryNow()
     }
 
     /** What is asked passes the gate of whoever shows these things, with its tokens, unless they have one of their own. */
@@ -174,13 +177,14 @@ export class Screens {
         Object.assign(this.#requests, { gate, tokens })
     }
 
-    #retryNow() {
+    /** What waits to be tried again is tried now. */
+    retryNow() {
         this.#ask({ wake: {} }, undefined, endOfTime)
         this.#lists.retryNow(endOfTime)
     }
 
     #tokenChanged() {
-        if (this.#token._mayAsk) return this.#retryNow()
+        if (this.#token._mayAsk) return this.retryNow()
         this.#lists._tellAll()
         for (const thing of this.#details.things) this.#tellDetails(thing)
     }
@@ -218,18 +222,31 @@ export class Screens {
         for (const effect of effects) this.#carryOut(effect, found)
         const due = this.#token._mayAsk ? this.#queue.wakeAt : null
         this.#timer = setDue(this.#environment, this.#timer, due, () => this.#ask({ wake: {} }))
+        this.#tellShown()
         return effects
+    }
+
+    #tellShown() {
+        const parts = [...this.#details.parts(thing => this.#queue.knowledge(thing, true)), ...this.#lists.parts]
+        const isComplete = parts.every(part => part.isComplete), hasFailed = parts.some(part => part.hasFailed)
+        const isLoading = this.#queue.view.running.length > 0 || parts.some(part => part.isLoading), shown = { isComplete, hasFailed, isLoading }
+        if (JSON.stringify(shown) === this.#shown) return
+        this.#shown = JSON.stringify(shown)
+        this.onShown(shown)
     }
 
     #carryOut(effect, found) {
         if (effect.fetch) this.#fetch(effect.fetch)
         else if (effect.cancel) this.#requests.abort(`fetch ${effect.cancel.fetch}`)
-        else if (effect.apply) this.#take(effect.apply.thing, found)
+        else if (effect.apply) this.#take(effect.apply, found)
         else if (effect.reloaded) {
             if (found?.isSilent) return
             // What a screen shows, and no rule has fetched, is as good as before.
             const isAsBefore = Boolean(found?.passed) && this.#queue.knowledge(found.passed) === "known"
-            const reloaded = { ...effect.reloaded, value: found?.value, ...(isAsBefore && { isAsBefore }) }
+            // An answer may have come later than a newer one.
+            const newest = found?.of && "value" in found && this.#values.get(thingKey(found.of))
+            const value = newest ? newest.whole ?? newest.value : found?.value
+            const reloaded = { ...effect.reloaded, value, ...(isAsBefore && { isAsBefore }) }
             callApp(this.#onReload, { reloaded })
         } else if (effect.reloadFailed) callApp(this.#onReload, effect)
         else if (effect.unavailable) {
@@ -241,18 +258,18 @@ export class Screens {
 
     #fetch({ fetch, thing }) {
         this.#requests.begin(`fetch ${fetch}`, signal => this.#token.ask(() => readThingOf(this.#api, thing, signal)),
-            found => this.#ask({ fetched: { fetch, outcome: Object.keys(found)[0] } }, found),
+            found => this.#ask({ fetched: { fetch, outcome: Object.keys(found)[0] } }, { ...found, of: thing }),
             error => {
                 this.#ask({ failed: { fetch, failure: failureOf(error) } })
                 this.#lists._noteFailure(thing)
             }, thingKey(thing), { call: "reload", thing })
     }
 
-    #take(thing, found) {
+    #take({ thing, isLate }, found) {
         const hasValue = "value" in found
-        if (hasValue) this.#keep(thing, found.value); else this.#values.delete(thingKey(thing))
+        if (hasValue) this.#keep(thing, found.value, true, isLate); else this.#values.delete(thingKey(thing))
         if (!hasValue) this.#details._noteAnswer(thing, Object.keys(found)[0])
-        this.#lists.place(thing, hasValue ? found.value : null)
+        if (!isLate) this.#lists.place(thing, hasValue ? found.value : null)
         this.#forgetValues()
         this.#relevance.handle({ displayed: { thing } }, this.#environment.now())
         this.#tellDetails(thing)
@@ -260,9 +277,24 @@ export class Screens {
 
     #of(thing) { return { value: this.#values.get(thingKey(thing))?.value, knowledge: this.#queue.knowledge(thing) } }
 
-    #keep(thing, value) {
-        this.#values.set(thingKey(thing), { thing, value })
-        this.#details._noteAnswer(thing, null)
+    /** `isWhole`: it is more than a list's summary; `isLate`: a newer summary is there. */
+    #keep(thing, value, isWhole, isLate) {
+        const known = this.#values.get(thingKey(thing))
+        this.#values.set(thingKey(thing), { thing, value: isLate ? known?.value : value, whole: isWhole ? value : known?.whole })
+        if (isWhole) this.#details._noteAnswer(thing, null)
+    }
+
+    /**
+     * The app was given this, as the answer to an action: it is shown at once, and what was asked for before does not replace it.
+     *
+     * @param isWhole false: it is no more than a list's summary
+     */
+    put(thing, value, { isWhole = true } = {}) {
+        this.#ask({ put: { thing, isWhole } })
+        this.#keep(thing, value, isWhole)
+        this.#lists.place(thing, value)
+        this.#forgetValues()
+        this.#tellDetails(thing)
     }
 
     /** Values are kept as long as their things are remembered, or stand in a list. For when what was kept has its place. */
@@ -276,5 +308,10 @@ export class Screens {
         this.#maximumValues = 2 * this.#values.size
     }
 
-    #tellDetails(thing) { if (!this.#isClosed) this.#details.tell(thing, this.#of(thing)) }
+    #tellDetails(thing) {
+        if (this.#isClosed) return
+        const known = this.#values.get(thingKey(thing)), isWhole = known?.whole !== undefined
+        const value = isWhole ? known.whole : known?.value
+        this.#details.tell(thing, { value, knowledge: this.#queue.knowledge(thing, true), isWhole })
+    }
 }

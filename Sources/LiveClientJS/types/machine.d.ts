@@ -79,8 +79,11 @@ export class RequestError extends Error {
     constructor(status?: number, retryAfter?: number)
     readonly status?: number
     readonly retryAfter?: number
-    /** Returns the answer of a fetch, or throws what it refuses with. */
-    static check(response: Response): Response
+    /**
+     * Returns the answer of a fetch, or throws what it refuses with. What is not the API's own answer has failed, whatever its status
+     * is. `sign` is what each answer of the API has, a header or the beginning of its `Content-Type`; left out: it is no HTML.
+     */
+    static check(response: Response, sign?: { header?: string, type?: string }): Response
 }
 
 /** Whether requests to an API are made. Times in ms of the client's clock. */
@@ -157,6 +160,10 @@ export interface MachineScreens {
     setLive(isLive: boolean): void
     setVisible(isVisible: boolean): void
     networkIsBack?(): void
+    /** Somebody pulled the screen: what waits to be tried again is tried now. */
+    retryNow?(): void
+    /** Set by the machine, whose sign covers what the screens show. */
+    onShown?: (shown: { isComplete: boolean, hasFailed: boolean, isLoading: boolean }) => void
     /** What is fetched passes this gate, and 401 has the client's token function asked. */
     useGate?(gate: LiveGate, tokens: unknown): void
     /** What an earlier visit has kept was read. */
@@ -177,7 +184,7 @@ export class LiveMachine<Value = unknown> {
     readonly isLoaded: boolean
     readonly state: MachineState
     readonly freshness: Freshness
-    /** What people are shown of it: undefined in the background, while nothing is wrong, and for the first 300 ms of a gap. */
+    /** What people are shown of it, the lists and details of its screens included: undefined in the background, while nothing is wrong, and for the first 300 ms of a gap. */
     readonly sign: Freshness | undefined
     /** When it was last as the server has it, in ms of the client's clock. */
     readonly lastSuccess: number | undefined

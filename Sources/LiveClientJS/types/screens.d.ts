@@ -38,6 +38,8 @@ export type FoundThing<Value> = { value: Value } | { gone: {} } | { notOurs: {} 
 export interface ListPage<Value> {
     items: { id: string; key: ListKey; value: Value }[]
     isLast: boolean
+    /** Its values are all that `reload` would give. Otherwise they are summaries, and details are fetched. */
+    isWhole?: boolean
 }
 
 /**
@@ -79,9 +81,12 @@ export type ScreenFailure = { retry: { after?: number } } | { unauthorized: {} }
 /** What a screen of details shows. */
 export interface DetailsState<Value = unknown> {
     thing: ScreenThing
-    /** The last that is known; undefined: nothing. */
+    /** The last that is known of all of it, else a list's summary; undefined: nothing. */
     value: Value | undefined
+    /** How far all of it can be trusted. */
     knowledge: Knowledge
+    /** Whether the value is all of it, and not a list's summary. */
+    isWhole: boolean
     /** Of the last fetch; null when it was answered. */
     failure: ScreenFailure | null
     /** What the last fetch said of a thing that is not there: 404 or 410, 403; null: it is there, or nobody knows. */
@@ -218,6 +223,15 @@ export class Screens<Value = unknown> {
     storedIsRead(): void
     /** Whether the machine is live: at first it is not. */
     setLive(isLive: boolean): void
+    /**
+     * The app was given this, as the answer to an action: it is shown at once, and what was asked for before does not replace it.
+     * `isWhole: false`: it is no more than a list's summary.
+     */
+    put(thing: ScreenThing, value: Value, options?: { isWhole?: boolean }): void
+    /** What waits to be tried again is tried now. */
+    retryNow(): void
+    /** Called when what the screens show has become as the server has it, or is not any more. For the machine. */
+    onShown: (shown: { isComplete: boolean, hasFailed: boolean, isLoading: boolean }) => void
     /** There is a network again: what the one before has not answered, and what waits, is asked for now. */
     networkIsBack(): void
     /** What is fetched passes this gate, with these tokens, unless another gate was given. The machine calls it. */

@@ -155,6 +155,8 @@ extension UpdateMachine {
         case ended(error: ConnectionEnd)
         /// Somebody pulled the screen: at once whatever would be tried later, and a new snapshot where nothing is awaited.
         case refresh
+        /// Whether all that screens show is as the server has it, and whether some of it could not be fetched.
+        case shown(isComplete: Bool, hasFailed: Bool)
         /// Somebody looks at the thing: where it is known to be stale, it is reloaded now.
         case check(thing: Thing)
         /// `/sync/v1` without `since` gave a fresh finger.

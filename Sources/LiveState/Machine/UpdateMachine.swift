@@ -38,6 +38,9 @@ public struct UpdateMachine: StateMachine {
     /// When everything missed had been given.
     var caughtUpAt: Milliseconds?
     var stalledSince: Milliseconds?
+    /// Since when what screens show is not as the server has it; and whether that could not be fetched.
+    var incompleteSince: Milliseconds?
+    var hasFailedToShow = false
     /// When a snapshot became the state.
     var snapshotAt: Milliseconds?
     var pollNumber: Int?
@@ -114,6 +117,9 @@ public struct UpdateMachine: StateMachine {
         case .tokenFailed: tokenFailed()
         case .ended(let error): ended(error)
         case .refresh: refresh()
+        case .shown(let isComplete, let hasFailed):
+            incompleteSince = isComplete ? nil : incompleteSince ?? now
+            hasFailedToShow = hasFailed
         case .check(let thing): pending.check(thing, at: now)
         case .finger(let number, let at): finger(number, at)
         case .fingerFailed(let number, let failure): registerFailed(.finger(number: number), .request(failure: failure))
@@ -157,9 +163,9 @@ public struct UpdateMachine: StateMachine {
         facts.hasToken = hasToken
         facts.isForeground = isForeground
         facts.failures = failures
-        facts.unappliedSince = pending.unappliedSince
+        facts.unappliedSince = [pending.unappliedSince, incompleteSince].compactMap { $0 }.min()
         facts.patience = settings.patience
-        facts.hasFailedToApply = pending.hasFailed || commitRetry.failures > 0
+        facts.hasFailedToApply = pending.hasFailed || commitRetry.failures > 0 || hasFailedToShow
         facts.stalledSince = stalledSince
         facts.leftConnected = leftConnected
         return facts

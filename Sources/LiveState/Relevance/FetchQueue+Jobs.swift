@@ -27,7 +27,7 @@ extension FetchQueue {
             // A list loads its stale things by the page, but for those that changed by themselves while nobody looked.
             let isOld =
                 detailed.contains(thing)
-                ? !wasDetailed.contains(thing) && known.knowledge(of: thing) != .known
+                ? !wasDetailed.contains(thing) && known.knowledge(of: thing, isWhole: true) != .known
                 : !before.contains(thing) && known.hasChanged(thing)
             if isOld { want(thing) }
         }
@@ -97,8 +97,11 @@ extension FetchQueue {
             counts.dropped += 1
             return
         }
-        if known.answer(job.thing, asked: job.asked, isGone: outcome != .value) {
-            effects.append(.apply(fetch: fetch, thing: job.thing, outcome: outcome))
+        let isNewest = known.answer(job.thing, asked: job.asked, isGone: outcome != .value)
+        let isWhole = outcome == .value && known.answerWhole(job.thing, asked: job.asked)
+        if isNewest || isWhole {
+            effects.append(
+                .apply(fetch: fetch, thing: job.thing, outcome: outcome, isLate: isNewest ? nil : true))
         } else {
             counts.dropped += 1
         }
@@ -126,13 +129,21 @@ extension FetchQueue {
         keep(job)
     }
 
-    mutating func receivePage(_ page: Int, _ things: [Thing], _ effects: inout [Effect]) {
+    /// What was asked for before is older.
+    mutating func put(_ thing: Thing, _ isWhole: Bool) {
+        let asked = known.ask()
+        _ = known.answer(thing, asked: asked)
+        if isWhole { _ = known.answerWhole(thing, asked: asked) }
+    }
+
+    mutating func receivePage(_ page: Int, _ things: [Thing], _ isWhole: Bool, _ effects: inout [Effect]) {
         guard let index = pages.firstIndex(where: { $0.page == page }) else { return }
         let asked = pages.remove(at: index).asked
         let accepted = things.filter { known.answer($0, asked: asked) }
         counts.dropped += things.count - accepted.count
-        for thing in accepted where known.knowledge(of: thing) == .known {
-            guard var job = jobs[thing] else { continue }
+        for thing in accepted {
+            if isWhole { _ = known.answerWhole(thing, asked: asked) }
+            guard neededKnowledge(of: thing) == .known, var job = jobs[thing] else { continue }
             job.isForScreen = false
             keep(job)
         }

@@ -56,8 +56,10 @@ public struct FetchQueue: StateMachine {
         case failed(fetch: Int, failure: RequestFailure)
         /// A page, or a snapshot, is asked for now. The number is the caller's.
         case asked(page: Int)
-        /// What it had.
-        case answered(page: Int, things: [Thing])
+        /// What it had: summaries of things, or (`isWhole`) all of them.
+        case answered(page: Int, things: [Thing], isWhole: Bool? = nil)
+        /// The app was given the thing as the answer to an action: as it is now, or (not `isWhole`) a summary of it.
+        case put(thing: Thing, isWhole: Bool)
         /// It is time for what was due.
         case wake
     }
@@ -68,8 +70,9 @@ public struct FetchQueue: StateMachine {
         case fetch(fetch: Int, thing: Thing)
         /// Nobody waits for this fetch any more.
         case cancel(fetch: Int)
-        /// Take what this fetch found. Without this effect its answer is to be dropped.
-        case apply(fetch: Int, thing: Thing, outcome: Reloaded)
+        /// Take what this fetch found. Without this effect its answer is to be dropped. `isLate`: a newer summary is there already, but
+        /// nothing newer of all of it.
+        case apply(fetch: Int, thing: Thing, outcome: Reloaded, isLate: Bool? = nil)
         /// A reload of the machine is done.
         case reloaded(number: Int, outcome: Reloaded)
         /// A reload of the machine has failed; the machine tries it again.
@@ -171,15 +174,22 @@ public struct FetchQueue: StateMachine {
         let running = inOrder.compactMap { job in job.fetch.map { RunningFetch(fetch: $0, thing: job.thing) } }
         return View(
             running: running.sorted { $0.fetch < $1.fetch }, waiting: inOrder.filter(\.isWaiting).map(\.thing),
-            shown: shown.map { ShownThing(thing: $0, knowledge: known.knowledge(of: $0)) },
+            shown: shown.map { ShownThing(thing: $0, knowledge: neededKnowledge(of: $0)) },
             made: counts.made, merged: counts.merged, avoided: counts.avoided, dropped: counts.dropped)
     }
 
     /// When the first fetch that failed is due again; nil: none waits.
     public var wakeAt: Milliseconds? { jobs.values.compactMap(\.retryAt).min() }
 
-    /// How far a thing can be trusted.
-    public func knowledge(of thing: Thing) -> Knowledge { known.knowledge(of: thing) }
+    /// How far a thing can be trusted; `isWhole`: all of it, not only a list's summary.
+    public func knowledge(of thing: Thing, isWhole: Bool = false) -> Knowledge {
+        known.knowledge(of: thing, isWhole: isWhole)
+    }
+
+    /// Of as much as the screens need.
+    func neededKnowledge(of thing: Thing) -> Knowledge {
+        known.knowledge(of: thing, isWhole: detailed.contains(thing))
+    }
 
     /// Handles one input.
     public mutating func handle(_ input: Input, at now: Milliseconds) -> [Effect] {
@@ -201,7 +211,8 @@ public struct FetchQueue: StateMachine {
             pages.removeAll { $0.page == page }
             pages.append((page, known.ask()))
             if pages.count > settings.maximumPages { pages.removeFirst() }
-        case .answered(let page, let things): receivePage(page, things, &effects)
+        case .answered(let page, let things, let isWhole): receivePage(page, things, isWhole == true, &effects)
+        case .put(let thing, let isWhole): put(thing, isWhole)
         case .wake:
             for (thing, job) in jobs { if let due = job.retryAt, due <= now { jobs[thing]?.retryAt = nil } }
         }

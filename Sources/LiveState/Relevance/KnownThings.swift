@@ -10,6 +10,8 @@ public struct KnownThings: Codable, Equatable, Sendable {
     private struct Entry: Codable, Equatable {
         /// The question that was answered; 0: none.
         var asked = 0
+        /// The same of an answer that was no summary.
+        var whole = 0
         var changed: Int
         var isHeld = false
         var used = 0
@@ -40,9 +42,12 @@ public struct KnownThings: Codable, Equatable, Sendable {
     }
 
     /// How far the thing can be trusted.
-    public func knowledge(of thing: Thing) -> Knowledge {
+    ///
+    /// - Parameter isWhole: all of it, not only what a list's summary has.
+    public func knowledge(of thing: Thing, isWhole: Bool = false) -> Knowledge {
         guard let entry = entries[thing], entry.isHeld else { return .unknown }
-        return isWatched && entry.asked > max(entry.changed, staleBefore) ? .known : .knownStale
+        return isWatched && (isWhole ? entry.whole : entry.asked) > max(entry.changed, staleBefore)
+            ? .known : .knownStale
     }
 
     /// Whether an answer to this question is old: something happened since.
@@ -77,6 +82,19 @@ public struct KnownThings: Codable, Equatable, Sendable {
             guard isNewest else { return }
             entry.asked = asked
             entry.isHeld = !isGone
+            if isGone { entry.whole = 0 }
+        }
+        return isNewest
+    }
+
+    /// Notes that an answer was no summary.
+    ///
+    /// - Returns: false when there is a newer one, or the thing is gone since.
+    public mutating func answerWhole(_ thing: Thing, asked: Int) -> Bool {
+        var isNewest = false
+        use(thing) { entry in
+            isNewest = entry.isHeld && asked >= entry.whole
+            if isNewest { entry.whole = asked }
         }
         return isNewest
     }

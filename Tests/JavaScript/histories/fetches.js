@@ -31,5 +31,6 @@ export function input(draw, { effects, step }) {
         [2, { refresh: { thing: thing(draw) } }], [1, { dropReloads: {} }], [2, { finger: { isHeld: !draw.once(4) } }],
         [8, { fetched: { fetch, outcome: draw.one(["value", "value", "gone", "notOurs"]) } }],
         [4, { failed: { fetch, failure: failure(draw) } }], [2, { asked: { page: draw.int(1, 4) } }],
-        [2, { answered: { page: draw.int(1, 4), things: things(draw) } }]])
+        [2, { answered: { page: draw.int(1, 4), things: things(draw), ...draw.once(2) ? { isWhole: true } : {} } }],
+        [1, { put: { thing: thing(draw), isWhole: draw.once(2) } }]])
 }

@@ -58,6 +58,7 @@ export function input(draw, { machine, effects, step }) {
     if (draw.once(6)) {
         return draw.weighted([
             [3, { foreground: {} }], [3, { background: {} }], [2, { network: { isSatisfied: true } }],
+            [2, { shown: { isComplete: draw.once(2), hasFailed: draw.once(3) } }],
             [1, { network: { isSatisfied: false } }], [1, { token: { isValid: true } }], [1, { refresh: {} }],
             [2, { check: { thing: thing(draw) } }], [1, { start: {} }]])
     }

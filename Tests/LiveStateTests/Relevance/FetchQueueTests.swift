@@ -45,13 +45,15 @@ private struct FetchWorld {
     private let things = (0..<6).map { Thing(entity: "incident", id: "\($0)") }
     private var server = [Int](repeating: 0, count: 6)
     private var held = [Int?](repeating: nil, count: 6)
+    /// What it holds that is no summary.
+    private var wholes = [Int?](repeating: nil, count: 6)
     private var running: [Int: (index: Int, version: Int)] = [:]
     /// The answer that is being handed over.
     private var arriving: (index: Int, version: Int)?
     /// Reloads that are not answered, with the version that they must not fall below.
     private var owed: [Int: (index: Int, version: Int)] = [:]
     private var lastReload = 0
-    private var page: (number: Int, versions: [Int])?
+    private var page: (number: Int, versions: [Int], isWhole: Bool)?
     private var lastPage = 0
     private var shown: Set<Int> = []
     private var isFingerHeld = false
@@ -82,10 +84,12 @@ private struct FetchWorld {
         case 7:
             if let page {
                 self.page = nil
-                input(.answered(page: page.number, things: things), versions: page.versions)
+                input(
+                    .answered(page: page.number, things: things, isWhole: page.isWhole), versions: page.versions,
+                    areWhole: page.isWhole)
             } else {
                 lastPage += 1
-                page = (lastPage, server)
+                page = (lastPage, server, random.isOne(in: 2))
                 input(.asked(page: lastPage))
             }
         case 8: input(.refresh(thing: things[random.below(6)]))
@@ -114,7 +118,7 @@ private struct FetchWorld {
             answer()
         }
         check()
-        let isKnown = shown.allSatisfy { queue.knowledge(of: things[$0]) == .known }
+        let isKnown = shown.allSatisfy { queue.knowledge(of: things[$0], isWhole: true) == .known }
         if !owed.isEmpty || !isKnown || !running.isEmpty { fault = fault ?? "at the end \(queue.view), owed \(owed)" }
     }
 
@@ -135,7 +139,7 @@ private struct FetchWorld {
         input(.fetched(fetch: fetch, outcome: .value))
     }
 
-    private mutating func input(_ input: FetchQueue.Input, versions: [Int] = []) {
+    private mutating func input(_ input: FetchQueue.Input, versions: [Int] = [], areWhole: Bool = false) {
         for effect in queue.handle(input, at: now) {
             switch effect {
             case .fetch(let fetch, let thing):
@@ -144,9 +148,13 @@ private struct FetchWorld {
                 running[fetch] = (index, server[index])
                 if running.count > 2 { fault = "\(running.count) fetches at once" }
             case .cancel(let fetch): running[fetch] = nil
-            case .apply: if let (index, version) = arriving { hold(index, version) }
+            case .apply(_, _, _, let isLate):
+                guard let (index, version) = arriving else { continue }
+                hold(index, version, isNewest: isLate != true, isWhole: true)
             case .accept(_, let accepted):
-                for index in accepted.compactMap({ Int($0.id) }) { hold(index, versions[index]) }
+                for index in accepted.compactMap({ Int($0.id) }) {
+                    hold(index, versions[index], isNewest: true, isWhole: areWhole)
+                }
             case .reloaded(let number, _):
                 guard let (index, version) = owed.removeValue(forKey: number) else { continue }
                 if shown.contains(index), held[index] ?? 0 < version { fault = "\(number) answered with what is older" }
@@ -160,14 +168,24 @@ private struct FetchWorld {
         }
     }
 
-    private mutating func hold(_ index: Int, _ version: Int) {
-        if queue.knowledge(of: things[index]) == .known, held[index] ?? 0 > version { fault = "\(index) went back" }
-        held[index] = version
+    private mutating func hold(_ index: Int, _ version: Int, isNewest: Bool, isWhole: Bool) {
+        let thing = things[index]
+        if isNewest {
+            if queue.knowledge(of: thing) == .known, held[index] ?? 0 > version { fault = "\(index) went back" }
+            held[index] = version
+        }
+        guard isWhole else { return }
+        if queue.knowledge(of: thing, isWhole: true) == .known, wholes[index] ?? 0 > version {
+            fault = "all of \(index) went back"
+        }
+        wholes[index] = version
     }
 
     private mutating func check() {
         for (index, thing) in things.enumerated() where queue.knowledge(of: thing) == .known {
             if held[index] != server[index] { fault = fault ?? "\(index) is called known and is old" }
+            let isWhole = queue.knowledge(of: thing, isWhole: true) == .known
+            if isWhole, wholes[index] != server[index] { fault = fault ?? "all of \(index) is called known and is old" }
         }
     }
 }
