@@ -81,7 +81,7 @@ public final class ArchivePageSource: PageSource, ScreensAPI {
         let items = events.prefix(request.limit).compactMap { event in
             event.aid.map { ListPage<LiveEvent>.Item(id: $0.text, key: ListKey($0), value: event) }
         }
-        return ListPage(items: items, isLast: !page.more && events.count <= request.limit)
+        return ListPage(items: items, isLast: !page.more && events.count <= request.limit, isWhole: true)
     }
 
     /// The events of a page, and those between its ends that came live. One that came late, stamped long ago, is told live at once, where

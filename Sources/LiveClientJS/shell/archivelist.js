@@ -65,7 +65,7 @@ export class ArchivePageSource {
         if (page.gaps.length > 0) callApp(this.#onGaps, page.gaps)
         const events = this.#withKept(page, asked)
         const items = events.slice(0, request.limit).map(event => ({ id: event.aid, key: eventKey(event.aid), value: event }))
-        return { items, isLast: !page.more && events.length <= request.limit }
+        return { items, isLast: !page.more && events.length <= request.limit, isWhole: true }
     }
 
     /**
