@@ -188,7 +188,7 @@ export class ActionQueue extends ActionRows {
     #wait(asked, now) {
         this.dueAt = now
         this.#isServersWait = asked !== undefined
-        this.#waitUntil = now + (asked === undefined ? this.#retry.wait() : this.#retry.waitAfter(asked))
+        this.#waitUntil = now + this.#retry.waitAfter(asked)
     }
 
     #suspect(flight) {

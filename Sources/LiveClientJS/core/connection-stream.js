@@ -1,12 +1,7 @@
 // While a stream is open (ConnectionMachine+Stream.swift).
 
 import { ConnectionAttempts, tokenLimit } from "./connection-attempts.js"
-
-/** The earliest of these times; null where there is none. */
-function earliest(times) {
-    const given = times.filter(time => time !== null && time !== undefined)
-    return given.length === 0 ? null : Math.min(...given)
-}
+import { earliestOf } from "./retry.js"
 
 const freshRenewal = sentAt => ({ request: null, dueAt: null, sentAt, tries: 0 })
 
@@ -24,7 +19,7 @@ export class ConnectionStream extends ConnectionAttempts {
         const phase = this._phase
         if (phase.name !== "open") return phase.until ?? null
         const next = phase.poll ? phase.poll.until ?? phase.poll.at : phase.aliveAt + this._settings.silenceLimit
-        return earliest([next, phase.testUntil, phase.renewal.dueAt, this._trialAt(phase)])
+        return earliestOf([next, phase.testUntil, phase.renewal.dueAt, this._trialAt(phase)])
     }
 
     /** Whether a stream is of the network and the way that the ladder stands on. */

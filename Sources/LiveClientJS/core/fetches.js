@@ -1,8 +1,8 @@
 // Which things are fetched when (FetchQueue.swift).
 import { KnownThings } from "./known.js"
-import { isFinal, waitFor } from "./pending.js"
+import { isFinal } from "./pending.js"
 import { thingKey } from "./relevance.js"
-import { Retry } from "./retry.js"
+import { Retry, earliestOf } from "./retry.js"
 
 const fetchDefaults = { maximumAtOnce: 4, maximumWaiting: 1_000, maximumThings: 10_000, maximumPages: 32, seed: 0 }
 
@@ -38,13 +38,7 @@ export class FetchQueue {
         }
     }
 
-    get wakeAt() {
-        let earliest = null
-        for (const { retryAt } of this.#jobs.values()) {
-            if (retryAt !== null && (earliest === null || retryAt < earliest)) earliest = retryAt
-        }
-        return earliest
-    }
+    get wakeAt() { return earliestOf([...this.#jobs.values()].map(job => job.retryAt)) ?? null }
 
     knowledge(thing, isWhole) { return this.#known.knowledge(thing, isWhole) }
 
@@ -205,7 +199,7 @@ export class FetchQueue {
         // What the server refuses it refuses again: the screen says so, until somebody refreshes it or an event comes.
         Object.assign(job, { fetch: null, now: [], _isForScreen: isShown && !isFinal(failure) })
         if (!job.isWaiting) this.#jobs.delete(key)
-        else if (job.next.length === 0) job.retryAt = now + waitFor(failure, job.retry)
+        else if (job.next.length === 0) job.retryAt = now + job.retry.waitAfter(failure.retry?.after)
     }
 
     /** An answer that was given to the app: what was asked for before is older. */

@@ -1,4 +1,5 @@
 // How far what is shown can be trusted (Freshness.swift): a pure function of facts and time.
+import { earliestOf } from "./retry.js"
 
 /** So long after it left `connected` people are shown a sign: a short gap shows none. */
 const signDelay = 300
@@ -37,10 +38,4 @@ export function nextFreshnessChange(facts, now) {
     if (facts._leftConnected !== undefined && facts._isForeground) times.push(facts._leftConnected + signDelay)
     if (facts._unappliedSince !== undefined) times.push(facts._unappliedSince + facts._patience)
     return earliestOf(times.filter(time => time > now))
-}
-
-/** The least of times of which some are undefined. */
-export function earliestOf(times) {
-    const known = times.filter(time => time !== undefined && time !== null)
-    return known.length > 0 ? Math.min(...known) : undefined
 }

@@ -160,10 +160,7 @@ export class PartialList {
         if (ids.length > 0) this.#effects.push({ reload: { ids } })
     }
 
-    #fail(retryAfter, now) {
-        const retry = this.#retry
-        this.wakeAt = now + (retryAfter === undefined ? retry.wait() : retry.waitAfter(retryAfter))
-    }
+    #fail(retryAfter, now) { this.wakeAt = now + this.#retry.waitAfter(retryAfter) }
 
     #setFinger(isHeld) {
         if (isHeld === this.#isFingerHeld) return

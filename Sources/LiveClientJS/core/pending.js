@@ -1,13 +1,6 @@
 // Events that are not in the state yet (PendingEvents.swift): in batches, each with the cursor behind it.
-import { earliestOf } from "./freshness.js"
-import { Jitter, Retry, waitOfHalf } from "./retry.js"
+import { Jitter, Retry, earliestOf, waitOfHalf } from "./retry.js"
 import { keyOf } from "./stored.js"
-
-/** How long to wait after a failed request: the server's word first. */
-export function waitFor(failure, retry) {
-    const asked = failure.retry?.after
-    return asked === undefined ? retry.wait() : retry.waitAfter(asked)
-}
 
 /** Whether no repetition mends it: a refusal, or an answer that cannot be read. */
 export function isFinal(failure) { return "rejected" in failure || "unreadable" in failure }
@@ -168,7 +161,7 @@ export class PendingEvents {
         const { key, reload } = this.#answer(number)
         if (!reload) return false
         // What a new token may mend waits for nothing else.
-        const needsToken = "unauthorized" in failure, wait = needsToken ? 0 : waitFor(failure, reload.retry)
+        const needsToken = "unauthorized" in failure, wait = needsToken ? 0 : reload.retry.waitAfter(failure.retry?.after)
         const known = this.#stale.get(key), hasRoom = this.#stale.size < maximumStale
         if (needsToken || !(known || (hasRoom && (isFinal(failure) || reload.retry.failures >= maximumFailures)))) {
             reload.retryAt = now + wait

@@ -30,6 +30,12 @@ const firstBound = 1_000
 /** The longest wait that a server can ask for: a day. */
 const maximumAsked = 86_400_000
 
+/** The least of times of which some are undefined or null; undefined: there is none. */
+export function earliestOf(times) {
+    const known = times.filter(time => time !== undefined && time !== null)
+    return known.length > 0 ? Math.min(...known) : undefined
+}
+
 /** A wait after `Retry-After`, which all that were refused together were given alike: up to half more, and at least a second. */
 export function waitAfter(jitter, retryAfter) {
     const asked = Math.min(Math.max(retryAfter, 0), maximumAsked)
@@ -66,8 +72,9 @@ export class Retry {
         return this.#jitter.milliseconds(Retry.minimum, bound)
     }
 
-    /** Counts a failure and says how long to wait after `Retry-After`. */
+    /** Counts a failure and says how long to wait after `Retry-After`; undefined: the server has not said. */
     waitAfter(retryAfter) {
+        if (retryAfter === undefined) return this.wait()
         this.#failures += 1
         return waitAfter(this.#jitter, retryAfter)
     }

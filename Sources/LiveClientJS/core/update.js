@@ -1,6 +1,5 @@
 // Keeps an area of state as the server has it, and knows how far it can be trusted (UpdateMachine.swift, CLIENT.md).
 import { freshnessOf } from "./freshness.js"
-import { waitFor } from "./pending.js"
 import { Retry } from "./retry.js"
 import { UpdateCore, caseOf } from "./updatecore.js"
 
@@ -144,7 +143,7 @@ export class UpdateMachine extends UpdateCore {
             this._unauthorized()
         } else {
             this._failures += 1
-            const retryAt = this._now + waitFor(failure, this._retry)
+            const retryAt = this._now + this._retry.waitAfter(failure.retry?.after)
             this._state = { registerFailed: { retryAt, failures: this._failures, cause } }
         }
     }

@@ -1,8 +1,8 @@
 // What an update machine knows, how it gives up what it cannot keep, and how state and finger move together
 // (UpdateMachine.swift, UpdateMachine+Committing.swift).
-import { earliestOf, freshnessOf, nextFreshnessChange, signOf } from "./freshness.js"
+import { freshnessOf, nextFreshnessChange, signOf } from "./freshness.js"
 import { PendingEvents } from "./pending.js"
-import { Jitter, Retry } from "./retry.js"
+import { Jitter, Retry, earliestOf } from "./retry.js"
 
 const updateDefaults = {
     entities: [], retention: 86_400_000, pollInterval: undefined, maximumPending: 1_000, patience: 5_000, seed: 1,

@@ -61,7 +61,7 @@ export class MissedUpdates {
                 if (!answer.page.more || page.length > maximumMissed) return { page }
             } else {
                 tries += 1
-                const wait = retryAfter === undefined ? this.#retry.wait() : this.#retry.waitAfter(retryAfter)
+                const wait = this.#retry.waitAfter(retryAfter)
                 await pause(this.#environment, wait, signal)
             }
         }
