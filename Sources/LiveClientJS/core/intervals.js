@@ -3,19 +3,19 @@
 // A key is {rank, text}; an end {beginning: {}}, {at: {key}} or {end: {}}; an interval {lower, upper}, both ends.
 
 /** Below, at or above 0: as `a` stands before, with or behind `b`. By rank, then by the text's code points. */
-export function compareKeys(a, b) {
-    if (a.rank !== b.rank) return a.rank < b.rank ? -1 : 1
-    const length = Math.min(a.text.length, b.text.length)
+export function compareKeys(a, b) { return a.rank - b.rank || compareTexts(a.text, b.text) }
+
+/** As `compareKeys`, by the code points alone. */
+export function compareTexts(a, b) {
+    const length = Math.min(a.length, b.length)
     for (let index = 0; index < length; index += 1) {
-        let [first, second] = [a.text.charCodeAt(index), b.text.charCodeAt(index)]
-        if (first === second) continue
-        // A surrogate stands for a code point above all that one unit holds.
-        if (first >= 0xD800 && first < 0xE000) first += 0x2800
-        if (second >= 0xD800 && second < 0xE000) second += 0x2800
-        return first - second
+        if (a[index] !== b[index]) return codeOrder(a.charCodeAt(index)) - codeOrder(b.charCodeAt(index))
     }
-    return a.text.length - b.text.length
+    return a.length - b.length
 }
+
+/** A surrogate stands for a code point above all that one unit holds. */
+function codeOrder(unit) { return unit >= 0xD800 && unit < 0xE000 ? unit + 0x2800 : unit }
 
 export function compareEnds(a, b) {
     if (a.at && b.at) return compareKeys(a.at.key, b.at.key)
@@ -25,6 +25,14 @@ export function compareEnds(a, b) {
 function endRank(end) { return end.beginning ? -1 : end.end ? 1 : 0 }
 
 export function keyEnd(key) { return { at: { key } } }
+
+/** The end of the whole list in a direction. */
+export function outerEnd(isForward) { return isForward ? { end: {} } : { beginning: {} } }
+
+export function isOuterEnd(end, isForward) { return (isForward ? "end" : "beginning") in end }
+
+/** The interval that begins with one end and, seen in a direction, ends with the other. */
+export function intervalOf(from, to, isForward) { return isForward ? { lower: from, upper: to } : { lower: to, upper: from } }
 
 function smallerEnd(a, b) { return compareEnds(a, b) <= 0 ? a : b }
 function largerEnd(a, b) { return compareEnds(a, b) >= 0 ? a : b }
@@ -48,10 +56,8 @@ function hasExtent({ lower, upper }) {
 /** What lies outside of the other; a piece keeps the end that it shares. */
 function subtractInterval(interval, other) {
     if (!intervalsTouch(interval, other)) return [interval]
-    const pieces = []
-    if (compareEnds(interval.lower, other.lower) < 0) pieces.push({ lower: interval.lower, upper: other.lower })
-    if (compareEnds(other.upper, interval.upper) < 0) pieces.push({ lower: other.upper, upper: interval.upper })
-    return pieces
+    const pieces = [{ lower: interval.lower, upper: other.lower }, { lower: other.upper, upper: interval.upper }]
+    return pieces.filter(({ lower, upper }) => compareEnds(lower, upper) < 0)
 }
 
 /** A sorted list with one more in it, as one with all that it touches. */
@@ -127,12 +133,10 @@ export class CompleteIntervals {
     /** The page to load so that more is complete from here on; null when all of it is. */
     nextPage(from, direction, limit) {
         const isForward = direction === "forward"
-        const isLast = end => Boolean(isForward ? end.end : end.beginning)
-        if (isLast(from)) return null
+        if (isOuterEnd(from, isForward)) return null
         const known = this.complete.find(interval => intervalHasEnd(interval, from))
-        if (!known) return { from, direction, limit, isInclusive: true }
-        const reached = isForward ? known.upper : known.lower
-        return isLast(reached) ? null : { from: reached, direction, limit, isInclusive: false }
+        const reached = !known ? from : isForward ? known.upper : known.lower
+        return isOuterEnd(reached, isForward) ? null : { from: reached, direction, limit, isInclusive: !known }
     }
 
     copy() {

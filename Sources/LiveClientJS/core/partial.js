@@ -1,5 +1,7 @@
 // A list of which parts are known: what it shows, and which page to load next (PartialList.swift).
-import { CompleteIntervals, compareEnds, compareKeys, intervalHasEnd, keyEnd } from "./intervals.js"
+import {
+    CompleteIntervals, compareEnds, compareKeys, compareTexts, intervalHasEnd, intervalOf, isOuterEnd, keyEnd, outerEnd,
+} from "./intervals.js"
 import { Retry } from "./retry.js"
 
 const listDefaults = { pageLimit: 50, maximumItems: 10_000, maximumIntervals: 64, maximumChanges: 200, seed: 0 }
@@ -44,10 +46,10 @@ export class PartialList {
         const { from, direction } = this.#place, isForward = direction === "forward"
         const end = this.#intervals.knownEnd(from, direction)
         if (!end) return { ids: [], isComplete: false, isStale: false }
-        const known = isForward ? { lower: from, upper: end } : { lower: end, upper: from }
+        const known = intervalOf(from, end, isForward)
         const ids = this.#items.filter(({ key }) => intervalHasEnd(known, keyEnd(key))).map(({ id }) => id)
         return {
-            ids: isForward ? ids : ids.reverse(), isComplete: Boolean(isForward ? end.end : end.beginning),
+            ids: isForward ? ids : ids.reverse(), isComplete: isOuterEnd(end, isForward),
             isStale: this.#intervals.knowledge(known) !== "known",
         }
     }
@@ -99,15 +101,10 @@ export class PartialList {
     #shown() {
         const { from, direction, count } = this.#place
         const isForward = direction === "forward"
-        let end = from
-        if (count > 0) {
-            const first = isForward
-                ? this.#items.findIndex(item => compareEnds(from, keyEnd(item.key)) <= 0)
-                : this.#items.findLastIndex(item => compareEnds(keyEnd(item.key), from) <= 0)
-            const full = first < 0 ? undefined : this.#items[isForward ? first + count - 1 : first - count + 1]
-            end = full ? keyEnd(full.key) : isForward ? { end: {} } : { beginning: {} }
-        }
-        return isForward ? { lower: from, upper: end } : { lower: end, upper: from }
+        if (!count) return { lower: from, upper: from }
+        const ahead = itemsAhead(this.#items, from, isForward)
+        const full = ahead.at(isForward ? count - 1 : -count)
+        return intervalOf(from, full ? keyEnd(full.key) : outerEnd(isForward), isForward)
     }
 
     #askNext() {
@@ -137,16 +134,15 @@ export class PartialList {
     #receive(page, answer, isLast, now) {
         const { from, direction, isInclusive } = page.request
         const isForward = direction === "forward"
-        const given = answer.filter(({ key }) => compareEnds(keyEnd(key), from) * (isForward ? 1 : -1) >= 0)
+        const given = itemsAhead(answer, from, isForward)
         const furthest = given.map(item => item.key).reduce((far, key) => (
             far && compareKeys(far, key) * (isForward ? 1 : -1) >= 0 ? far : key), null)
         // Nothing, or nothing but the item that was known, and more behind it: that says nothing. What too much changed under
         // is of no use either. Asked again at once it might go on for ever.
         const isNew = isLast || (furthest && (isInclusive || compareEnds(keyEnd(furthest), from) !== 0))
         if (!isNew || page._isOverrun) return this.#fail(undefined, now)
-        const end = !isLast ? keyEnd(furthest) : isForward ? { end: {} } : { beginning: {} }
+        const loaded = intervalOf(from, isLast ? outerEnd(isForward) : keyEnd(furthest), isForward)
         this.#retry.reset()
-        const loaded = isForward ? { lower: from, upper: end } : { lower: end, upper: from }
         const there = new Map()
         for (const { id, key } of given) if (!there.has(id)) there.set(id, key)
         const gone = this.#items.filter(({ id, key }) => (
@@ -156,7 +152,7 @@ export class PartialList {
         for (const [id, key] of there) if (!page.changed.has(id)) this.#set(id, key)
         if (page.isWatched) this.#intervals.insert(loaded); else this.#intervals.insertStale(loaded)
         this.#limitItems()
-        const ids = [...page.changed].sort((a, b) => compareKeys({ rank: 0, text: a }, { rank: 0, text: b }))
+        const ids = [...page.changed].sort(compareTexts)
         if (ids.length > 0) this.#effects.push({ reload: { ids } })
     }
 
@@ -220,8 +216,7 @@ export class PartialList {
         const items = this.#items
         if (items.length > maximumItems) {
             const from = this.#place?.from ?? { beginning: {} }
-            const found = items.findIndex(item => compareEnds(from, keyEnd(item.key)) <= 0)
-            const first = found < 0 ? items.length : found
+            const first = items.length - itemsAhead(items, from, true).length
             // A quarter behind the screen's back, the rest before it.
             const share = Math.floor((maximumItems * (this.#place?.direction === "backward" ? 3 : 1)) / 4)
             const low = Math.min(Math.max(0, first - share), items.length - maximumItems)
@@ -236,6 +231,11 @@ export class PartialList {
         this.#items = known
         this.#keys = new Map(known.map(item => [item.id, item.key]))
     }
+}
+
+/** Those that stand with an end, or behind it in a direction. */
+function itemsAhead(items, from, isForward) {
+    return items.filter(({ key }) => compareEnds(keyEnd(key), from) * (isForward ? 1 : -1) >= 0)
 }
 
 function isSamePage(a, b) {
