@@ -1,7 +1,7 @@
 import LiveState
 import Synchronization
 
-/// What a client asks the app's token function (``LiveClient/init(_:token:)``).
+/// What a client asks the app's token function (`token` of ``LiveClient``).
 public struct TokenQuestion: Equatable, Sendable {
     /// The token that was given last was refused, or ends soon: the same one again is of no use.
     public let isFresh: Bool

@@ -1,4 +1,4 @@
-// Tests: SQLiteStore+Accounts.swift, SQLiteActionStore.swift
+// Tests: SQLiteStore+Accounts.swift, SQLiteStore+SigningOut.swift, SQLiteActionStore.swift
 import Foundation
 import LiveClient
 import LiveState
