@@ -35,6 +35,11 @@ def test_the_image_is_small_and_says_what_it_is(image):
     assert image.config["User"] == "10001" and set(image.config["ExposedPorts"]) == {"8080/tcp", "9080/tcp"}
 
 
+def test_the_program_takes_no_library_from_beside_it(image):
+    headers = subprocess.run(["objdump", "-p", image.root / "usr/local/bin/livegate"], capture_output=True, text=True, check=True).stdout
+    assert "NEEDED" in headers and "RUNPATH" not in headers and "RPATH" not in headers
+
+
 def test_what_runs_images_names_this_one():
     services = yaml.safe_load((ROOT / "deploy/compose.yaml").read_text())["services"]
     assert services["livegate"]["image"] == f"livegate:{VERSION}"
