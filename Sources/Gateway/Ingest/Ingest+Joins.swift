@@ -139,6 +139,15 @@ extension Ingest {
         return unread.isEmpty ? .reached : .behind
     }
 
+    /// To be called now and then, whatever brokers answer: a wait ends when its time is up, not when something comes.
+    ///
+    /// `now` is monotonic, `wallClock` since 1970, both in milliseconds.
+    func endWaits(now: UInt64, wallClock: Int64) {
+        sweep(wallClock: wallClock)
+        if !undecided.isEmpty || !behind.isEmpty { decide(now: now, wallClock: wallClock) }
+        serveSnapshots(now: now)
+    }
+
     /// Lets go of some of what is older than the retention. Bounded work; now and then.
     func sweep(wallClock: Int64) { history.sweep(now: wallClock) }
 

@@ -162,8 +162,7 @@ final class KafkaSource {
         status.check(now: loop.now)
         let wallClock = WallClock.milliseconds
         ingest.history.clockWasSet(forward: clock.check(wallClock, monotonic: loop.now))
-        ingest.sweep(wallClock: wallClock)
-        ingest.serveSnapshots(now: loop.now)
+        ingest.endWaits(now: loop.now, wallClock: wallClock)
         loop.schedule(afterMilliseconds: Self.checkIntervalMilliseconds) { [weak self] in self?.check() }
     }
 

@@ -168,12 +168,13 @@ struct IngestJoinTests {
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
+    /// No refresh ends, and no record comes: the wait is over all the same.
     @Test func `where the broker cannot be asked nobody is refused for being ahead`() async throws {
         let bench = try IngestBench(loops: 1)
         join(bench, 1, since: try ahead(), now: 100)
-        bench.ingest.decide(now: 100 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds - 1, wallClock: 1_000)
+        bench.ingest.endWaits(now: 100 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds - 1, wallClock: 1_000)
         #expect(bench.ingest.undecided.count == 1)
-        bench.ingest.decide(now: 100 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds, wallClock: 1_000)
+        bench.ingest.endWaits(now: 100 + UndecidedJoins<Ingest.Joiner>.patienceMilliseconds, wallClock: 1_000)
         #expect(await bench.lines(ofLoop: 0) == ["joined 1 resumed . fresh"])
     }
 
